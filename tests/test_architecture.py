@@ -30,7 +30,7 @@ def test_no_file_class_or_function_is_too_long(file: Path) -> None:
     assert [name for node in ast.walk(ast.parse(text)) if (name := too_long(node))] == []
 
 
-MAY_NAME_OPTIONS = {"cli", "experiment", "tasks", "data", "datacheck", "run"}
+MAY_NAME_OPTIONS = {"cli", "experiment", "tasks", "data", "datacheck", "run", "serving"}
 """Folders whose messages may name options of the command line; the others are called from Python too."""
 
 

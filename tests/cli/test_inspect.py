@@ -2,11 +2,13 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from anaphora.cli.app import main
+from anaphora.events import silent
 from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
 from tests.conftest import TINY_LANGUAGE_MODEL, TINY_TRANSLATOR
@@ -40,7 +42,7 @@ def test_without_a_verb_it_says_what_a_run_supports_and_why_not_the_rest(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shown = inspect(capsys, runs / "translator")
-    assert "no:" not in shown and "attention" in shown
+    assert [line.split()[0] for line in shown.splitlines() if " no: " in line] == ["span"] and "attention" in shown
     assert "attention    no: it writes no text from a source" in inspect(capsys, runs / "model")
     assert "no: it has no attention" in inspect(capsys, runs / "blind")
     assert "gates        gates over a sentence" in inspect(capsys)
@@ -54,6 +56,7 @@ def test_without_a_verb_it_says_what_a_run_supports_and_why_not_the_rest(
         ("gates", ["--text", "adf", "--target-text", "fda"], ["gates"]),
         ("gates", ["test.en"], ["saturation"]),
         ("gradients", ["--text", "adf", "--fresh"], ["gradients-reach", "gradients-items"]),
+        ("neighbours", ["--text", "adf"], ["neighbours"]),
         ("beam", ["--text", "adf", "--beam", "2"], ["beam"]),
         ("beam", ["test.en", "--beam", "2"], []),
         ("length", ["--source", "test.en", "--target", "test.fr"], ["length"]),
@@ -89,6 +92,29 @@ def test_a_language_model_shows_gates_cells_gradients_and_beams(runs: Path, caps
     assert "loss" in inspect(capsys, runs / "model", "length", runs / "book.txt")
 
 
+def test_a_report_is_one_page(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ["--source", runs / "test.en", "--target", runs / "test.fr"]
+    assert "Beam search" in inspect(capsys, runs / "translator", "report", *texts, "--output", tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "report.json"}
+
+
+def test_memory_spans_need_no_run_and_contexts_need_one(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from anaphora.inspection import remedies, span
+
+    plan = replace(span.QUICK, size=4, sequences=64, longest=4)
+    monkeypatch.setattr(span, "PLANS", {True: plan})
+    assert "lstm, forget bias 1" in inspect(capsys, "span", "--quick", "--output", tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"span.jsonl", "span.png", "span.svg", "span.json"}
+    shown = inspect(capsys, runs / "model", "span", runs / "book.txt", "--output", tmp_path)
+    assert "effective context" in shown and (tmp_path / "context.svg").exists()
+    monkeypatch.setattr(remedies, "REMEDIES", dict(list(remedies.REMEDIES.items())[:2]))
+    monkeypatch.setattr(remedies.remedies, "__defaults__", (4, 2, 1, silent))
+    assert "clipping" in inspect(capsys, "gradients", "--remedies", "--output", tmp_path)
+    assert (tmp_path / "remedies.svg").exists()
+
+
 def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "1.51763" in inspect(capsys, "explain", "lstm", "--output", tmp_path)
     assert "1.51763" in (tmp_path / "lstm.html").read_text() and json.loads((tmp_path / "lstm.json").read_text())
@@ -97,6 +123,8 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.Capture
     assert "1.51763" not in (tmp_path / "class" / "lstm.html").read_text()
     assert "recurrence" in inspect(capsys, "diagram", "character-lm", "--output", tmp_path)
     assert (tmp_path / "diagram.svg").read_text().startswith("<svg")
+    assert "W_f x + U_f h" in inspect(capsys, "diagram", "lstm", "--output", tmp_path)
+    assert (tmp_path / "lstm.svg").read_text().startswith("<svg") and json.loads((tmp_path / "lstm.json").read_text())
 
 
 @pytest.mark.parametrize(
@@ -106,6 +134,7 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.Capture
         (["blind", "attention", "--text", "adf"], "has no attention"),
         (["translator", "attention", "--text", "a" * 200], "201 tokens, but a picture has room for 120"),
         (["translator", "attention", "empty.txt"], "empty.txt has no lines"),
+        (["translator", "report"], "takes a text: name a FILE"),
         (["translator", "attention"], "takes a text: name a FILE"),
         (["translator", "gates", "--text", "a", "--text", "b"], "takes one text, but 2 were given"),
         (["translator", "model", "gates", "--text", "a"], "takes one run, but 2 were given"),
@@ -117,11 +146,16 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.Capture
         (["translator", "attention", "--target", "test.fr"], "A target belongs to a source"),
         (["translator", "attention", "--source", "test.en", "--target", "train.fr"], "2 texts but 6 targets"),
         (["translator", "curves", "--output", "model"], "folder of their own"),
+        (["model", "neighbours", "--text", "line"], "has no training pairs to show: it writes no text from a source"),
         (["model", "embeddings", "--text", "line"], "is not one token"),
+        (["span"], "takes hours, and goes on from what it finds in --output FOLDER"),
+        (["translator", "span", "test.en"], "has no context to measure: it is no language model"),
+        (["model", "span", "test.en"], "takes more than 612 tokens"),
+        (["gradients"], "takes a run: name its folder, or add --remedies"),
         (["explain"], "takes one of scalar, bptt, truncation, lstm, attention, beam"),
         (["explain", "lsmt"], "Did you mean"),
         (["model", "explain", "lstm"], "takes no run: leave model out"),
-        (["diagram"], "takes a recipe or a run"),
+        (["diagram"], "takes a recipe, a run or a unit"),
         (["diagram", "ptb-ngram"], "has no steps to draw"),
     ],
 )

@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from anaphora.errors import DataError
-from anaphora.formats.tsv import HEADING, Layout, holds_pairs, languages_of_heading, read_pairs
+from anaphora.formats.tsv import HEADING, Layout, has_two_columns, languages_of_heading, read_pairs
 
 
 def test_lines_of_other_than_two_columns_are_rejected_and_told(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text('a\tb\nno tab\n"quoted"\t\nc\td\te\nf\tg\n', encoding="utf-8")
-    told: list[tuple[int, int]] = []
-    rows = list(read_pairs(path, rejected=lambda line, columns: told.append((line, columns))))
+    told: list[tuple[int, str]] = []
+    rows = list(read_pairs(path, rejected=lambda *place: told.append(place)))
     assert [row[:3] for row in rows] == [(1, "a", "b"), (3, '"quoted"', ""), (5, "f", "g")]
-    assert told == [(2, 1), (4, 3)]
+    assert told == [(2, "1 column"), (4, "3 columns")]
 
 
 def test_a_file_without_any_pair_is_refused(tmp_path: Path) -> None:
@@ -37,20 +37,20 @@ def test_an_empty_file_has_no_pairs(tmp_path: Path) -> None:
         ("Hold.\tTiens.\nEnglish\tFrench\n", Layout(), [("Hold.", "Tiens."), ("English", "French")], []),
         ("a\tb\t\nc\t\t\n\td\n", Layout(), [("a", "b"), ("c", ""), ("", "d")], []),
         ("a\tb\tby x\nc\td\n", Layout((1, 2)), [("a", "b"), ("c", "d")], []),
-        ("1\ta\t9\tb\n2\tc\n", Layout((2, 4)), [("a", "b")], [(2, 1)]),
+        ("1\ta\t9\tb\n2\tc\n", Layout((2, 4)), [("a", "b")], [(2, "1 column")]),
         ("1\tsource\ttarget\n2\ta\tb\n", Layout((3, 2)), [("b", "a")], [(1, HEADING)]),
         ("id\tFrench\tText EN\n1\ta\tb\n", Layout(("text en", "French")), [("b", "a")], [(1, HEADING)]),
         ("id\tx\ty\n1\ta\tb\n", Layout(("x", 3)), [("a", "b")], [(1, HEADING)]),
         ('"a"\t"b ""c"""\nd\te\n', Layout(quoted=True), [("a", 'b "c"'), ("d", "e")], []),
-        ('"a\tb"\t"c"\n"open\td\n', Layout(quoted=True), [("a\tb", "c")], [(2, 0)]),
+        ('"a\tb"\t"c"\n"open\td\n', Layout(quoted=True), [("a\tb", "c")], [(2, "0 columns")]),
     ],
 )
 def test_a_layout_says_where_pairs_stand(
-    tmp_path: Path, text: str, layout: Layout, expected: list[tuple[str, str]], told: list[tuple[int, int]]
+    tmp_path: Path, text: str, layout: Layout, expected: list[tuple[str, str]], told: list[tuple[int, str]]
 ) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text(text, encoding="utf-8")
-    rejected: list[tuple[int, int]] = []
+    rejected: list[tuple[int, str]] = []
     rows = list(read_pairs(path, layout, rejected=lambda *place: rejected.append(place)))
     assert [row[1:3] for row in rows] == expected
     assert rejected == told
@@ -95,7 +95,7 @@ def test_chosen_columns_say_their_languages(
 def test_a_table_of_pairs_is_known_by_its_first_lines(tmp_path: Path, text: str, expected: bool) -> None:
     path = tmp_path / "pairs.txt"
     path.write_text(text, encoding="utf-8")
-    assert holds_pairs(path) == expected
+    assert has_two_columns(path) == expected
 
 
 @pytest.mark.parametrize("heading", ["fr\ten", "French\tEnglish", "target\tsource"])

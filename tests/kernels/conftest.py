@@ -303,7 +303,7 @@ def layers() -> Callable[..., Network]:
 
 @pytest.fixture
 def decoder() -> Callable[..., Network]:
-    """An attentional decoder of one layer, with a mask on o."""
+    """An attentional decoder of one layer, with a mask on o; ``options`` are further ones of its attention."""
 
     def build(
         cell: Cell,
@@ -313,12 +313,13 @@ def decoder() -> Callable[..., Network]:
         hidden: int,
         lengths: tuple[int, ...] = LENGTHS,
         positions: tuple[int, ...] = POSITIONS,
+        **options: Any,
     ) -> Network:
         size, steps, sentences = sizes(hidden), max(lengths), len(lengths)
         if score.weights(hidden, hidden, 1) == {}:  # a score without weights needs a memory as wide as the query
             size = replace(size, memory=hidden)
         spec = EncoderSpec(size.memory, size.memory, 1, ("h",), True)
-        attention = SoftAttention(AttentionConfig(score=score, size=size.scoring), hidden, spec)
+        attention = SoftAttention(AttentionConfig(score=score, size=size.scoring, **options), hidden, spec)
         shapes = {"x": (steps, sentences, size.x), "memory": (sentences, max(positions), size.memory)}
         shapes |= _unit_shapes(0, cell, hidden, size.x, sentences)
         shapes |= {name: (m.rows, m.columns)[: 1 + (m.columns > 0)] for name, m in attention.matrices().items()}

@@ -25,6 +25,8 @@ class Automaton:
     eos: int = 1
     unk: int = 2
     normalised: bool = True
+    scale: float = 1.0
+    """Factor of the attention, which is not normalised."""
 
     @property
     def size(self) -> int:
@@ -43,7 +45,7 @@ class Automaton:
         weights_NS = None
         if self.attends:
             places_S = torch.arange(int(memory[0, 2]))
-            weights_NS = (1.0 + (state[:, None] * (places_S + 3)) % 11).masked_fill(
+            weights_NS = (self.scale * (1.0 + (state[:, None] * (places_S + 3)) % 11)).masked_fill(
                 places_S >= memory[rows_N, 1:2], torch.nan
             )
         return Step(self.log_probs_QV[state], weights_NS, state)

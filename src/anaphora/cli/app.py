@@ -49,6 +49,8 @@ VERBS = (
     "draw",
     "record",
     "evaluate",
+    "compare",
+    "serve",
     "export",
     "score",
     "rescore",

@@ -93,7 +93,7 @@ def run(
     threads: Threads = 0,
 ) -> None:
     """Evaluate a run on given text, on its test splits, or on its validation split."""
-    pairs = _pairs(source, reference, text)
+    pairs = pairs_of(source, reference, text)
     fusion, adapted = fusion_of(language_model, fusion_weight), adaptation_of(neural_cache, dynamic)
     _check_number(runs, ensemble, mean, bool(text) or bool(neural_cache or dynamic), fusion is not None)
     check_writable(output, read=[*runs, language_model, source, reference, text or None, data, dictionary, candidates])
@@ -118,7 +118,7 @@ def run(
         _print(answer, named=ensemble or fusion is not None or len(runs) > 1)
 
 
-def _pairs(source: Path | None, reference: Path | None, text: str) -> tuple[Path, Path] | None:
+def pairs_of(source: Path | None, reference: Path | None, text: str) -> tuple[Path, Path] | None:
     """A pair of texts, where one was given; half a pair and texts of two kinds are refused."""
     if (source is None) != (reference is None):
         raise ConfigError("--source and --reference belong together, but only one of them was given.")

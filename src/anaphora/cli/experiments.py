@@ -68,6 +68,7 @@ def languages_of(
     for columns whose languages nothing names, DataError as ``data.directions.direction_of`` does.
     """
     from anaphora.data.directions import direction_of
+    from anaphora.data.entry_files import holds_pairs
     from anaphora.experiment.auto import layout_in
     from anaphora.experiment.overrides import override
 
@@ -87,10 +88,11 @@ def languages_of(
     if found is not None:
         report(Note(f"Source language {found.source}, target language {found.target}: by the names or headings."))
         return found
-    tables = [path for path in data if path.name.lower().removesuffix(".gz").endswith(".tsv")]
-    if tables and not (source or target):
+    open_ones = [path for path in data if holds_pairs(path)]
+    if open_ones and not (source or target):
         raise ConfigError(
-            f"Nothing says which languages the columns of {tables[0]} are in: name them with --source and --target."
+            f"Nothing says which two languages {open_ones[0]} is in, source first: name them with --source and "
+            f"--target."
         )
     return source, target
 

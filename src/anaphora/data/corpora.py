@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from anaphora.errors import DataError
+from anaphora.formats.entries.kinds import read_entries
 from anaphora.formats.lines import check_regular, read_lines
 from anaphora.formats.strings import COLUMNS, StringFormat
-from anaphora.formats.tsv import PLAIN, Layout, Row, ignore, read_pairs
+from anaphora.formats.tsv import PLAIN, Layout, Rejected, Row, ignore, read_pairs
 from anaphora.text.special_tokens import without_special_tokens
 
 Pair = tuple[str, str]
@@ -32,7 +33,7 @@ class AlignedFiles:
         """The pairs of lines without their special tokens; errors as for ``rows``."""
         return map(plain_pair, self.rows())
 
-    def rows(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Row]:
+    def rows(self, rejected: Rejected = ignore) -> Iterator[Row]:
         """The pairs of lines as they are written, none of them ``rejected``.
 
         DataError with both counts, after the last common line, when they differ.
@@ -79,7 +80,7 @@ class PairFile:
         """What is chosen from the file, for fingerprints."""
         return () if self.layout == PLAIN else (repr(self.layout),)
 
-    def rows(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Row]:
+    def rows(self, rejected: Rejected = ignore) -> Iterator[Row]:
         """The pairs as they are written; ``rejected`` as for ``formats.tsv.read_pairs``."""
         return read_pairs(self.path, self.layout, sides=self.sides, rejected=rejected, choice=_CHOICE)
 
@@ -90,7 +91,7 @@ class PairFile:
     def lines(self) -> Iterator[Pair | None]:
         """The pair of every line, None for one of other than two columns."""
         between: list[None] = []
-        for row in self.rows(lambda line, columns: between.append(None)):
+        for row in self.rows(lambda line, why: between.append(None)):
             yield from between
             between.clear()
             yield plain_pair(row)
@@ -108,9 +109,30 @@ class StringFile(PairFile):
         """The format."""
         return (repr(self.format),)
 
-    def rows(self, rejected: Callable[[int, int], None] = ignore) -> Iterator[Row]:
+    def rows(self, rejected: Rejected = ignore) -> Iterator[Row]:
         """The pairs with their lines; DataError for a line that is not in the format."""
         return self.format.read(read_lines(self.path), str(self.path))
+
+
+@dataclass(frozen=True)
+class EntryFile(PairFile):
+    """A translation memory, a document or a table with a heading: entries of two languages."""
+
+    kind: str = ""
+    """Which of ``formats.entries.kinds`` it is."""
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The kind, the languages that are taken, and where a table has them."""
+        return (repr((self.kind, self.sides, self.layout)),)
+
+    def rows(self, rejected: Rejected = ignore) -> Iterator[Row]:
+        """The pairs with the lines of their entries, other entries ``rejected``; errors as for ``read_entries``."""
+        for entry in read_entries(self.path, self.kind, self.sides, self.layout):
+            if entry.skipped:
+                rejected(entry.line, entry.skipped)
+            else:
+                yield Row(entry.line, entry.source, entry.target)
 
 
 def plain_pair(row: Row) -> Pair:

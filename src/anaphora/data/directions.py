@@ -1,10 +1,11 @@
-"""Which languages a corpus is in, and in which direction it is translated: by the names of its files, or a heading."""
+"""Which languages a corpus is in, and in which direction it is translated: by names, a heading, or its files."""
 
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from anaphora.data.entry_files import entry_files_in, languages_of_entries
 from anaphora.errors import DataError
 from anaphora.formats.tsv import PLAIN, Layout, languages_of_heading
 from anaphora.text.language import bare
@@ -12,6 +13,8 @@ from anaphora.text.scripts import CODES
 
 _CODE = r"[a-z]{2,3}(?:[-_][A-Z][A-Za-z]{1,3})?"
 _ENDING = re.compile(rf"\.({_CODE})")
+_LOOKED_AT = 20
+"""Files of a folder that tell its languages."""
 _DIRECTION = re.compile(rf"(?<![A-Za-z])(?=({_CODE})(?:-|-to-|2)({_CODE})(?![A-Za-z]))")
 
 
@@ -39,7 +42,7 @@ def direction_of(
     found: dict[Direction, None] = {}
     for path in data:
         sides = _by_ending(path, data, train)
-        named = _by_name(path) or _by_heading(path, layout)
+        named = _by_name(path) or _by_heading(path, layout) or _by_content(path, given)
         if named and (not sides or set(named) == set(sides)):
             found[named] = None
         elif sides:
@@ -87,6 +90,17 @@ def _by_heading(path: Path, layout: Layout) -> Direction | None:
         return None
     first, second = languages_of_heading(path, layout)
     return Direction(first, second) if _is_code(first) and _is_code(second) else None
+
+
+def _by_content(path: Path, given: tuple[str, str]) -> Direction | None:
+    """The languages that translation memories and documents of translators declare, besides one that is given."""
+    if path.is_file() and path.name.lower().removesuffix(".gz").endswith(".tsv"):
+        return None
+    codes = languages_of_entries([path] if path.is_file() else entry_files_in(path)[:_LOOKED_AT])
+    others = [code for code in codes if code not in given]
+    if any(given):
+        return Direction(given[0] or others[0], given[1] or others[0]) if len(others) == 1 else None
+    return Direction(others[0], others[1]) if len(others) == 2 else None
 
 
 def _stem(path: Path) -> str:

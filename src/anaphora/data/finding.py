@@ -9,9 +9,10 @@ from typing import Generic, TypeVar
 
 from anaphora.config import nearest
 from anaphora.data.corpora import AlignedFiles, PairFile, PairFiles
+from anaphora.data.entry_files import entry_file, entry_files_in, stem_of
 from anaphora.errors import DataError
 from anaphora.events import Note, Report
-from anaphora.formats.tsv import PLAIN, Layout, holds_pairs
+from anaphora.formats.tsv import PLAIN, Layout, has_two_columns
 
 VALIDATION_NAMES = ("val", "valid", "dev")
 """Names that a validation split may have, each as good as the others."""
@@ -72,6 +73,9 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
         if f"{names.train}.tsv" not in listing:
             _refuse_one_language(path, sides)
         train = _pairs(listing, names.train, sides, names.layout) or _only_pairs(listing, names, sides)
+        if train is None and (files := entry_files_in(path)):
+            _add_entries(found, files, sides, names)
+            continue
         if train is None:
             first, second = (f"{names.train}.{side}" for side in sides)
             others = [name for name in listing if name.startswith(f"{names.train}.")]
@@ -89,6 +93,21 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
                 report(Note(f"{path / name}.* lacks one of the sides {sides[0]} and {sides[1]} and is left out.", True))
     _demand_named(data, names, found)
     return found
+
+
+def _add_entries(found: Found[PairFiles], files: Sequence[Path], sides: tuple[str, str], names: Names) -> None:
+    """Add the files of entries of a folder, each to the split that its name begins with, else to the training split."""
+    for path in files:
+        if (file := entry_file(path, sides, names.layout)) is None:
+            continue
+        if stem_of(path) in names.validation():
+            found.valid.append(file)
+        elif stem_of(path).startswith(names.test):
+            found.add_test(path.parent, stem_of(path), file)
+        else:
+            found.train.append(file)
+    if not found.train:
+        raise DataError(f"{files[0].parent} should hold files to train on, but has those of other splits alone.")
 
 
 def find_texts(data: Sequence[Path], names: Names, report: Report) -> Found[Path]:
@@ -235,11 +254,13 @@ def _given_file(path: Path, data: Sequence[Path], sides: tuple[str, str], layout
 
 
 def _pair_file(path: Path, sides: tuple[str, str], layout: Layout) -> PairFile:
-    if not _plain_name(path).lower().endswith(".tsv"):
-        hint = ", or name it .tsv, since its lines are text, tab, text" if holds_pairs(path) else ""  # or DataError
+    if _plain_name(path).lower().endswith(".tsv"):
+        return PairFile(path, layout, sides)
+    if (entries := entry_file(path, sides, layout)) is None:
+        hint = ", or name it .tsv, since its lines are text, tab, text" if has_two_columns(path) else ""
         folder = f"pass a folder with train.{sides[0]} and train.{sides[1]}"
         raise DataError(f"{path} is no folder and no .tsv: {folder}{hint}.")
-    return PairFile(path, layout, sides)
+    return entries
 
 
 def _pairs(

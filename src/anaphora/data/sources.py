@@ -1,7 +1,8 @@
 """What ``--data`` means: the training, validation and test splits of a corpus, each file read through once.
 
 For translation a FOLDER holds line-aligned ``train.en`` and ``train.cs``, ``val.*`` (or ``valid.*``, ``dev.*``) and any
-``test*.*``, or these splits as ``.tsv`` files of two columns; a FILE is a ``.tsv`` to train on. For language models a
+``test*.*``, or these splits as ``.tsv`` files of two columns; a FILE is a ``.tsv`` to train on. Translation memories
+and documents of translators (``data.entry_files``) are FILES too, and a FOLDER may hold them. For language models a
 FOLDER holds ``train.txt``, ``valid.txt`` and ``test.txt`` (or ``ptb.train.txt`` and so on); a FILE is a text to train
 on. Anything may be gzipped, and several are put together.
 """
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from anaphora.data.corpora import (
+    EntryFile,
     Pair,
     PairCorpus,
     PairFile,
@@ -174,16 +176,17 @@ def _told(file: PairFiles, read: set[str], report: Report) -> Iterator[Pair]:
     What versions before did not leave out is added to ``read``, which goes into the fingerprint of a split: a run of
     such a version is not resumed on other pairs unnoticed.
     """
-    wrong = first = marked = 0
+    marked = 0
+    left_out: dict[str, tuple[int, int]] = {}  # how many for each reason, and where the first is
 
-    def rejected(line: int, columns: int) -> None:
-        nonlocal wrong, first
-        if columns == HEADING:
+    def rejected(line: int, why: str) -> None:
+        if why == HEADING:
             read.add("without heading")
             report(Note(f"The first line of {file.paths[0]} names its columns and is left out."))
             return
-        wrong += 1
-        first = first or line
+        reason = why if isinstance(file, EntryFile) else ""
+        count, first = left_out.get(reason, (0, line))
+        left_out[reason] = count + 1, first
 
     for row in file.rows(rejected):
         pair = plain_pair(row)
@@ -191,13 +194,9 @@ def _told(file: PairFiles, read: set[str], report: Report) -> Iterator[Pair]:
         if row.trimmed:
             read.add("without empty columns")
         yield pair
-    if wrong:
-        report(
-            Skipped(
-                f"lines of {file.paths[0]} that do not have two columns were left out (the first is line {first})",
-                wrong,
-            )
-        )
+    for why, (count, first) in left_out.items():
+        what = f"entries of {file.paths[0]} {why}" if why else f"lines of {file.paths[0]} that do not have two columns"
+        report(Skipped(f"{what} were left out (the first is line {first})", count))
     if marked:
         read.add("without special tokens")
     _tell_special_tokens(marked, file.paths, report)

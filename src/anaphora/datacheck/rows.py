@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from anaphora.data.corpora import LocatedCorpus, PairCorpus, PairFiles, TextCorpus
+from anaphora.data.corpora import EntryFile, LocatedCorpus, PairCorpus, PairFiles, TextCorpus
 from anaphora.datacheck.findings import Place
 from anaphora.formats.lines import read_lines
 from anaphora.formats.tsv import HEADING
-from anaphora.wording import counted
 
 
 class Row(NamedTuple):
@@ -20,12 +19,15 @@ class Row(NamedTuple):
     """Whether the corpus has this row; its files may have others."""
 
 
-def _ignore(place: Place) -> None:
+def _ignore(kind: str, place: Place) -> None:
     pass
 
 
-def rows(corpus: PairCorpus | TextCorpus, rejected: Callable[[Place], None] = _ignore) -> Iterator[Row]:
-    """Every line of a running text, or every pair in a corpus's files; ``rejected`` receives lines that are no pair."""
+def rows(corpus: PairCorpus | TextCorpus, rejected: Callable[[str, Place], None] = _ignore) -> Iterator[Row]:
+    """Every line of a running text, or every pair in a corpus's files.
+
+    ``rejected`` receives those that are no pair: the kind of their finding, and where and what they are.
+    """
     if isinstance(corpus, LocatedCorpus):
         for file, number, text in corpus.located():
             yield Row((text,), (Place(file, number),))
@@ -42,8 +44,9 @@ def rows(corpus: PairCorpus | TextCorpus, rejected: Callable[[Place], None] = _i
             yield Row((source, target), places, corpus.keep(source, target))
 
 
-def _pairs(file: PairFiles, rejected: Callable[[Place], None]) -> Iterator[tuple[int, str, str]]:
-    def reject(line: int, columns: int) -> None:
-        rejected(Place(file.paths[0], line, "a heading" if columns == HEADING else counted(columns, "column")))
+def _pairs(file: PairFiles, rejected: Callable[[str, Place], None]) -> Iterator[tuple[int, str, str]]:
+    def reject(line: int, why: str) -> None:
+        kind = "header" if why == HEADING else why if isinstance(file, EntryFile) else "columns"
+        rejected(kind, Place(file.paths[0], line, why))
 
     return ((row.line, row.source, row.target) for row in file.rows(reject))

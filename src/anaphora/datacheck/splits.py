@@ -9,6 +9,7 @@ from anaphora.datacheck.distribution import Histogram, Lengths, Ratios, length_h
 from anaphora.datacheck.findings import SHOWN, Finding, Place, Tally, findings
 from anaphora.datacheck.rows import Row, rows
 from anaphora.datacheck.words import Unknown
+from anaphora.formats.entries.entry import REASONS
 from anaphora.text.quality import line_faults, pair_faults
 from anaphora.text.scripts import script_of
 
@@ -105,6 +106,7 @@ class SplitSurvey:
         # where two splits share files, the first one reports skipped lines: a held-out one keeps no empty pair
         self._reports_skipped = training or (isinstance(corpus, PairCorpus) and corpus.keep("", ""))
         self._ratios = Ratios()
+        self._rejected = 0
 
     def read(self) -> Iterator[Row]:
         """Survey the lines of the split, and the pairs that lack a side; yields the former."""
@@ -118,7 +120,11 @@ class SplitSurvey:
         """What was found; ``scripts`` are the usual ones of the training split, by side."""
         for side in self.sides:
             yield from side.findings(scripts[side.side])
-        yield from findings(self.name, "", self.faults | {"ratio": self._ratios.unusual()}, self.sides[0].lines)
+        lines = self.sides[0].lines
+        skipped = {kind: tally for kind, tally in self.faults.items() if kind in REASONS}
+        yield from findings(self.name, "", skipped, lines + self._rejected)
+        others = {kind: tally for kind, tally in self.faults.items() if kind not in REASONS}
+        yield from findings(self.name, "", others | {"ratio": self._ratios.unusual()}, lines)
         for side in self.sides:
             if unknown := side.unknown:
                 tallies = {"unknown-words": unknown.unknown, "case": unknown.in_other_case}
@@ -128,9 +134,10 @@ class SplitSurvey:
         lengths = length_histogram([(side.side, side.lengths) for side in self.sides])
         return [lengths, self._ratios.histogram()] if len(self.sides) > 1 else [lengths]
 
-    def _reject(self, place: Place) -> None:
+    def _reject(self, kind: str, place: Place) -> None:
         if self._reports_skipped:
-            self.faults["header" if place.shown == "a heading" else "columns"].add(place)
+            self._rejected += 1
+            self.faults[kind].add(place)
 
     def _add(self, row: Row) -> None:
         for side, text, place in zip(self.sides, row.texts, row.places, strict=True):

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+import numpy as np
 from sacrebleu.metrics.bleu import BLEU, BLEUScore
 from sacrebleu.metrics.chrf import CHRF, CHRFScore
 
 from anaphora.errors import DataError, MissingExtraError
+from anaphora.evaluation.segments import Floats, SegmentMetric
 from anaphora.text.language import bare
 from anaphora.text.normalise import normalise
 from anaphora.wording import counted
@@ -62,9 +64,7 @@ def bleu_of_several(hypotheses: Sequence[str], references: Sequence[Sequence[str
 
     The length of the closest reference counts. Errors as for ``bleu``.
     """
-    most = max(map(len, references), default=0)
-    texts, _ = prepared(hypotheses, [of_one[0] for of_one in references], language, "raw")
-    streams: Any = [[normalise(of_one[n]) if n < len(of_one) else None for of_one in references] for n in range(most)]
+    texts, streams = _several(hypotheses, references, language)
     metric = metric_of("BLEU", language, "raw")
     result = metric.corpus_score(texts, streams)
     return Score(result.name, _of_100(result), str(metric.get_signature()), "raw")
@@ -85,6 +85,22 @@ def sentence_scores(
         {name: _of_100(metric.sentence_score(hypothesis, [reference])) for name, metric in metrics.items()}
         for hypothesis, reference in zip(hypotheses, references, strict=True)
     ]
+
+
+def segment_metric(
+    hypotheses: Sequence[str], references: Sequence[str], name: Metric, *, language: str, condition: Condition = "raw"
+) -> SegmentMetric:
+    """A metric as sums over sentences, for resampling; errors as for ``bleu``."""
+    texts, correct = prepared(hypotheses, references, language, condition)
+    return _segments(metric_of(name, language, condition), name, texts, [correct], condition)
+
+
+def segment_bleu_of_several(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, language: str
+) -> SegmentMetric:
+    """``bleu_of_several`` as sums over sentences; errors as for that."""
+    texts, streams = _several(hypotheses, references, language)
+    return _segments(metric_of("BLEU", language, "raw"), "BLEU", texts, streams, "raw")
 
 
 def metric_of(name: Metric, language: str, condition: Condition, *, single: bool = False) -> BLEU | CHRF:
@@ -130,6 +146,28 @@ def _score(
     metric = metric_of(name, language, condition)
     result = metric.corpus_score(hypotheses, [references])
     return Score(result.name, _of_100(result), str(metric.get_signature()), condition)
+
+
+def _several(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], language: str
+) -> tuple[list[str], list[Any]]:
+    """Both sides as sacreBLEU is to see them, the references by their place, None where a sentence has no more."""
+    most = max(map(len, references), default=0)
+    texts, _ = prepared(hypotheses, [of_one[0] for of_one in references], language, "raw")
+    return texts, [[normalise(of_one[n]) if n < len(of_one) else None for of_one in references] for n in range(most)]
+
+
+def _segments(
+    metric: BLEU | CHRF, name: Metric, texts: list[str], streams: list[Any], condition: Condition
+) -> SegmentMetric:
+    # the two methods that sacreBLEU's own significance test is built on; it has no public door to them
+    counts_SK = np.array(metric._extract_corpus_statistics(texts, streams), dtype=np.float64)
+
+    def score(sums_NK: Floats) -> Floats:
+        rows = sums_NK.round().astype(np.int64).tolist()
+        return np.array([_of_100(metric._compute_score_from_stats(row)) for row in rows])
+
+    return SegmentMetric(name, counts_SK, score, conditions=f"{condition}; {metric.get_signature()}")
 
 
 def _of_100(result: BLEUScore | CHRFScore) -> float:

@@ -1,13 +1,15 @@
 """Accuracy, macro-F1, confusion and calibration of a classifier."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from anaphora.evaluation.segments import Floats, SegmentMetric, counts, fraction, macro_f1
 from anaphora.wording import counted
 
+Integers = np.ndarray[Any, np.dtype[np.int64]]
 _BINS = 10
 
 
@@ -19,6 +21,18 @@ class Bin(NamedTuple):
     accuracy: float
     """Fraction of right predictions; equal to the confidence where that is calibrated."""
     examples: int
+
+
+class Predictions(NamedTuple):
+    """What a classifier predicts for N examples."""
+
+    true_N: Integers
+    predicted_N: Integers
+    """Classes."""
+    confidence_N: Floats
+    """Probability of the predicted class."""
+    nats_N: Floats
+    """Negative log-likelihood of the true class."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +48,8 @@ class ClassificationScores:
     """Expected calibration error over ten bins of confidence (Guo et al. 2017)."""
     reliability: tuple[Bin, ...]
     """The bins of confidence that are not empty, from the lowest."""
+    predictions: "Predictions" = field(compare=False, repr=False)
+    """Of every example."""
 
     @property
     def count(self) -> int:
@@ -63,6 +79,22 @@ class ClassificationScores:
         seen = [f1 for c, f1 in enumerate(self.f1) if sum(self.confusion[c]) or any(row[c] for row in self.confusion)]
         return sum(seen) / len(seen)
 
+    def metrics(self) -> list[SegmentMetric]:
+        """Accuracy, macro-F1, loss and calibration error as sums over examples."""
+        true_N, predicted_N, confidence_N, nats_N = self.predictions
+        right_N, ones_N = true_N == predicted_N, np.ones(len(true_N))
+        columns = []
+        for c in range(len(self.labels)):
+            columns += [predicted_N == c, true_N == c, right_N & (true_N == c)]
+        gap_NB = np.zeros((len(true_N), _BINS))
+        gap_NB[np.arange(len(true_N)), _bins(confidence_N)] = right_N - confidence_N
+        return [
+            SegmentMetric("accuracy", counts((right_N, ones_N)), fraction),
+            SegmentMetric("macro-F1", counts(columns), macro_f1),
+            SegmentMetric("loss", counts((nats_N, ones_N)), fraction, "lower"),
+            SegmentMetric("calibration error", np.column_stack([gap_NB, ones_N]), _calibration_error, "lower"),
+        ]
+
     def json(self) -> dict[str, Any]:
         """Everything, for ``json.dumps``."""
         return {
@@ -91,6 +123,17 @@ class ClassificationScores:
         return "\n".join((head, "true class by row, predicted class by column:", *table))
 
 
+def _bins(confidence_N: Floats) -> Integers:
+    """The bin of confidence of each prediction."""
+    return np.minimum((confidence_N * _BINS).astype(np.int64), _BINS - 1)
+
+
+def _calibration_error(sums_NK: Floats) -> Floats:
+    """From sums of right minus confidence by bin, and the number of examples."""
+    error: Floats = np.abs(sums_NK[:, :-1]).sum(1) / sums_NK[:, -1]
+    return error
+
+
 def classification_scores(
     labels: Sequence[str],
     classes: Sequence[int] | np.ndarray[Any, np.dtype[Any]],
@@ -102,7 +145,7 @@ def classification_scores(
     confusion = np.zeros((len(labels), len(labels)), dtype=np.int64)
     np.add.at(confusion, (true_N, predicted_N), 1)
     nats_N = -np.log(np.maximum(probabilities_NC[np.arange(len(true_N)), true_N], 1e-300))
-    bin_N = np.minimum((confidence_N * _BINS).astype(int), _BINS - 1)
+    bin_N = _bins(confidence_N)
     right_N = predicted_N == true_N
     bins = tuple(
         Bin(float(confidence_N[inside_N].mean()), float(right_N[inside_N].mean()), int(inside_N.sum()))
@@ -110,5 +153,6 @@ def classification_scores(
         if inside_N.any()
     )
     gap = sum(abs(one.accuracy - one.confidence) * one.examples for one in bins) / len(true_N)
+    predictions = Predictions(true_N, predicted_N, confidence_N, nats_N)
     table = tuple(tuple(int(cell) for cell in row) for row in confusion)
-    return ClassificationScores(tuple(labels), table, float(nats_N.mean()), gap, bins)
+    return ClassificationScores(tuple(labels), table, float(nats_N.mean()), gap, bins, predictions)

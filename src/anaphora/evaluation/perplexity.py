@@ -5,11 +5,18 @@ them need the same sum of -ln p, and every prediction counts, the ``</s>`` of ea
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
 
 from anaphora.errors import DataError
+from anaphora.evaluation.segments import Floats, Score, SegmentMetric, counts, fraction
 from anaphora.formats.figures import LN_10
 from anaphora.text.between import words_in
+from anaphora.wording import counted
+
+Integers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def perplexity(nats: float, tokens: int) -> float:
@@ -48,6 +55,31 @@ def size_of_line(line: str) -> TextSize:
     return TextSize(len(line) + 1, len(line.encode()) + 1, len(words_in(line)) + 1)
 
 
+class LineSums:
+    """Sums over the tokens of each line of a text, which come some at a time."""
+
+    def __init__(self, end: int) -> None:
+        """``end`` is the token that closes a line."""
+        self._end, self._done = end, list[Floats]()
+        self._open: Floats | float = 0.0
+
+    def add(self, ids_N: Integers, values_NK: Floats) -> None:
+        """The next tokens and K numbers of each."""
+        ends_N = ids_N == self._end
+        line_N = np.cumsum(ends_N) - ends_N
+        sums_LK = np.zeros((line_N[-1] + 1 if len(line_N) else 0, values_NK.shape[1]))
+        np.add.at(sums_LK, line_N, values_NK)
+        sums_LK[:1] += self._open
+        closed = int(ends_N.sum())
+        self._done.append(sums_LK[:closed])
+        if closed or len(sums_LK):
+            self._open = sums_LK[closed] if closed < len(sums_LK) else 0.0
+
+    def lines(self) -> Floats:
+        """The sums of every line that is closed."""
+        return np.concatenate(self._done)
+
+
 _FIGURES = (
     *("perplexity", "known_perplexity", "sentence_perplexity", "word_perplexity", "known_word_perplexity"),
     *("bits_per_character", "bits_per_byte", "known_bits_per_character", "known_bits_per_byte"),
@@ -75,6 +107,29 @@ class Prediction:
     """Whether there was such a pass; a model of sentences reads each line by itself, and both sums are one."""
     adaptation: str
     """What the model did, in one pass, with the text that it had read, in words."""
+    by_line: Floats = field(default_factory=lambda: np.zeros((0, 8)), compare=False, repr=False)
+    """Of every line: nats, unknown nats, tokens, unknown tokens, sentence nats, characters, bytes, words."""
+
+    def metrics(self) -> list[SegmentMetric]:
+        """Perplexities and bits as sums over lines; those of a token are only of use beside the same tokens."""
+        nats, unknown_nats, tokens, unknown, sentence_nats, characters, bytes_, words = self.by_line.T
+        predictions = f"{counted(self.tokens, 'prediction')}, {self.unknown:,} unknown"
+
+        def metric(name: str, score: Score, above: Floats, below: Floats, how: str = "") -> SegmentMetric:
+            return SegmentMetric(name, counts((above, below)), score, "lower", how)
+
+        found = [
+            metric("perplexity", _perplexities, nats, tokens, predictions),
+            metric("perplexity per word", _perplexities, nats, words, f"{self.unknown:,} unknown"),
+            metric("bits per character", _bits, nats, characters, f"{self.unknown:,} unknown"),
+            metric("bits per byte", _bits, nats, bytes_, f"{self.unknown:,} unknown"),
+        ]
+        if self.unknown:
+            known = nats - unknown_nats, tokens - unknown
+            found.append(metric("perplexity without unknown", _perplexities, *known, predictions))
+        if self.carried:
+            found.append(metric("perplexity line by line", _perplexities, sentence_nats, tokens, predictions))
+        return found
 
     @property
     def perplexity(self) -> float:
@@ -152,3 +207,13 @@ class Prediction:
         if self.carried:
             lines.append(f"line by line     perplexity {self.sentence_perplexity:.3f}")
         return "\n".join(lines)
+
+
+def _perplexities(sums_NK: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        found: Floats = np.exp(fraction(sums_NK))
+    return found
+
+
+def _bits(sums_NK: Floats) -> Floats:
+    return fraction(sums_NK) / math.log(2)

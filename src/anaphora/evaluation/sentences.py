@@ -25,7 +25,7 @@ TOKENS = 1 << 16
 
 
 def sentence_log_probs(model: TextModel, ids: Iterable[int], before: int, end: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """The tokens of a text and ln p of each, some lines at a time, in no order; each line closes with ``end``.
+    """The tokens of a text and ln p of each, some lines at a time; each line closes with ``end``.
 
     ``before`` precedes every line. A line of running text may have any length: a long one is read window by window. A
     model of sentences, for which ``before`` and ``end`` differ, reads each of them at once.
@@ -33,8 +33,11 @@ def sentence_log_probs(model: TextModel, ids: Iterable[int], before: int, end: i
     """
     rows = _rows(ids, end, 0 if before == end else TOKENS)
     while some := list(islice(rows, SORTED)):
+        found = dict[int, Tensor]()
         for places, log_probs in line_log_probs(model, some, before):
-            yield torch.tensor([token for place in places for token in some[place]]), torch.cat(log_probs)
+            found.update(zip(places, log_probs, strict=True))
+        in_order = torch.cat([found[place] for place in range(len(some))])
+        yield torch.tensor([token for row in some for token in row]), in_order
 
 
 def line_log_probs(

@@ -1,16 +1,16 @@
 """Precision, recall and F1 of examples with any number of labels, and the thresholds that make F1 largest."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from anaphora.evaluation.segments import Floats, SegmentMetric, counts, f1, fraction, macro_f1
 from anaphora.evaluation.tags import Matches
 from anaphora.wording import counted
 
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 _SHOWN = 20
 """Labels in the table for people."""
 
@@ -26,6 +26,8 @@ class SeveralLabelScores:
     """Fraction of examples whose labels are all right and complete."""
     count: int
     """Number of examples."""
+    counts: tuple[Floats, Floats] = field(compare=False, repr=False)
+    """Of every example: predicted, expected and right of each label in turn, and the loss with whether all is right."""
 
     @property
     def micro_f1(self) -> float:
@@ -38,6 +40,18 @@ class SeveralLabelScores:
         """Mean F1 of the labels that are expected or predicted somewhere."""
         seen = [one.f1 for one in self.by_label.values() if one.expected or one.predicted]
         return sum(seen) / len(seen) if seen else 0.0
+
+    def metrics(self) -> list[SegmentMetric]:
+        """Micro-F1, macro-F1, exact matches and loss as sums over examples."""
+        matches_NK, (nats_N, exact_N) = self.counts[0], self.counts[1].T
+        ones_N = np.ones(self.count)
+        all_labels_N3 = matches_NK.reshape(self.count, -1, 3).sum(1)
+        return [
+            SegmentMetric("micro-F1", all_labels_N3, f1),
+            SegmentMetric("macro-F1", matches_NK, macro_f1),
+            SegmentMetric("exact matches", counts((exact_N, ones_N)), fraction),
+            SegmentMetric("loss", counts((nats_N, ones_N)), fraction, "lower"),
+        ]
 
     def json(self) -> dict[str, Any]:
         """Everything, for ``json.dumps``."""
@@ -77,8 +91,10 @@ def several_label_scores(
         for label, predicted, expected, right in zip(labels, predicted_NC.sum(0), true_NC.sum(0), right_C, strict=True)
     }
     nats_NC = -np.log(np.maximum(np.where(true_NC, probabilities_NC, 1 - probabilities_NC), 1e-300))
-    exact = (true_NC == predicted_NC).all(1).mean()
-    return SeveralLabelScores(matches, float(nats_NC.sum(1).mean()), float(exact), len(true_NC))
+    exact_N, nats_N = (true_NC == predicted_NC).all(1), nats_NC.sum(1)
+    matches_NC3 = np.stack([predicted_NC, true_NC, true_NC & predicted_NC], axis=2)
+    rows = matches_NC3.reshape(len(true_NC), -1).astype(np.float64), counts((nats_N, exact_N))
+    return SeveralLabelScores(matches, float(nats_N.mean()), float(exact_N.mean()), len(true_NC), rows)
 
 
 def best_thresholds(true_NC: Bools, probabilities_NC: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Is one translator better than another, or was it luck? Paired bootstrap resampling (Koehn 2004) on any metric.
+"""Is one translator better than another, or was it luck? Paired bootstrap resampling (Koehn 2004) of BLEU or chrF.
 
 The sentences of a test set are resampled with replacement, as many as there are, and both translators are scored on
 the same draw; over many draws that shows how far the difference depends on the sentences that happened to be there.
@@ -9,15 +9,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
 
 from anaphora.errors import DataError
-from anaphora.evaluation.bleu import Condition, Metric, metric_of, prepared
+from anaphora.evaluation.bleu import Condition, Metric, segment_metric
+from anaphora.evaluation.resampling import SAMPLES, SEED, bootstrap, p_value
 from anaphora.wording import counted
-
-SAMPLES = 1000
-SEED = 12345
 
 
 @dataclass(frozen=True)
@@ -76,36 +72,22 @@ def paired_bootstrap(
             f"the first "
             f"and {len(second):,} of the second: translate the same file with both."
         )
-    metric = metric_of(name, language, condition)
-    counts_SK = [_counts(metric, *prepared(outputs, references, language, condition)) for outputs in (first, second)]
-    draws_NS = np.random.default_rng(seed).integers(len(references), size=(samples, len(references)))
-    drawn_N = [_scores(metric, counts, draws_NS) for counts in counts_SK]
-    real = [_scores(metric, counts, np.arange(len(references))[None])[0] for counts in counts_SK]
-    differences_N = drawn_N[1] - drawn_N[0]
+    before, after = (
+        segment_metric(outputs, references, name, language=language, condition=condition) for outputs in (first, second)
+    )
+    differences_N = bootstrap([after], samples, seed) - bootstrap([before], samples, seed)
     mean = float(differences_N.mean())
-    as_far = int((np.abs(differences_N - mean) >= abs(real[1] - real[0])).sum())
     low, high = np.percentile(differences_N, (2.5, 97.5))
     return Comparison(
         name=name,
         condition=condition,
-        signature=str(metric.get_signature()),
-        first=float(real[0]),
-        second=float(real[1]),
+        signature=before.conditions.removeprefix(f"{condition}; "),
+        first=before.value,
+        second=after.value,
         mean_difference=mean,
         interval=(float(low), float(high)),
-        p_value=(as_far + 1) / (samples + 1),
+        p_value=p_value(differences_N - mean, after.value - before.value),
         sentences=len(references),
         samples=samples,
         seed=seed,
     )
-
-
-def _counts(metric: BLEU | CHRF, outputs: list[str], references: list[str]) -> np.ndarray[Any, Any]:
-    """What the metric adds up over sentences: S x K. Sums of rows are all that a score depends on."""
-    # the two methods that sacreBLEU's own significance test is built on; it has no public door to them
-    return np.array(metric._extract_corpus_statistics(outputs, [references]))
-
-
-def _scores(metric: BLEU | CHRF, counts_SK: np.ndarray[Any, Any], draws_NS: np.ndarray[Any, Any]) -> Any:
-    sums = (counts_SK[draw_S].sum(axis=0).tolist() for draw_S in draws_NS)
-    return np.array([min(100.0, metric._compute_score_from_stats(row).score) for row in sums])

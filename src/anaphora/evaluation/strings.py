@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from anaphora.evaluation.segments import SegmentMetric, counts, fraction
+
 Symbols = Sequence[str]
 
 
@@ -21,29 +23,28 @@ def edit_distance(first: Symbols, second: Symbols) -> int:
 class StringScores:
     """The scores of the outputs for several inputs."""
 
-    inputs: int
-    right: int
-    """Outputs that are one of the answers."""
-    edits: int
-    """Edit distance of all outputs to the nearest answer of each."""
-    symbols: int
+    edits_of: tuple[int, ...]
+    """Edit distance of every output to the nearest answer; 0 where it is one of the answers."""
+    symbols_of: tuple[int, ...]
     """Symbols of those answers."""
 
     @classmethod
     def of(cls, outputs: Sequence[Symbols], answers: Sequence[Sequence[Symbols]]) -> Self:
         """Of at least one input, with at least one answer each; of two that are as near the first is the nearest."""
-        right = edits = symbols = 0
-        for output, of_one in zip(outputs, answers, strict=True):
-            distance, length = min(
-                ((edit_distance(output, answer), len(answer)) for answer in of_one), key=lambda found: found[0]
-            )
-            right, edits, symbols = right + (not distance), edits + distance, symbols + length
-        return cls(len(outputs), right, edits, symbols)
+        found = [
+            min(((edit_distance(output, answer), len(answer)) for answer in of_one), key=lambda found: found[0])
+            for output, of_one in zip(outputs, answers, strict=True)
+        ]
+        return cls(tuple(distance for distance, _ in found), tuple(length for _, length in found))
+
+    @property
+    def inputs(self) -> int:
+        return len(self.edits_of)
 
     @property
     def accuracy(self) -> float:
         """Fraction of inputs whose output is an answer."""
-        return self.right / self.inputs
+        return self.edits_of.count(0) / self.inputs
 
     @property
     def word_error_rate(self) -> float:
@@ -53,14 +54,23 @@ class StringScores:
     @property
     def edit_distance(self) -> float:
         """Of an output to its nearest answer, on average."""
-        return self.edits / self.inputs
+        return sum(self.edits_of) / self.inputs
 
     @property
     def symbol_error_rate(self) -> float:
         """Edits for each symbol of the nearest answers: of phones, the phoneme error rate."""
-        return self.edits / max(1, self.symbols)
+        return sum(self.edits_of) / max(1, sum(self.symbols_of))
 
     def json(self) -> dict[str, Any]:
         """Everything, for ``json.dumps``."""
         names = ("inputs", "accuracy", "word_error_rate", "symbol_error_rate", "edit_distance")
         return {name: getattr(self, name) for name in names}
+
+    def metrics(self) -> list[SegmentMetric]:
+        """Accuracy, symbol error rate and edit distance as sums over inputs."""
+        ones, right = [1] * self.inputs, [not edits for edits in self.edits_of]
+        return [
+            SegmentMetric("accuracy", counts((right, ones)), fraction),
+            SegmentMetric("symbol error rate", counts((self.edits_of, self.symbols_of)), fraction, "lower"),
+            SegmentMetric("edit distance", counts((self.edits_of, ones)), fraction, "lower"),
+        ]

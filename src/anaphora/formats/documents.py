@@ -1,7 +1,7 @@
 """Files that hold text inside something else (tables, markup, archives), recognized by their first bytes.
 
-None of them is a text of lines, so ``formats.lines`` refuses them by name. A format that
-gets a reader leaves this table.
+None of them is a text of lines, so ``formats.lines`` refuses them by name. Those with a reader are read where pairs or
+documents are expected.
 """
 
 import re
@@ -13,10 +13,13 @@ PEEKED = 1 << 12
 """Bytes of a file that are looked at."""
 
 _PAIRS = "export its segments as a .tsv, source, tab, target a line"
+_ENTRIES = "translate it as a document, or train a translator on it"
+_CSV = "train a translator on it, or save its columns as tab-separated text, and name it .tsv"
+_DOCUMENT = "translate it as a document, or save its text as plain text in UTF-8"
 _PLAIN = "save its text as plain text in UTF-8, a sentence or paragraph a line"
 _NOT_TEXT = "name a file of text"
 _TABLE = "save the columns of source and target as tab-separated text, and name it .tsv"
-_BEFORE = r"\s*+(?:<\?[^>]*+>\s*+|<!--(?:(?!-->).)*+-->\s*+|<!DOCTYPE(?! *html)[^>]*+>\s*+)*+"
+_BEFORE = r"\s*+(?:<\?[^>]*+>\s*+|<!--(?:(?!-->).)*+-->\s*+|<!DOCTYPE(?! *html)[^>\[]*+(?:\[[^\]]*+\][^>]*+)?>\s*+)*+"
 _ALIGNED = r"(?!\d++ \|)[^\n|]++(?<=\S )\|\|\| [^\n|]++"
 
 
@@ -31,10 +34,12 @@ class Document(NamedTuple):
     """How a file of it begins, a byte a character."""
     endings: tuple[str, ...] = ()
     """Where it cannot be known by its beginning alone: how its name ends, and then ``begin`` need only match."""
+    reader: str = ""
+    """Which of ``formats.entries`` reads it; empty for none."""
 
 
-def _document(name: str, remedy: str, begin: str, *endings: str) -> Document:
-    return Document(name, remedy, re.compile(begin, re.DOTALL | re.IGNORECASE), endings)
+def _document(name: str, remedy: str, begin: str, *endings: str, reader: str = "") -> Document:
+    return Document(name, remedy, re.compile(begin, re.DOTALL | re.IGNORECASE), endings, reader)
 
 
 DOCUMENTS = (
@@ -65,19 +70,27 @@ DOCUMENTS = (
     _document("a program", _NOT_TEXT, "\x7fELF|MZ[^\n]{0,64}\x00|\xca\xfe\xba\xbe|\xcf\xfa\xed\xfe"),
     _document("a PostScript document", "convert it with  ps2ascii {file}", "%!PS"),
     _document("an SQLite database", _TABLE, "SQLite format 3\x00"),
-    _document("a translation memory (TMX)", _PAIRS, rf"{_BEFORE}<tmx\b"),
-    _document("an XLIFF document", _PAIRS, rf"{_BEFORE}<(?:\w+:)?xliff\b"),
+    _document("a translation memory (TMX)", _ENTRIES, rf"{_BEFORE}<(?:\w+:)?tmx\b", reader="tmx"),
+    _document("a translation memory (TMX)", _ENTRIES, r"\s*+<", ".tmx", reader="tmx"),
+    _document("an XLIFF document", _ENTRIES, rf"{_BEFORE}<(?:\w+:)?xliff\b", reader="xliff"),
+    _document("an XLIFF document", _ENTRIES, r"\s*+<", ".xlf", ".xliff", ".mxliff", ".sdlxliff", reader="xliff"),
     _document("a term base (TBX)", _PAIRS, rf"{_BEFORE}<(?:tbx|martif)\b"),
     _document("a Qt translation file", _PAIRS, rf"{_BEFORE}<TS\b"),
-    _document("an HTML page", _PLAIN, rf"{_BEFORE}<(?:!doctype +html|html|head|body)\b"),
-    _document("an HTML page", _PLAIN, rf"{_BEFORE}<\w", ".html", ".htm", ".xhtml"),
+    _document("an HTML page", _DOCUMENT, rf"{_BEFORE}<(?:!doctype +html|html|head|body)\b", reader="html"),
+    _document("an HTML page", _DOCUMENT, rf"{_BEFORE}<\w", ".html", ".htm", ".xhtml", reader="html"),
     _document("a test set in SGML", _PLAIN, rf"{_BEFORE}<(?:srcset|refset|tstset|mteval)\b"),
     _document("subtitles (TTML)", _PLAIN, rf"{_BEFORE}<tt\b[^>]*?ns/ttml"),
     _document("an XML document", _PLAIN, r"\s*+<\?xml\b"),
     _document("an XML document", _PLAIN, rf"{_BEFORE}<[\w:.-]++[\s/>]", ".xml", ".resx", ".dbk", ".tei", ".fb2"),
-    _document("a gettext catalogue (PO)", _PAIRS, r'(?:\s++|#[^\n]*+(?:\n|\Z)|msgctxt[^\n]*+\n)*+msgid[ \t]++"'),
+    _document(
+        "a gettext catalogue (PO)",
+        _ENTRIES,
+        r'(?:\s++|#[^\n]*+(?:\n|\Z)|msgctxt[^\n]*+\n)*+msgid[ \t]*+"',
+        reader="po",
+    ),
+    _document("a gettext catalogue (PO)", _ENTRIES, r"\s*+#", ".po", ".pot", reader="po"),
     _document("a compiled gettext catalogue (MO)", _PAIRS, "\xde\x12\x04\x95|\x95\x04\x12\xde"),
-    _document("subtitles (SRT)", _PLAIN, r"\s*+\d++[ \t]*+\r?+\n\d++:\d\d:\d\d[,.]\d++[ \t]*+-->"),
+    _document("subtitles (SRT)", _DOCUMENT, r"\s*+\d++[ \t]*+\r?+\n\d++:\d\d:\d\d[,.]\d++[ \t]*+-->", reader="srt"),
     _document("subtitles (WebVTT)", _PLAIN, r"WEBVTT(?=\s|\Z)"),
     _document("subtitles (SSA)", _PLAIN, r"\s*+\[Script Info\]"),
     _document("subtitles (SBV)", _PLAIN, r"\s*+\d++:\d\d:\d\d\.\d{3},\d++:\d\d:\d\d\.\d{3}\s"),
@@ -98,13 +111,14 @@ DOCUMENTS = (
     _document(
         "a table of messages (strings)", _PAIRS, r'(?:\s++|/\*(?:(?!\*/).)*+\*/|//[^\n]*+\n)*+"[^"\n]*+"\s*+=\s*+"'
     ),
-    _document("a table of comma-separated values (CSV)", _TABLE, r'"[^"\n]*+"(?:[,;]"(?:[^"\n]|"")*+")++\r?+(?:\n|\Z)'),
-    _document(
-        "a table of comma-separated values (CSV)",
-        _TABLE,
-        r"(?:source|src|target|tgt|[a-z]{2})[,;](?:source|src|target|tgt|[a-z]{2})(?:[,;]\w*+)*+\r?+\n",
+    *(
+        _document("a table of comma-separated values (CSV)", _CSV, *how, reader="csv")
+        for how in (
+            (r'"[^"\n]*+"(?:[,;]"(?:[^"\n]|"")*+")++\r?+(?:\n|\Z)',),
+            (r"(?:source|src|target|tgt|[a-z]{2})[,;](?:source|src|target|tgt|[a-z]{2})(?:[,;]\w*+)*+\r?+\n",),
+            (r"[^\n]*?[,;\t]", ".csv"),
+        )
     ),
-    _document("a table of comma-separated values (CSV)", _TABLE, r"[^\n]*?[,;\t]", ".csv"),
     _document(
         "a table of comma-separated values (CSV)",
         _TABLE,

@@ -16,8 +16,9 @@ _NAMES = """
 """
 _CODES = dict(entry.split(":", 1) for entry in _NAMES.split())
 """Codes of languages by their names in English, in the language itself, and some in German, French and Spanish."""
-SOURCES, TARGETS = frozenset(("source", "src", "sentence1")), frozenset(("target", "tgt", "trg", "sentence2"))
-"""Names of the two columns that say which is which."""
+SIDES = ("source", "src", "sentence1"), ("target", "tgt", "trg", "sentence2")
+"""What headings call the two sides."""
+_SOURCES, _TARGETS = map(frozenset, SIDES)
 _BESIDE = frozenset(["column", "lang", "language", "phrase", "segment", "sentence", "string", "text"])
 """Words that stand beside a name, as in "Source text" and "sentence_de"."""
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)?")
@@ -42,12 +43,12 @@ class Column(NamedTuple):
 def is_heading(cells: Sequence[str], sides: tuple[str, str] = ("", "")) -> bool:
     """Whether two cells name what stands below them: languages, sides, or the codes of the two ``sides``."""
     first, second = map(Column.of, cells)
-    names = SOURCES | TARGETS | {side.casefold() for side in sides if side}
+    names = _SOURCES | _TARGETS | {side.casefold() for side in sides if side}
     return first.name != second.name and all(column.spelt or column.name in names for column in (first, second))
 
 
 def is_reversed(cells: Sequence[str], sides: tuple[str, str]) -> bool:
     """Whether a heading names the target first."""
     first, second = (Column.of(cell).name for cell in cells)
-    target_first = first in TARGETS and second in SOURCES
+    target_first = first in _TARGETS and second in _SOURCES
     return target_first or (second, first) == tuple(side.casefold() for side in sides)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from anaphora.errors import DataError
 from anaphora.formats.headings import Column, is_heading, is_reversed
 from anaphora.formats.lines import read_lines
+from anaphora.wording import counted
 
 
 class Row(NamedTuple):
@@ -67,11 +68,15 @@ class Layout(NamedTuple):
         return numbers[0], numbers[1]
 
 
-HEADING = 0
-"""The number of columns that is reported of a first line that names them."""
+HEADING = "a heading"
+"""Why a first line that names its columns is rejected."""
 
 
-def ignore(line: int, columns: int) -> None:
+Rejected = Callable[[int, str], None]
+"""Receives the line of what is no pair, and why it is none."""
+
+
+def ignore(line: int, why: str) -> None:
     """Drop the line: the default for lines that are rejected."""
 
 
@@ -96,13 +101,13 @@ def read_pairs(
     layout: Layout = PLAIN,
     *,
     sides: tuple[str, str] = ("", ""),
-    rejected: Callable[[int, int], None] = ignore,
+    rejected: Rejected = ignore,
     choice: str = "data.columns = [{}]",
 ) -> Iterator[Row]:
-    """The pairs of a table; ``rejected`` receives the line number and the number of columns of every other line.
+    """The pairs of a table; ``rejected`` receives the line number of every other line and why it is none.
 
-    The number is ``HEADING`` for a first line that names the columns; ``sides`` are the languages of source and
-    target, and ``choice`` is how errors say that two columns are chosen.
+    That is ``HEADING`` for a first line that names the columns, else how many columns there are; ``sides`` are the
+    languages of source and target, and ``choice`` is how errors say that two columns are chosen.
 
     Raises DataError as ``read_lines`` does, for a first line that has none of the names in ``layout`` or names the
     target first, and when no line at all has the columns that ``layout`` asks for.
@@ -127,7 +132,7 @@ def read_pairs(
         else:
             wrong += 1
             example = example or f"line {number} has {len(cells)}"
-            rejected(number, len(cells))
+            rejected(number, counted(len(cells), "column"))
     if wrong and not found:
         raise DataError(
             f"{path} should have two columns with a tab between them, but {example}, and no line has two: name those "
@@ -135,7 +140,7 @@ def read_pairs(
         )
 
 
-def holds_pairs(path: Path) -> bool:
+def has_two_columns(path: Path) -> bool:
     """Whether a file looks like a table of pairs, whatever its name: its first lines have text on both sides of a tab.
 
     Raises DataError as ``read_lines`` does.

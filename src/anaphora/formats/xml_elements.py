@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from xml.parsers import expat
 
 from anaphora.errors import DataError
 from anaphora.files import NESTING
 from anaphora.formats.lines import unpacked
+from anaphora.formats.safe_xml import feed, guarded
 
 LONGEST = 1 << 26
 """Bytes of the longest document that is read."""
@@ -37,7 +37,7 @@ def xml_elements(path: Path) -> Iterator[Element]:
     Raises DataError, with the line, for what is no XML, declares entities, is nested deeper than ``files.NESTING`` or
     longer than ``LONGEST``; and as ``formats.lines.unpacked`` does.
     """
-    parser = expat.ParserCreate()
+    parser = guarded(expat.ParserCreate(), str(path))
     open_elements: list[Element] = []
     ended: list[Element] = []
 
@@ -46,9 +46,6 @@ def xml_elements(path: Path) -> Iterator[Element]:
             raise DataError(f"{path}:{parser.CurrentLineNumber} is nested deeper than {NESTING} elements: is it ink?")
         open_elements.append(Element(name.rpartition(":")[2], attributes, parser.CurrentLineNumber))
 
-    def refuse(*_: Any) -> None:
-        raise DataError(f"{path}:{parser.CurrentLineNumber} declares an entity, which is never expanded: remove it.")
-
     def text(data: str) -> None:
         if open_elements:
             open_elements[-1].pieces.append(data)
@@ -56,17 +53,8 @@ def xml_elements(path: Path) -> Iterator[Element]:
     parser.StartElementHandler = begin
     parser.EndElementHandler = lambda name: ended.append(open_elements.pop())
     parser.CharacterDataHandler = text
-    parser.EntityDeclHandler = refuse
-    read = 0
-    try:
-        for piece in unpacked(path):
-            read += len(piece)
-            if read > LONGEST:
-                raise DataError(f"{path} is longer than {LONGEST:,} bytes: split it.")
-            parser.Parse(piece, False)
-            yield from ended
-            ended.clear()
-        parser.Parse(b"", True)
+    for read in feed(parser, unpacked(path), str(path)):
+        if read > LONGEST:
+            raise DataError(f"{path} is longer than {LONGEST:,} bytes: split it.")
         yield from ended
-    except expat.ExpatError as error:
-        raise DataError(f"{path}:{error.lineno} is no XML ({expat.ErrorString(error.code)}): correct it.") from None
+        ended.clear()

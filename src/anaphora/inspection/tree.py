@@ -227,48 +227,61 @@ class _Growing:
         self.nodes: list[Node] = []
         self.mass: list[float] = []
         self._paths: dict[tuple[int, ...], int] = {}
-        self._live: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
-        """The path and score of each row of the step; a finished one is never continued."""
-        self._finished = 0.0
+        self._rows: list[tuple[int, ...]] = []
+        """The path of each row of the step before."""
+        self._kept: dict[tuple[int, ...], float] = {(): 0.0}
+        """The score of every path that is to be continued."""
+        self._decided = 0.0
+        """The probability of the paths that are finished, and of those that cannot become the result."""
+        self._best_finished = -inf
 
     def add(self, read: _Read) -> None:
         """The continuations of the rows of one step, as ``search.beam`` ranks them."""
         eos = self._search.stepper.eos
+        before = self._rows
+        read_rows = zip(read.rows_K, read.ids_K, strict=True)
+        self._rows = [(*before[row], token) for row, token in read_rows] if before else [()]
+        self._set_aside()
         options = []
-        for row, (path, score) in enumerate(self._live):
-            if path[-1:] == (eos,):
-                continue
+        for row, path in enumerate(self._rows):
             values, ids = read.log_probs_KV[row].sort(descending=True, stable=True)
             for log_prob, token in zip(values[: self._size + self._shown].tolist(), ids.tolist(), strict=False):
                 if log_prob > -inf:
-                    options.append((score + log_prob, row, token, log_prob))
+                    options.append((self._kept[path] + log_prob, row, token, log_prob))
         options.sort(key=lambda one: (-one[0], one[1]))
         kept, pruned = options[: self._size], options[self._size :]
-        least = kept[-1][0] if kept else -inf
-        live = []
+        least, live = kept[-1][0] if kept else -inf, {}
         for score, row, token, log_prob in kept:
-            path = (*self._live[row][0], token)
+            path = (*self._rows[row], token)
             self._node(path, log_prob, score, "finished" if token == eos else "kept", "")
-            live.append((path, score))
-            self._finished += exp(score) if token == eos else 0.0
-        shown = dict.fromkeys(range(len(self._live)), 0)
+            if token == eos:
+                self._decided += exp(score)
+                self._best_finished = max(self._best_finished, score)
+            else:
+                live[path] = score
+        shown = dict.fromkeys(range(len(self._rows)), 0)
         for score, row, token, log_prob in pruned:
-            path = (*self._live[row][0], token)
+            path = (*self._rows[row], token)
             if shown[row] < self._shown or path == self._greedy[: len(path)]:
                 shown[row] += 1
                 why = f"{score:.4f} is below {least:.4f}, the lowest of the best {self._size}"
                 self._node(path, log_prob, score, "pruned", why)
-        self.mass.append(self._finished + sum(exp(score) for path, score in live if path[-1] != eos))
-        self._live = live
+        self.mass.append(self._decided + sum(map(exp, live.values())))
+        self._kept = live
+
+    def _set_aside(self) -> None:
+        """Say of paths that the search does not continue, though they are among the best, why that is."""
+        for path in self._kept.keys() - set(self._rows):
+            score, number = self._kept[path], self._paths[path]
+            why = f"{score:.4f} can only fall, and {self._best_finished:.4f} is finished"
+            self.nodes[number] = replace(self.nodes[number], fate="pruned", why=why)
+            self._decided += exp(score)
 
     def end(self) -> None:
         """Say why the search ended without the hypotheses that were still live."""
-        finished = [node.score for node in self.nodes if node.fate == "finished"]
-        last = max((node.step for node in self.nodes), default=0)
-        for number, node in enumerate(self.nodes):
-            if node.step == last and node.fate == "kept" and finished and not node.best:
-                why = f"{node.score:.4f} can only fall, and {max(finished):.4f} is finished"
-                self.nodes[number] = replace(node, fate="pruned", why=why)
+        if self._best_finished > -inf:
+            self._rows = []
+            self._set_aside()
 
     def add_greedy(self, recording: _Recording, runtime: Runtime) -> None:
         """The rest of greedy search's path, where the beam went on without it."""

@@ -11,10 +11,12 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
+from anaphora.kernels.lowering import Lowering, Value, Values
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.scores import Score
 from anaphora.kernels.spans import Span
-from anaphora.kernels.weighing import Weighing
+from anaphora.kernels.spans.span import LoweredFocus
+from anaphora.kernels.weighing import Softmax, Weighing
 
 
 class Attended(NamedTuple):
@@ -26,6 +28,16 @@ class Attended(NamedTuple):
     shares_XBS: Tensor
     """What the scores became, before the factor of the span."""
     factor_XBS: Tensor | None
+
+
+class Lowered(NamedTuple):
+    """What going back needs, as values."""
+
+    focus: LoweredFocus
+    of_score: Any
+    of_span: Any
+    weights: Value
+    """What the scores became, before the factor of the span."""
 
 
 @dataclass(frozen=True)
@@ -90,3 +102,43 @@ class Attend:
             return (dquery_XBQ, *dbeside, *(None for _ in self.span.beside))
         through_span_XBQ, *dspan = self.span.backward(of_span, da_XBS * b_XBS, matmul)
         return (dquery_XBQ + through_span_XBQ, *dbeside, *dspan)
+
+    def obstacle(self) -> str:
+        """That of score, span or weighing."""
+        return self.score.obstacle() or self.span.obstacle() or self.weighing.obstacle()
+
+    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, Lowered]:
+        """Steps 1 to 4."""
+        attend, (query, *beside) = ops.of(self.name), inputs
+        focus, of_span = self.span.lower(query, tuple(beside[len(self.score.beside) :]), attend)
+        e, of_score = self.score.lower(query, focus.window, attend)  # 1
+        b = attend.value(e.width)
+        attend.run("softmax_positions", (b,), (e, focus.window, self._scale(ops)))  # 2
+        a = b
+        if focus.factor:
+            a = attend.value(e.width)
+            attend.run("multiply_rows", (a,), (b, focus.factor))  # 3
+        return (attend.mix("values", a, focus.window), a), Lowered(focus, of_score, of_span, b)  # 4
+
+    def lower_back(self, ops: Lowering, saved: Lowered, doutputs: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        """Steps 4 to 1 undone."""
+        attend, b = ops.of(self.name), saved.weights
+        window, g = saved.focus
+        through_context = attend.mix_back("values", doutputs[0], window) if doutputs[0] else None  # 4
+        da = db = ops.sum([d for d in (through_context, doutputs[1]) if d])
+        if g:
+            db = attend.value(b.width)
+            attend.run("multiply_rows", (db,), (da, g))  # 3
+        de = attend.value(b.width)
+        attend.run("softmax_positions_back", (de,), (b, db, window, self._scale(ops)))  # 2
+        dquery, *dbeside = self.score.lower_back(saved.of_score, de, window, attend)  # 1
+        if not g:
+            return (dquery, *dbeside, *(None for _ in self.span.beside))
+        dfactor = attend.value(b.width)
+        attend.run("multiply_rows", (dfactor,), (da, b))
+        through_span, *dspan = self.span.lower_back(saved.of_span, dfactor, window, attend)
+        return (ops.sum((dquery, through_span)), *dbeside, *dspan)
+
+    def _scale(self, ops: Lowering) -> Value:
+        assert isinstance(self.weighing, Softmax)
+        return ops.number(self.scale * self.weighing.sharpness)

@@ -25,6 +25,11 @@ class Blocks:
     def __contains__(self, signal: str) -> bool:
         return signal in self._signals
 
+    @property
+    def like(self) -> Tensor:
+        """One of the blocks, for type and device."""
+        return next(iter(self._signals.values()))
+
     def carry(self, signal: str, first_BW: Tensor) -> None:
         """Make room for a carried signal, zero after the value before its first step."""
         buffer = first_BW.new_zeros(len(first_BW) + len(self._rows), first_BW.shape[1])
@@ -45,10 +50,14 @@ class Blocks:
     def all(self, signal: str) -> Tensor:
         return self._signals[signal]
 
+    def carried(self, signal: str) -> Tensor | None:
+        """The buffer of a carried signal: the value before its first step, and the rows of all steps."""
+        return self._carried.get(signal)
+
     def read(self, read: str) -> Tensor:
         """All rows of what a part reads, 1 x R x width."""
         if is_previous(read):
-            return self._carried[signal_of(read)].index_select(0, self._rows.before_R).unsqueeze(0)
+            return self._rows.before(self._carried[signal_of(read)]).unsqueeze(0)
         return self._signals[read].unsqueeze(0)
 
     def read_step(self, read: str, step: int) -> Tensor:
@@ -73,6 +82,11 @@ class Blocks:
         else:
             self._set(signal, rows_RW)
 
+    def lend(self, signal: str, rows_RW: Tensor) -> None:
+        """Set all rows of a signal that is not carried to rows that others have as well."""
+        self._set(signal, rows_RW)
+        self._lent.add(signal)
+
     def put_step(self, signal: str, step: int, value_1BW: Tensor) -> None:
         if signal not in self._signals:
             self._set(signal, value_1BW.new_empty(len(self._rows), value_1BW.shape[2]))
@@ -83,8 +97,7 @@ class Blocks:
         if is_previous(read):
             self._carried[signal_of(read)].index_add_(0, self._rows.before_R, rows_RW)
         elif read not in self._signals:
-            self._set(read, rows_RW)
-            self._lent.add(read)
+            self.lend(read, rows_RW)
         elif read in self._lent:
             self._set(read, self._signals[read] + rows_RW)
             self._lent.discard(read)

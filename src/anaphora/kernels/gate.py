@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from anaphora.kernels.lowering import Lowering, Value, Values
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.parts import OneToOne
 from anaphora.kernels.pointwise import sigmoid_
@@ -36,3 +37,21 @@ class Gated(OneToOne):
         (g, x), (dy,) = saved, doutputs
         dg = (x * dy).sum(-1, keepdim=True)  # 2
         return dg * (g - g * g), g * dy  # 1
+
+    def obstacle(self) -> str:
+        """None."""
+        return ""
+
+    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, tuple[Value, Value]]:
+        """Steps 1 and 2."""
+        a, x = inputs
+        g, y = ops.value(1), ops.value(x.width)
+        ops.run("gate_rows", (y, g), (a, x))
+        return (y,), (g, x)
+
+    def lower_back(self, ops: Lowering, saved: tuple[Value, Value], doutputs: tuple[Value, ...]) -> Values:
+        """Steps 2 and 1 undone: dg = x' dy, dx = g dy; da = dg (g - g^2)."""
+        g, x = saved
+        da, dx = ops.value(1), ops.value(x.width)
+        ops.run("gate_rows_back", (da, dx), (g, x, doutputs[0]))
+        return da, dx

@@ -16,9 +16,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels.backends import Prepared
-from anaphora.kernels.linear import linear, padded
-from anaphora.kernels.prepared import prepare
+from anaphora.kernels.backends import PackedWeight, Prepared, padded
+from anaphora.kernels.compiled import Packed
+from anaphora.kernels.linear import linear
+from anaphora.kernels.prepared import prepare, prepared
+from anaphora.kernels.rows import Rows
 from anaphora.kernels.runtime import current
 
 
@@ -26,8 +28,7 @@ class Matmuls:
     """The matrices of one pass over a program, what they were multiplied with, and the gradients that follow.
 
     They are made in the runtime of the forward pass, the backward pass too, wherever that runs. Without ``recording``
-    nothing is kept and rows are padded to a multiple of 16, so that the result of a row does not depend on how many
-    stand beside it.
+    nothing is kept, and the result of a row does not depend on what stands beside it.
     """
 
     def __init__(self, weights: Mapping[str, Tensor], memory: Mapping[str, Tensor], recording: bool) -> None:
@@ -39,11 +40,16 @@ class Matmuls:
         self._prepared: dict[str, Prepared] = {}
         self._operands: defaultdict[str, list[Tensor]] = defaultdict(list)
         self._doutputs: defaultdict[str, list[Tensor]] = defaultdict(list)
+        self._recorded: defaultdict[str, list[tuple[Tensor, Tensor]]] = defaultdict(list)
         self._gradients: dict[str, Tensor] = {}
 
     def native(self, block: Tensor) -> bool:
         """Whether to compute the steps of a part in C; ``block`` is one of its tensors."""
         return self._runtime.native(block)
+
+    def loops_in_c(self, block: Tensor) -> bool:
+        """Whether to take all steps of a loop in one call of C; ``block`` is one of its tensors."""
+        return self._runtime.loops_in_c(block, self._recording)
 
     def of(self, part: str) -> "PartMatmuls":
         """The same products under the short names of one part."""
@@ -72,19 +78,30 @@ class Matmuls:
         """y = W a for every row of the block."""
         if self._recording:
             self._operands[name].append(a_XBK)
-            return self._ready(name, a_XBK).times(a_XBK)
+            return self._ready(name).times(a_XBK)
         return linear(a_XBK, self._weights[name])
 
     def times_back(self, name: str, dy_XBN: Tensor) -> Tensor:
         """da = W' dy, and the record of dW = sum dy a'."""
         self._doutputs[name].append(dy_XBN)
-        return self._ready(name, dy_XBN).back(dy_XBN)
+        return self._ready(name).back(dy_XBN)
 
-    def _ready(self, name: str, rows_XBK: Tensor) -> Prepared:
+    def _ready(self, name: str) -> Prepared:
         """The weight as this pass multiplies by it, prepared when it is first asked for."""
         if name not in self._prepared:
-            self._prepared[name] = prepare(self._weights[name], rows_XBK.shape[:-1].numel(), self._runtime)
+            self._prepared[name] = prepare(self._weights[name], self._runtime)
         return self._prepared[name]
+
+    def packed(self, name: str, back: bool) -> Packed:
+        """The right side of a product with W, or with W' going ``back``; where the loop runs in C."""
+        weight = self._ready(name) if self._recording else prepared(self._weights[name], self._runtime)
+        assert isinstance(weight, PackedWeight)
+        return weight.backward if back else weight.forward
+
+    def record(self, name: str, a_RK: Tensor, dy_RN: Tensor, rows: Rows) -> None:
+        """What all rows of a scan were multiplied with, and the gradients of the products: the record of a gradient."""
+        of_weight = name in self._weights
+        self._recorded[name].append((a_RK, dy_RN) if of_weight else (rows.to_grid(a_RK), rows.to_grid(dy_RN)))
 
     def attend(self, name: str, a_XBK: Tensor) -> Tensor:
         """y = a M_b for every row, with the memory matrix M_b (K x N) of the row's own sentence."""
@@ -106,8 +123,9 @@ class Matmuls:
 
         The record of the backward pass is used up; that of the way forward stays for another.
         """
-        for name, backwards in self._doutputs.items():
-            operands, doutputs = self._operands[name], backwards[::-1]
+        records = {name: (self._operands[name], backwards[::-1]) for name, backwards in self._doutputs.items()}
+        records |= {name: ([a for a, _ in pairs], [dy for _, dy in pairs]) for name, pairs in self._recorded.items()}
+        for name, (operands, doutputs) in records.items():
             if name in self._weights:
                 dy, a = _stacked(doutputs), _stacked(operands)
                 self._gradients[name] = self._prepared[name].outer(dy, a)
@@ -117,6 +135,7 @@ class Matmuls:
                 self._gradients[name] = torch.bmm(a_TBK.permute(1, 2, 0), dy_TBN.transpose(0, 1))
         gradients, self._gradients = self._gradients, {}
         self._doutputs.clear()
+        self._recorded.clear()
         return gradients
 
 
@@ -170,11 +189,13 @@ class PartMatmuls:
 
 def _stacked(blocks: list[Tensor]) -> Tensor:
     """All rows of all blocks, in order."""
+    if len(blocks) == 1:
+        return blocks[0].reshape(-1, blocks[0].shape[-1])
     return torch.cat([block.reshape(-1, block.shape[-1]) for block in blocks])
 
 
 def _steps(blocks: list[Tensor], sentences: int) -> Tensor:
     """All steps of all blocks, with zeros for the sentences that had left."""
     if all(block.shape[1] == sentences for block in blocks):
-        return torch.cat(blocks)
+        return torch.cat(blocks) if len(blocks) > 1 else blocks[0]
     return torch.cat([functional.pad(block, (0, 0, 0, sentences - block.shape[1])) for block in blocks])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from anaphora.kernels.lowering import Lowering, Value, Values
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.sums import OfSum
 
@@ -29,4 +30,20 @@ class Maxout(OfSum):
         dt = do.new_empty(*do.shape[:-1], 2 * do.shape[-1])
         torch.mul(do, saved, out=dt[..., 0::2])
         torch.mul(do, ~saved, out=dt[..., 1::2])
+        return (dt,) * len(self.inputs)
+
+    def obstacle(self) -> str:
+        """None."""
+        return ""
+
+    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, Value]:
+        """Steps 1 and 2."""
+        t, o = ops.sum_in(ops.value(inputs[0].width), inputs), ops.value(inputs[0].width // 2)  # 1
+        ops.run("maxout_rows", (o,), (t,))  # 2
+        return (o,), t
+
+    def lower_back(self, ops: Lowering, saved: Value, doutputs: tuple[Value, ...]) -> Values:
+        """Step 2 undone; every input has the same gradient."""
+        dt = ops.value(saved.width)
+        ops.run("maxout_rows_back", (dt,), (saved, doutputs[0]))
         return (dt,) * len(self.inputs)

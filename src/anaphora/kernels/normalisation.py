@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from anaphora.kernels.lowering import Lowering, PartLowering, Value, Values
 from anaphora.kernels.matmul import Matmuls, PartMatmuls
 from anaphora.kernels.sums import OfSum
 
@@ -68,6 +69,25 @@ class Normalise(OfSum):
         matmul.add_gradient("gain", dgain_W)
         return (da_XBW,) * len(self.inputs)
 
+    def obstacle(self) -> str:
+        """None."""
+        return ""
+
+    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, "LoweredNormal"]:
+        """Steps 1 to 3."""
+        part = ops.of(self.name)
+        y, saved = lowered_normal(part, "gain", ops.sum(inputs))
+        if self.bias:
+            ops.run("add_vector", (y,), (y, part.vector("bias")))
+        return (y,), saved
+
+    def lower_back(self, ops: Lowering, saved: "LoweredNormal", doutputs: tuple[Value, ...]) -> Values:
+        """Steps 3 to 1 undone; every input has the same gradient."""
+        part = ops.of(self.name)
+        if self.bias:
+            part.add_vector_gradient("bias", doutputs[0])
+        return (lowered_normal_back(part, "gain", saved, doutputs[0]),) * len(self.inputs)
+
 
 class UnitMatmuls(PartMatmuls):
     """The recurrent products of a unit, with what may stand between the unit and its matrices.
@@ -119,3 +139,78 @@ class UnitMatmuls(PartMatmuls):
             self.add_gradient(f"{name}_gain", dgain_N)
         da_XBK = super().back(name, dy_XBN)
         return da_XBK * self.sentences("mask", da_XBK.shape[1]) if self._masked else da_XBK
+
+
+class LoweredNormal(NamedTuple):
+    """What going back needs."""
+
+    n: Value
+    inverse: Value
+    """1 / s of each row."""
+
+
+def lowered_normal(part: PartLowering, gain: str, a: Value) -> tuple[Value, LoweredNormal]:
+    """Steps 1 to 3."""
+    y, saved = part.value(a.width), LoweredNormal(part.value(a.width), part.value(1))
+    part.run("normal_rows", (y, *saved), (a, part.vector(gain)))
+    return y, saved
+
+
+def lowered_normal_back(part: PartLowering, gain: str, saved: LoweredNormal, dy: Value) -> Value:
+    """da = (dn - mean(dn) - n * mean(dn * n)) / s with dn = dy * gain; dgain is the sum of dy * n over all rows."""
+    da = part.value(dy.width)
+    dgain = part.vector_gradient_by_sentence(gain)
+    part.run("normal_rows_back", (da, dgain), (dy, *saved, part.vector(gain)))
+    return da
+
+
+class UnitLowering(PartLowering):
+    """``UnitMatmuls`` for values."""
+
+    def __init__(
+        self,
+        ops: Lowering,
+        part: str,
+        masked: bool,
+        normalised: bool,
+        conditioned: bool,
+        kept: tuple[tuple[str, LoweredNormal], ...] = (),
+    ) -> None:
+        """``kept`` is what ``normals`` was after going forward."""
+        super().__init__(ops, part)
+        self._masked, self._normalised, self._conditioned = masked, normalised, conditioned
+        self._normals = list(kept)
+
+    @property
+    def normals(self) -> tuple[tuple[str, LoweredNormal], ...]:
+        """How what came out of each product was normalised, in the order in which they were asked for."""
+        return tuple(self._normals)
+
+    def __call__(self, name: str, a: Value) -> Value:
+        """y = gain * normal(W (mask * a)) + condition."""
+        if self._masked:
+            masked = self.value(a.width)
+            self.run("multiply_rows", (masked,), (a, self.sentences("mask")))
+            a = masked
+        y = super().__call__(name, a)
+        if self._normalised:
+            y, saved = lowered_normal(self, f"{name}_gain", y)
+            self._normals.append((name, saved))
+        if self._conditioned and name == "h":
+            self.run("add_rows", (y,), (y, self.sentences("condition")))
+        return y
+
+    def back(self, name: str, dy: Value) -> Value:
+        """Condition, gain, normalisation, product and mask undone; the latest product of that name first."""
+        if self._conditioned and name == "h":
+            self.add(self.gradient("condition"), dy)
+        if self._normalised:
+            latest = max(number for number, (asked, _) in enumerate(self._normals) if asked == name)
+            _, saved = self._normals.pop(latest)
+            dy = lowered_normal_back(self, f"{name}_gain", saved, dy)
+        da = super().back(name, dy)
+        if self._masked:
+            masked = self.value(da.width, merges=True)
+            self.run("multiply_rows", (masked,), (da, self.sentences("mask")))
+            da = masked
+        return da

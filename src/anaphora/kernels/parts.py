@@ -20,8 +20,9 @@ from torch import Tensor
 
 from anaphora.config import Config
 from anaphora.kernels.cells import Cell
+from anaphora.kernels.lowering import Lowering, Value, Values
 from anaphora.kernels.matmul import Matmuls
-from anaphora.kernels.normalisation import Normal, UnitMatmuls
+from anaphora.kernels.normalisation import LoweredNormal, Normal, UnitLowering, UnitMatmuls
 
 _PREVIOUS = "previous "
 
@@ -111,6 +112,25 @@ class Project(OneToOne):
             matmul.add_gradient("bias", doutputs[0].sum((0, 1)))
         return (matmul.back("weight", doutputs[0]),)
 
+    def obstacle(self) -> str:
+        """None."""
+        return ""
+
+    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, None]:
+        """y = W x (+ b)."""
+        part = ops.of(self.name)
+        y = part("weight", inputs[0])
+        if self.bias:
+            ops.run("add_vector", (y,), (y, part.vector("bias")))
+        return (y,), None
+
+    def lower_back(self, ops: Lowering, saved: None, doutputs: tuple[Value, ...]) -> Values:
+        """dx = W' dy; db = sum dy."""
+        part = ops.of(self.name)
+        if self.bias:
+            part.add_vector_gradient("bias", doutputs[0])
+        return (part.back("weight", doutputs[0]),)
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -159,6 +179,27 @@ class Unit:
         dx_XBG, dstate = self.cell.backward(of_cell, doutputs, matmul)
         return (dx_XBG,) * len(self.inputs) + tuple(dstate)
 
+    def obstacle(self) -> str:
+        """That of the unit."""
+        return self.cell.obstacle()
+
+    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, Any]:
+        count = len(self.inputs)
+        matmul = UnitLowering(ops, self.name, self.masked, self.normalised, self.conditioned)
+        state, saved = self.cell.lower(ops.sum(inputs[:count]), inputs[count:], matmul)
+        return state, (saved, matmul.normals)
+
+    def lower_back(
+        self,
+        ops: Lowering,
+        saved: tuple[Any, tuple[tuple[str, LoweredNormal], ...]],
+        doutputs: tuple[Value | None, ...],
+    ) -> tuple[Value, ...]:
+        of_cell, normals = saved
+        matmul = UnitLowering(ops, self.name, self.masked, self.normalised, self.conditioned, normals)
+        dx, dstate = self.cell.lower_back(of_cell, doutputs, matmul)
+        return (dx,) * len(self.inputs) + tuple(dstate)
+
 
 @dataclass(frozen=True)
 class Mask(OneToOne):
@@ -179,6 +220,22 @@ class Mask(OneToOne):
         """dx = dy * mask."""
         return (doutputs[0] * saved, None)
 
+    def obstacle(self) -> str:
+        """None."""
+        return ""
+
+    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, Value]:
+        """y = x * mask."""
+        y = ops.value(inputs[0].width)
+        ops.run("multiply_rows", (y,), inputs)
+        return (y,), inputs[1]
+
+    def lower_back(self, ops: Lowering, saved: Value, doutputs: tuple[Value, ...]) -> tuple[Value | None, ...]:
+        """dx = dy * mask."""
+        dx = ops.value(doutputs[0].width, merges=True)
+        ops.run("multiply_rows", (dx,), (doutputs[0], saved))
+        return (dx, None)
+
 
 @dataclass(frozen=True)
 class SentenceMask(OneToOne):
@@ -193,3 +250,19 @@ class SentenceMask(OneToOne):
     def backward(self, matmuls: Matmuls, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """dx = dy * mask."""
         return (doutputs[0] * matmuls.of(self.name).sentences("mask", doutputs[0].shape[1]),)
+
+    def obstacle(self) -> str:
+        """None."""
+        return ""
+
+    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, None]:
+        """y = x * mask."""
+        y = ops.value(inputs[0].width)
+        ops.run("multiply_rows", (y,), (inputs[0], ops.of(self.name).sentences("mask")))
+        return (y,), None
+
+    def lower_back(self, ops: Lowering, saved: None, doutputs: tuple[Value, ...]) -> Values:
+        """dx = dy * mask."""
+        dx = ops.value(doutputs[0].width, merges=True)
+        ops.run("multiply_rows", (dx,), (doutputs[0], ops.of(self.name).sentences("mask")))
+        return (dx,)

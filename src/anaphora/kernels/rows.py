@@ -52,6 +52,12 @@ class Rows:
         """The row of the last step of each sentence, longest first."""
         return (torch.tensor(self.starts)[self._lengths_B - 1] + torch.arange(self._sentences)).to(self._device)
 
+    def before(self, buffer_XW: Tensor) -> Tensor:
+        """What each row's sentence was one step before, of a buffer with first values in front of the rows."""
+        if self.active[-1] == self._sentences:  # none leaves before the end
+            return buffer_XW[: len(self)]
+        return buffer_XW.index_select(0, self.before_R)
+
     @cached_property
     def before_R(self) -> Tensor:
         """Where each row's sentence stood one step before, if its first value is put in front of the rows."""

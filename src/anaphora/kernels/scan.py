@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels import cudnn
+from anaphora.kernels import cudnn, native
 from anaphora.kernels.autograd import once_differentiable, outside_autocast
 from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.checks import check_scan
@@ -93,9 +93,14 @@ def advance(program: Program, inputs: Tensors, state: Tensors, weights: Tensors,
     program = with_naive_units(program) if current().kernels == "naive" else program
     matmuls = Matmuls(weights, memory, recording=False)
     signals = dict(inputs) | {previous(name): block for name, block in state.items()}
-    for part in program.parts:
-        outputs, _ = part.forward(matmuls, tuple(signals[read] for read in part.reads))
-        signals.update(zip(part.writes, outputs, strict=True))
+    in_c = matmuls.loops_in_c(next(iter(signals.values())))
+    for stage in stages(program):
+        if in_c and native.is_native(stage):
+            native.advance(stage, matmuls, signals)
+            continue
+        for part in stage.parts:
+            outputs, _ = part.forward(matmuls, tuple(signals[read] for read in part.reads))
+            signals.update(zip(part.writes, outputs, strict=True))
     return signals
 
 
@@ -120,8 +125,9 @@ class _Walked(NamedTuple):
 
     matmuls: Matmuls
     blocks: Blocks
-    saved: list[list[tuple[Any, ...]]]
-    """For each stage, for each step (one for all where the stage does not loop), what each part saved."""
+    saved: list[Any]
+    """For each stage, for each step (one for all where the stage does not loop), what each part saved; where all steps
+    ran in one call, what that left."""
 
 
 class _Scan(torch.autograd.Function):
@@ -162,8 +168,12 @@ def _walk(spec: _Spec, recording: bool, inputs: Tensors, first: Tensors, weights
         blocks.put(name, spec.rows.of_batch(grid_TBW))
     for name, value_BW in first.items():
         blocks.carry(name, value_BW)
-    saved: list[list[tuple[Any, ...]]] = []
+    saved: list[Any] = []
+    in_c = matmuls.loops_in_c(blocks.like)
     for stage in stages(spec.program):
+        if in_c and native.is_native(stage):
+            saved.append(native.forward(stage, spec.rows, matmuls, blocks, recording))
+            continue
         steps = _steps(spec.rows, stage, matmuls, blocks)
         if recording or spec.observed:
             saved.append(list(steps))
@@ -218,6 +228,9 @@ def _walk_back(spec: _Spec, walked: _Walked, gradients: tuple[Tensor, ...], want
     needed = leading_to(program, wanted)
     for stage, saved in zip(reversed(stages(program)), reversed(walked.saved), strict=True):
         if stage not in needed:
+            continue
+        if isinstance(saved, native.Lowered):
+            native.backward(stage, rows, walked.matmuls, saved, dblocks)
             continue
         for part in stage.parts:
             for name in (*part.writes, *(part.reads if stage.loops else ())):

@@ -84,7 +84,7 @@ def cross_entropy(
         spread_H = weight_VH.sum(0)
         loss -= share * ((weighted_NH @ spread_H).sum(dtype=torch.float64) + total * bias_V.sum())
     rows = max(8, CHUNK // size)
-    weight = prepare(weight_VH, rows)
+    weight = prepare(weight_VH)
     for start in range(0, len(targets_N), rows):
         h, y = hidden_NH[start : start + rows], targets_N[start : start + rows, None]
         q, right, top, s = _exponentials(weight.times(h), bias_V, y)  # 1, 2

@@ -6,6 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from anaphora.kernels.lowering import Lowering, Value, Values
 from anaphora.kernels.matmul import Matmuls
 
 
@@ -41,6 +42,22 @@ class Activate(OfSum):
         """d = dy (1 - y^2), the same for every input."""
         return (doutputs[0] * (1 - saved * saved),) * len(self.inputs)
 
+    def obstacle(self) -> str:
+        """None."""
+        return ""
+
+    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, Value]:
+        """y = tanh(sum)."""
+        y = ops.value(inputs[0].width)
+        ops.run("tanh_rows", (y,), (ops.sum(inputs),))
+        return (y,), y
+
+    def lower_back(self, ops: Lowering, saved: Value, doutputs: tuple[Value, ...]) -> Values:
+        """d = dy (1 - y^2), the same for every input."""
+        d = ops.value(saved.width)
+        ops.run("tanh_rows_back", (d,), (saved, doutputs[0]))
+        return (d,) * len(self.inputs)
+
 
 @dataclass(frozen=True)
 class Add(OfSum):
@@ -51,5 +68,17 @@ class Add(OfSum):
         return (sum(inputs[1:], inputs[0]),), None
 
     def backward(self, matmuls: Matmuls, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """d = dy for every input."""
+        return (doutputs[0],) * len(self.inputs)
+
+    def obstacle(self) -> str:
+        """None."""
+        return ""
+
+    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, None]:
+        """y = sum."""
+        return (ops.sum_in(ops.value(inputs[0].width), inputs),), None
+
+    def lower_back(self, ops: Lowering, saved: None, doutputs: tuple[Value, ...]) -> Values:
         """d = dy for every input."""
         return (doutputs[0],) * len(self.inputs)

@@ -28,6 +28,10 @@ class Weighing(Config):
     def backward(self, saved: Any, a_XBS: Tensor, da_XBS: Tensor) -> Tensor:
         """The gradient of the scores."""
 
+    def obstacle(self) -> str:
+        """Why the time loop in C cannot run it, in a few words; empty where it can, as it can a softmax."""
+        return "the weights are no softmax"
+
 
 class Softmax(Weighing):
     """a = softmax(b e)."""
@@ -44,6 +48,10 @@ class Softmax(Weighing):
         """de = b a (da - a' da)."""
         de_XBS = _softmax_back(a_XBS, da_XBS)
         return de_XBS if self.sharpness == 1 else de_XBS * self.sharpness
+
+    def obstacle(self) -> str:
+        """None."""
+        return ""
 
 
 class Sigmoid(Weighing):

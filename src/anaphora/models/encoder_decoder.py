@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from anaphora.batch import Batch
+from anaphora.batch import Batch, Ids
 from anaphora.kernels.coverage import doubly_stochastic
 from anaphora.kernels.description import PartDescription
 from anaphora.nn.attention import AnyAttention, AttentionConfig
@@ -62,8 +62,19 @@ class EncoderDecoder(nn.Module, ABC):
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
         """The loss of the targets given the inputs; the alignment loss is its penalty; nothing is carried."""
-        targets = batch.target_ids
-        memory = self.encode(batch)
+        targets, memory = batch.target_ids, self.encode(batch)
+        states_TBH, weights_TBS = self._decoded(targets, memory)
+        loss = self.output.loss(states_TBH, targets, batch.supervision)
+        penalty = self.penalty(weights_TBS, memory.lengths_B, batch)
+        return (loss if penalty is None else replace(loss, penalty=penalty)), {}
+
+    def target_states(self, batch: Batch) -> Tensor:
+        """The states that the targets are predicted from, T x B x width."""
+        states_TBH, _ = self._decoded(batch.target_ids, self.encode(batch))
+        return states_TBH
+
+    def _decoded(self, targets: Ids, memory: Memory) -> tuple[Tensor, Tensor | None]:
+        """What the decoder makes of the targets, each read after the one before; and its attention, T x B x S."""
         ids_TB = targets.ids_BT.T
         shifted_TB = torch.cat([torch.full_like(ids_TB[:1], self.symbols.bos), ids_TB[:-1]])
         sampling = self.decoder.config.scheduled_sampling
@@ -72,9 +83,7 @@ class EncoderDecoder(nn.Module, ABC):
         x_TBD = self.vectors(shifted_TB, "target")
         language_TBL = self.language_model(shifted_TB, targets.lengths_B) if self.language_model else None
         states_TBH, weights_TBS = self.decoder(x_TBD, targets.lengths_B, memory.first, memory.signals, language_TBL)
-        loss = self.output.loss(states_TBH, targets, batch.supervision)
-        penalty = self.penalty(weights_TBS, memory.lengths_B, batch)
-        return (loss if penalty is None else replace(loss, penalty=penalty)), {}
+        return states_TBH, weights_TBS
 
     def penalty(self, weights_TBS: Tensor | None, memory_lengths_B: Tensor, batch: Batch) -> Tensor | None:
         """What training minimises beside the loss: attention that leaves positions out or returns to them."""

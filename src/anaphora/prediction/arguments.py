@@ -74,14 +74,14 @@ def demand_short(row: abc.Sequence[int], most: int, number: int, otherwise: str)
         )
 
 
-def sentence_of(tokenizer: Tokenizer, text: str, number: int) -> list[int]:
+def sentence_of(tokenizer: Tokenizer, text: str, number: int, most: int = LONGEST) -> list[int]:
     """The tokens of a text that is one sentence, on line ``number``.
 
-    TypeError for what is no text, DataError where it is too long to be read as a sentence.
+    TypeError for what is no text, DataError where it has more tokens than ``most``, or is too long for any sentence.
     """
     demand_text(text, number)
     row = tokenizer.encode(text)
-    demand_short(row, LONGEST, number, "split it into sentences, or into shorter lines")
+    demand_short(row, min(most, LONGEST), number, "split it into sentences, or into shorter lines")
     return row
 
 

@@ -1,10 +1,35 @@
 """What is asked of a search, in one value; and in words, how something was searched."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
+from anaphora.config import Conflict
+from anaphora.errors import ConfigError
+from anaphora.prediction.arguments import LONGEST
 from anaphora.prediction.candidates import Candidates
+from anaphora.search.beam import LARGEST, check_size
+from anaphora.search.ranking import Ranking
+from anaphora.search.sampling import check_sampling
+from anaphora.search.selection import Diversity
 from anaphora.wording import counted
+
+
+class Sampling(NamedTuple):
+    """Tokens are drawn and not searched: see ``search.sampling``."""
+
+    temperature: float = 1.0
+    """Divisor of the log-probabilities."""
+    top_k: int = 0
+    """Number of the most probable tokens to draw from; 0 for all."""
+    top_p: float = 1.0
+    """Total probability of the most probable tokens to draw from."""
+    seed: int = 0
+    """Random seed. What is drawn for a sentence depends on the seed and on the sentence, not on its place."""
+
+    def __str__(self) -> str:
+        top_k = f", top-k {self.top_k}" if self.top_k else ""
+        top_p = f", top-p {self.top_p:g}" if self.top_p < 1 else ""
+        return f"sampled at temperature {self.temperature:g}{top_k}{top_p}, seed {self.seed}"
 
 
 class SearchOptions(NamedTuple):
@@ -15,7 +40,8 @@ class SearchOptions(NamedTuple):
     length_penalty: float | None = None
     """How strongly length is rewarded (Wu et al. 2016, equation 14)."""
     alternatives: int = 0
-    """How many other hypotheses of the beam are returned beside the best."""
+    """How many other hypotheses are returned beside the best: the search goes on until they are certain, and returns
+    fewer where the beam finished fewer or some have the same text. Of samples, others that were drawn."""
     replace_unknown: Mapping[str, str] | None = None
     """A dictionary, perhaps empty: every ``<unk>`` becomes the source word with the most attention, or its translation.
     None leaves them."""
@@ -25,13 +51,70 @@ class SearchOptions(NamedTuple):
     """Whether ``<unk>`` may not be written; in evaluation, pairs with unknown words are left out (Bahdanau et al.)."""
     attention: bool = False
     """Whether to return attention weights and the tokens of both sides, which word alignments need."""
+    per_token: bool = False
+    """Whether hypotheses are ranked by score per token, in place of a length penalty."""
+    coverage_penalty: float = 0.0
+    """How strongly source positions without attention count against a hypothesis (Wu et al. 2016, equation 14)."""
+    min_length: int = 0
+    """Minimum number of tokens of a translation, ``</s>`` not counted."""
+    no_repeat_ngram: int = 0
+    """No n-gram of this many tokens is written twice; 0 allows all."""
+    groups: int = 0
+    """Groups of a diverse beam (Vijayakumar et al. 2018), 0 for none; the beam is divided among them."""
+    diversity: float | None = None
+    """With ``groups``: how much a token counts less for each earlier group that takes it; None for 0.5."""
+    sampling: Sampling | None = None
+    """Draw translations instead of searching them."""
+    minimum_risk: int = 0
+    """The result is the one of this many hypotheses, or samples, with the greatest expected chrF (minimum Bayes risk:
+    Kumar and Byrne 2004, Eikema and Aziz 2020); 0 takes the best by rank."""
+    max_tokens: int = LONGEST
+    """Maximum number of source tokens of a sentence; longer ones are refused."""
+
+    def check(self) -> None:
+        """Raise ConfigError for options that conflict or have no effect beside others, and for samples of nothing."""
+        for conflict in CONFLICTS:
+            if callable(conflict.options) and conflict.options(self):
+                raise ConfigError(f"{conflict.remedy.format(table=self)}.")
+        if self.sampling is not None:
+            check_sampling(*self.sampling)
 
     def settled(self, beam: int, length_penalty: float) -> Self:
-        """The same, with what it leaves open as the run has it."""
-        return self._replace(
+        """The same, with what it leaves open as the run has it.
+
+        Raises ConfigError as ``check``, and for a beam, penalties or groups that a search refuses.
+        """
+        self.check()
+        if self.sampling is not None:
+            beam, length_penalty = 1, 0.0
+        settled = self._replace(
             beam=beam if self.beam is None else self.beam,
-            length_penalty=length_penalty if self.length_penalty is None else self.length_penalty,
+            length_penalty=0.0 if self.per_token else length_penalty,
         )
+        if self.length_penalty is not None:
+            settled = settled._replace(length_penalty=self.length_penalty)
+        assert settled.beam is not None
+        check_size(settled.beam)
+        settled.ranking.check()
+        if settled.diverse is not None:
+            settled.diverse.check(settled.beam)
+        return settled
+
+    @property
+    def ranking(self) -> Ranking:
+        """How a settled search ranks."""
+        return Ranking(self.length_penalty or 0.0, self.per_token, self.coverage_penalty)
+
+    @property
+    def diverse(self) -> Diversity | None:
+        """The groups of a diverse beam."""
+        strength = 0.5 if self.diversity is None else self.diversity
+        return Diversity(self.groups, strength) if self.groups else None
+
+    @property
+    def hypotheses(self) -> int:
+        """How many hypotheses of each sentence are needed."""
+        return max(1 + max(0, self.alternatives), self.minimum_risk)
 
     def json(self, unknown: int, left: int) -> dict[str, Any]:
         """A settled search that wrote so many ``unknown`` words and left some, for ``json.dumps``."""
@@ -42,13 +125,79 @@ class SearchOptions(NamedTuple):
             "unknown_replaced": self.replace_unknown is not None or left < unknown,
             "candidates": self.candidates and {"frequent": self.candidates.frequent, "each": self.candidates.each},
             "known_words_only": self.known,
+            "per_token": self.per_token,
+            "coverage_penalty": self.coverage_penalty,
+            "min_length": self.min_length,
+            "no_repeat_ngram": self.no_repeat_ngram,
+            "diverse": self.diverse and {"groups": self.diverse.groups, "diversity": self.diverse.strength},
+            "sampling": self.sampling and self.sampling._asdict(),
+            "minimum_risk": self.minimum_risk,
         }
 
     def describe(self, sentences: int, unknown: int, left: int) -> str:
         """How so many sentences were translated by a settled search that wrote ``unknown`` words and left some."""
         only = " of known words only" if self.known else ""
-        penalty = f", length penalty {self.length_penalty:g}" if self.length_penalty else ""
-        among = f", among {self.candidates}" if self.candidates else ""
         what = "left" if left == unknown else "replaced" if not left else f"of which {left:,} left"
-        words = f", {unknown:,} unknown words {what}" if unknown else ""
-        return f"{counted(sentences, 'sentence')}{only}, beam {self.beam}{penalty}{among}{words}"
+        words = [f"{unknown:,} unknown words {what}"] if unknown else []
+        return ", ".join([f"{counted(sentences, 'sentence')}{only}", *self._how(), *words])
+
+    def _how(self) -> Iterator[str]:
+        """The settings that a settled search has, in words."""
+        yield str(self.sampling) if self.sampling else f"beam {self.beam}"
+        if self.length_penalty:
+            yield f"length penalty {self.length_penalty:g}"
+        if self.per_token:
+            yield "scores per token"
+        if self.coverage_penalty:
+            yield f"coverage penalty {self.coverage_penalty:g}"
+        if self.diverse:
+            yield f"{self.diverse.groups} groups of diversity {self.diverse.strength:g}"
+        if self.min_length:
+            yield f"at least {counted(self.min_length, 'token')}"
+        if self.no_repeat_ngram:
+            yield f"no {self.no_repeat_ngram}-gram twice"
+        if self.minimum_risk:
+            yield f"minimum risk among {self.minimum_risk}"
+        if self.candidates:
+            yield f"among {self.candidates}"
+
+
+CONFLICTS = (
+    Conflict(
+        lambda asked: asked.sampling and asked.beam is not None,
+        "A beam searches, and samples are drawn: leave out the beam, or the sampling",
+    ),
+    Conflict(
+        lambda asked: (
+            asked.sampling and (asked.length_penalty or asked.per_token or asked.coverage_penalty or asked.groups)
+        ),
+        "Samples are not ranked: leave out the sampling, or the penalties, scores per token and groups of a beam",
+    ),
+    Conflict(
+        lambda asked: asked.per_token and asked.length_penalty,
+        "Scores per token have no length penalty: leave one of the two out",
+    ),
+    Conflict(
+        lambda asked: asked.diversity is not None and not asked.groups,
+        "A diversity belongs to the groups of a diverse beam, which are missing: give their number, or leave it out",
+    ),
+    Conflict(
+        lambda asked: asked.minimum_risk and not 2 <= asked.minimum_risk <= LARGEST,
+        f"Minimum risk should choose among 2 to {LARGEST:,} hypotheses, but is to choose among "
+        "{table.minimum_risk:,}: change it, or leave it out",
+    ),
+    Conflict(
+        lambda asked: not 0 <= asked.alternatives < LARGEST,
+        f"Alternatives should be at least 0 and fewer than {LARGEST:,}, but are {{table.alternatives:,}}: change it",
+    ),
+    Conflict(
+        lambda asked: min(asked.min_length, asked.no_repeat_ngram, asked.groups) < 0 or asked.max_tokens < 1,
+        "A minimum length, an n-gram that is not repeated and a number of groups should be at least 0, and a maximum "
+        "number of tokens at least 1: change what is below",
+    ),
+    Conflict(
+        lambda asked: asked.known and asked.replace_unknown is not None,
+        "A search of known words only writes no unknown word, so there is nothing to replace: leave one out",
+    ),
+)
+"""What a search cannot be asked for."""

@@ -16,7 +16,8 @@ from anaphora.prediction.running import ON_CPU
 T = TypeVar("T")
 Read = TypeVar("Read")
 Row = TypeVar("Row", contravariant=True)
-Answer = TypeVar("Answer", covariant=True)
+Found = TypeVar("Found", covariant=True)
+Answer = TypeVar("Answer")
 
 WINDOW = 1000
 """Items of a window at most: enough to sort by length, few enough to hold."""
@@ -24,10 +25,10 @@ PATIENCE = 0.1
 """Seconds that the first item of a window waits for others at most."""
 
 
-class Batcher(Protocol[Row, Answer]):
+class Batcher(Protocol[Row, Found]):
     """Answers what was read of a window."""
 
-    def __call__(self, rows: Sequence[Row], watch: Watch, answered: Callable[[int], None], /) -> Iterable[Answer]:
+    def __call__(self, rows: Sequence[Row], watch: Watch, answered: Callable[[int], None], /) -> Iterable[Found]:
         """One answer a row, in their order; ``watch`` is checked often, ``answered`` takes how many are done."""
 
 
@@ -41,34 +42,41 @@ def answers(
     runtime: Runtime = ON_CPU,
     limits: Limits = UNLIMITED,
     report: Report = silent,
+    refused: Callable[[int, AnaphoraError], Answer] | None = None,
 ) -> Iterator[Answer]:
     """One answer for each item, in order, a window at a time; no more than two windows are held.
 
     ``read`` prepares an item, given with its number in the stream (from 1). Where it refuses one, by an AnaphoraError
     or a TypeError, the items before are answered, and then the error is raised; so is what reading ``items`` raises.
+    With ``refused``, it is called with the number and the AnaphoraError instead, and gives the answer of that item.
     ``answer`` runs within ``runtime``; ``task`` and ``unit`` are those of the Progress that is reported. Raises
     TypeError for one text in place of several, StoppedError as ``limits`` say.
     """
     watch, total = limits.start(), len(items) if isinstance(items, Sized) else 0
     for window in windows(items, check=watch.check):
         done, rows, refusal = watch.line - 1, list[Read](), None
+        others = dict[int, Answer]()
         for number, item in enumerate(window, watch.line):
             watch.check()
             try:
                 rows.append(read(item, number))
             except (AnaphoraError, TypeError) as error:
-                refusal = error
-                break
+                if refused is None or isinstance(error, TypeError):
+                    refusal = error
+                    break
+                others[number] = refused(number, error)
 
         def answered(count: int, done: int = done) -> None:
             report(Progress(task, done + count, total, unit))
 
-        if rows:
+        if rows or others:
             with running(runtime):
-                found = list(answer(rows, watch, answered))
-            watch.line += len(rows)
-            answered(len(rows))
-            yield from found
+                found = iter(list(answer(rows, watch, answered)) if rows else ())
+            numbers = range(watch.line, watch.line + len(rows) + len(others))
+            watch.line = numbers.stop
+            answered(len(numbers))
+            for number in numbers:
+                yield others[number] if number in others else next(found)
         if refusal is not None:
             raise refusal
 

@@ -1,11 +1,18 @@
 """Beam search over any Stepper, all sentences and hypotheses of a batch side by side.
 
 Every step takes the ``size`` best continuations of a sentence. Those that end in ``</s>`` are finished; the others stay
-live. The result is the best hypothesis that was ever finished, so a sentence is done as soon as no live hypothesis can
-beat it: log-probabilities only fall. A beam of one is greedy search, a beam as wide as the tree exhaustive search.
+live. The result are the ``n`` best hypotheses that were ever finished. A beam of one is greedy search, a beam as wide
+as the tree exhaustive search.
+
+The search of a sentence stops early where that is proved to change nothing. ``Ranking.bound`` says how far a live
+hypothesis can still rise; one that cannot rise above the ``n`` best finished ones is hopeless, with all that grows from
+it, and a sentence without another is done. A beam by score alone drops hopeless hypotheses one by one. The place of
+such a one goes to a continuation that the full beam pruned because ``size`` others were at least as good, the hopeless
+one among them: so it is hopeless too, and never in the result.
 """
 
 from collections import abc
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,15 +21,19 @@ from torch import Tensor, inf
 
 from anaphora.batch import Batch
 from anaphora.errors import ConfigError
-from anaphora.protocols import SearchStart, Stepper
+from anaphora.protocols import SearchStart, Step, Stepper
 from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.ranking import top_k
+from anaphora.search.ranking import Ranking, uncovered
+from anaphora.search.selection import Diversity, Forced, Found, Pool
+from anaphora.search.steering import Steered, Steering
 from anaphora.search.trace import Ends, Trace
 
 LARGEST = 1_000
 """Maximum beam size. Each hypothesis takes the scores of a whole vocabulary at every step, 200 MB in all for 50,000
 words; and translations get worse long before (Koehn and Knowles 2017, section 3.6)."""
+
+_PLAIN = Ranking()
 
 
 def check_size(size: int, what: str = "A beam") -> None:
@@ -40,51 +51,70 @@ def beam(
     batch: Batch,
     *,
     size: int = 5,
+    n: int = 1,
     max_length: int | abc.Sequence[int],
-    length_penalty: float = 0.0,
+    ranking: Ranking = _PLAIN,
+    steering: Sequence[Steering] = (),
+    diversity: Diversity | None = None,
     attention: bool = True,
 ) -> list[list[Hypothesis]]:
-    """The best hypotheses of every sentence, at least one and at most ``size``, best first.
+    """The ``n`` best hypotheses of every sentence, best first; fewer where the beam finished fewer, but at least one.
 
-    Every hypothesis begins with the prefix that ``batch.constraints`` gives its sentence. ``max_length`` counts the
-    predicted tokens, ``</s>`` included; unfinished hypotheses are returned only for a sentence without a finished one.
-    With ``length_penalty`` a > 0, hypotheses are ranked by score / ((5 + T) / 6)^a (Wu et al. 2016, equation 14).
-    Without ``attention``, the hypotheses have no weights. Raises ConfigError as ``check_size``, for a length below 1,
-    and for a penalty that is negative or not finite.
+    Args:
+        stepper: the model.
+        batch: the inputs, and the prefixes: every hypothesis begins with the one of its sentence.
+        size: hypotheses kept at each step.
+        n: hypotheses returned for each sentence.
+        max_length: number of predicted tokens, ``</s>`` included; one number, or one a sentence. Unfinished hypotheses
+            are returned only for a sentence without a finished one.
+        ranking: what the best hypotheses are; the beam itself is always ordered by the plain sum.
+        steering: what must and must not be written, beyond the prefix.
+        diversity: groups of hypotheses, of which each gives its best to the ``n``.
+        attention: whether hypotheses have weights.
+
+    Raises ConfigError as ``check_size`` for ``size`` and ``n``, and as ``Ranking.check``; for a length below 1; for
+    groups that ``size`` cannot be divided into, or that are steered by banks; and for a coverage penalty on a model
+    without attention.
     """
     check_size(size)
-    if not 0 <= length_penalty < inf:
-        raise ConfigError(f"A length penalty should be at least 0 and finite, but is {length_penalty}: change it.")
+    check_size(n, "A list of the best hypotheses")
+    ranking.check()
+    if diversity is not None:
+        diversity.check(size)
+        if any(one.banked for one in steering):
+            raise ConfigError("Constraints divide a beam by themselves: leave out its groups, or the constraints.")
     start = stepper.start(batch)
     memory_lengths_B = start.memory_lengths_B
     bounds = Bounds.of(batch.constraints.prefixes, max_length, len(memory_lengths_B)).to(memory_lengths_B.device)
-    search = _Search(stepper, bounds, size, length_penalty, Trace(attention))
-    live = search.start(start)
+    search = _Search(stepper, bounds, size, n, ranking, diversity, memory_lengths_B, Trace(attention))
+    live = search.start(start, steering)
     step = 0
     while len(live.sentences_B):
         live = search.step(live, step)
         step += 1
-    return search.trace.hypotheses(memory_lengths_B.tolist(), size, stepper.eos)
+    lengths = memory_lengths_B.tolist()
+    if diversity is None:
+        return search.trace.hypotheses(lengths, n, stepper.eos)
+    of_groups = [length for length in lengths for _ in range(diversity.groups)]
+    return diversity.joined(search.trace.hypotheses(of_groups, n, stepper.eos), n)
 
 
 class _Live(NamedTuple):
-    """The sentences that are not done yet, and their rows; a row that cannot be continued has the score -inf."""
+    """The sentences that are not done yet, and their rows; a row that cannot be continued has the total -inf."""
 
     sentences_B: Tensor
     memory: Any
     state: Any
     ids_N: Tensor
+    totals_BK: Tensor
+    """float64: the sum that hypotheses are chosen and ranked by."""
     scores_BK: Tensor
-    best_B: Tensor
-    """The rank of the best finished hypothesis so far."""
-
-
-class _Found(NamedTuple):
-    """The best continuations of every sentence, best first."""
-
-    scores_BK: Tensor
-    rows_BK: Tensor
-    ids_BK: Tensor
+    """float64: ln p by the model alone; the same tensor where nothing is added to it."""
+    best_Bn: Tensor
+    """The ranks of the n best finished hypotheses so far, best first."""
+    steered: Steered
+    coverage_NS: Tensor | None
+    """The attention that each position got in all; None where hypotheses are not ranked by it."""
 
 
 @dataclass(frozen=True)
@@ -92,73 +122,119 @@ class _Search:
     stepper: Stepper
     bounds: Bounds
     size: int
-    length_penalty: float
+    n: int
+    ranking: Ranking
+    diversity: Diversity | None
+    memory_lengths_B: Tensor
     trace: Trace
 
-    def start(self, start: SearchStart) -> _Live:
+    def start(self, start: SearchStart, steering: Sequence[Steering]) -> _Live:
         """One row a sentence, before any token was read."""
         lengths_B = start.memory_lengths_B
+        sentences_B = torch.arange(len(lengths_B), device=lengths_B.device)
         scores_BK = torch.zeros(len(lengths_B), 1, dtype=torch.float64, device=lengths_B.device)
         return _Live(
-            sentences_B=torch.arange(len(lengths_B), device=lengths_B.device),
+            sentences_B=sentences_B,
             memory=start.memory,
             state=start.state,
             ids_N=torch.full_like(lengths_B, self.stepper.bos),
+            totals_BK=scores_BK,
             scores_BK=scores_BK,
-            best_B=torch.full_like(scores_BK[:, 0], -torch.inf),
+            best_Bn=scores_BK.new_full((len(lengths_B), self.n), -inf),
+            steered=Steered.start(steering, sentences_B),
+            coverage_NS=None,
         )
 
     def step(self, live: _Live, step: int) -> _Live:
         """Read one token a row, take the best continuations, and drop the sentences that are done."""
         read = self.stepper.advance(live.memory, live.state, live.ids_N)
-        forced_B, forced_ids_B = self.bounds.forced(step, live.sentences_B)
-        found = self._continuations(live.scores_BK, read.log_probs_NV, forced_B, forced_ids_B)
+        forced = Forced(*self.bounds.forced(step, live.sentences_B))
+        found, scores_BK = self._continuations(live, read.log_probs_NV, forced)
+        coverage_NS = self._coverage(live, read)
 
-        possible_BK = found.scores_BK > -torch.inf
-        finished_BK = (found.ids_BK == self.stepper.eos) & possible_BK & ~forced_B[:, None]
-        ranks_BK = found.scores_BK / self._penalty(torch.tensor(step + 1.0))
-        best_B = torch.maximum(live.best_B, ranks_BK.masked_fill(~finished_BK, -torch.inf).amax(dim=1))
-        scores_BK = found.scores_BK.masked_fill(finished_BK, -torch.inf)
-        bound_B = scores_BK.amax(dim=1) / self._penalty(self.bounds.max_lengths_B[live.sentences_B])
-        done_B = (bound_B <= best_B) & ~forced_B | self.bounds.at_end(step, live.sentences_B)
+        possible_BK = found.totals_BK > -inf
+        finished_BK = (found.ids_BK == self.stepper.eos) & possible_BK & ~forced.mask_B[:, None]
+        ranks_BK = self.ranking.of(found.totals_BK, step + 1, self._uncovered(live, coverage_NS, found))
+        ended_BK = ranks_BK.masked_fill(~finished_BK, -inf)
+        best_Bn = torch.cat([live.best_Bn, ended_BK], dim=1).topk(self.n, dim=1).values
+        totals_BK = found.totals_BK.masked_fill(finished_BK, -inf)
+        hopeful_BK = self._hopeful(live, totals_BK, best_Bn)
+        hopeful_BK[:, 0] |= forced.mask_B
+        done_B = ~hopeful_BK.any(dim=1) | self.bounds.at_end(step, live.sentences_B)
 
         # A sentence that is done without a finished hypothesis returns its unfinished ones: at least its first row.
         cut_BK = possible_BK.clone()
         cut_BK[:, 0] = True
-        cut_BK &= (done_B & (best_B == -torch.inf))[:, None]
-        b, k = (finished_BK | cut_BK).nonzero(as_tuple=True)
-        ends = Ends(live.sentences_B[b], found.rows_BK[b, k], found.ids_BK[b, k], found.scores_BK[b, k], ranks_BK[b, k])
+        cut_BK &= (done_B & (best_Bn[:, 0] == -inf))[:, None]
+        ends = self._ends(live, found, scores_BK, ranks_BK, finished_BK | cut_BK)
         kept_B = (~done_B).nonzero().squeeze(1)
-        rows_N, ids_N = found.rows_BK[kept_B].flatten(), found.ids_BK[kept_B].flatten()
+        order_BK = self._kept(live, hopeful_BK[kept_B])
+        rows_N, ids_N = (x[kept_B].gather(1, order_BK).flatten() for x in (found.rows_BK, found.ids_BK))
         self.trace.record(read.weights_NS, ends, rows_N, ids_N)
+        totals_BK, scores_BK = (x[kept_B].gather(1, order_BK) for x in (totals_BK, scores_BK))
         return _Live(
             sentences_B=live.sentences_B[kept_B],
             memory=self.stepper.keep(live.memory, kept_B) if done_B.any() else live.memory,
             state=self.stepper.select(read.state, rows_N),
             ids_N=ids_N,
-            scores_BK=scores_BK[kept_B],
-            best_B=best_B[kept_B],
+            totals_BK=totals_BK,
+            scores_BK=scores_BK,
+            best_Bn=best_Bn[kept_B],
+            steered=live.steered.extended(rows_N, ids_N),
+            coverage_NS=None if coverage_NS is None else coverage_NS[rows_N],
         )
 
-    def _continuations(self, scores_BK: Tensor, log_probs_NV: Tensor, forced_B: Tensor, forced_ids_B: Tensor) -> _Found:
-        """The ``size`` best continuations of every sentence; ties go to the lower row, then to the lower id."""
-        sentences, hypotheses = scores_BK.shape
-        # No sentence can use more than `size` continuations of one row, and the order within a row is the same
-        # before the row's score is added: so float32 rows are cut first, and only the rest is summed.
-        values_NK, ids_NK = top_k(log_probs_NV, 1 if forced_B.all() else self.size)
-        values_NK = values_NK.double()
-        if forced_B.any():
-            forced_N, forced_ids_N = (x.repeat_interleave(hypotheses) for x in (forced_B, forced_ids_B))
-            value_N = log_probs_NV.gather(1, forced_ids_N[:, None]).squeeze(1).double()
-            values_NK[forced_N] = -torch.inf
-            values_NK[:, 0] = torch.where(forced_N, value_N, values_NK[:, 0])
-            ids_NK = torch.where(forced_N[:, None], forced_ids_N[:, None], ids_NK)
-        totals_BC = (scores_BK.reshape(-1, 1) + values_NK).view(sentences, -1)
-        totals_BC, order_BC = totals_BC.sort(dim=1, descending=True, stable=True)
-        order_BK = order_BC[:, : self.size]
-        rows_B1 = torch.arange(sentences, device=order_BK.device)[:, None] * hypotheses
-        rows_BK = rows_B1 + order_BK.div(values_NK.shape[1], rounding_mode="floor")
-        return _Found(totals_BC[:, : self.size], rows_BK, ids_NK.view(sentences, -1).gather(1, order_BK))
+    def _continuations(self, live: _Live, log_probs_NV: Tensor, forced: Forced) -> tuple[Found, Tensor]:
+        """The continuations that the beam keeps, and their scores by the model alone."""
+        steered = live.steered
+        given_NV = log_probs_NV.clone() if steered.adds else log_probs_NV
+        pool = Pool.of(live.totals_BK, log_probs_NV, self.size, forced, steered)
+        if self.diversity is not None:
+            found = self.diversity.chosen(pool, self.size, log_probs_NV.shape[1])
+        else:
+            found = pool.banked(self.size, steered) if steered.banked else pool.best(self.size)
+        if not steered.adds:
+            return found, found.totals_BK
+        value_BK = given_NV[found.rows_BK, found.ids_BK].double()
+        return found, live.scores_BK.flatten()[found.rows_BK] + value_BK
 
-    def _penalty(self, length: Tensor) -> Tensor:
-        return ((5 + length.double()) / 6) ** self.length_penalty
+    def _hopeful(self, live: _Live, totals_BK: Tensor, best_Bn: Tensor) -> Tensor:
+        """Which live hypotheses may still lead to a result."""
+        if live.steered.adds or self.diversity is not None:
+            return totals_BK > -inf
+        bound_BK = self.ranking.bound(totals_BK, self.bounds.max_lengths_B[live.sentences_B])
+        return bound_BK > best_Bn[:, -1:]
+
+    def _kept(self, live: _Live, hopeful_BK: Tensor) -> Tensor:
+        """The places of the hypotheses that are continued: as many of each sentence, so hopeless ones may be left."""
+        whole = live.steered.adds or live.steered.banked or self.diversity is not None
+        if whole or not len(hopeful_BK):
+            return torch.arange(hopeful_BK.shape[1], device=hopeful_BK.device).expand_as(hopeful_BK)
+        most = int(hopeful_BK.sum(dim=1).max())
+        return hopeful_BK.sort(dim=1, descending=True, stable=True).indices[:, :most]
+
+    def _ends(self, live: _Live, found: Found, scores_BK: Tensor, ranks_BK: Tensor, ended_BK: Tensor) -> Ends:
+        b, k = ended_BK.nonzero(as_tuple=True)
+        owners_M = live.sentences_B[b]
+        if self.diversity is not None:
+            owners_M = owners_M * self.diversity.groups + k * self.diversity.groups // self.size
+        return Ends(owners_M, found.rows_BK[b, k], found.ids_BK[b, k], scores_BK[b, k], ranks_BK[b, k])
+
+    def _coverage(self, live: _Live, read: Step) -> Tensor | None:
+        if not self.ranking.coverage_penalty:
+            return None
+        if read.weights_NS is None:
+            raise ConfigError(
+                "A coverage penalty counts the attention that each source position gets, but this model has none: "
+                "leave it out."
+            )
+        weights_NS = read.weights_NS.double()
+        return weights_NS if live.coverage_NS is None else live.coverage_NS + weights_NS
+
+    def _uncovered(self, live: _Live, coverage_NS: Tensor | None, found: Found) -> Tensor | None:
+        """ln of how little of its source each continuation has covered; None where that does not count."""
+        if coverage_NS is None:
+            return None
+        lengths_B = self.memory_lengths_B[live.sentences_B]
+        lengths_N = lengths_B.repeat_interleave(len(coverage_NS) // len(lengths_B))
+        return uncovered(coverage_NS, lengths_N)[found.rows_BK]

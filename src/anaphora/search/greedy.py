@@ -7,6 +7,7 @@ from torch import Tensor
 from anaphora.batch import Batch
 from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.steering import Steering
 from anaphora.search.writing import OnToken, ignore_token, write
 
 
@@ -17,14 +18,15 @@ def greedy(
     max_length: int | abc.Sequence[int],
     on_token: OnToken = ignore_token,
     lines: int | None = 1,
+    steering: abc.Sequence[Steering] = (),
 ) -> list[Hypothesis]:
     """One output a sentence, beginning with the prefix that ``batch.constraints`` gives it.
 
-    ``max_length`` is that of ``beam``, ``lines`` that of ``sample``. Of equally likely tokens the lower id is taken.
-    Raises ConfigError for a length below 1.
+    ``max_length`` and ``steering`` are those of ``beam``, ``lines`` that of ``sample``. Of equally likely tokens the
+    lower id is taken. Raises ConfigError for a length below 1.
     """
 
     def take(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> Tensor:
         return log_probs_BV.argmax(dim=1)
 
-    return write(stepper, batch, take, max_length, on_token, lines)
+    return write(stepper, batch, take, max_length, on_token, lines, steering)

@@ -1,24 +1,57 @@
-"""The k best of a row, with ties decided."""
+"""How finished hypotheses of different lengths are compared."""
+
+from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, inf
+
+from anaphora.errors import ConfigError
+
+_SEEN = 1e-6
+"""The least that a position counts as covered, so that one position never decides alone."""
 
 
-def top_k(values_NV: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The ``k`` greatest values of each row, greatest first, and their ids; of equal values the lower id comes first.
+@dataclass(frozen=True)
+class Ranking:
+    """Rank of a hypothesis of T tokens, ``</s>`` included: score / lp(T) + coverage_penalty * c.
 
-    ``torch.topk`` promises nothing about ties, so they are put in order here: those within the k by a stable sort,
-    those across the border (rare) by sorting the whole row. Which of several -inf is taken is undefined.
+    By default lp = 1, the plain sum. The terms are those of Wu et al. (2016), equation 14.
     """
-    if k >= values_NV.shape[1]:
-        return values_NV.sort(dim=1, descending=True, stable=True)
-    values, ids = values_NV.topk(k + 1, dim=1)
-    tied_N = (values[:, k - 1] == values[:, k]) & (values[:, k] > -torch.inf)
-    values, ids = values[:, :k], ids[:, :k]
-    ids, order = ids.sort(dim=1)
-    values, order = values.gather(1, order).sort(dim=1, descending=True, stable=True)
-    ids = ids.gather(1, order)
-    if tied_N.any():
-        whole, whole_ids = values_NV[tied_N].sort(dim=1, descending=True, stable=True)
-        values[tied_N], ids[tied_N] = whole[:, :k], whole_ids[:, :k]
-    return values, ids
+
+    length_penalty: float = 0.0
+    """alpha: lp(T) = ((5 + T) / 6)^alpha."""
+    per_token: bool = False
+    """lp(T) = T, in place of the length penalty."""
+    coverage_penalty: float = 0.0
+    """beta: c = sum over source positions of ln min(attention it got in all, 1)."""
+
+    def check(self) -> None:
+        """Raise ConfigError for a penalty that is negative or not finite."""
+        for what, value in (("length", self.length_penalty), ("coverage", self.coverage_penalty)):
+            if not 0 <= value < inf:
+                raise ConfigError(f"A {what} penalty should be at least 0 and finite, but is {value}: change it.")
+        if self.per_token and self.length_penalty:
+            raise ConfigError("Scores per token have no length penalty: leave one of the two out.")
+
+    def of(self, scores_BK: Tensor, tokens: int, uncovered_BK: Tensor | None = None) -> Tensor:
+        """The ranks of hypotheses of so many tokens; ``uncovered_BK`` is the c of each."""
+        ranks_BK = scores_BK / self._norm(torch.tensor(float(tokens)))
+        return ranks_BK if uncovered_BK is None else ranks_BK + self.coverage_penalty * uncovered_BK
+
+    def bound(self, scores_BK: Tensor, most_B: Tensor) -> Tensor:
+        """The greatest rank that hypotheses can still reach, given the most tokens that each sentence may have.
+
+        Scores and c are at most 0, scores only fall, and lp grows with the length: nothing is above score / lp(most).
+        """
+        return scores_BK / self._norm(most_B)[:, None]
+
+    def _norm(self, tokens: Tensor) -> Tensor:
+        return tokens.double() if self.per_token else ((5 + tokens.double()) / 6) ** self.length_penalty
+
+
+def uncovered(coverage_NS: Tensor, lengths_N: Tensor) -> Tensor:
+    """c of every row: ``coverage_NS`` is the attention that each position got in all; only ``lengths_N`` exist."""
+    places_S = torch.arange(coverage_NS.shape[1], device=coverage_NS.device)
+    logs_NS = coverage_NS.double().clamp(_SEEN, 1.0).log()
+    # one position after the other, so that the padding of a batch changes nothing
+    return logs_NS.masked_fill(places_S >= lengths_N[:, None], 0.0).cumsum(dim=1)[:, -1:].squeeze(1)

@@ -17,6 +17,7 @@ from anaphora.batch import Batch
 from anaphora.errors import ConfigError
 from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.steering import Steering
 from anaphora.search.writing import OnToken, ignore_token, write
 
 
@@ -45,6 +46,7 @@ def sample(
     seed: int = 0,
     on_token: OnToken = ignore_token,
     lines: int | None = 1,
+    steering: abc.Sequence[Steering] = (),
 ) -> list[Hypothesis]:
     """One sample a sentence, beginning with the prefix that ``batch.constraints`` gives it.
 
@@ -58,6 +60,7 @@ def sample(
         seed: random seed.
         on_token: called with (example id, token) for every token as it is drawn, except for forced ones.
         lines: number of the ``</s>`` that ends a sentence; None for none, where running text goes on after it.
+        steering: as for ``beam``; tokens are drawn from what it leaves.
 
     Scores are those of the model itself, at temperature 1 and over all tokens. Raises ConfigError for a temperature
     that is not above 0 and finite, a seed below 0 or of more than 64 bits, a negative ``top_k``, a ``top_p`` not within
@@ -72,7 +75,7 @@ def sample(
         scores_BV = likeliest(log_probs_BV.double() / temperature, top_k, top_p)
         return (scores_BV + noise_BV).argmax(dim=1)
 
-    return write(stepper, batch, draw, max_length, on_token, lines)
+    return write(stepper, batch, draw, max_length, on_token, lines, steering)
 
 
 def likeliest(scores_BV: Tensor, top_k: int, top_p: float) -> Tensor:

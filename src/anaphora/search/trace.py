@@ -69,7 +69,9 @@ class Trace:
             if weights_MTS is not None:
                 weights = torch.from_numpy(weights_MTS[m, :length, : memory_lengths[sentence]].copy())
             found[sentence].append(
-                Hypothesis(tokens[:-1] if finished else tokens, float(scores[end]), weights, finished)
+                Hypothesis(
+                    tokens[:-1] if finished else tokens, float(scores[end]), weights, finished, float(ranks[end])
+                )
             )
         return found
 

@@ -70,5 +70,5 @@ def _hypotheses(
         tokens = tuple(ids[:steps])
         finished = tokens[-1:] == (eos,)
         weights = None if weights_BTS is None else weights_BTS[b, :steps, :positions].clone()
-        found.append(Hypothesis(tokens[:-1] if finished else tokens, score, weights, finished))
+        found.append(Hypothesis(tokens[:-1] if finished else tokens, score, weights, finished, rank=score))
     return found

@@ -11,6 +11,7 @@ from anaphora.batch import Batch
 from anaphora.protocols import Stepper
 from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.steering import Steered, Steering
 from anaphora.search.unroll import unroll
 
 OnToken = Callable[[int, int], None]
@@ -32,12 +33,13 @@ def write(
     max_length: int | abc.Sequence[int],
     on_token: OnToken,
     lines: int | None = 1,
+    steering: abc.Sequence[Steering] = (),
 ) -> list[Hypothesis]:
     """The tokens of ``pick`` after the prefix of each sentence, up to its ``</s>``.
 
-    Prefixes are those of ``batch.constraints``. ``max_length`` is that of ``beam``. A model of running text goes on
-    after ``</s>``, up to that of number ``lines``, or to the maximum length where that is None. Raises ConfigError for
-    a length below 1.
+    Prefixes are those of ``batch.constraints``. ``max_length`` and ``steering`` are those of ``beam``. A model of
+    running text goes on after ``</s>``, up to that of number ``lines``, or to the maximum length where that is None.
+    Raises ConfigError for a length below 1.
     """
     start = stepper.start(batch)
     sentences, device = len(start.memory_lengths_B), start.memory_lengths_B.device
@@ -46,16 +48,24 @@ def write(
     bounds = bounds.to(device)
     example_ids = batch.example_ids_B.tolist()
     line_ends_B = torch.zeros_like(start.memory_lengths_B)
+    steered = Steered.start(steering, torch.arange(sentences, device=device))
 
     def choose(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> tuple[Tensor, Tensor]:
+        nonlocal steered
         forced_B, forced_ids_B = bounds.forced(step, sentences_B)
+        if steered.by:
+            log_probs_BV = log_probs_BV.clone()  # scores stay those of the model
+            steered.edit(log_probs_BV)
         picked_B = pick(step, sentences_B, log_probs_BV)
         line_ends_B[sentences_B] += (picked_B == stepper.eos) & ~forced_B
         ended_B = line_ends_B[sentences_B] >= (lines or torch.inf)
         for sentence, token, forced in zip(sentences_B.tolist(), picked_B.tolist(), forced_B.tolist(), strict=True):
             if not forced:
                 on_token(example_ids[sentence], token)
-        return torch.where(forced_B, forced_ids_B, picked_B), ended_B | bounds.at_end(step, sentences_B)
+        chosen_B, last_B = torch.where(forced_B, forced_ids_B, picked_B), ended_B | bounds.at_end(step, sentences_B)
+        kept_B = (~last_B).nonzero().squeeze(1)
+        steered = steered.extended(kept_B, chosen_B[kept_B])
+        return chosen_B, last_B
 
     return unroll(stepper, start, choose, longest)
 

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from anaphora.data.corpora import Corpus, Splits
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, Static
+from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.significance import Comparison
 from anaphora.events import Note, Report
 from anaphora.prediction.options import SearchOptions
@@ -78,6 +79,14 @@ class Scores(Protocol):
         """Everything, for ``json.dumps``."""
 
 
+@runtime_checkable
+class Comparable(Scores, Protocol):
+    """Scores whose metrics are sums over the segments of the text, so that those of two runs can be tested."""
+
+    def metrics(self) -> Sequence[SegmentMetric]:
+        """Every metric of the text."""
+
+
 Results = Mapping[str, Any]
 """``Scores`` by split."""
 
@@ -87,6 +96,8 @@ class Scored(NamedTuple):
 
     name: str
     results: Results
+    digests: Mapping[str, str] = {}
+    """SHA-256 of each split."""
 
     def json(self) -> dict[str, Any]:
         """Everything, for ``json.dumps``."""

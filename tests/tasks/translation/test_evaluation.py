@@ -155,7 +155,7 @@ def test_two_runs_are_compared_on_the_test_parts_of_the_first(
     text = tiny_translator_of_words.read_text()
     train(read_experiment(text, "words.toml", settings, data=[elsewhere], source="en", target="fr"), second)
     (results, others), compared = compare(first, second, search=SearchOptions(beam=1))
-    (_, results), (_, others) = results, others
+    results, others = results.results, others.results
     assert results.keys() == others.keys() == compared.keys() == {"test"}
     one, other = results["test"], others["test"]
     assert isinstance(one, TranslationScores) and isinstance(other, TranslationScores)

@@ -18,7 +18,7 @@ WEIGHTS = torch.tensor([[0.9, 0.1, 0.0, 0.0], [0.1, 0.3, 0.2, 0.4], [0.0, 0.0, 1
 
 
 def hypothesis(*ids: int, weights: torch.Tensor | None = WEIGHTS) -> Hypothesis:
-    return Hypothesis(ids, -1.0, weights, True)
+    return Hypothesis(ids, -1.0, weights, True, rank=-1.0)
 
 
 def test_an_unknown_word_becomes_the_source_word_that_was_looked_at_most_and_never_the_end() -> None:

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 from anaphora.inspection.attention import Alignment
 from anaphora.inspection.attribution import Attribution, TokenAttribution
 from anaphora.inspection.curves import Curves
-from anaphora.inspection.drawing import canvas, charts, heat, search_tree
+from anaphora.inspection.drawing import canvas, charts, heat, search_tree, spans_charts
+from anaphora.inspection.drawing.page import write_page
 from anaphora.inspection.embeddings import Embeddings
 from anaphora.inspection.gates import Followers, Gates, Saturation
 from anaphora.inspection.gradients import GradientFlow
 from anaphora.inspection.length import ByLength
+from anaphora.inspection.neighbours import TrainingNeighbours
+from anaphora.inspection.remedies import Remedies
+from anaphora.inspection.report import Report
+from anaphora.inspection.span import EffectiveContext, Spans
 from anaphora.inspection.tree import Tree
 
 if TYPE_CHECKING:
@@ -24,18 +29,23 @@ Figures = dict[str, Callable[[], "Figure"]]
 def save(folder: Path, stem: str, result: Any) -> tuple[list[Path], list[str]]:
     """Draw a result, or several of one kind in one picture, as PNG and SVG into a folder, which may be missing.
 
+    A report is one HTML page.
+
     Returns the files, and one sentence for each font that the PNG lacks. Nothing is drawn of a result that is numbers
     alone. Raises MissingExtraError without matplotlib.
     """
+    if isinstance(result, Report):
+        return [write_page(folder / f"{stem}.html", result, figures_of)], []
     files, notes = list[Path](), list[str]()
-    for ending, make in _figures(result).items():
+    for ending, make in figures_of(result).items():
         paths = [folder / f"{stem}{ending}.{form}" for form in ("png", "svg")]
         notes += canvas.draw(paths, make)
         files += paths
     return files, notes
 
 
-def _figures(result: Any) -> Figures:
+def figures_of(result: Any) -> Figures:
+    """The figures of a result, not made yet."""
     several: Sequence[Any] = result if isinstance(result, list | tuple) else [result]
     match several[0]:
         case Alignment():
@@ -58,6 +68,14 @@ def _figures(result: Any) -> Figures:
             return {"": lambda: charts.followers_figure(several[0])}
         case GradientFlow():
             return _of_gradients(several[0])
+        case TrainingNeighbours():
+            return {"": lambda: charts.neighbours_figure(several[0])}
+        case Remedies():
+            return {"": lambda: spans_charts.remedies_figure(several[0])}
+        case Spans():
+            return {"": lambda: spans_charts.spans_figure(several[0])}
+        case EffectiveContext():
+            return {"": lambda: spans_charts.context_figure(several[0])}
         case Tree():
             return {"": lambda: search_tree.tree_figure(several[0])}
     return {}

@@ -7,8 +7,9 @@ import re
 import unicodedata
 import warnings
 from collections.abc import Callable, Sequence
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.formats.replacing import replacing
@@ -75,6 +76,30 @@ def draw(paths: Sequence[Path], make: Callable[[], "Figure"]) -> list[str]:
                 f"A picture is written as {', '.join(FORMATS)}, but {path.name} ends in '{path.suffix}': change its "
                 f"suffix."
             )
+
+    def save(figure: "Figure") -> None:
+        for path in paths:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(path) as stream:
+                _write(figure, stream, path.suffix.lower().removeprefix("."))
+
+    return _drawn(make, save)
+
+
+def svg(make: Callable[[], "Figure"]) -> str:
+    """A figure as an SVG element with real text, for a page. Raises MissingExtraError without matplotlib."""
+    stream = BytesIO()
+    _drawn(make, lambda figure: _write(figure, stream, "svg"))
+    text = stream.getvalue().decode()
+    return re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+
+
+def _write(figure: "Figure", stream: IO[bytes], form: str) -> None:
+    figure.savefig(stream, format=form, dpi=200, bbox_inches="tight", pad_inches=0.12, metadata=_METADATA[form])
+
+
+def _drawn(make: Callable[[], "Figure"], save: Callable[["Figure"], None]) -> list[str]:
+    """Make and save a figure in the style of all pictures; what it lacks, as ``draw`` returns it."""
     try:
         import matplotlib
         from matplotlib.font_manager import get_font_names
@@ -84,14 +109,7 @@ def draw(paths: Sequence[Path], make: Callable[[], "Figure"]) -> list[str]:
     style = {**_STYLE, "font.family": ["DejaVu Sans", *(font for font in _FONTS if font in installed)]}
     with matplotlib.rc_context(style), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        figure = make()
-        for path in paths:
-            form = path.suffix.lower().removeprefix(".")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(path) as stream:
-                figure.savefig(
-                    stream, format=form, dpi=200, bbox_inches="tight", pad_inches=0.12, metadata=_METADATA[form]
-                )
+        save(make())
     return _missing([str(warning.message) for warning in said])
 
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from anaphora.inspection.attribution import TokenAttribution
 from anaphora.inspection.curves import Curves
 from anaphora.inspection.drawing import canvas
-from anaphora.inspection.drawing.canvas import COLOURS, DASHES, FRAME, INK
+from anaphora.inspection.drawing.canvas import COLOURS, DASHES, FRAME, INK, QUIET
 from anaphora.inspection.embeddings import Embeddings
 from anaphora.inspection.gates import BINS, Followers, Saturation
 from anaphora.inspection.gradients import Reach
 from anaphora.inspection.labels import labels
 from anaphora.inspection.length import ByLength
+from anaphora.inspection.neighbours import TrainingNeighbours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -202,6 +203,26 @@ def embeddings_figure(found: Embeddings) -> "Figure":
     axes.set_xlabel(f"first component, {shown.explained[0]:.0%} of the variance")
     axes.set_ylabel(f"second component, {shown.explained[1]:.0%}")
     canvas.title(axes, f"{shown.what} of {found.run}")
+    return figure
+
+
+def neighbours_figure(found: TrainingNeighbours) -> "Figure":
+    """A line for each neighbour, its distance as a bar, the token within its pair, and the source of the pair."""
+    rows = sum(len(own) + 1 for own in found.nearest)
+    figure = canvas.figure(11.0, 0.19 * (rows + 2))
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.set_axis_off()
+    axes.set(xlim=(0, 1), ylim=(rows + 1, -1))
+    axes.text(0, -0.5, found.text, fontsize=9, fontweight="bold", parse_math=False)
+    row = 0
+    for token, own in zip(labels(found.outputs), found.nearest, strict=True):
+        axes.text(0, row + 0.7, token, fontsize=9, color=COLOURS[0], fontweight="bold", parse_math=False)
+        for number, one in enumerate(own, row + 1):
+            far = min(1.0, one.distance / max(own[-1].distance, 1e-9))
+            axes.barh(number + 0.5, 0.05 * far, 0.8, 0.02, color=COLOURS[4])
+            axes.text(0.075, number + 0.7, f"{one.distance:.2f}  {one.context}", fontsize=7, parse_math=False)
+            axes.text(0.55, number + 0.7, f"{one.pair:,}: {one.source[:70]}", fontsize=7, color=QUIET, parse_math=False)
+        row += len(own) + 1
     return figure
 
 

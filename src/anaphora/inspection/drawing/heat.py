@@ -26,6 +26,8 @@ _CELL = 0.36
 _LARGEST = 22.0
 _POINTS = 10.5
 """Size of a label beside a cell of full size."""
+_UNIT, _GAP = 2.2, 0.5
+"""Inches of a unit's cells from top to bottom, and between its gates."""
 
 
 def draw_attention(
@@ -96,24 +98,35 @@ def itemised_figure(items: Sequence[Itemised]) -> "Figure":
 
 
 def gates_figure(shown: Gates) -> "Figure":
-    """Every gate of every unit over the steps (across) and cells (down)."""
+    """Every gate of every unit over the steps (across) and cells (down); two scales for all of them at the right."""
     units = shown.units
-    most = max(len(unit.values) for unit in units)
-    widths = [max(2.2, 0.2 * len(unit.steps)) for unit in units]
-    figure = canvas.figure(most * (max(widths) + 0.5), 3.0 * len(units), layout="constrained")
-    grid = figure.subplots(len(units), most, squeeze=False)
-    for row, unit in zip(grid, units, strict=True):
-        for axes in row[len(unit.values) :]:
-            axes.set_visible(False)
-        for number, (axes, name) in enumerate(zip(row, unit.values, strict=False)):
-            _gate(axes, unit, name)
+    widths = [max(1.8, 0.2 * len(unit.steps)) for unit in units]
+    below = [0.07 * max(map(len, labels(unit.steps))) + 0.2 for unit in units]
+    width = max((own + _GAP) * len(unit.values) for own, unit in zip(widths, units, strict=True))
+    height = sum(_UNIT + _GAP + more for more in below)
+    figure = canvas.figure(width, height)
+    top = height
+    # placed by hand: measuring every label, as a layout engine does, takes longer than drawing them
+    for unit, own, more in zip(units, widths, below, strict=True):
+        top -= _GAP
+        for number, name in enumerate(unit.values):
+            place = number * (own + _GAP) / width, (top - _UNIT) / height, own / width, _UNIT / height
+            axes = figure.add_axes(place)
+            image = _gate(axes, unit, name)
             if not number:
                 axes.set_ylabel(unit.unit, fontsize=8)
-    figure.suptitle(shown.text, x=0.01, ha="left", fontsize=_POINTS, fontweight="bold", parse_math=False)
+            if unit is units[0] and name in (*list(unit.values)[:1], "h"):
+                beside = figure.add_axes((1 + (0.1 if name == "h" else 0.7) / width, place[1], 0.09 / width, place[3]))
+                bar = figure.colorbar(image, cax=beside)
+                low, high = image.get_clim()
+                bar.set_ticks([low, (low + high) / 2, high], labels=["least", "0", "most"] if low else ["0", "", "1"])
+                bar.ax.tick_params(labelsize=7, length=0)
+        top -= _UNIT + more
+    figure.suptitle(shown.text, x=0, y=1, ha="left", va="bottom", fontsize=_POINTS, fontweight="bold", parse_math=False)
     return figure
 
 
-def _gate(axes: "Axes", unit: UnitGates, name: str) -> None:
+def _gate(axes: "Axes", unit: UnitGates, name: str) -> "AxesImage":
     values = np.array(unit.values[name]).T
     signed = name in ("g", "c", "h")
     limit = max(1.0, float(np.abs(values).max()))
@@ -128,10 +141,9 @@ def _gate(axes: "Axes", unit: UnitGates, name: str) -> None:
     axes.set_xticks(range(len(unit.steps)), labels(unit.steps), rotation=90, fontsize=7, parse_math=False)
     axes.set_yticks([0, len(values) - 1], ["1", str(len(values))], fontsize=7)
     axes.tick_params(length=0)
-    canvas.title(axes, {"c": "memory c", "h": "output h"}.get(name, f"gate {name}"), 9)
-    bar = axes.figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02)
-    bar.ax.tick_params(labelsize=6, length=0)
-    bar.outline.set_edgecolor(FRAME)
+    called = {"c": "memory c", "h": "output h"}.get(name, f"gate {name}")
+    canvas.title(axes, f"{called}, {-limit if signed else 0:.2g} to {limit:.2g}", 9)
+    return image
 
 
 def _fitting(weights: npt.ArrayLike, sources: int, targets: int) -> npt.NDArray[np.float64]:

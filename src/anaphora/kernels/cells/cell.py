@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from anaphora.config import Config
+from anaphora.kernels.lowering import PartLowering, Value, Values
 from anaphora.kernels.matmul import PartMatmuls
 
 State = tuple[Tensor, ...]
@@ -52,6 +53,18 @@ class Cell(Config):
     @abstractmethod
     def backward(self, saved: Any, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
         """The gradient of the new state gives those of the projected input and of the previous state."""
+
+    def obstacle(self) -> str:
+        """Why the time loop in C cannot run it, in a few words; empty where it has a ``lower``."""
+        return f"the unit '{self.kind}' has no native body"
+
+    def lower(self, x: Value, state: Values, matmul: PartLowering) -> tuple[Values, Any]:
+        """``forward`` as operations of C: see ``kernels/lowering.py``."""
+        raise NotImplementedError
+
+    def lower_back(self, saved: Any, dstate: tuple[Value | None, ...], matmul: PartLowering) -> tuple[Value, Values]:
+        """``backward`` as operations of C; None is the gradient of what nothing depends on."""
+        raise NotImplementedError
 
     def gates_of(self, saved: Any) -> dict[str, Tensor]:
         """The gates of a step by name (i, f, g, o; r, z, g), from what ``forward`` saved; none for units without."""

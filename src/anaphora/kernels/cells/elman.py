@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells.cell import Cell, State
+from anaphora.kernels.lowering import PartLowering, Value, Values
 from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.pointwise import sigmoid_
 
@@ -47,4 +48,20 @@ class Elman(Cell):
                 da = torch.addcmul(h, h, h, value=-1).mul_(dh)
             case "relu":
                 da = dh * (h > 0)
+        return da, (matmul.back("h", da),)  # 1
+
+    def obstacle(self) -> str:
+        """None."""
+        return ""
+
+    def lower(self, x: Value, state: Values, matmul: PartLowering) -> tuple[Values, Value]:
+        """Steps 1 and 2."""
+        h = matmul.value(x.width)
+        matmul.run(f"elman_step_{self.activation}", (h,), (matmul("h", state[0]), x))
+        return (h,), h
+
+    def lower_back(self, saved: Value, dstate: tuple[Value | None, ...], matmul: PartLowering) -> tuple[Value, Values]:
+        """Steps 2 and 1 undone."""
+        da = matmul.value(saved.width)
+        matmul.run(f"elman_step_{self.activation}_back", (da,), (saved, matmul.given(dstate[0], saved.width)))  # 2
         return da, (matmul.back("h", da),)  # 1

@@ -18,6 +18,7 @@ from torch import Tensor
 from anaphora.config import Conflict
 from anaphora.kernels import compiled
 from anaphora.kernels.cells.cell import Cell, State
+from anaphora.kernels.lowering import PartLowering, Value, Values
 from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.pointwise import sigmoid_
 
@@ -27,6 +28,12 @@ class _Saved(NamedTuple):
     """r and z; with reset "after" also u before r scales it, U_g h_{t-1} + b'."""
     g: Tensor
     h_before: Tensor
+
+
+class _Lowered(NamedTuple):
+    gates: Value
+    g: Value
+    h_before: Value
 
 
 class Gru(Cell):
@@ -111,3 +118,41 @@ class Gru(Cell):
             du = da_BG[..., -da_BG.shape[-1] // 3 :]
             matmul.add_gradient("bias", du.sum(tuple(range(du.dim() - 1))))
         return matmul.back("h", da_BG)
+
+    def obstacle(self) -> str:
+        """None."""
+        return ""
+
+    def lower(self, x: Value, state: Values, matmul: PartLowering) -> tuple[Values, _Lowered]:
+        """Steps 1 to 4."""
+        (h_before,) = state
+        gates, g, h = matmul("h", h_before), matmul.value(h_before.width), matmul.value(h_before.width)
+        if self.vectors:
+            matmul.run("add_to_last", (gates,), (gates, matmul.vector("bias")))
+        if self.reset == "after":
+            matmul.run(f"gru_step_{self.update}", (gates, g, h), (x, h_before))
+        else:
+            rh = matmul.value(h_before.width)
+            matmul.run("gru_gates", (gates, rh), (x, h_before))  # 1, 2
+            matmul.run(f"gru_new_{self.update}", (g, h), (matmul("rh", rh), x, gates, h_before))  # 3, 4
+        return (h,), _Lowered(gates, g, h_before)
+
+    def lower_back(
+        self, saved: _Lowered, dstate: tuple[Value | None, ...], matmul: PartLowering
+    ) -> tuple[Value, Values]:
+        """Steps 4 to 1 undone."""
+        gates, _, h_before = saved
+        size = h_before.width
+        dh, dx, dh_before = matmul.given(dstate[0], size), matmul.value(3 * size), matmul.value(size, merges=True)
+        if self.reset == "after":
+            da = matmul.value(3 * size)
+            matmul.run(f"gru_step_{self.update}_back", (dx, da, dh_before), (*saved, dh))
+            if self.vectors:
+                matmul.add_vector_gradient("bias", da)
+        else:
+            da, du = matmul.value(2 * size), matmul.value(size)
+            matmul.run(f"gru_new_{self.update}_back", (dx, du, dh_before), (*saved, dh))  # 4, 3
+            drh = matmul.back("rh", du)
+            matmul.run("gru_gates_back", (dx, da, dh_before), (gates, h_before, drh), adds=(dh_before,))  # 2, 1
+        matmul.add(dh_before, matmul.back("h", da))
+        return dx, (dh_before,)

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from anaphora.kernels import compiled
 from anaphora.kernels.cells.cell import Forgetting, State
+from anaphora.kernels.lowering import PartLowering, Value, Values
 from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
 
@@ -23,6 +24,12 @@ class _Saved(NamedTuple):
     gates: Tensor
     c_before: Tensor
     m: Tensor
+
+
+class _Lowered(NamedTuple):
+    gates: Value
+    c_before: Value
+    m: Value
 
 
 class Lstm(Forgetting):
@@ -74,4 +81,26 @@ class Lstm(Forgetting):
             sigmoid_back_(do, o)
             return da, (matmul.back("h", da), dc_before)  # 1
         da, dc_before = compiled.lstm_backward(gates, c_before, m, dh, dc)  # 5 to 2
+        return da, (matmul.back("h", da), dc_before)  # 1
+
+    def obstacle(self) -> str:
+        """None."""
+        return ""
+
+    def lower(self, x: Value, state: Values, matmul: PartLowering) -> tuple[Values, _Lowered]:
+        """Steps 1 to 5."""
+        h_before, c_before = state
+        gates = matmul("h", h_before)
+        c, m, h = (matmul.value(c_before.width) for _ in range(3))
+        matmul.run("lstm_step", (gates, c, m, h), (x, c_before))
+        return (h, c), _Lowered(gates, c_before, m)
+
+    def lower_back(
+        self, saved: _Lowered, dstate: tuple[Value | None, ...], matmul: PartLowering
+    ) -> tuple[Value, Values]:
+        """Steps 5 to 1 undone."""
+        gates, c_before, m = saved
+        dh, dc = (matmul.given(d, m.width) for d in dstate)
+        da, dc_before = matmul.value(gates.width), matmul.value(m.width, merges=True)
+        matmul.run("lstm_step_back", (da, dc_before), (gates, c_before, m, dh, dc))  # 5 to 2
         return da, (matmul.back("h", da), dc_before)  # 1

@@ -1,4 +1,4 @@
-"""Packed GEMM, and the pointwise steps of the commonest parts, in C.
+"""Packed GEMM, the pointwise steps of the commonest parts, and the time loop around both, in C.
 
 A pointwise step is one pass over a row where torch makes one for each operation; a product keeps every thread
 busy, even where it has few rows.
@@ -9,14 +9,28 @@ without one: then, in double precision, and on other devices, a part makes the s
 """
 
 from anaphora.kernels.compiled.concat import concat_backward, concat_forward
-from anaphora.kernels.compiled.gemm import Packed, gemm, gemm_of_columns, has_gemm, pack_columns, pack_rows
+from anaphora.kernels.compiled.gemm import (
+    Packed,
+    PackedPrecision,
+    gemm,
+    gemm_of_columns,
+    has_gemm,
+    pack_columns,
+    pack_rows,
+)
 from anaphora.kernels.compiled.gru import gru_backward, gru_forward
-from anaphora.kernels.compiled.library import available, suits
+from anaphora.kernels.compiled.library import ROUNDING, available, suits
+from anaphora.kernels.compiled.loop import Operand, Operation, Place, has_loop, loop
 from anaphora.kernels.compiled.lstm import lstm_backward, lstm_forward
 from anaphora.kernels.compiled.softmax import softmax_exponentials
 
 __all__ = [
+    "ROUNDING",
+    "Operand",
+    "Operation",
     "Packed",
+    "PackedPrecision",
+    "Place",
     "available",
     "concat_backward",
     "concat_forward",
@@ -25,6 +39,8 @@ __all__ = [
     "gru_backward",
     "gru_forward",
     "has_gemm",
+    "has_loop",
+    "loop",
     "lstm_backward",
     "lstm_forward",
     "pack_columns",

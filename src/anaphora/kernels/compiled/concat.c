@@ -1,8 +1,6 @@
 /* scores/concat.py behind its query's product, position by position; the numbering is the same. */
 
-#include "pointwise.h"
-
-#define LANES 16
+#include "loop.h"
 
 /* u = tanh(q + k), and v' u: sixteen sums side by side, added up in an order that never changes. */
 EVERY_PROCESSOR static float forward(int64_t size, const float *restrict q, const float *restrict k,
@@ -60,4 +58,30 @@ void concat_backward(int64_t steps, int64_t rows, int64_t positions, int64_t siz
                     backward(size, de[at], v, u + at * size, dq + block * size, dk + (row * positions + s) * size,
                              dv + row * size);
             }
+}
+
+/* e, u | q, k, v, open: the open positions (loop.h); the scores of others are 0. */
+void concat_step(int64_t from, int64_t to, const Block *of)
+{
+    const int64_t size = of[2].width;
+    for (int64_t row = from; row < to; row++) {
+        float *e = row_of(of[0], row), *u = row_of(of[1], row), *k = row_of(of[3], row);
+        const Window open = window_of(of[5], row);
+        close_others(of[0], row, open);
+        for (int64_t s = open.from; s < open.to; s++)
+            e[s] = forward(size, row_of(of[2], row), k + s * size, of[4].numbers, u + s * size);
+    }
+}
+
+/* dq, dk, dv | de, v, u, open: dk and dv (one for each row) are added to. */
+void concat_step_back(int64_t from, int64_t to, const Block *of)
+{
+    const int64_t size = of[0].width;
+    for (int64_t row = from; row < to; row++) {
+        float *dq = row_of(of[0], row), *dk = row_of(of[1], row), *de = row_of(of[3], row), *u = row_of(of[5], row);
+        const Window open = window_of(of[6], row);
+        memset(dq, 0, size * sizeof(float));
+        for (int64_t s = open.from; s < open.to; s++)
+            backward(size, de[s], of[4].numbers, u + s * size, dq, dk + s * size, row_of(of[2], row));
+    }
 }

@@ -1,14 +1,19 @@
-"""Packed GEMM: products of single precision whose right matrix is laid out in panels first: see ``gemm.c``."""
+"""Packed GEMM: products whose right matrix is laid out in panels first: see ``gemm.h``."""
 
 from functools import cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+import torch
 from torch import Tensor
 
-from anaphora.kernels.compiled.library import has, run
+from anaphora.kernels.compiled.library import call, has, run
 
-WIDTH = 16
-"""Columns of a panel."""
+PackedPrecision = Literal["fp32", "bf16", "int8"]
+_NUMBERS: dict[PackedPrecision, int] = {"fp32": 0, "bf16": 1, "int8": 2}
+"""Of the precisions in ``gemm.h``."""
+
+INT8_LONGEST = 65536
+"""The most terms of a sum of int8."""
 
 
 class Packed(NamedTuple):
@@ -17,41 +22,66 @@ class Packed(NamedTuple):
     numbers: Tensor
     K: int
     N: int
+    precision: PackedPrecision
+
+    @property
+    def description(self) -> Tensor:
+        """The numbers of ``Packed`` in ``gemm.h``: they say where the panels lie, which must live as long."""
+        return torch.tensor([_NUMBERS[self.precision], self.N, self.K, self.numbers.data_ptr()])
 
 
 @cache
-def has_gemm() -> bool:
-    """Whether the library has the packed GEMM; the processor needs AVX2 and FMA to run it."""
-    return has("gemm")
+def has_gemm(precision: PackedPrecision = "fp32") -> bool:
+    """Whether the library was built and this processor can multiply in a precision.
+
+    It needs AVX2 in fp32, AVX-512 with bf16 in bf16, and AVX-512 with VNNI in int8.
+    """
+    return has("gemm") and bool(call("gemm_supports", _NUMBERS[precision]))
 
 
-def pack_rows(b_NK: Tensor) -> Packed:
-    """b from its columns, one after another."""
+def pack_rows(b_NK: Tensor, precision: PackedPrecision = "fp32") -> Packed:
+    """b from its columns, one after another.
+
+    In int8, each column and each row of the left side is scaled so that its largest number becomes 127. Raises
+    ValueError where sums of int8 would have more terms than ``INT8_LONGEST``.
+    """
     N, K = b_NK.shape
-    return _packed("pack_rows", b_NK, K, N)
+    if precision == "int8" and K > INT8_LONGEST:
+        raise ValueError(f"A sum of int8 has at most {INT8_LONGEST} terms, not {K}: multiply in bf16.")
+    return _packed("pack_rows", b_NK, K, N, precision)
 
 
-def pack_columns(b_KN: Tensor) -> Packed:
-    """b from its rows, one after another."""
+def pack_columns(b_KN: Tensor, precision: Literal["fp32", "bf16"] = "fp32") -> Packed:
+    """b from its rows, one after another; not in int8, which training does not use."""
     K, N = b_KN.shape
-    return _packed("pack_columns", b_KN, K, N)
+    return _packed("pack_columns", b_KN, K, N, precision)
 
 
 def gemm(a_XK: Tensor, b: Packed) -> Tensor:
     """a b, ... x N: each row with the same bits whatever stands beside it, and with any number of threads."""
     out = a_XK.new_empty(*a_XK.shape[:-1], b.N)
-    run("gemm", a_XK.shape[:-1].numel(), b.N, b.K, a_XK.contiguous(), b.numbers, out)
+    run("gemm", *_sizes(a_XK.shape[:-1].numel(), b), a_XK.contiguous(), b.numbers, out)
     return out
 
 
 def gemm_of_columns(a_KM: Tensor, b: Packed) -> Tensor:
-    """a' b, M x N."""
+    """a' b, M x N.
+
+    Raises ValueError where b is in int8, which training does not use.
+    """
+    if b.precision == "int8":
+        raise ValueError("A product of columns is made in fp32 or bf16, not in int8.")
     out = a_KM.new_empty(a_KM.shape[1], b.N)
-    run("gemm_of_columns", a_KM.shape[1], b.N, b.K, a_KM.contiguous(), b.numbers, out)
+    run("gemm_of_columns", *_sizes(a_KM.shape[1], b), a_KM.contiguous(), b.numbers, out)
     return out
 
 
-def _packed(way: str, b: Tensor, K: int, N: int) -> Packed:
-    numbers = b.new_empty(-(-N // WIDTH) * WIDTH * K)
-    run(way, N, K, b.detach().contiguous(), numbers)
-    return Packed(numbers, K, N)
+def _sizes(M: int, b: Packed) -> tuple[int, ...]:
+    return _NUMBERS[b.precision], M, b.N, b.K
+
+
+def _packed(way: str, b: Tensor, K: int, N: int, precision: PackedPrecision) -> Packed:
+    number = _NUMBERS[precision]
+    numbers = torch.empty(call("packed_bytes", number, N, K) // 4)
+    run(way, number, N, K, b.detach().contiguous(), numbers)
+    return Packed(numbers, K, N, precision)

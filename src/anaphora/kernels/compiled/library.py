@@ -3,12 +3,16 @@
 Its functions take plain addresses and sizes, so it depends on no version of torch or Python.
 """
 
-from ctypes import CDLL, c_int64
+from ctypes import CDLL, c_int64, c_void_p, cast
 from functools import cache
 from importlib.util import find_spec
 
 import torch
 from torch import Tensor
+
+ROUNDING = 2
+"""Version of the bits that the library gives: raised with every change of a function that changes a last bit.
+Checkpoints record it, so that a resumed run can say that its last bits may differ."""
 
 
 @cache
@@ -50,16 +54,28 @@ def run(name: str, *arguments: Tensor | int) -> None:
                 raise ValueError(f"{name} takes contiguous tensors of single precision alone.")
             argument = argument.data_ptr()
         addresses.append(argument)
-    _function(name, len(addresses))(*addresses)
+    _function(name, len(addresses), None)(*addresses)
+
+
+def call(name: str, *sizes: int) -> int:
+    """What a function of the library that takes nothing but sizes returns."""
+    found: int = _function(name, len(sizes), c_int64)(*sizes)
+    return found
 
 
 @cache
-def _function(name: str, arguments: int):  # type: ignore[no-untyped-def]
+def _function(name: str, arguments: int, result: type[c_int64] | None):  # type: ignore[no-untyped-def]
     function = getattr(_library(), name)
-    function.argtypes, function.restype = [c_int64] * arguments, None
+    function.argtypes, function.restype = [c_int64] * arguments, result
     return function
 
 
 def rows_of(h_BH: Tensor) -> tuple[int, int]:
     """How many rows a block has, and how wide they are."""
     return h_BH.shape[:-1].numel(), h_BH.shape[-1]
+
+
+@cache
+def address_of(name: str) -> int:
+    """Where a function of the library lies, for others of it that call it."""
+    return cast(getattr(_library(), name), c_void_p).value or 0

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from anaphora.kernels import compiled
 from anaphora.kernels.linear import linear
+from anaphora.kernels.lowering import PartLowering, Value, Values
 from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.parts import previous
 from anaphora.kernels.scores.additive import Additive
@@ -71,3 +72,22 @@ class Concat(Additive):
         dq_XBA, dv_A = compiled.concat_backward(de_XBS, u_XBSA, matmul.vector("v")[0], dkeys_BSA)  # 2, 1
         matmul.add_gradient("v", dv_A.unsqueeze(0))
         return (matmul.back("query", dq_XBA),)
+
+    def obstacle(self) -> str:
+        """Coverage."""
+        return "the score sees the coverage" if self.coverage else ""
+
+    def lower(self, query: Value, window: Value, attend: PartLowering) -> tuple[Value, Value]:
+        """Steps 1 and 2."""
+        q, keys, v = attend("query", query), attend.sentences("keys"), attend.vector("v")
+        e = attend.value(keys.width // v.width)
+        u = attend.value(keys.width)
+        attend.run("concat_step", (e, u), (q, keys, v, window))
+        return e, u
+
+    def lower_back(self, saved: Value, de: Value, window: Value, attend: PartLowering) -> Values:
+        """Steps 2 and 1 undone."""
+        v, dkeys, dv = attend.vector("v"), attend.gradient("keys"), attend.vector_gradient_by_sentence("v")
+        dq = attend.value(v.width)
+        attend.run("concat_step_back", (dq, dkeys, dv), (de, v, saved, window), adds=(dkeys, dv))
+        return (attend.back("query", dq),)

@@ -9,6 +9,7 @@ from typing import Literal
 from torch import Tensor
 
 from anaphora.kernels.linear import linear
+from anaphora.kernels.lowering import PartLowering, Value, Values
 from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.scores.score import Score
 
@@ -37,3 +38,15 @@ class General(Score):
     def backward(self, saved: None, de_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
         """dh = sum_s de_s (W hs); d(W hs) = de_s h after the loop."""
         return (matmul.attend_back("keys", de_XBS),)
+
+    def obstacle(self) -> str:
+        """None."""
+        return ""
+
+    def lower(self, query: Value, window: Value, attend: PartLowering) -> tuple[Value, None]:
+        """e = h' (W hs)."""
+        return attend.dot("keys", query, window), None
+
+    def lower_back(self, saved: None, de: Value, window: Value, attend: PartLowering) -> Values:
+        """dh = sum_s de_s (W hs); d(W hs) = de_s h after the loop."""
+        return (attend.dot_back("keys", de, window),)

@@ -10,6 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from anaphora.config import Config
+from anaphora.kernels.lowering import PartLowering, Value, Values
 from anaphora.kernels.matmul import PartMatmuls
 
 
@@ -50,3 +51,15 @@ class Score(Config):
     @abstractmethod
     def backward(self, saved: Any, de_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
         """The gradient of the scores gives those of the query and of ``beside`` (and records those of the rest)."""
+
+    def obstacle(self) -> str:
+        """Why the time loop in C cannot run it, in a few words; empty where it has a ``lower``."""
+        return f"the score '{getattr(self, 'kind', '')}' has no native body"
+
+    def lower(self, query: Value, window: Value, attend: PartLowering) -> tuple[Value, Any]:
+        """``forward`` as operations of C, over the positions in the window of each step; nothing is beside."""
+        raise NotImplementedError
+
+    def lower_back(self, saved: Any, de: Value, window: Value, attend: PartLowering) -> Values:
+        """``backward`` as operations of C."""
+        raise NotImplementedError

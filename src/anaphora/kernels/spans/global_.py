@@ -4,8 +4,9 @@ from typing import Literal
 
 from torch import Tensor
 
+from anaphora.kernels.lowering import PartLowering, Value, Values
 from anaphora.kernels.matmul import PartMatmuls
-from anaphora.kernels.spans.span import Focus, Span
+from anaphora.kernels.spans.span import Focus, LoweredFocus, Span
 
 
 class Global(Span):
@@ -16,3 +17,11 @@ class Global(Span):
     def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Focus, None]:
         """All positions up to the end."""
         return Focus(matmul.sentences("closed", query_XBQ.shape[1]), None), None
+
+    def obstacle(self) -> str:
+        """None."""
+        return ""
+
+    def lower(self, query: Value, beside: Values, attend: PartLowering) -> tuple[LoweredFocus, None]:
+        """All positions up to the end."""
+        return LoweredFocus(attend.whole("length"), None), None

@@ -19,9 +19,10 @@ from pydantic import Field
 from torch import Tensor
 
 from anaphora.config import MAX_LENGTH
+from anaphora.kernels.lowering import PartLowering, Value, Values
 from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.pointwise import sigmoid_
-from anaphora.kernels.spans.span import Focus, Span, positions
+from anaphora.kernels.spans.span import Focus, LoweredFocus, Span, positions
 
 
 class LocalMonotonic(Span):
@@ -46,6 +47,25 @@ class LocalMonotonic(Span):
     def centre(self, saved: Tensor) -> Tensor:
         """p."""
         return saved
+
+    def obstacle(self) -> str:
+        """None."""
+        return ""
+
+    def lower(self, query: Value, beside: Values, attend: PartLowering) -> tuple[LoweredFocus, None]:
+        """p = t, and step 4."""
+        window = attend.value(2)
+        attend.run("monotonic_window", (window,), (*beside, attend.sentences("length"), attend.number(self.radius)))
+        return LoweredFocus(window, None), None
+
+
+class Lowered(NamedTuple):
+    """What going back needs, as values."""
+
+    u: Value
+    r: Value
+    d: Value
+    g: Value
 
 
 class Centred(NamedTuple):
@@ -89,3 +109,29 @@ class LocalPredictive(Span):
         dr_XB1 = dp_XB1 * matmul.sentences("length", u_XBA.shape[1])  # 3
         du_XBA = matmul.back("centre_v", dr_XB1 * (r_XB1 - r_XB1 * r_XB1))  # 2
         return (matmul.back("centre", du_XBA * (1 - u_XBA * u_XBA)),)  # 1
+
+    def obstacle(self) -> str:
+        """None."""
+        return ""
+
+    def lower(self, query: Value, beside: Values, attend: PartLowering) -> tuple[LoweredFocus, Lowered]:
+        """Steps 1 to 5."""
+        length, radius, positions = self._ends(attend)
+        u = attend("centre", query)
+        attend.run("tanh_rows", (u,), (u,))  # 1
+        window, r, d, g = (attend.value(width) for width in (2, 1, positions, positions))
+        attend.run("predictive_window", (window, g, r, d), (attend("centre_v", u), length, radius))  # 2 to 5
+        return LoweredFocus(window, g), Lowered(u, r, d, g)
+
+    def lower_back(self, saved: Lowered, dfactor: Value, window: Value, attend: PartLowering) -> Values:
+        """Steps 5 to 1 undone."""
+        u, r, d, g = saved
+        length, radius, _ = self._ends(attend)
+        da, du = attend.value(1), attend.value(u.width)
+        attend.run("predictive_window_back", (da,), (g, r, d, dfactor, length, radius, window))  # 5 to 2
+        attend.run("tanh_rows_back", (du,), (u, attend.back("centre_v", da)))  # 2, 1
+        return (attend.back("centre", du),)
+
+    def _ends(self, attend: PartLowering) -> tuple[Value, Value, int]:
+        """Length of each sentence, radius, and positions of the memory."""
+        return attend.sentences("length"), attend.number(self.radius), attend.memory_width("closed")

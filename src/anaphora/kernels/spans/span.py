@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from anaphora.config import Config
+from anaphora.kernels.lowering import PartLowering, Value, Values
 from anaphora.kernels.matmul import PartMatmuls
 
 
@@ -20,6 +21,14 @@ class Focus(NamedTuple):
     """True for positions that are not looked at, at least those past the end; X may be left out."""
     factor_XBS: Tensor | None
     """What the weight of each open position is multiplied by; None is 1."""
+
+
+class LoweredFocus(NamedTuple):
+    """The same as values."""
+
+    window: Value
+    """The first open position, from 0, and the first closed one after it: the open ones lie side by side."""
+    factor: Value | None
 
 
 class Span(Config):
@@ -44,6 +53,18 @@ class Span(Config):
 
     def backward(self, saved: Any, dfactor_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
         """The gradient of the factor gives those of the query and of ``beside``; asked for where there is a factor."""
+        raise NotImplementedError
+
+    def obstacle(self) -> str:
+        """Why the time loop in C cannot run it, in a few words; empty where it has a ``lower``."""
+        return f"the window '{getattr(self, 'kind', '')}' has no native body"
+
+    def lower(self, query: Value, beside: Values, attend: PartLowering) -> tuple[LoweredFocus, Any]:
+        """``forward`` as operations of C."""
+        raise NotImplementedError
+
+    def lower_back(self, saved: Any, dfactor: Value, window: Value, attend: PartLowering) -> Values:
+        """``backward`` as operations of C; asked for where there is a factor."""
         raise NotImplementedError
 
 

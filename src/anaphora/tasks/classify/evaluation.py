@@ -36,10 +36,10 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
     which = run.load("best", report).which
     model: ClassifierPredictor | VectorClassifierPredictor = load(path, which)
     results = {name: _scores(model, corpus, report) for name, corpus in corpora.items()}
+    digests = {name: corpus.fingerprint for name, corpus in corpora.items()}
     if request.keep:
-        digests = {name: corpus.fingerprint for name, corpus in corpora.items()}
         keep_scores(run, which, {name: _figures(scores) for name, scores in results.items()}, digests, report)
-    return Answer([Scored(str(path), results)])
+    return Answer([Scored(str(path), results, digests)])
 
 
 def _corpora(

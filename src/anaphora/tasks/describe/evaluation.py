@@ -38,10 +38,10 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
         found = model.predict_stream([corpus.features[image] for image in references], beam=beam, report=report)
         texts = [description.text for description in found]
         results[name] = description_scores(texts, list(references.values()), language=experiment.data.language)
+    digests = {name: splits[name].fingerprint for name in results}
     if request.keep:
-        digests = {name: splits[name].fingerprint for name in results}
         keep_scores(run, which, {name: _figures(scores, beam) for name, scores in results.items()}, digests, report)
-    return Answer([Scored(str(path), results)])
+    return Answer([Scored(str(path), results, digests)])
 
 
 def _figures(scores: DescriptionScores, beam: int) -> tuple[Figure, ...]:

@@ -19,6 +19,7 @@ from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers
 from anaphora.search.beam import beam as beam_search
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.ranking import Ranking
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.describe.config import DescriberExperiment
@@ -136,7 +137,8 @@ class DescriberPredictor:
                     batch,
                     size=size,
                     max_length=self._experiment.data.max_length + 1,
-                    length_penalty=self._experiment.evaluation.length_penalty,
+                    n=size,
+                    ranking=Ranking(self._experiment.evaluation.length_penalty),
                     attention=True,
                 )
                 found += map(self._description, hypotheses)

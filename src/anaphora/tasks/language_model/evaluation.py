@@ -32,8 +32,10 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
             raise ConfigError(
                 f"{path} is a file of counts without data of its own: give the text to predict with --text."
             )
-        found = load(path).evaluate(request.text.lines, request.adaptation, report=report)
-        return Answer([Scored(str(path), {request.text.name: found})])
+        lines = Digested(request.text.lines)
+        found = load(path).evaluate(lines, request.adaptation, report=report)
+        name = request.text.name
+        return Answer([Scored(str(path), {name: found}, {name: lines.digest})])
     experiment = experiment_of(path)
     assert isinstance(experiment, LanguageModelExperiment)
     texts = {part: Digested(text) for part, text in _texts(path, experiment, request, report).items()}
@@ -42,10 +44,11 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     model = load(path, which)
     adaptation = adapted_to_data(model, path, request.adaptation, report)
     results = {part: model.evaluate(text, adaptation, report=report) for part, text in texts.items()}
+    digests = {part: text.digest for part, text in texts.items()}
     if request.keep:
         figures = {part: figures_of_prediction(result) for part, result in results.items()}
-        keep_scores(run, which, figures, {part: text.digest for part, text in texts.items()}, report)
-    return Answer([Scored(str(path), results)])
+        keep_scores(run, which, figures, digests, report)
+    return Answer([Scored(str(path), results, digests)])
 
 
 def adapted_to_data(model: LanguageModelPredictor, path: Path, adaptation: Adaptation, report: Report) -> Adaptation:

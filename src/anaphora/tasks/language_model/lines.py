@@ -1,11 +1,14 @@
 """Lines of text as the ids of their tokens: one after the other, or one alone."""
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
 import torch
 
 from anaphora.batch import Batch, Constraints, pad
 from anaphora.evaluation.perplexity import TextSize, size_of_line
+from anaphora.evaluation.segments import Floats
 from anaphora.text.special_tokens import without_special_tokens
 from anaphora.text.tokenizer import Tokenizer
 
@@ -21,6 +24,7 @@ class Reading:
         self._tokenizer = tokenizer
         self._rows: list[list[int]] = []
         self.size = self.known_size = TextSize(0, 0, 0)
+        self._sizes = array("q")
 
     def __iter__(self) -> Iterator[int]:
         for line in map(without_special_tokens, self._lines):
@@ -28,10 +32,15 @@ class Reading:
             size = size_of_line(line)
             known = [number for number in ids if number != symbols.unk]
             self.size += size
+            self._sizes.extend((size.characters, size.bytes, size.words))
             self.known_size += size if len(known) == len(ids) else size_of_line(self._tokenizer.decode(known))
             row = [*ids, symbols.eos]
             self._rows.append(row)
             yield from row
+
+    def sizes(self) -> Floats:
+        """Characters, bytes and words of every line so far."""
+        return np.array(self._sizes, dtype=np.float64).reshape(-1, 3)
 
     def take(self) -> list[list[int]]:
         """The lines that were begun since the last time."""

@@ -4,9 +4,12 @@ from collections import abc
 from collections.abc import Callable, Iterable
 from itertools import chain, count
 
+import numpy as np
+
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, adapted_log_probs, fitted_adaptation
-from anaphora.evaluation.perplexity import Prediction
+from anaphora.evaluation.perplexity import LineSums, Prediction
+from anaphora.evaluation.segments import counts
 from anaphora.evaluation.sentences import sentence_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.kernels.runtime import running
@@ -192,33 +195,40 @@ class LanguageModelPredictor(InspectedLanguageModel):
         self.check(adaptation)
         by_line, text = self._of_sentences, Reading(lines, self._tokenizer)
         _, _, unk, bos, eos = self._tokenizer.symbols
-        nats = unknown_nats = sentence_nats = 0.0
-        tokens = unknown = 0
+        of_lines, of_sentences = LineSums(eos), LineSums(eos)
+        tokens = 0
         read = (
             sentence_log_probs(self._model, text, bos, eos)
             if by_line
             else adapted_log_probs(self._model, text, eos, adaptation)
         )
         for ids_N, log_probs_N in each_within(self._runtime, read):
-            nats -= float(log_probs_N.sum())
-            unknown_nats -= float(log_probs_N[ids_N == unk].sum())
+            unknown_N, nats_N = (ids_N == unk).numpy(), -log_probs_N.double().numpy()
+            of_lines.add(
+                ids_N.numpy(), counts((nats_N, np.where(unknown_N, nats_N, 0.0), np.ones(len(ids_N)), unknown_N))
+            )
             again = () if by_line else sentence_log_probs(self._model, chain.from_iterable(text.take()), eos, eos)
-            sentence_nats -= sum(float(more.sum()) for _, more in each_within(self._runtime, again))
-            tokens, unknown = tokens + len(ids_N), unknown + int((ids_N == unk).sum())
+            for more_N, more_log_probs_N in each_within(self._runtime, again):
+                of_sentences.add(more_N.numpy(), counts([-more_log_probs_N.double().numpy()]))
+            tokens += len(ids_N)
             report(Progress("evaluate", tokens, 0, "tokens"))
         if not tokens:
             raise DataError("A language model can be measured on a text only, but there is no line: give a text.")
-        sentence_nats = nats if by_line else sentence_nats
+        lines_L4 = of_lines.lines()
+        sentences_L1 = lines_L4[:, :1] if by_line else of_sentences.lines()
+        by_line_L8 = np.concatenate([lines_L4, sentences_L1, text.sizes()], axis=1)
+        nats, unknown_nats, _, unknown, sentence_nats, *_ = by_line_L8.sum(0).tolist()
         return Prediction(
             nats=nats,
             tokens=tokens,
-            unknown=unknown,
+            unknown=int(unknown),
             size=text.size,
             known_size=text.known_size,
             unknown_nats=unknown_nats,
             sentence_nats=sentence_nats,
             carried=not by_line,
             adaptation=str(adaptation),
+            by_line=by_line_L8,
         )
 
     def _decode(self, ids: abc.Sequence[int]) -> str:

@@ -2,12 +2,15 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+
 from anaphora.data.tagged_store import known_labels
-from anaphora.evaluation.tags import TagCounts
+from anaphora.evaluation.segments import Floats, SegmentMetric, counts, f1, fraction, macro_f1
+from anaphora.evaluation.tags import Matches, TagCounts
 from anaphora.events import Report, silent
 from anaphora.formats.tagged import Sentence
 from anaphora.run.evaluations import Figure
@@ -23,6 +26,8 @@ NOUN = "a tagger"
 _SHOWN = 20
 """Tags in the table for people."""
 
+_MATCHES = ("predicted", "expected", "right")
+
 Expected = tuple[Sequence[str], Sequence[str]]
 """The words of a sentence and their tags."""
 
@@ -35,6 +40,28 @@ class TagScores:
     """The scores of a text; for people by ``str``."""
 
     counts: TagCounts
+    sentences: Sequence[TagCounts] = field(repr=False)
+    """The same of every sentence."""
+
+    def metrics(self) -> list[SegmentMetric]:
+        """Accuracies and F1 as sums over sentences."""
+        rows, names = self.sentences, list(self.counts.by_tag)
+        none = Matches()
+        by_tag = [[one.by_tag.get(name, none) for one in rows] for name in names]
+        found = [
+            SegmentMetric("accuracy", _column(rows, "right", "tokens"), fraction),
+            SegmentMetric("accuracy of unknown words", _column(rows, "unknown_right", "unknown"), fraction),
+            SegmentMetric("sentences without an error", _column(rows, "sentences_right", "sentences"), fraction),
+        ]
+        if self.counts.encoding or self.counts.several:
+            labels = [one.labels for one in rows]
+            found += [
+                SegmentMetric("precision", _column(labels, "right", "predicted"), fraction),
+                SegmentMetric("recall", _column(labels, "right", "expected"), fraction),
+                SegmentMetric("F1", _column(labels, *_MATCHES), f1),
+            ]
+        of_tags = np.concatenate([_column(of_one, *_MATCHES) for of_one in by_tag], axis=1)
+        return [*found, SegmentMetric("macro-F1", of_tags, macro_f1)]
 
     def json(self) -> dict[str, Any]:
         """Everything, for ``json.dumps``."""
@@ -100,11 +127,11 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     which = run.load("best", report).which  # by its name: training may choose another meanwhile
     model: TaggerPredictor = load(path, which)
     texts = {name: Digested(_checked(model, text)) for name, text in _texts(path, experiment, request, report).items()}
-    results = {name: TagScores(_counted(model, text, report)) for name, text in texts.items()}
+    results = {name: _scored(model, text, report) for name, text in texts.items()}
+    digests = {name: text.digest for name, text in texts.items()}
     if request.keep:
-        digests = {name: text.digest for name, text in texts.items()}
         keep_scores(run, which, {name: scores.figures() for name, scores in results.items()}, digests, report)
-    return Answer([Scored(str(path), results)])
+    return Answer([Scored(str(path), results, digests)])
 
 
 def _texts(path: Path, experiment: TaggerExperiment, request: Request, report: Report) -> Mapping[str, Located]:
@@ -127,8 +154,8 @@ def _checked(model: TaggerPredictor, sentences: Located) -> Iterator[Expected]:
             yield sentence.words, sentence.tags
 
 
-def _counted(model: TaggerPredictor, sentences: Iterable[Expected], report: Report) -> TagCounts:
-    counts, read = TagCounts(model.encoding, model.tokenizer.several), deque[Expected]()
+def _scored(model: TaggerPredictor, sentences: Iterable[Expected], report: Report) -> TagScores:
+    every, rows, read = TagCounts(model.encoding, model.tokenizer.several), list[TagCounts](), deque[Expected]()
 
     def words() -> Iterator[Sequence[str]]:
         for one in sentences:
@@ -137,5 +164,13 @@ def _counted(model: TaggerPredictor, sentences: Iterable[Expected], report: Repo
 
     for found in model.predict_stream(words(), report=report):
         _, expected = read.popleft()
-        counts.add(expected, found.tags, [model.knows(word) for word in found.words])
-    return counts
+        known = [model.knows(word) for word in found.words]
+        rows.append(TagCounts(every.encoding, every.several))
+        for one in (every, rows[-1]):
+            one.add(expected, found.tags, known)
+    return TagScores(every, rows)
+
+
+def _column(rows: Sequence[Any], *names: str) -> Floats:
+    """These counts of every row."""
+    return counts([getattr(row, name) for row in rows] for name in names)

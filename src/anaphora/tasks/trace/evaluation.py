@@ -1,7 +1,7 @@
 """A model of real-valued sequences measured on its own test splits."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import pi
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +11,7 @@ import numpy as np
 
 from anaphora.data.trace_store import TraceBatches, TraceStore
 from anaphora.data.traces import TraceCorpus
+from anaphora.evaluation.segments import SegmentMetric, counts, fraction
 from anaphora.events import Report
 from anaphora.formats.traces import Floats
 from anaphora.kernels.runtime import running
@@ -40,8 +41,21 @@ class TraceScores:
     """What of it is of flags."""
     squared_error: float
     """Mean over vectors of the squared distance to the expected vector."""
+    by_sequence: Floats = field(compare=False, repr=False)
+    """Of every sequence: ln p of its vectors and flags, its squared distances, its vectors."""
     residual: bool = False
     """Whether the density is a Gaussian with the residual variance of the validation split, of a model without one."""
+
+    def metrics(self) -> list[SegmentMetric]:
+        """Log-likelihood and squared error as sums over sequences."""
+        log_likelihood_S, squares_S, vectors_S = self.by_sequence.T
+        ones_S = np.ones(self.sequences)
+        how = "residual variance" if self.residual else ""
+        return [
+            SegmentMetric("log-likelihood a vector", counts((log_likelihood_S, vectors_S)), fraction, conditions=how),
+            SegmentMetric("log-likelihood a sequence", counts((log_likelihood_S, ones_S)), fraction, conditions=how),
+            SegmentMetric("squared error", counts((squares_S, vectors_S)), fraction, "lower"),
+        ]
 
     def json(self) -> dict[str, Any]:
         """Everything, for ``json.dumps``."""
@@ -88,10 +102,10 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
         has_density = cast(Any, experiment).output.has_density
         variance = None if has_density else measured(work.traces.valid).errors_ND.__pow__(2).mean(0)
         results = {name: measured(corpus).scores(variance) for name, corpus in splits.items()}
+    digests = {name: splits[name].fingerprint for name in results}
     if request.keep:
-        digests = {name: splits[name].fingerprint for name in results}
         keep_scores(run, which, {name: _figures(scores) for name, scores in results.items()}, digests, report)
-    return Answer([Scored(str(path), results)])
+    return Answer([Scored(str(path), results, digests)])
 
 
 @dataclass(frozen=True)
@@ -103,7 +117,8 @@ class Measured:
     log_probs_N: Floats | None
     """ln p of the vectors; None without a density."""
     flag_log_probs_N: Floats
-    sequences: int
+    lengths: Sequence[int]
+    """Vectors of each sequence."""
 
     def scores(self, variance_D: Floats | None) -> TraceScores:
         """The metrics; ``variance_D`` is that of the Gaussian, for a model without a density."""
@@ -111,11 +126,17 @@ class Measured:
         if log_probs_N is None:
             assert variance_D is not None
             log_probs_N = -0.5 * (self.errors_ND**2 / variance_D + np.log(2 * pi * variance_D)).sum(1)
-        flags = float(self.flag_log_probs_N.sum())
-        count = len(self.errors_ND)
-        squared_error = float((self.errors_ND**2).sum(1).mean())
+        flags, squares_N = float(self.flag_log_probs_N.sum()), (self.errors_ND**2).sum(1)
+        vectors = counts((log_probs_N + self.flag_log_probs_N, squares_N, np.ones(len(squares_N))))
+        starts = np.cumsum([0, *self.lengths[:-1]])
         return TraceScores(
-            count, self.sequences, float(log_probs_N.sum()) + flags, flags, squared_error, variance_D is not None
+            len(squares_N),
+            len(self.lengths),
+            float(log_probs_N.sum()) + flags,
+            flags,
+            float(squares_N.mean()),
+            np.add.reduceat(vectors, starts),
+            variance_D is not None,
         )
 
 
@@ -135,7 +156,7 @@ def measure(trained: Trained, store: TraceStore) -> Measured:
             found[row] = errors_BTD[at, :length].numpy(), log_probs, flags
     errors, log_probs_, flags_ = zip(*(found[row] for row in range(len(found))), strict=True)
     whole = None if log_probs_[0] is None else np.concatenate(cast(Any, log_probs_))
-    return Measured(np.concatenate(errors), whole, np.concatenate(flags_), len(found))
+    return Measured(np.concatenate(errors), whole, np.concatenate(flags_), list(map(len, errors)))
 
 
 def _figures(scores: TraceScores) -> tuple[Figure, ...]:

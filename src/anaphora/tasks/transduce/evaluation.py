@@ -1,13 +1,14 @@
 """A transducer measured on given pairs, or on its own test splits."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
 from anaphora.data.corpora import Pair
 from anaphora.errors import DataError
+from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.strings import StringScores
 from anaphora.events import Report, silent
 from anaphora.formats.figures import figures_as_json
@@ -44,6 +45,13 @@ class TransductionScores:
         without = {"without": self.without.json() | {"characters": self.left_out}} if self.without else {}
         return self.scores.json() | without
 
+    def metrics(self) -> list[SegmentMetric]:
+        """Those of ``StringScores``, also without the characters ``left_out``."""
+        if self.without is None:
+            return self.scores.metrics()
+        bare = [replace(one, conditions=f"without '{self.left_out}'") for one in self.without.metrics()]
+        return [*self.scores.metrics(), *bare]
+
     def sentence_lines(self, **marks: str) -> Iterable[str]:
         """One JSON object an input, ``marks`` in front."""
         for source, (output, answers) in self.outputs.items():
@@ -74,10 +82,10 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     model: TransducerPredictor = load(path, which)
     texts = {name: Digested(pairs) for name, pairs in _texts(path, experiment, request, report).items()}
     results = {name: _scored(model, pairs, experiment, request, report) for name, pairs in texts.items()}
+    digests = {name: text.digest for name, text in texts.items()}
     if request.keep:
-        digests = {name: text.digest for name, text in texts.items()}
         keep_scores(run, which, {name: scores.figures() for name, scores in results.items()}, digests, report)
-    return Answer([Scored(str(path), results)])
+    return Answer([Scored(str(path), results, digests)])
 
 
 def _texts(

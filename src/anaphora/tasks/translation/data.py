@@ -56,7 +56,7 @@ class TranslatorWork(PairWork, UpdatingWork):
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
         """Every token of the target as it is stored, and ``</s>`` once a pair."""
         target = tokenizers["target"].symbols
-        train = self._encoded(self.splits.train, tokenizers, folder, self.longest, report)
+        train = self.encoded_train(tokenizers, folder, report)
         counts_V = token_counts(train.targets.ids, target.size)
         counts_V[target.eos] += len(train)
         return counts_V
@@ -69,7 +69,7 @@ class TranslatorWork(PairWork, UpdatingWork):
         unknown = [module for module in model.modules() if isinstance(module, Lengths) and not module.known]
         if unknown:
             report = not_skipping(report)
-            train = self._encoded(self.splits.train, tokenizers, run.path / TRAIN, self.longest, report)
+            train = self.encoded_train(tokenizers, run.path / TRAIN, report)
             for module in unknown:  # </s> counts on both sides
                 module.observe(*(torch.from_numpy(side.lengths + 1) for side in (train.sources, train.targets)))
 
@@ -78,7 +78,7 @@ class TranslatorWork(PairWork, UpdatingWork):
     ) -> PairBatches:
         """Batches by token budget."""
         source, target = tokenizers["source"], tokenizers["target"]
-        train = self._encoded(self.splits.train, tokenizers, folder, self.longest, report)
+        train = self.encoded_train(tokenizers, folder, report)
         return PairBatches(
             train,
             source.symbols,
@@ -91,6 +91,10 @@ class TranslatorWork(PairWork, UpdatingWork):
             ),
             alignments=self._links(train, source, target, folder.with_name(f"{folder.name}.links"), report),
         )
+
+    def encoded_train(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> PairStore:
+        """The training split as ids, encoded in ``folder`` unless it was before."""
+        return self._encoded(self.splits.train, tokenizers, folder, self.longest, report)
 
     def _encoded(
         self, part: PairCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, longest: int, report: Report

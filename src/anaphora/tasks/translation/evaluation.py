@@ -36,10 +36,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     The first run's experiment says under which conditions. Raises ConfigError for other models, for two translators of
     different languages, and for what does not go together, DataError for texts that are not what they should be.
     """
-    if request.search.known and request.search.replace_unknown is not None:
-        raise ConfigError(
-            "With --known-words no unknown word is written, so --replace-unknown has nothing to replace: leave one out."
-        )
+    request.search.check()
     request.refuse(paths[0], "a translator", _TAKEN)
     together = request.ensemble or request.fusion is not None
     if len(paths) > 1 and request.search.known and not together:
@@ -53,20 +50,15 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     if together:
         mean = cast(Mean, request.mean or "arithmetic")
         translator = load_together(paths, mean, request.fusion, report)
-        found = [
-            {
-                part: score_translations(translator, text, experiments[0], request.search, report)
-                for part, text in texts.items()
-            }
-        ]
-        names = [_together(paths, mean, request.fusion)]
+        results, digests = _scored(translator, texts, experiments[0], request, report)
+        found = [Scored(_together(paths, mean, request.fusion), results, digests)]
     else:
         found = [_of_run(path, experiments[0], texts, request, report) for path in paths]
-        names = [str(path) for path in paths]
-    compared = {part: compare(found[0][part], found[1][part]) for part in texts} if len(found) > 1 else {}
+    first, *others = (one.results for one in found)
+    compared = {part: compare(first[part], others[0][part]) for part in texts} if others else {}
     if request.details:
-        found = [_in_groups(paths[0], experiments[0], result, report) for result in found]
-    return Answer([Scored(*one) for one in zip(names, found, strict=True)], compared)
+        found = [one._replace(results=_in_groups(paths[0], experiments[0], one.results, report)) for one in found]
+    return Answer(found, compared)
 
 
 def score_translations(
@@ -105,21 +97,26 @@ def score_translations(
     )
 
 
-def _of_run(
-    path: Path, experiment: TranslationExperiment, texts: Texts, request: Request, report: Report
-) -> dict[str, TranslationScores]:
+def _of_run(path: Path, experiment: TranslationExperiment, texts: Texts, request: Request, report: Report) -> Scored:
     """Scores by split of the best checkpoint of a run, which keeps them where that is asked for."""
     run = open_run(path, experiment)
     which = run.load("best", report).which  # by its name: training may choose another meanwhile
-    translator = load(path, which)
+    results, digests = _scored(load(path, which), texts, experiment, request, report)
+    if request.keep:
+        figures = {part: scores.figures() for part, scores in results.items()}
+        keep_scores(run, which, figures, digests, report)
+    return Scored(str(path), results, digests)
+
+
+def _scored(
+    translator: TranslationPredictor, texts: Texts, experiment: TranslationExperiment, request: Request, report: Report
+) -> tuple[dict[str, TranslationScores], dict[str, str]]:
+    """Scores and digests by split."""
     read = {part: Digested(text) for part, text in texts.items()}
     found = {
         part: score_translations(translator, text, experiment, request.search, report) for part, text in read.items()
     }
-    if request.keep:
-        figures = {part: scores.figures() for part, scores in found.items()}
-        keep_scores(run, which, figures, {part: text.digest for part, text in read.items()}, report)
-    return found
+    return found, {part: text.digest for part, text in read.items()}
 
 
 def _translators(paths: Sequence[Path]) -> list[TranslationExperiment]:

@@ -1,7 +1,7 @@
 """Given translations scored and aligned by a translator: forced decoding."""
 
 from collections import abc
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from anaphora.data.pairs import LazyBatches, search_batches
 from anaphora.data.ragged import Ragged
@@ -202,9 +202,13 @@ class ForcedDecoding:
         self, text: str, row: Given, hypothesis: Hypothesis, pieces: list[str], attention: bool
     ) -> Translation:
         """A hypothesis as a translation; without ``attention``, neither weights nor ``pieces`` are in it."""
-        unknown = hypothesis.ids.count(UNK)
+        counts: dict[str, Any] = {
+            "unknown": hypothesis.ids.count(UNK),
+            "rank": hypothesis.rank,
+            "tokens": len(hypothesis.ids) + hypothesis.finished,
+        }
         if not attention:
-            return Translation(text, hypothesis.score, hypothesis.finished, unknown=unknown)
+            return Translation(text, hypothesis.score, hypothesis.finished, **counts)
         end = self._target.pieces([self._target.symbols.eos]) if hypothesis.finished else []
         return Translation(
             text=text,
@@ -216,5 +220,5 @@ class ForcedDecoding:
             ),
             target_pieces=(*pieces, *end),
             weights=None if hypothesis.weights is None else hypothesis.weights.numpy(),
-            unknown=unknown,
+            **counts,
         )

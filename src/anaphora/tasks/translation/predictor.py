@@ -6,23 +6,23 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from anaphora.batch import Constraints
-from anaphora.errors import ConfigError
+from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Report, silent
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.arguments import demand_texts, given_text, sentence_of
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.options import SearchOptions
 from anaphora.prediction.running import ON_CPU
+from anaphora.prediction.searching import search
 from anaphora.prediction.stream import answers
 from anaphora.protocols import Stepper
-from anaphora.search.beam import beam as beam_search
-from anaphora.search.beam import check_size
 from anaphora.search.ensemble import Ensemble, Mean
 from anaphora.search.fusion import Fused
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.translation.choice import best_of, together
 from anaphora.tasks.translation.config import SearchConfig
 from anaphora.tasks.translation.forced import Given
 from anaphora.tasks.translation.inspected import InspectedTranslator, longest
@@ -56,6 +56,11 @@ class TranslationPredictor(InspectedTranslator):
         """
         super().__init__(stepper, source, target, runtime)
         self._splitter, self._languages, self.evaluation = splitter, languages, evaluation
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """The codes of the languages it translates between, each empty where it is not told."""
+        return self._languages
 
     @staticmethod
     def ensemble(members: abc.Sequence["TranslationPredictor"], mean: Mean = "arithmetic") -> "TranslationPredictor":
@@ -118,8 +123,8 @@ class TranslationPredictor(InspectedTranslator):
     ) -> list[Translation]:
         """The translation of running text: ``translate`` of every sentence, with the white space around them as it was.
 
-        The alternatives of a text are those with another translation of one sentence, the best first. Where the run
-        takes lines whole (text.sentences), a text is one sentence.
+        The alternatives of a text are the best of all that the hypotheses of its sentences make. Where the run takes
+        lines whole (text.sentences), a text is one sentence.
         """
         demand_texts(texts)
         return list(self.stream(texts, options._replace(**asked), limits=limits, report=report))
@@ -132,24 +137,25 @@ class TranslationPredictor(InspectedTranslator):
         split: bool = True,
         limits: Limits = UNLIMITED,
         report: Report = silent,
+        refused: abc.Callable[[int, AnaphoraError], None] | None = None,
     ) -> abc.Iterator[Translation]:
         """The translations of lines as they come, in order; without ``split``, every line is one sentence.
 
         No more than a window of lines is held (see ``prediction.stream``). Raises ConfigError for a beam that
         ``search.beam`` refuses, and where nothing can be replaced or chosen among: tokens are not words, there is no
         attention, or the output is no softmax over words. Raises StoppedError as ``limits`` say, and DataError for a
-        line too long to be a sentence, with its number, after the translations of the lines before it.
+        line too long to be a sentence, with its number, after the translations of the lines before it. With
+        ``refused``, that is called with the number and the error instead, and the translation of the line is empty.
         """
         settled = options.settled(self.evaluation.beam, self.evaluation.length_penalty)
-        assert settled.beam is not None
-        check_size(settled.beam)
         unknown = filler(self._source, self._target, settled.replace_unknown, lambda: self.attends)
         splitter = self._splitter if split else None
 
         def read(line: str, number: int) -> _Line:
             line = given_text(line, number)
             passage = splitter.split(line) if splitter else Passage.whole(line)
-            return _Line(passage, [Given(one, sentence_of(self._source, one, number)) for one in passage.sentences])
+            sentences = [sentence_of(self._source, one, number, settled.max_tokens) for one in passage.sentences]
+            return _Line(passage, list(map(Given, passage.sentences, sentences)))
 
         def answer(
             lines: abc.Sequence[_Line], watch: Watch, answered: abc.Callable[[int], None]
@@ -162,7 +168,12 @@ class TranslationPredictor(InspectedTranslator):
             found = iter(self._search(rows, settled, unknown, watch, searched))
             for line in lines:
                 parts = [next(found) for _ in line.sentences]
-                yield self._together(line.passage, parts, settled.alternatives, splitter)
+                yield together(line.passage, parts, settled, splitter)
+
+        def empty(number: int, error: AnaphoraError) -> Translation:
+            assert refused is not None
+            refused(number, error)
+            return Translation("", 0.0, False)
 
         return answers(
             lines,
@@ -173,6 +184,7 @@ class TranslationPredictor(InspectedTranslator):
             runtime=self._runtime,
             limits=limits,
             report=report,
+            refused=empty if refused else None,
         )
 
     def _search(
@@ -189,19 +201,18 @@ class TranslationPredictor(InspectedTranslator):
         full = [place for place, row in enumerate(rows) if row.ids]
         found = [Translation("", 0.0, True)] * len(rows)
         done = len(rows) - len(full)
-        assert options.beam is not None and options.length_penalty is not None
+        assert options.beam is not None
         for batch in self._batches([rows[place] for place in full], beam=options.beam):
             if options.candidates is not None:
                 texts = [rows[full[number]].text for number in batch.example_ids_B.tolist()]
                 batch = replace(
                     batch, constraints=Constraints(candidates=options.candidates.of(texts, self._source, self._target))
                 )
-            hypotheses = beam_search(
+            hypotheses = search(
                 stepper,
                 batch,
-                size=options.beam,
+                options,
                 max_length=[longest(length - 1) for length in batch.input_ids.lengths_B.tolist()],
-                length_penalty=options.length_penalty,
                 attention=options.attention or unknown is not None,
             )
             for number, of_one in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
@@ -210,30 +221,6 @@ class TranslationPredictor(InspectedTranslator):
             done += len(hypotheses)
             searched(done)
         return found
-
-    def _together(
-        self, passage: Passage, parts: list[Translation], most: int, splitter: Splitter | None
-    ) -> Translation:
-        """One translation of the sentences of a passage, its alternatives with another translation of one of them."""
-        if not parts:
-            return Translation(passage.gaps[0], 0.0, True)
-        if splitter is None:
-            return parts[0]
-        gaps = splitter.gaps(passage)
-
-        def put(chosen: list[Translation]) -> Translation:
-            text = passage.with_sentences([part.text for part in chosen], gaps)
-            if len(chosen) == 1:
-                return replace(chosen[0], text=text, alternatives=())
-            return Translation.joined(text, chosen, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
-
-        others = [
-            put([*parts[:place], other, *parts[place + 1 :]])
-            for place, part in enumerate(parts)
-            for other in part.alternatives
-        ]
-        others.sort(key=lambda other: -other.score)
-        return replace(put(parts), alternatives=tuple(others[: max(0, most)]))
 
     def _over(self, stepper: abc.Callable[[], Stepper]) -> "TranslationPredictor":
         """All else of this translator over another Stepper."""
@@ -245,31 +232,25 @@ class TranslationPredictor(InspectedTranslator):
         self, row: Given, hypotheses: list[Hypothesis], options: SearchOptions, unknown: Filler | None
     ) -> Translation:
         """The best hypothesis as a translation, with as many others of another text as are asked for."""
-        by_text: dict[str, Hypothesis] = {}
-        for hypothesis in hypotheses:
-            if len(by_text) > max(0, options.alternatives):
-                break
+
+        def made(hypothesis: Hypothesis) -> Translation:
             text, bare = (
                 unknown.filled(row.text, row.ids, hypothesis)
                 if unknown
                 else (self._target.decode(hypothesis.ids), hypothesis)
             )
-            by_text.setdefault(text, bare)
-        best, *others = (
-            self._translation(
-                text, row, one, self._target.pieces(one.ids) if options.attention else [], options.attention
-            )
-            for text, one in by_text.items()
-        )
-        return replace(best, alternatives=tuple(others)) if others else best
+            pieces = self._target.pieces(bare.ids) if options.attention else []
+            return self._translation(text, row, bare, pieces, options.attention)
+
+        return best_of(map(made, hypotheses), options)
 
 
 def _check_alike(members: abc.Sequence[TranslationPredictor]) -> None:
     """Raise ConfigError where translators do not go together."""
     first = members[0]
     for number, other in enumerate(members[1:], 2):
-        if other._languages != first._languages:
-            between, others = (" to ".join(member._languages) for member in (first, other))
+        if other.languages != first.languages:
+            between, others = (" to ".join(member.languages) for member in (first, other))
             raise ConfigError(
                 f"An ensemble needs translators of the same languages, but number {number} translates {others} and "
                 f"number 1 {between}: leave one out."

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from anaphora.evaluation.bleu import Condition, Score, bleu, chrf, sentence_scores
+from anaphora.evaluation.bleu import METRICS, Condition, Score, bleu, chrf, segment_metric, sentence_scores
 from anaphora.evaluation.breakdown import Groups
+from anaphora.evaluation.segments import SegmentMetric
 from anaphora.formats.figures import figures_as_json
 from anaphora.prediction.options import SearchOptions
 from anaphora.run.evaluations import Figure
@@ -61,6 +62,15 @@ class TranslationScores:
         """Those of them that the texts still have: neither replaced nor filled in by annotations."""
         written = (output.text.count(MARKS[UNK]) + output.text.count(UNKNOWN) for output in self.outputs)
         return min(self.unknown, sum(written))
+
+    def metrics(self) -> list[SegmentMetric]:
+        """BLEU and chrF under every condition, as sums over sentences."""
+        texts = [output.text for output in self.outputs]
+        return [
+            segment_metric(texts, self.references, name, language=self.language, condition=condition)
+            for condition in self.scores
+            for name in METRICS
+        ]
 
     def of_groups(self) -> dict[str, tuple[int, tuple[Score, Score]]]:
         """Sentences, BLEU and chrF of each group, under the first condition: that which the experiment names."""

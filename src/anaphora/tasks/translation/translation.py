@@ -37,6 +37,11 @@ class Translation:
     """The translations of its sentences, where the text was split into them; ``weights`` is None then."""
     unknown: int = field(default=0, compare=False)
     """Tokens that are ``<unk>``, whether they were replaced or not."""
+    rank: float = field(default=0.0, compare=False)
+    """What it was compared with its alternatives by: ``search.ranking``, or its expected chrF for minimum risk; summed
+    over sentences. The score where it was given or drawn."""
+    tokens: int = field(default=0, compare=False)
+    """Tokens that were predicted, ``</s>`` included."""
 
     def links(self) -> Links:
         """Links between the words of the source and the translation, by where it looked most.
@@ -85,6 +90,8 @@ class Translation:
             weights=None,
             sentences=tuple(parts),
             unknown=sum(part.unknown for part in parts),
+            rank=sum(part.rank for part in parts),
+            tokens=sum(part.tokens for part in parts),
         )
 
 

@@ -2,7 +2,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.search.ranking import top_k
+from anaphora.search.selection import top_k
 
 
 @given(st.integers(1, 12), st.integers(1, 15), st.integers(0, 10**6))

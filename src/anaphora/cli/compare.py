@@ -1,0 +1,99 @@
+"""``anaphora compare``: any number of runs in one table, with tests of significance."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anaphora.cli.evaluate import LabelledOption, TextOption, pairs_of
+from anaphora.cli.files import check_writable, given_texts, named, writing
+from anaphora.cli.options import Beam, Json, LengthPenalty, Threads, use_threads
+from anaphora.cli.progress import listening
+
+if TYPE_CHECKING:
+    from anaphora.tasks.comparison import Row, Table
+
+EXAMPLES = (
+    "anaphora compare runs/en-de runs/en-de-larger",
+    "anaphora compare runs/base-1 runs/base-2 runs/deep-1 runs/deep-2 --output table.md",
+    "anaphora compare runs/en-de runs/en-de-larger --source test.en --reference test.de --beam 1",
+    "anaphora compare runs/book runs/book-larger --text other.txt --json",
+    "anaphora compare runs/reviews runs/reviews-words --data new.tsv",
+)
+
+
+def run(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN RUN...", help="Run folders of one task; the first is the baseline.")
+    ],
+    source: Annotated[Path | None, typer.Option(help="Source text, for translators.")] = None,
+    reference: Annotated[Path | None, typer.Option(help="Reference translation.")] = None,
+    text: TextOption = "",
+    data: LabelledOption = None,
+    beam: Beam = None,
+    length_penalty: LengthPenalty = None,
+    samples: Annotated[int, typer.Option(min=10, max=1_000_000, help="Draws of each test.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the draws.")] = 12345,
+    output: Annotated[Path | None, typer.Option(help="Write the table to this file.")] = None,
+    as_json: Json = False,
+    threads: Threads = 0,
+) -> None:
+    """Compare runs of one task: every metric with its significance, in one table."""
+    pairs = pairs_of(source, reference, text)
+    check_writable(output, read=[*runs, source, reference, text or None, data])
+    use_threads(threads)
+
+    from anaphora.formats.figures import figures_as_json
+    from anaphora.prediction.options import SearchOptions
+    from anaphora.tasks.comparison import compare_runs
+    from anaphora.tasks.evaluation import Request, Text
+
+    lines = Text(Path(named(text)).name, list(given_texts(text))) if text else None
+    request = Request(pairs, lines, data, SearchOptions(beam, length_penalty), keep=False)
+    with listening() as report:
+        table = compare_runs(runs, request, report, samples=samples, seed=seed)
+    with writing(output) as write:
+        for line in [figures_as_json(table.json())] if as_json else _markdown(table):
+            write(line)
+
+
+_HEADS = ("text", "metric", "run", "value", "difference", "95% interval", "p (randomisation)", "p (bootstrap)")
+
+
+def _markdown(table: "Table") -> list[str]:
+    """The table, aligned, and below it what its columns mean."""
+    cells, above = [_HEADS], ("", "")
+    for row in table.rows:
+        of = row.text, f"{row.metric}{' (lower is better)' if row.better == 'lower' else ''}"
+        cells.append((*(of if of != above else ("", "")), *_cells(row)))
+        above = of
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in cells]
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    metrics = dict.fromkeys((row.metric, row.conditions) for row in table.rows if row.conditions)
+    notes = [
+        f"Differences are from the first run; * has p < 0.05 by approximate randomisation after Holm's adjustment for "
+        f"several systems. Each test draws {table.samples:,} times, seed {table.seed}.",
+        *(f"{name}: {conditions}" for name, conditions in metrics),
+    ]
+    return [lines[0], rule, *lines[1:], "", *notes]
+
+
+def _cells(row: "Row") -> tuple[str, str, str, str, str, str]:
+    deviation = f" ± {_number(row.deviation)}" if row.deviation is not None else ""
+    shown = str(row.system), f"{_number(row.value)}{deviation}"
+    if row.against_first is None:
+        return (*shown, "", "", "", "")
+    low, high = row.against_first.interval
+    tested = row.against_first
+    return (
+        *shown,
+        f"{_number(tested.difference, '+')}{' *' if row.significant else ''}",
+        f"{_number(low, '+')} to {_number(high, '+')}",
+        f"{tested.randomisation_p:.4f}",
+        f"{tested.bootstrap_p:.4f}",
+    )
+
+
+def _number(value: float, sign: str = "") -> str:
+    return f"{value:{sign}.4g}" if abs(value) < 1 else f"{value:{sign}.2f}"

@@ -1,0 +1,236 @@
+"""What each verb of ``anaphora inspect`` shows, from what the command line gave it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from anaphora.cli.progress import listening
+from anaphora.cli.talk import say
+from anaphora.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from anaphora.inspection.subject import Subject
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a verb was given beside its runs."""
+
+    words: Sequence[str]
+    """The arguments after the verb."""
+    beam: int | None
+    fresh: bool
+    blank: bool
+    cut_every: int
+    token: int | None
+    instead: str
+    quick: bool
+    remedies: bool
+    output: Path | None
+    texts: Sequence[str] = ()
+    targets: Sequence[str] | None = None
+    from_file: bool = False
+
+    def one(self, verb: str) -> tuple[str, str | None]:
+        """The one text, and its target; ConfigError where there are none or several."""
+        if len(self.texts) != 1:
+            raise ConfigError(f"inspect {verb} takes one text, but {len(self.texts):,} were given: add one --text.")
+        return self.texts[0], self.targets[0] if self.targets else None
+
+    def some(self, verb: str) -> Sequence[str]:
+        """The texts; ConfigError where there are none."""
+        if not self.texts:
+            raise ConfigError(f"inspect {verb} takes a text: name a FILE, or add --text, or --source and --target.")
+        return self.texts
+
+
+class Shown(NamedTuple):
+    """A result, and the name of its files."""
+
+    stem: str
+    result: Any
+    """A dataclass that knows ``json()``, or several for one picture."""
+
+
+class Verb(NamedTuple):
+    summary: str
+    of_runs: "Callable[[Sequence[Subject], Given], Sequence[Shown]] | None" = None
+    lacks: "Callable[[Subject], str]" = lambda subject: ""
+    several: bool = False
+    """Whether it takes several runs."""
+    alone: Callable[[Given], Sequence[Shown]] | None = None
+    """What it shows without a run."""
+
+
+def verbs() -> dict[str, Verb]:
+    """Every verb by name."""
+    from anaphora.inspection import attention, attribution, embeddings, gates, length, neighbours, tree
+    from anaphora.inspection.explain import LESSONS
+    from anaphora.inspection.span import lacks_context
+    from anaphora.inspection.subject import Subject
+
+    return {
+        "attention": Verb("alignment of a translation", _attention, attention.lacks_attention, True),
+        "gates": Verb("gates over a sentence, or over a whole file", _gates, gates.lacks_gates),
+        "gradients": Verb("how far gradients reach back", _gradients, Subject.lacks_layers, alone=_remedies),
+        "attribute": Verb("inputs that output tokens depend on", _attribute, attribution.lacks_attribution),
+        "beam": Verb("search tree of a sentence, or greedy against beam on a file", _beam, tree.lacks_search),
+        "neighbours": Verb("training pairs nearest to each output token", _neighbours, neighbours.lacks_neighbours),
+        "length": Verb("loss and BLEU by length", _length, length.lacks_lengths, True),
+        "embeddings": Verb("neighbours of words, map of words or sentences", _embed, embeddings.lacks_embeddings),
+        "span": Verb(
+            "memory span of recurrent layers, or of a language model",
+            _context,
+            lacks_context,
+            alone=_span,
+        ),
+        "curves": Verb("training curves", _curves, several=True),
+        "report": Verb("most of these on one HTML page", _report),
+        "explain": Verb(f"worked examples: {', '.join(LESSONS)}", alone=_explain),
+        "diagram": Verb("picture of the steps of a recipe, or of the inside of a unit", alone=_diagram),
+    }
+
+
+def _report(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.report import report
+
+    return [Shown("report", report(subjects[0], given.some("report"), given.targets, given.beam or 3))]
+
+
+def _attention(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.attention import alignments
+
+    found = alignments(subjects, given.some("attention"), given.targets, given.beam or 1)
+    return [
+        Shown("attention" if len(found) == 1 else f"attention-{number}", row) for number, row in enumerate(found, 1)
+    ]
+
+
+def _gates(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.gates import followers, gates, saturation
+
+    [subject] = subjects
+    if not given.from_file:
+        return [Shown("gates", gates(subject, *given.one("gates")))]
+    shown = [Shown("saturation", saturation(subject, given.some("gates")))]
+    if "target" not in subject.trained.tokenizers:
+        whole = "\n".join(given.texts)
+        try:
+            shown.append(Shown("cells", followers(subject, whole)))
+        except DataError as error:
+            say(f"Cells that follow a property are not shown: {error}")
+    return shown
+
+
+def _gradients(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.gradients import gradients
+
+    return [Shown("gradients", gradients(subjects[0], *given.one("gradients"), fresh=given.fresh))]
+
+
+def _remedies(given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.remedies import remedies
+
+    if not given.remedies:
+        raise ConfigError("inspect gradients takes a run: name its folder, or add --remedies, which needs none.")
+    with listening() as report:
+        return [Shown("remedies", remedies(report=report))]
+
+
+def _span(given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.span import PLANS, spans
+
+    if given.output is None and not given.quick:
+        raise ConfigError("inspect span takes hours, and goes on from what it finds in --output FOLDER: add that.")
+    with listening() as report:
+        return [Shown("span", spans(PLANS[given.quick], given.output, report))]
+
+
+def _context(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.span import effective_context
+
+    with listening() as report:
+        return [Shown("context", effective_context(subjects[0], "\n".join(given.some("span")), report=report))]
+
+
+def _attribute(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.attribution import attribution, token_attribution
+
+    text, target = given.one("attribute")
+    if given.token is None:
+        return [Shown("attribution", attribution(subjects[0], text, target))]
+    found = token_attribution(subjects[0], text, target, token=given.token, instead=given.instead)
+    return [Shown(f"token-{given.token}", found)]
+
+
+def _beam(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.tree import greedy_against_beam, tree
+
+    size, texts = given.beam or 5, given.some("beam")
+    if given.from_file:
+        return [Shown("greedy", greedy_against_beam(subjects[0], texts, size))]
+    return [Shown("beam", tree(subjects[0], given.one("beam")[0], size))]
+
+
+def _neighbours(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.neighbours import neighbours
+
+    with listening() as report:
+        return [Shown("neighbours", neighbours(subjects[0], *given.one("neighbours"), report=report))]
+
+
+def _length(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.length import by_lengths
+
+    return [Shown("length", by_lengths(subjects, given.some("length"), given.targets))]
+
+
+def _embed(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.embeddings import sentence_projection, word_neighbours
+
+    texts = given.some("embeddings")
+    make = sentence_projection if given.from_file else word_neighbours
+    return [Shown("embeddings", make(subjects[0], texts))]
+
+
+def _curves(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.curves import curves
+
+    return [Shown("curves", curves([subject.trained.path for subject in subjects]))]
+
+
+def _explain(given: Given) -> Sequence[Shown]:
+    from anaphora.config import unknown
+    from anaphora.inspection.explain import LESSONS
+
+    if len(given.words) != 1:
+        raise ConfigError(f"inspect explain takes one of {', '.join(LESSONS)}: name it.")
+    [name] = given.words
+    if name not in LESSONS:
+        raise ConfigError(unknown("lesson", name, LESSONS))
+    return [Shown(name, LESSONS[name]())]
+
+
+def _diagram(given: Given) -> Sequence[Shown]:
+    from anaphora import recipes
+    from anaphora.experiment.reading import read_experiment
+    from anaphora.inspection.cell_diagram import cell_diagram, cells
+    from anaphora.inspection.diagram import diagrams
+    from anaphora.inspection.programs import programs_of
+    from anaphora.tasks.runs import experiment_of
+
+    if len(given.words) != 1:
+        raise ConfigError(
+            "inspect diagram takes a recipe, a run or a unit: name one, as in anaphora inspect diagram luong2015."
+        )
+    [name] = given.words
+    if name in cells():
+        return [Shown(name, cell_diagram(name))]
+    experiment = experiment_of(Path(name)) if Path(name).is_dir() else read_experiment(recipes.read(name), name)
+    programs = programs_of(experiment)
+    if not programs:
+        raise ConfigError(f"{name} has no steps to draw: its network is not recurrent.")
+    drawn = diagrams(Path(name).name, programs, given.cut_every)
+    names = ["diagram", *(f"step-{number}" for number in range(1, len(drawn)))]
+    return [Shown(stem, one) for stem, one in zip(names, drawn, strict=True)]

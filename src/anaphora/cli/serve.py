@@ -1,0 +1,99 @@
+"""``anaphora serve``: translators over HTTP."""
+
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anaphora.cli.options import PrecisionOption, Threads, known_precision, use_threads
+from anaphora.cli.talk import say
+from anaphora.errors import ConfigError, MissingExtraError
+
+if TYPE_CHECKING:
+    from anaphora.serving.keys import Key
+
+EXAMPLES = (
+    "anaphora serve runs/en-de runs/de-en",
+    "anaphora serve runs/en-de --host 0.0.0.0 --name translate.example.org --keys keys",
+    "anaphora serve --new-key weblate --keys keys",
+    "curl -d q='A man is walking.' -d source=en -d target=de localhost:5000/translate",
+)
+
+
+def run(
+    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN...", help="Run folders of translators.")] = None,
+    host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all of the machine.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0 for any.")] = 5000,
+    name: Annotated[
+        list[str] | None, typer.Option(metavar="HOST", help="Host name clients use; may be repeated.")
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None, typer.Option(metavar="URL", help="Site whose pages may call; may be repeated.")
+    ] = None,
+    keys: Annotated[Path | None, typer.Option(help="File of API keys; without it none are needed.")] = None,
+    new_key: Annotated[str, typer.Option(metavar="NAME", help="Add a key to --keys, print it and exit.")] = "",
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print no line for each request.")] = False,
+    threads: Threads = 0,
+    precision: PrecisionOption = "fp32",
+) -> None:
+    """Serve translators to LibreTranslate clients, and a page to browsers.
+
+    The page is at the address that is printed. SIGTERM or Ctrl-C ends the server after the requests in work.
+    """
+    if new_key:
+        _add_key(keys, new_key)
+        return
+    if not runs:
+        raise ConfigError("Give the run folders of translators: anaphora serve RUN...")
+    use_threads(threads)
+    try:
+        from anaphora.serving.actions import Service
+        from anaphora.serving.app import application
+        from anaphora.serving.batching import Batching
+        from anaphora.serving.detection import Detector
+        from anaphora.serving.keys import Doorkeeper, read_keys
+        from anaphora.serving.limits import ServingLimits
+        from anaphora.serving.metrics import Metrics
+        from anaphora.serving.server import Server, bound
+        from anaphora.serving.translators import Translators
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(error.name or "starlette", "serve") from None
+
+    known: list[Key] = read_keys(keys) if keys else []
+    listener = bound(host, port)
+    translators = Translators.load(runs, known_precision(precision))
+    limits, metrics = ServingLimits(), Metrics()
+    service = Service(
+        translators,
+        Batching(limits, metrics.translated),
+        Detector(translators.sources),
+        Doorkeeper(known),
+        limits,
+        metrics,
+        {one.lower() for one in (host, *(name or []))},
+    )
+    app = application(service, allow_origin or [], (lambda line: None) if quiet else say)
+    if not known and not _is_own(host):
+        say("Whoever can reach this address can use it: give --keys FILE to ask for API keys.")
+    at = f"[{host}]" if ":" in host else host
+    pairs = ", ".join(f"{one.source}-{one.target}" for one in translators)
+    address = f"http://{at}:{listener.getsockname()[1]}/"
+    Server(app, service, lambda: say(f"Serving {pairs} at {address}")).run([listener])
+
+
+def _add_key(keys: Path | None, name: str) -> None:
+    from anaphora.serving.keys import new_key
+
+    if keys is None:
+        raise ConfigError("Say which file the key is added to: --keys FILE.")
+    typer.echo(new_key(keys, name))
+    say(f"The key is printed once; {keys} keeps its hash.")
+
+
+def _is_own(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

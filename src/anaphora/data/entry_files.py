@@ -1,0 +1,66 @@
+"""Translation memories and documents of translators among the files of a corpus, by name in folders, else by content.
+
+A folder is searched with all folders in it. A file called ``valid.tmx`` or ``test-web.po`` is of that split, any other
+of the training split. Of an OmegaT project, its memory and those it was given are taken, but none of machine
+translations, and no document.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from anaphora.data.corpora import EntryFile
+from anaphora.formats.entries.kinds import KINDS, kind_of, languages_in
+from anaphora.formats.lines import read_lines
+from anaphora.formats.tsv import PLAIN, Layout
+from anaphora.text.language import bare
+from anaphora.text.scripts import CODES
+
+ENDINGS = (".tmx", ".po", ".xlf", ".xliff", ".mxliff", ".sdlxliff", ".csv")
+"""How the names of such files end, ``.gz`` aside."""
+
+_PROJECT_MEMORY = Path("omegat", "project_save.tmx")
+
+
+def entry_file(path: Path, sides: tuple[str, str] = ("", ""), layout: Layout = PLAIN) -> EntryFile | None:
+    """A file of entries, in the languages ``sides``; None for any other file.
+
+    Raises DataError for a file that cannot be read, and by its name for one that is no text.
+    """
+    kind = kind_of(path)
+    if kind in KINDS:
+        return EntryFile(path, layout, sides, kind)
+    next(read_lines(path), None)  # which refuses a document by the name of its format
+    return None
+
+
+def holds_pairs(path: Path) -> bool:
+    """Whether one file holds both sides of pairs: a table, a memory or a document of translators."""
+    return path.is_file() and (path.name.lower().removesuffix(".gz").endswith(".tsv") or kind_of(path) in KINDS)
+
+
+def entry_files_in(folder: Path) -> list[Path]:
+    """The files of entries in a folder by their names, in their order, hidden ones left out."""
+    if (folder / _PROJECT_MEMORY).is_file():
+        given = sorted((folder / "tm").rglob("*.tmx"))
+        others = [path for path in given if path.relative_to(folder / "tm").parts[0] != "mt"]
+        return [folder / _PROJECT_MEMORY, *others]
+    return sorted(path for path in _visible(folder) if path.name.lower().removesuffix(".gz").endswith(ENDINGS))
+
+
+def _visible(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        parts = path.relative_to(folder).parts
+        if path.is_file() and not any(part.startswith(".") for part in parts):
+            yield path
+
+
+def stem_of(path: Path) -> str:
+    """The name of a file without its ending."""
+    return Path(path.name.removesuffix(".gz")).stem
+
+
+def languages_of_entries(paths: Sequence[Path]) -> tuple[str, ...]:
+    """The languages of the files of entries among ``paths``, without their regions; errors as for ``entry_file``."""
+    found = (languages_in(path, kind) for path in paths if (kind := kind_of(path)) in KINDS)
+    codes = (bare(language) for languages in found for language in languages)
+    return tuple(dict.fromkeys(code for code in codes if code in CODES))

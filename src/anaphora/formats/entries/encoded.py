@@ -1,0 +1,83 @@
+"""Files in the encoding that they declare, as UTF-8 and back, byte for byte."""
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from anaphora.errors import DataError
+
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_WITHOUT_BOM = ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be"))
+_READ = re.compile(
+    r"ascii|utf-8|utf-16(-[bl]e)?|iso8859-\d+|cp(12|8)\d\d|koi8-[rtu]|mac-\w+|shift_jis|euc_(jp|kr)|gb2312|gbk|gb18030"
+    r"|big5|tis-620"
+)
+"""Names of encodings of text, as Python calls them, for which ASCII is ASCII."""
+_DECLARED = re.compile(rb"""(?:^<\?xml[^>]*?\bencoding\s*=\s*["']|\bcharset=["']?)\s*([\w.:-]+)""")
+_PEEKED = 1 << 12
+
+
+class Encoding:
+    """How a file writes characters: a byte order mark or none, and the name of an encoding."""
+
+    def __init__(self, start: bytes, name: str) -> None:
+        """Of a file ``name`` that begins with the bytes ``start``.
+
+        By its mark, its XML declaration or its ``charset``, else UTF-8; DataError for one that is not read.
+        """
+        self._file = name
+        self.mark, self.codec = next(((mark, codec) for mark, codec in _BOMS if start.startswith(mark)), (b"", ""))
+        self.codec = self.codec or next((codec for begin, codec in _WITHOUT_BOM if start.startswith(begin)), "")
+        if not self.codec:
+            declared = _DECLARED.search(start[:_PEEKED])
+            self.codec = _known(declared[1].decode("ascii", "replace"), name) if declared else "utf-8"
+
+    def decoded(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """The pieces in UTF-8, without the mark; DataError, with the line, for bytes that are no characters."""
+        decoder = codecs.getincrementaldecoder(self.codec)()
+        lines, read, mark = 1, 0, len(self.mark)
+        for piece in chain(pieces, (b"",)):
+            piece, mark = piece[mark:], max(0, mark - len(piece))
+            try:
+                text = decoder.decode(piece, final=not piece and read > 0)
+            except UnicodeDecodeError as error:
+                line = lines + error.object[: error.start].count(b"\n")
+                raise DataError(
+                    f"{self._file}:{line} should be {self.codec}, but has the byte 0x{error.object[error.start]:02X} "
+                    f"({error.reason}): correct the encoding that it declares, or convert it to UTF-8."
+                ) from None
+            read += len(piece)
+            lines += text.count("\n")
+            yield text.encode()
+
+    def encoded(self, content: bytes) -> bytes:
+        """UTF-8 as the file writes it; DataError for a character that its encoding lacks."""
+        try:
+            return self.mark + (content if self.codec == "utf-8" else content.decode().encode(self.codec))
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"{self._file} is {self.codec}, which lacks {error.object[error.start]!r}: convert it to UTF-8."
+            ) from None
+
+    def lacks(self, text: str) -> bool:
+        """Whether the encoding has no bytes for a character of ``text``."""
+        try:
+            text.encode(self.codec)
+        except UnicodeEncodeError:
+            return True
+        return False
+
+
+def _known(declared: str, name: str) -> str:
+    if declared.upper() == "CHARSET":  # a gettext template before it is filled in
+        return "utf-8"
+    try:
+        codec = codecs.lookup(declared).name
+    except LookupError:
+        codec = ""
+    if codec.startswith("utf-16"):  # whose marks would have shown
+        codec = "utf-8"
+    if not _READ.fullmatch(codec):
+        raise DataError(f"{name} declares the encoding '{declared}', which is not read: convert it to UTF-8.")
+    return codec

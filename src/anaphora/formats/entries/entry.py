@@ -1,0 +1,121 @@
+"""An entry of a translation memory or a document: source, target, and where a missing translation goes.
+
+Places are bytes of the file in UTF-8, which is what every reader here is given (``entries.encoded``).
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+UNTRANSLATED = "without a translation"
+FUZZY = "marked fuzzy"
+OBSOLETE = "marked obsolete"
+OTHER_LANGUAGES = "in other languages"
+NOT_FOR_TRANSLATION = "not to be translated"
+UNAPPROVED = "in a draft state"
+EMPTY = "without a source text"
+WITHOUT_COLUMNS = "without the columns of the heading"
+REASONS = (
+    UNTRANSLATED,
+    FUZZY,
+    OBSOLETE,
+    OTHER_LANGUAGES,
+    NOT_FOR_TRANSLATION,
+    UNAPPROVED,
+    EMPTY,
+    WITHOUT_COLUMNS,
+)
+"""Why an entry is no pair to learn from; the data check has a rule for each."""
+
+
+class Run(NamedTuple):
+    """A stretch of text between two inline codes."""
+
+    begin: int
+    end: int
+    text: str
+    """Unescaped."""
+    flow: int = 0
+    """0 is the sentence; others are texts inside of its codes, such as the title of a link."""
+
+
+class Content(NamedTuple):
+    """What an element holds."""
+
+    begin: int
+    """Where its start tag begins."""
+    end: int
+    """Where its end tag begins; of an empty-element tag, where that ends."""
+    runs: tuple[Run, ...]
+
+    @property
+    def text(self) -> str:
+        """The sentence without its codes."""
+        return "".join([run.text for run in self.runs if not run.flow])
+
+    def flows(self) -> list[str]:
+        """The sentence and the texts inside of its codes, each without codes."""
+        texts: dict[int, list[str]] = {0: []}
+        for run in self.runs:
+            texts.setdefault(run.flow, []).append(run.text)
+        return ["".join(texts[flow]) for flow in sorted(texts)]
+
+
+class Edit(NamedTuple):
+    """Bytes that take the place of those from ``begin`` to ``end``."""
+
+    begin: int
+    end: int
+    content: bytes
+
+
+class Gap(NamedTuple):
+    """A translation that is missing."""
+
+    runs: tuple[Run, ...]
+    """What is to be translated."""
+    fill: Callable[[bytes, Sequence[str]], list[Edit]]
+    """From the whole file and a translation of every run: the edits that put them there, together or not at all."""
+
+
+class Entry(NamedTuple):
+    """One entry."""
+
+    line: int
+    """Where it begins, from 1."""
+    source: str
+    target: str
+    skipped: str = ""
+    """Why it is no pair to learn from; empty for one that is."""
+    gap: Gap | None = None
+    """Where its translation goes, if it has none and may have one."""
+
+
+_BREAKS = re.compile(r"\s*[\t\n\r\v\f\x85\u2028\u2029]\s*")
+
+
+def one_line(text: str) -> str:
+    """A text on one line, with a space for each line end or tab, and none at its ends."""
+    return _BREAKS.sub(" ", text.strip())
+
+
+def pairs(source: Content, target: Content) -> list[tuple[str, str]]:
+    """The sentence with its translation; and the texts inside of its codes, where both have as many of them."""
+    flows = source.flows(), target.flows()
+    count = len(flows[0]) if len(flows[0]) == len(flows[1]) else 1
+    return [(one_line(one), one_line(other)) for one, other in list(zip(*flows, strict=False))[:count]]
+
+
+def edited(content: bytes, edits: Sequence[Edit]) -> bytes:
+    """The content with the edits, which do not overlap; edits at one place stay in their order."""
+    parts, end = [], 0
+    for edit in sorted(edits, key=lambda edit: (edit.begin, edit.end)):
+        parts += [content[end : edit.begin], edit.content]
+        end = edit.end
+    return b"".join([*parts, content[end:]])
+
+
+def matches(code: str, wanted: str) -> bool:
+    """Whether text in the language ``code`` is in the one ``wanted``: en-US is en, but en need not be en-US."""
+    code, wanted = (name.strip().replace("_", "-").casefold() for name in (code, wanted))
+    return code == wanted or (bool(wanted) and code.startswith(f"{wanted}-"))

@@ -1,0 +1,91 @@
+"""Kinds of files of entries, known by their content: which file is read how, and in which languages it is."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Protocol
+
+from anaphora.errors import DataError
+from anaphora.formats.documents import PEEKED, recognized
+from anaphora.formats.entries.declared import Declared
+from anaphora.formats.entries.encoded import Encoding
+from anaphora.formats.entries.entry import Edit, Entry
+from anaphora.formats.entries.po import Po
+from anaphora.formats.entries.table import Csv, languages_of_table
+from anaphora.formats.entries.tmx import Tmx
+from anaphora.formats.entries.xliff import Xliff
+from anaphora.formats.lines import unpacked
+from anaphora.formats.tsv import PLAIN, Layout
+
+
+class Reader(Protocol):
+    """The entries of one file."""
+
+    def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
+        """The entries of a file in UTF-8."""
+
+    def declared(self, content: bytes) -> list[Edit]:
+        """From the whole file once it was read: what it has to declare when gaps were filled."""
+
+
+READERS: dict[str, Callable[[str, tuple[str, str]], Reader]] = {"tmx": Tmx, "xliff": Xliff, "po": Po}
+"""Those whose gaps can be filled, by their names in ``formats.documents``."""
+KINDS = (*READERS, "csv")
+"""Files with entries of two languages."""
+
+
+def kind_of(path: Path) -> str:
+    """Which of ``formats.documents`` with a reader a file is, by its first bytes; empty for others.
+
+    Raises DataError for a file that cannot be read.
+    """
+    start = b""
+    for piece in unpacked(path):
+        start += piece
+        if len(start) >= PEEKED:
+            break
+    found = recognized(start, str(path))
+    return found.reader if found else ""
+
+
+def read_entries(path: Path, kind: str, languages: tuple[str, str], layout: Layout = PLAIN) -> Iterator[Entry]:
+    """The entries of a file of a ``kind`` that is read, gzipped or not, in constant memory.
+
+    ``languages`` are those of source and target; ``layout`` is for tables. Raises DataError, with the line, for what is
+    not in its format, and as ``formats.lines.unpacked`` does.
+    """
+    if kind == "csv":
+        return Csv(str(path), languages, layout).read(_in_utf8(path))
+    return READERS[kind](str(path), languages).read(_in_utf8(path))
+
+
+def languages_in(path: Path, kind: str) -> tuple[str, ...]:
+    """The languages that the beginning of a file names, that of the source first as far as it says which that is.
+
+    Raises DataError as ``read_entries``.
+    """
+    pieces = islice(_in_utf8(path), _LOOKED_AT)
+    if kind == "csv":
+        return languages_of_table(pieces, str(path))
+    if kind == "po":
+        catalogue = Po(str(path), ("", ""))
+        next(catalogue.read(pieces), None)
+        return (catalogue.language,) if catalogue.language else ()
+    declared = Declared(str(path), ("", ""))
+    try:
+        deque(declared.parsed(pieces), maxlen=0)
+    except DataError:
+        if not declared.languages:
+            raise
+    return tuple(declared.languages)
+
+
+def _in_utf8(path: Path) -> Iterator[bytes]:
+    pieces = unpacked(path)
+    first = next(pieces, b"")
+    return Encoding(first, str(path)).decoded(chain((first,), pieces))
+
+
+_LOOKED_AT = 16
+"""Pieces of 64 KB of a file that tell its languages."""

@@ -1,0 +1,209 @@
+"""XML with the places of its text: elements as they begin and end, the text runs and inline codes of some of them.
+
+No entity is expanded, nothing is fetched, and depth and size are bounded (``formats.safe_xml``).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import ClassVar
+from xml.parsers import expat
+
+from anaphora.errors import DataError
+from anaphora.formats.entries.entry import Content, Edit, Entry, Run
+from anaphora.formats.lines import LONGEST
+from anaphora.formats.safe_xml import feed, guarded
+
+_DEPTH = 256
+"""Levels of elements; files of real projects have 70."""
+_START = re.compile(rb"""<[^\s/>"'=]+(?:\s+[^\s=/>]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>""")
+
+Attributes = Mapping[str, str]
+
+
+class Markup:
+    """Elements of one file, one after the other; a subclass makes entries of them.
+
+    Elements are known by their local name, and only those with the prefix of the root element are seen.
+    """
+
+    natives: ClassVar[frozenset[str]] = frozenset()
+    """Inline elements that hold code of another format."""
+    flow: ClassVar[str] = "sub"
+    """The element inside of native code that holds text again."""
+
+    def __init__(self, name: str, languages: tuple[str, str]) -> None:
+        """Of a file that messages call ``name``, in the ``languages`` of source and target."""
+        self.name, (self.source, self.target) = name, languages
+        self.entries: list[Entry] = []
+        """Those that are whole, until they are taken."""
+        self.stack: list[str] = []
+        """Names of the elements that are open, empty for those of another prefix."""
+        self._parser = guarded(expat.ParserCreate("utf-8"), name)
+        self._parser.StartElementHandler = self._begin
+        self._parser.EndElementHandler = self._end
+        self._prefix: str | None = None
+        self._depth = 0  # of the element whose content is gathered; 0 for none
+        self._started = 0
+
+    @property
+    def line(self) -> int:
+        """Where the parser is."""
+        return self._parser.CurrentLineNumber
+
+    def begins(self, name: str, attributes: Attributes, at: int) -> bool:
+        """An element begins; returns whether its content is to be gathered."""
+        raise NotImplementedError
+
+    def ends(self, name: str, content: Content | None, at: int) -> None:
+        """An element ends, with its content if that was to be gathered."""
+        raise NotImplementedError
+
+    def declared(self, content: bytes) -> list[Edit]:
+        """What a file has to declare when gaps were filled."""
+        return []
+
+    def is_protected(self, name: str, attributes: Attributes) -> bool:
+        """Whether an inline element keeps its text as it is."""
+        return False
+
+    def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
+        """The entries of a file in UTF-8; DataError, with the line, for what is no XML of this kind."""
+        for _ in self.parsed(pieces):
+            yield from self.entries
+            self.entries.clear()
+
+    def parsed(self, pieces: Iterable[bytes]) -> Iterator[int]:
+        """Go through a file in UTF-8, a piece a step; errors as for ``read``."""
+        return feed(self._parser, pieces, self.name)
+
+    def _begin(self, qualified: str, attributes: Attributes) -> None:
+        prefix, _, name = qualified.rpartition(":")
+        if self._prefix is None:
+            self._prefix = prefix
+        if prefix != self._prefix:
+            name = ""
+        if len(self.stack) >= _DEPTH:
+            raise DataError(f"{self.name}:{self.line} is nested deeper than {_DEPTH} elements: flatten it.")
+        self.stack.append(name)
+        at = self._parser.CurrentByteIndex
+        if self._depth:
+            self._close_run(at)
+            self._inline.append(self._mode(name, attributes))
+        elif self.begins(name, attributes, at):
+            self._gather(at)
+
+    def _end(self, _: str) -> None:
+        at, name = self._parser.CurrentByteIndex, self.stack[-1]
+        content = None
+        if self._depth:
+            self._close_run(at)
+            if len(self.stack) > self._depth:
+                self._inline.pop()
+                self.stack.pop()
+                return
+            content = Content(self._started, at, tuple(self._runs))
+            self._depth = 0
+            for handler in _INSIDE:
+                setattr(self._parser, handler, None)
+        self.ends(name, content, at)
+        self.stack.pop()
+
+    def _gather(self, at: int) -> None:
+        self._depth, self._started = len(self.stack), at
+        self._runs: list[Run] = []
+        self._pieces: list[str] = []
+        self._open = -1
+        self._inline: list[int | None] = [0]  # the flow of each open element, None inside of native code
+        self._flows = self._length = 0
+        self._hidden: set[str] = set()
+        self._parser.CharacterDataHandler = self._text
+        self._parser.StartCdataSectionHandler = self._cdata
+        self._parser.CommentHandler = self._parser.ProcessingInstructionHandler = self._other
+
+    def _mode(self, name: str, attributes: Attributes) -> int | None:
+        if name == self.flow and self._inline[-1] is None:
+            self._flows += 1
+            return self._flows
+        if name == "sm" and self.is_protected(name, attributes):
+            self._hidden.add(attributes.get("id", ""))
+        if name == "em":
+            self._hidden.discard(attributes.get("startRef", ""))
+        return None if name in self.natives or self.is_protected(name, attributes) else self._inline[-1]
+
+    def _text(self, data: str) -> None:
+        if self._inline[-1] is None or self._hidden:
+            return
+        self._length += len(data)
+        if self._length > LONGEST:
+            raise DataError(f"{self.name}:{self.line} has a text of more than {LONGEST:,} characters: break it up.")
+        if self._open < 0:
+            self._open = self._parser.CurrentByteIndex
+        self._pieces.append(data)
+
+    def _cdata(self) -> None:
+        if self._open < 0 and self._inline[-1] is not None and not self._hidden:
+            self._open = self._parser.CurrentByteIndex
+
+    def _other(self, *_: str) -> None:
+        self._close_run(self._parser.CurrentByteIndex)
+
+    def _close_run(self, at: int) -> None:
+        if self._open >= 0:
+            if self._pieces:
+                self._runs.append(Run(self._open, at, "".join(self._pieces), self._inline[-1] or 0))
+            self._pieces, self._open = [], -1
+
+
+_INSIDE = ("CharacterDataHandler", "StartCdataSectionHandler", "CommentHandler", "ProcessingInstructionHandler")
+
+
+def start_tag(content: bytes, begin: int) -> bytes:
+    """The start tag, or empty-element tag, at a place."""
+    found = _START.match(content, begin)
+    assert found is not None, "the parser has seen it"
+    return found[0]
+
+
+def after(content: bytes, end: int) -> int:
+    """The place behind an element whose ``Content.end`` is given."""
+    return content.index(b">", end) + 1 if content.startswith(b"</", end) else end
+
+
+def with_attribute(tag: bytes, name: str, value: str) -> bytes:
+    """A start tag with an attribute, in the place of the one of that name if it has it."""
+    written = f'{name}="{escaped(value).replace(chr(34), "&quot;")}"'.encode()
+    old = re.compile(rb"""(?<=\s)""" + name.encode() + rb"""\s*=\s*(?:"[^"]*"|'[^']*')""")
+    if old.search(tag):
+        return old.sub(lambda _: written, tag, count=1)
+    body = re.match(rb"(.*?)(\s*/?>)\Z", tag, re.DOTALL)
+    assert body is not None
+    return body[1] + b" " + written + body[2]
+
+
+def filled(content: bytes, source: Content, texts: Iterable[str]) -> bytes:
+    """What an element holds, with other texts in the places of its runs."""
+    end = source.begin + len(start_tag(content, source.begin))
+    parts = []
+    for run, text in zip(source.runs, texts, strict=True):
+        parts += [content[end : run.begin], escaped(text).encode()]
+        end = run.end
+    return b"".join([*parts, content[end : max(end, source.end)]])
+
+
+def space_before(content: bytes, at: int) -> bytes:
+    """The white space in front of a place, back to the end of a line; none where something else stands there."""
+    begin = at
+    while begin and content[begin - 1 : begin] in (b" ", b"\t"):
+        begin -= 1
+    if not begin or content[begin - 1 : begin] != b"\n":
+        return b""
+    return content[begin - (2 if content[begin - 2 : begin] == b"\r\n" else 1) : at]
+
+
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def escaped(text: str) -> str:
+    """A text as XML writes it, without the characters that XML has no way to write."""
+    return _FORBIDDEN.sub("", text).translate(_ESCAPES)

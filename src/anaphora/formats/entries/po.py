@@ -1,0 +1,213 @@
+"""Message catalogues of GNU gettext (PO).
+
+The header, fuzzy and obsolete messages and those without a translation are no pairs. Of plural forms, the first is a
+translation of ``msgid`` and the second of ``msgid_plural``; further ones stand for numbers that the source has no form
+for. ``msgctxt`` is no text.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+
+from anaphora.errors import DataError
+from anaphora.formats.entries.entry import (
+    FUZZY,
+    OBSOLETE,
+    OTHER_LANGUAGES,
+    UNTRANSLATED,
+    Edit,
+    Entry,
+    Gap,
+    Run,
+    matches,
+    one_line,
+)
+from anaphora.formats.lines import LONGEST
+
+_LINE = re.compile(
+    rb"(?P<old>#~[ \t]*)?(?P<previous>\|[ \t]*)?"
+    rb'(?:(?P<key>msgctxt|msgid_plural|msgid|msgstr(?:\[\d{1,3}\])?|domain)[ \t]*)?"(?P<text>(?:[^"\\]|\\.)*+)"[ \t]*'
+)
+_ESCAPE = re.compile(r"\\(?:([abfnrtv\\\"'?])|([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|.)", re.DOTALL)
+_LETTERS = dict(zip("abfnrtv\\\"'?", "\a\b\f\n\r\t\v\\\"'?", strict=True))
+_WRITTEN = {char: f"\\{letter}" for letter, char in _LETTERS.items() if letter not in "'?"}
+_FORMS = re.compile(r"nplurals\s*=\s*([1-9])\b")
+
+
+class _Message:
+    """What has been read of a message."""
+
+    def __init__(self) -> None:
+        self.line = 0
+        self.texts: dict[str, list[str]] = {}
+        self.spans: dict[str, tuple[int, int]] = {}
+        """Where the first and the last string of a keyword begin and end, the keyword included."""
+        self.flags: tuple[int, bytes] | None = None
+        """Where the line of flags is, and what stands there."""
+        self.top = -1
+        """Where a line of flags goes: before a previous text or the first keyword."""
+        self.old = False
+        self.length = 0
+
+    def text(self, key: str) -> str:
+        return "".join(self.texts.get(key, []))
+
+    @property
+    def forms(self) -> list[str]:
+        """The keywords of its translations, in their order."""
+        return [key for key in self.texts if key.startswith("msgstr")]
+
+    @property
+    def fuzzy(self) -> bool:
+        return self.flags is not None and b"fuzzy" in re.split(rb"[\s,]+", self.flags[1])
+
+
+class Po:
+    """The messages of one catalogue, one after the other."""
+
+    def __init__(self, name: str, languages: tuple[str, str]) -> None:
+        """Of a file that messages call ``name``, in the ``languages`` of source and target."""
+        self.name, (self.source, self.target) = name, languages
+        self.language = ""
+        """The language of its translations, as its header says."""
+        self._forms = 0
+
+    def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
+        """The entries of a file in UTF-8; DataError, with the line, for a line that is none of a catalogue."""
+        message, key = _Message(), ""
+        for number, (at, raw) in enumerate(raw_lines(pieces, self.name), 1):
+            line = raw.rstrip(b"\r\n")
+            found = _LINE.fullmatch(line.strip())
+            stripped = line.strip()
+            if found is None and stripped and not stripped.startswith(b"#"):
+                shown = stripped[:60].decode(errors="replace")
+                raise DataError(f"{self.name}:{number} is no line of a gettext catalogue: {shown}; correct it.")
+            begins = found["key"] in (b"msgid", b"msgctxt") if found and found["key"] else not found and bool(stripped)
+            if begins and message.forms:
+                yield from self._entries(message)
+                message, key = _Message(), ""
+            if found is None:
+                if stripped.startswith(b"#,"):
+                    message.flags = message.flags or (at + line.index(b"#,"), stripped)
+                elif stripped.startswith((b"#|", b"#~|")) and message.top < 0:
+                    message.top = at
+                continue
+            if found["previous"]:
+                continue
+            key = (found["key"] or b"").decode() or key
+            if not key:
+                raise DataError(f"{self.name}:{number} has a text without a keyword such as msgid: correct it.")
+            self._take(message, key, found, number, at + line.index(stripped), bool(found["key"]))
+        yield from self._entries(message)
+
+    def _take(self, message: _Message, key: str, found: re.Match[bytes], number: int, at: int, first: bool) -> None:
+        place = f"{self.name}:{number}"
+        if first and key in message.texts:
+            raise DataError(f"{place} is a second {key} of one message: separate them.")
+        message.line = message.line or number
+        message.old = message.old or found["old"] is not None
+        if message.top < 0:
+            message.top = at
+        message.length += len(found["text"])
+        if message.length > LONGEST:
+            raise DataError(f"{place} is part of a message of more than {LONGEST:,} bytes: is the file what it seems?")
+        message.texts.setdefault(key, []).append(_unescaped(found["text"].decode(), place))
+        message.spans[key] = message.spans.get(key, (at, at))[0], at + found.end()
+
+    def _entries(self, message: _Message) -> Iterator[Entry]:
+        source, line = message.text("msgid"), message.line
+        if not message.forms:
+            return
+        if not source and "msgctxt" not in message.texts:
+            if not message.old:
+                self._head(message.text("msgstr"))
+            return
+        if message.old or message.fuzzy or not matches(self.language or self.target, self.target):
+            why = OBSOLETE if message.old else FUZZY if message.fuzzy else OTHER_LANGUAGES
+            gap = self._gap(message) if why == FUZZY else None
+            yield Entry(line, one_line(source), "", why, gap)
+            return
+        translations = [message.text(form) for form in message.forms]
+        if not all(text.strip() for text in translations):
+            yield Entry(line, one_line(source), "", UNTRANSLATED, self._gap(message))
+            return
+        sources = [source, message.text("msgid_plural")] if "msgid_plural" in message.texts else [source]
+        if len(translations) == 1:  # one form for every number
+            sources = sources[-1:]
+        for text, translation in zip(sources, translations, strict=False):
+            yield Entry(line, one_line(text), one_line(translation))
+
+    def _head(self, header: str) -> None:
+        fields = dict(field.split(":", 1) for field in header.splitlines() if ":" in field)
+        self.language = fields.get("Language", "").strip()
+        forms = _FORMS.search(fields.get("Plural-Forms", ""))
+        self._forms = int(forms[1]) if forms else 0
+
+    def _gap(self, message: _Message) -> Gap | None:
+        """Where translations go; none where some are there, or nothing is to be translated."""
+        if any(message.text(form).strip() for form in message.forms) or not message.text("msgid").strip():
+            return None
+        keys = ["msgid", "msgid_plural"] if "msgid_plural" in message.texts else ["msgid"]
+        runs = tuple(
+            Run(message.spans[key][0], message.spans[key][1], message.text(key), number)
+            for number, key in enumerate(keys)
+        )
+        return Gap(runs, partial(self._filled, message))
+
+    def _filled(self, message: _Message, content: bytes, texts: Sequence[str]) -> list[Edit]:
+        spans = [message.spans[form] for form in message.forms]
+        begin, end = spans[0][0], spans[-1][1]
+        first = content.find(b"\n")
+        line_end = b"\r\n" if content[first - 1 : first] == b"\r" else b"\n"
+        if "msgid_plural" in message.texts:
+            count = self._forms or len(spans)
+            forms = texts if count > 1 else texts[-1:]
+            strings = [_string(f"msgstr[{number}]", forms[min(number, len(forms) - 1)]) for number in range(count)]
+        else:
+            strings = [_string("msgstr", texts[0])]
+        edits = [Edit(begin, end, "\n".join(strings).encode().replace(b"\n", line_end))]
+        if message.flags is None:
+            edits.append(Edit(message.top, message.top, b"#, fuzzy" + line_end))
+        elif not message.fuzzy:
+            edits.append(Edit(message.flags[0] + 2, message.flags[0] + 2, b" fuzzy,"))
+        return edits
+
+    def declared(self, content: bytes) -> list[Edit]:
+        """Nothing: a header is its translators' business."""
+        return []
+
+
+def raw_lines(pieces: Iterable[bytes], name: str) -> Iterator[tuple[int, bytes]]:
+    """The lines with their ends, and where they begin."""
+    at, rest = 0, b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        for line in whole:
+            yield at, line + b"\n"
+            at += len(line) + 1
+        if len(rest) > LONGEST:
+            raise DataError(f"{name} has a line of more than {LONGEST:,} bytes: is it what it seems?")
+    if rest:
+        yield at, rest
+
+
+def _unescaped(text: str, place: str) -> str:
+    if "\\" not in text:
+        return text
+
+    def character(found: re.Match[str]) -> str:
+        letter, octal, hexadecimal = found.groups()
+        if not any(found.groups()):
+            raise DataError(f"{place} has {found[0]}, which gettext does not know: write {found[0][1:]} or \\\\ alone.")
+        return _LETTERS[letter] if letter else chr(int(octal, 8) if octal else int(hexadecimal, 16))
+
+    return _ESCAPE.sub(character, text)
+
+
+def _string(keyword: str, text: str) -> str:
+    """A keyword with a string, a line of the file for every line of the text."""
+    lines = [
+        "".join(_WRITTEN.get(char, char) for char in line) for line in re.findall(r"[^\n]*\n|[^\n]+", text) or [""]
+    ]
+    strings = [f'"{line}"' for line in lines]
+    return f"{keyword} {strings[0]}" if len(strings) == 1 else "\n".join([f'{keyword} ""', *strings])

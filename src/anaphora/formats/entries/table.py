@@ -1,0 +1,86 @@
+"""Comma-separated values with a heading that names the columns: commas, semicolons or tabs between them, cells quoted.
+
+The columns are those that ``Layout.columns`` names, or else those that the heading calls by the languages (``en``,
+``en-US``, ``English``) or ``source`` and ``target``.
+"""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from anaphora.errors import DataError
+from anaphora.formats.entries.entry import EMPTY, UNTRANSLATED, WITHOUT_COLUMNS, Entry, matches, one_line
+from anaphora.formats.entries.po import raw_lines
+from anaphora.formats.headings import SIDES, Column
+from anaphora.formats.tsv import PLAIN, Layout
+
+_DELIMITERS = ",;\t"
+_CODE = re.compile(r"[a-z]{2,3}(?:[-_][a-z]{2,4})?")
+
+
+class Csv:
+    """The rows of one table below its heading."""
+
+    def __init__(self, name: str, languages: tuple[str, str], layout: Layout = PLAIN) -> None:
+        """Of a file that messages call ``name``."""
+        self.name, self._languages, self._layout = name, languages, layout
+
+    def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
+        """The entries of a file in UTF-8; DataError, with the line, for a heading without the columns, wrong quotes."""
+        lines = (line.decode() for _, line in raw_lines(pieces, self.name))
+        first = next(lines, "")
+        delimiter = delimiter_of(first)
+        heading = next(csv.reader([first], delimiter=delimiter), [])
+        source, target = self._columns(heading)
+        rows = csv.reader(lines, delimiter=delimiter, strict=True)
+        line = 2
+        while (cells := self._next(rows, line)) is not None:
+            if len(cells) <= max(source, target):
+                if any(cells):
+                    yield Entry(line, "", "", WITHOUT_COLUMNS)
+            elif cells[source].strip() and cells[target].strip():
+                yield Entry(line, one_line(cells[source]), one_line(cells[target]))
+            else:
+                yield Entry(line, "", "", UNTRANSLATED if cells[source].strip() else EMPTY)
+            line = rows.line_num + 2
+
+    def _next(self, rows: Iterator[list[str]], line: int) -> list[str] | None:
+        try:
+            return next(rows, None)
+        except csv.Error as error:
+            raise DataError(f"{self.name}:{line} begins a row that is no CSV ({error}): correct its quotes.") from None
+
+    def _columns(self, heading: Sequence[str]) -> list[int]:
+        asked = self._layout.columns or ("", "")
+        columns = []
+        for side, column in enumerate(asked):
+            if isinstance(column, int):
+                columns.append(column - 1)
+                continue
+            fitting = [place for place, cell in enumerate(heading) if self._names(cell, side, column)]
+            if not fitting:
+                wanted = f"'{column}'" if column else f"for the {SIDES[side][0]} ({self._languages[side]})"
+                raise DataError(
+                    f"{self.name}:1 names no column {wanted}, but {', '.join(heading)[:100]}: rename it, or name two "
+                    f"with data.columns."
+                )
+            columns.append(fitting[0])
+        return columns
+
+    def _names(self, cell: str, side: int, column: str) -> bool:
+        name = cell.strip().casefold()
+        if column:
+            return name == column.strip().casefold()
+        return name in SIDES[side] or matches(Column.of(cell).name, self._languages[side])
+
+
+def delimiter_of(heading: str) -> str:
+    """What stands between the columns of a heading."""
+    return max(_DELIMITERS, key=heading.count)
+
+
+def languages_of_table(pieces: Iterable[bytes], name: str) -> tuple[str, ...]:
+    """The languages that a heading names, in the order of its columns."""
+    first = next((line.decode() for _, line in raw_lines(pieces, name)), "")
+    cells = next(csv.reader([first], delimiter=delimiter_of(first)), [])
+    return tuple(dict.fromkeys(code for code in (Column.of(cell).name for cell in cells) if _CODE.fullmatch(code)))

@@ -1,0 +1,93 @@
+"""Translation memories: TMX 1.1 to 1.4b (LISA 2005).
+
+An entry (``tu``) holds a text in each of several languages. Native code (``bpt``, ``ept``, ``ph``, ``it``, ``ut``) is
+no part of a text; ``hi`` is, and a ``sub`` inside of code is a text of its own. A language is ``xml:lang``, in old
+files ``lang``. A text that is there in the exact language goes before those of its regions.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from anaphora.formats.entries.entry import (
+    EMPTY,
+    OTHER_LANGUAGES,
+    UNTRANSLATED,
+    Content,
+    Edit,
+    Entry,
+    Gap,
+    matches,
+    one_line,
+    pairs,
+)
+from anaphora.formats.entries.markup import Attributes, Markup, after, filled, space_before, with_attribute
+
+
+class _Variant(NamedTuple):
+    language: str
+    attribute: str
+    """The name of the attribute that says so."""
+    begin: int
+    """Of its ``tuv``."""
+    content: Content
+
+
+def language_of(attributes: Attributes) -> str:
+    """The language that an element declares; empty without."""
+    return attributes.get("xml:lang") or attributes.get("lang", "")
+
+
+class Tmx(Markup):
+    """The entries of a memory, each pair of texts in the two languages."""
+
+    natives = frozenset(("bpt", "ept", "ph", "it", "ut"))
+
+    def begins(self, name: str, attributes: Attributes, at: int) -> bool:
+        if name == "tu":
+            self._line, self._variants = self.line, list[_Variant]()
+        elif name == "tuv":
+            self._language, self._variant = language_of(attributes), at
+            self._attribute = "lang" if "lang" in attributes and "xml:lang" not in attributes else "xml:lang"
+        return name == "seg" and self.stack[-3:-1] == ["tu", "tuv"]
+
+    def ends(self, name: str, content: Content | None, at: int) -> None:
+        if content is not None:
+            self._variants.append(_Variant(self._language, self._attribute, self._variant, content))
+        elif name == "tu" and self.stack[-2:-1] == ["body"]:
+            self.entries += self._pairs(at)
+
+    def _pairs(self, at: int) -> Iterator[Entry]:
+        sources, targets = (self._in(language) for language in (self.source, self.target))
+        if not sources:
+            yield Entry(self._line, "", "", OTHER_LANGUAGES)
+            return
+        texts = [one for one in sources if one.content.text.strip()]
+        if not texts:
+            yield Entry(self._line, "", "", EMPTY)
+            return
+        there = [one for one in targets if one.content.text.strip()]
+        if not there:
+            gap = Gap(texts[0].content.runs, partial(self._filled, texts[0], targets[0] if targets else None, at))
+            yield Entry(self._line, one_line(texts[0].content.text), "", UNTRANSLATED, gap)
+            return
+        for source, target in [(texts[0], one) for one in there] + [(one, there[0]) for one in texts[1:]]:
+            for pair in pairs(source.content, target.content):
+                yield Entry(self._line, *pair)
+
+    def _in(self, language: str) -> list[_Variant]:
+        every = [one for one in self._variants if matches(one.language, language)]
+        exact = [one for one in every if matches(language, one.language)]
+        return exact or every
+
+    def _filled(
+        self, source: _Variant, target: _Variant | None, end: int, content: bytes, texts: Sequence[str]
+    ) -> list[Edit]:
+        segment = b"<seg>" + filled(content, source.content, texts) + b"</seg>"
+        if target is not None:
+            return [Edit(target.content.begin, after(content, target.content.end), segment)]
+        space = space_before(content, source.begin)
+        inner = space_before(content, source.content.begin)
+        begin = content.rindex(b">", 0, end) + 1
+        variant = with_attribute(b"<tuv>", source.attribute, self.target)
+        return [Edit(begin, begin, b"".join([space, variant, inner, segment, space if inner else b"", b"</tuv>"]))]

@@ -1,0 +1,227 @@
+"""The training pairs whose decoder states are nearest to those of an output: where a translator learnt its tokens.
+
+The state of a token is the vector that the output layer predicts it from, as in nearest-neighbour machine translation
+(Khandelwal et al. 2021, section 2). The index is a table of all states of the training split in the run folder, in half
+precision; it is searched from end to end, so that what is found is exact.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from anaphora.data.columns import Bound, Table, Writer
+from anaphora.data.pairs import search_batches
+from anaphora.data.store import PairStore
+from anaphora.errors import AnaphoraError, ConfigError, DataError
+from anaphora.events import Note, Report, silent
+from anaphora.inspection.labels import labels
+from anaphora.inspection.subject import Subject, demand_page
+from anaphora.kernels.runtime import running
+from anaphora.models.encoder_decoder import EncoderDecoder
+from anaphora.prediction.examples import GivesExamples
+from anaphora.run import Run
+from anaphora.tasks.registry import kind_of
+from anaphora.tasks.translation import TranslatorWork
+from anaphora.tasks.work import TRAIN
+from anaphora.wording import counted
+
+INDEX = Path("encoded") / "states"
+"""Where in a run's folder the states are; like what lies beside them, it can be removed and is then made again."""
+
+_HALF = np.dtype("<f2")
+_BATCH_TOKENS = 8000
+_BLOCK = 1 << 15
+"""States that are compared at once."""
+_CONTEXT = 4
+"""Tokens that a text shows on either side of a neighbour."""
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A token of a training pair."""
+
+    pair: int
+    """The number of its pair in the training split, from 1."""
+    source: str
+    target_pieces: tuple[str, ...]
+    place: int
+    """Of the token in ``target_pieces``, from 0."""
+    distance: float
+    """Euclidean, between its state and that of the output token."""
+
+    @property
+    def context(self) -> str:
+        """The token in brackets, and what stands around it."""
+        shown = labels(self.target_pieces)
+        shown[self.place] = f"[{shown[self.place]}]"
+        low, high = max(0, self.place - _CONTEXT), self.place + _CONTEXT + 1
+        return " ".join([*(["\u2026"] if low else []), *shown[low:high], *(["\u2026"] if high < len(shown) else [])])
+
+
+@dataclass(frozen=True)
+class TrainingNeighbours:
+    """For each token of one output, the nearest tokens of the training split."""
+
+    run: str
+    text: str
+    outputs: tuple[str, ...]
+    nearest: tuple[tuple[Neighbour, ...], ...]
+    """For each of them, the nearest first."""
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{self.run}: {self.text}"]
+        for token, own in zip(labels(self.outputs), self.nearest, strict=True):
+            lines.append(f"  {token}")
+            lines += [f"    {one.distance:7.3f}  {one.pair:>9,}  {one.context}   <- {one.source}" for one in own]
+        return "\n".join(lines)
+
+
+class Index(NamedTuple):
+    """The states of a training split."""
+
+    states: Any
+    """A column of N x ``width`` numbers, one row after the other."""
+    rows: Any
+    """[N]: the row of the store that each state is from."""
+    places: Any
+    """[N]: the place of its token in the target."""
+    width: int
+    store: PairStore
+
+
+def lacks_neighbours(subject: Subject) -> str:
+    """Why a run has no training pairs to show; empty where it has."""
+    model = subject.trained.model
+    if not isinstance(model, EncoderDecoder) or not isinstance(subject.predictor, GivesExamples):
+        return "it writes no text from a source"
+    return "" if "source" in subject.trained.tokenizers else "it reads no text"
+
+
+def neighbours(
+    subject: Subject, text: str, target: str | None = None, nearest: int = 5, report: Report = silent
+) -> TrainingNeighbours:
+    """The neighbours of each token of ``target``, or of the greedy translation of ``text``.
+
+    The first call makes the index, in the run folder. Raises ConfigError for a run that is no translator and for a
+    sentence longer than a page; DataError where the training data is gone or is not what the run was trained on.
+    """
+    why = lacks_neighbours(subject)
+    if why:
+        raise ConfigError(f"{subject.name} has no training pairs to show: {why}.")
+    example = subject.example(text, target)
+    demand_page(example.predicts)
+    index = index_of(subject, report)
+    queries_TW = _states(subject, example.batch)[:, 0]
+    pairs = index.store.numbers
+    pieces = subject.trained.tokenizers["target"].pieces
+    source, eos = subject.trained.tokenizers["source"], subject.trained.tokenizers["target"].symbols.eos
+    found = []
+    for distances, places in zip(*nearest_of(queries_TW, index, nearest), strict=True):
+        own = []
+        for distance, place in zip(distances.tolist(), places.tolist(), strict=True):
+            row = int(index.rows[place])
+            ids = [*index.store.targets[row].tolist(), eos]
+            read = source.decode(index.store.sources[row].tolist())
+            own.append(Neighbour(int(pairs[row]) + 1, read, tuple(pieces(ids)), int(index.places[place]), distance))
+        found.append(tuple(own))
+    return TrainingNeighbours(subject.name, text, example.predicts, tuple(found))
+
+
+def index_of(subject: Subject, report: Report = silent) -> Index:
+    """The index of a run, read or made; errors as for ``neighbours``."""
+    store, tokenizers, model = _store(subject, report), subject.trained.tokenizers, subject.trained.model
+    batches = search_batches(
+        store.sources,
+        tokenizers["source"].symbols,
+        batch_tokens=_BATCH_TOKENS,
+        targets=store.targets,
+        target=tokenizers["target"].symbols,
+    )
+    width = _states(subject, subject.example("a", "").batch).shape[2]
+
+    def fill(into: Writer) -> dict[str, int]:
+        done = 0
+        for batch in batches:
+            for states_TW, row, length in _by_row(subject, batch):
+                into.write("states", states_TW.flatten().numpy())
+                into.write("rows", [row] * length)
+                into.write("places", range(length))
+                done += 1
+                into.tell(done)
+        return {"width": width}
+
+    longest = int(store.targets.lengths.max()) + 1
+    columns: dict[str, Bound] = {"states": _HALF, "rows": len(store), "places": longest}
+    folder = subject.trained.path / INDEX
+    made_from = [store.digest, _digest(model)]
+    what = "decoder states of the training split"
+    table = Table(folder, made_from, columns, fill, task=what, total=len(store), report=report)
+    size = len(table["states"]) * _HALF.itemsize
+    report(Note(f"{folder}: {counted(len(table['rows']), 'state')} of {width} numbers, {size / 1e6:,.1f} MB."))
+    return Index(table["states"], table["rows"], table["places"], width, store)
+
+
+def nearest_of(queries_TW: Tensor, index: Index, count: int) -> tuple[Tensor, Tensor]:
+    """Distances and places of the nearest states of each query, T x K, the nearest first."""
+    queries_TW = queries_TW.float()
+    squares_T = (queries_TW**2).sum(1, keepdim=True)
+    best_TK, places_TK = torch.empty(len(queries_TW), 0), torch.empty(len(queries_TW), 0, dtype=torch.int64)
+    for start in range(0, len(index.rows), _BLOCK):
+        flat = index.states[start * index.width : (start + _BLOCK) * index.width]
+        states_NW = torch.from_numpy(np.asarray(flat, dtype=np.float32)).view(-1, index.width)
+        distances_TN = squares_T - 2 * (queries_TW @ states_NW.T) + (states_NW**2).sum(1)
+        here_TN = torch.arange(start, start + len(states_NW)).expand(len(queries_TW), -1)
+        best_TK, order_TK = torch.cat([best_TK, distances_TN], 1).topk(
+            min(count, best_TK.shape[1] + len(states_NW)), largest=False
+        )
+        places_TK = torch.cat([places_TK, here_TN], 1).gather(1, order_TK)
+    return best_TK.clamp(min=0).sqrt(), places_TK
+
+
+def _store(subject: Subject, report: Report) -> PairStore:
+    """The training split of a run, encoded; DataError where it is gone or another."""
+    path, experiment, _, tokenizers, _ = subject.trained
+    try:
+        work = kind_of(experiment).work(experiment, silent)
+    except AnaphoraError as error:
+        raise DataError(f"Neighbours are training pairs, but the training data of {path} is gone: {error}") from None
+    assert isinstance(work, TranslatorWork)
+    run = Run.open(path, work.fingerprints)
+    if "data/train" in run.changed(run.load("best")):
+        raise DataError(f"Neighbours are training pairs, but the training data of {path} has changed: restore it.")
+    return work.encoded_train(tokenizers, path / TRAIN, report)
+
+
+def _states(subject: Subject, batch: Any) -> Tensor:
+    """The states that targets are predicted from, T x B x W."""
+    model: Any = subject.trained.model.eval()
+    with torch.no_grad(), running(subject.trained.runtime):
+        states_TBW: Tensor = model.target_states(batch)
+    return states_TBW
+
+
+def _by_row(subject: Subject, batch: Any) -> Iterator[tuple[Tensor, int, int]]:
+    """The states of each row of a batch, its number in the store, and how many there are."""
+    states_TBW = _states(subject, batch).half()
+    numbers: Sequence[int] = batch.example_ids_B.tolist()
+    for place, (row, length) in enumerate(zip(numbers, batch.target_ids.lengths_B.tolist(), strict=True)):
+        yield states_TBW[:length, place], row, length
+
+
+def _digest(model: torch.nn.Module) -> str:
+    """SHA-256 of all weights."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().contiguous().cpu().view(torch.uint8).numpy().data)
+    return digest.hexdigest()

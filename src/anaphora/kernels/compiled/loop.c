@@ -1,0 +1,131 @@
+/* The time loop: a list of operations, run for every step in one call, by threads that are held all the time.
+ *
+ * Rows lie step after step, each step with the sentences that are still there, longest first: the rows of a step are one
+ * stretch, and what they were a step before is the start of the stretch before it (kernels/rows.py).
+ */
+
+#include "loop.h"
+
+#include "gemm.h"
+
+#if defined(__x86_64__) && defined(__GNUC__) /* where gemm.c has a product */
+
+#ifdef _OPENMP
+#include <omp.h>
+#define THREAD omp_get_thread_num()
+#define THREADS omp_get_num_threads()
+#else
+#define THREAD 0
+#define THREADS 1
+#endif
+
+#define OPERANDS 10
+
+/* Where an operand lies: in one place for all steps, among the rows of this step, or of the same sentences a step before. */
+typedef enum { FIXED, NOW, BEFORE } Place;
+
+typedef struct {
+    float *numbers; /* of the first row of the first step */
+    int64_t width, place, adds;
+} Operand;
+
+/* One of the list, as numbers of eight bytes each. */
+typedef struct {
+    Operation *function;
+    Operand operands[OPERANDS];
+} Entry;
+
+/* out = a b, by one thread: out | a, b (a Packed). As an entry of the list it is shared out by columns instead. */
+void product(int64_t from, int64_t to, const Block *of)
+{
+    gemm_share((const Packed *)of[2].numbers, to - from, row_of(of[1], from), of[1].width, row_of(of[0], from),
+               of[0].width, 0, 1);
+}
+
+/* The rows of one step, and where those of its sentences a step before begin; a first value lies before all rows. The
+ * rows are hypotheses of the same sentences, one group after another; outside of search there is one.
+ */
+typedef struct {
+    int64_t rows, begins, before, hypotheses;
+} Step;
+
+/* The operands of an entry, ``skipped`` rows into the step. */
+static void find(const Entry *entry, Step step, int64_t skipped, Block *of)
+{
+    for (int64_t n = 0; n < OPERANDS; n++) {
+        const Operand operand = entry->operands[n];
+        const int64_t row = operand.place == FIXED ? 0 : skipped + (operand.place == NOW ? step.begins : step.before);
+        of[n] = (Block){operand.numbers + row * operand.width, operand.width, operand.adds};
+    }
+}
+
+/* The rows ``from`` .. ``to`` - 1, each hypothesis with the fixed operands of its sentence. */
+static void take_rows(const Entry *entry, Step step, int64_t from, int64_t to)
+{
+    const int64_t sentences = step.rows / step.hypotheses;
+    for (int64_t begins = 0; begins < to; begins += sentences) {
+        const int64_t first = from > begins ? from - begins : 0, end = to - begins < sentences ? to - begins : sentences;
+        Block of[OPERANDS];
+        find(entry, step, begins, of);
+        if (first < end)
+            entry->function(first, end, of);
+    }
+}
+
+/* What a thread has done since all threads met last: they meet before one reads what another may have written. */
+typedef enum { NOTHING, ROWS_OF_ITS_OWN, COLUMNS_OF_ITS_OWN } Done;
+
+static void meet(Done *done)
+{
+#ifdef _OPENMP
+#pragma omp barrier
+#endif
+    *done = NOTHING;
+}
+
+static Done take(Step step, int64_t count, const Entry *entries, int64_t thread, int64_t threads, Done done)
+{
+    const int64_t from = step.rows * thread / threads, to = step.rows * (thread + 1) / threads;
+    for (int64_t n = 0; n < count; n++) {
+        if (entries[n].function == product) {
+            Block of[OPERANDS];
+            find(entries + n, step, 0, of);
+            if (done != NOTHING)
+                meet(&done);
+            gemm_share((const Packed *)of[2].numbers, step.rows, of[1].numbers, of[1].width, of[0].numbers,
+                       of[0].width, thread, threads);
+            done = COLUMNS_OF_ITS_OWN;
+        } else {
+            if (done == COLUMNS_OF_ITS_OWN)
+                meet(&done);
+            take_rows(entries + n, step, from, to);
+            done = ROWS_OF_ITS_OWN;
+        }
+    }
+    return done;
+}
+
+/* All steps, or all of them from the last to the first; ``active`` has the rows of each, ``first`` those before it. */
+void loop(int64_t steps, int64_t first, const int64_t *active, int64_t hypotheses, int64_t count, const Entry *entries,
+          int64_t backward, int64_t threads)
+{
+    int64_t rows = 0;
+    for (int64_t t = 0; t < steps; t++)
+        rows += active[t];
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+        int64_t begins = backward ? rows : 0;
+        Done done = NOTHING;
+        for (int64_t n = 0; n < steps; n++) {
+            const int64_t t = backward ? steps - 1 - n : n;
+            begins -= backward ? active[t] : 0;
+            const Step step = {active[t], begins, t ? begins - active[t - 1] : -first, hypotheses};
+            done = take(step, count, entries, THREAD, THREADS, done);
+            if (done != NOTHING)
+                meet(&done); /* the next step may share out its rows otherwise */
+            begins += backward ? 0 : active[t];
+        }
+    }
+}
+
+#endif

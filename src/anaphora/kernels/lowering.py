@@ -1,0 +1,314 @@
+"""A part of the time loop as operations that C runs for all steps in one call.
+
+A part with a native body has ``lower`` beside its ``forward`` and ``lower_back`` beside its ``backward``: the same
+steps, of ``Value``s in the place of tensors and of the operations of ``compiled/*.c`` in the place of torch's. They run
+once for each scan and only note what to do; ``native.py`` has it done.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from anaphora.kernels import compiled
+from anaphora.kernels.compiled import Operand, Operation, Place
+from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.rows import Rows
+
+_ALIGNED = 16
+"""Numbers in 64 bytes, what a processor fetches at once."""
+
+_ALONE = 1 << 18
+"""Multiply-adds of a product below which a second thread costs more than it gives."""
+
+
+class Value:
+    """Rows of one width that operations read and write; where they lie may be decided later."""
+
+    __slots__ = ("kept", "merges", "place", "read", "shared", "tensor", "width")
+
+    def __init__(self, width: int, tensor: Tensor | None = None, place: Place = Place.FIXED) -> None:
+        """``tensor`` and ``place``: where the rows lie, if that is known.
+
+        Those of the step before lie in a buffer that begins with the rows before the first step.
+        """
+        self.width, self.tensor, self.place = width, tensor, place
+        self.kept = False
+        """Whether the rows of every step are needed after the loop."""
+        self.merges = False
+        """Whether the operations that write it could add to another value instead."""
+        self.read = False
+        """Whether an operation reads it."""
+        self.shared = False
+        """Whether it is the gradient of several signals."""
+
+
+Values = tuple[Value, ...]
+
+
+@runtime_checkable
+class Native(Protocol):
+    """A part that can be lowered."""
+
+    def obstacle(self) -> str:
+        """Why it cannot be with its options, in a few words; empty if it can."""
+
+    def lower(self, ops: "Lowering", inputs: Values) -> tuple[Values, Any]:
+        """``forward``: what it writes, and what ``lower_back`` needs."""
+
+    def lower_back(self, ops: "Lowering", saved: Any, doutputs: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        """``backward``: the gradient of each signal read; None, there as here, where there is none."""
+
+
+class Lowering:
+    """The operations of one direction of a loop, and the memory that they work in."""
+
+    def __init__(
+        self,
+        matmuls: Matmuls,
+        rows: Rows,
+        like: Tensor,
+        keeps: bool,
+        hypotheses: int = 1,
+        back_from: "Lowering | None" = None,
+    ):
+        """Nothing is noted yet.
+
+        Args:
+            matmuls: the products of the pass.
+            rows: where the rows lie.
+            hypotheses: how many rows a step has for each sentence, in as many groups of all sentences.
+            like: a tensor of the type and on the device of all.
+            keeps: whether values stay after the loop.
+            back_from: the forward pass that this undoes.
+        """
+        self.matmuls, self.rows, self.hypotheses = matmuls, rows, hypotheses
+        self.sentences = rows.active[0] // hypotheses
+        self.like, self._keeps, self._backward = like, keeps, back_from is not None
+        self._operations: list[tuple[str, list[tuple[Value, bool]]]] = []
+        self._made: list[Value] = []
+        self._after: list[Callable[[], None]] = []
+        self._packed: list[compiled.Packed] = []
+        self._work = 0
+        self.factors: defaultdict[str, list[Value]] = defaultdict(list)
+        """By matrix, what it was multiplied by, in the order of the forward pass."""
+        if back_from:
+            self.factors |= {name: list(values) for name, values in back_from.factors.items()}
+
+    def of(self, part: str) -> "PartLowering":
+        """The same under the short names of one part."""
+        return PartLowering(self, part)
+
+    def value(self, width: int, merges: bool = False) -> Value:
+        """Rows to be written by an operation; going forward they stay if there is a backward pass.
+
+        ``merges``: whether the operations that write it can add to other rows instead.
+        """
+        made = self.scratch(width)
+        made.kept, made.merges = self._keeps, merges
+        return made
+
+    def scratch(self, width: int) -> Value:
+        """Rows that are written anew at every step."""
+        made = Value(width)
+        self._made.append(made)
+        return made
+
+    def fixed(self, tensor: Tensor) -> Value:
+        """A tensor that is the same for all steps; its width is that of all dimensions but the first."""
+        return Value(tensor.shape[1:].numel(), tensor.contiguous())
+
+    def number(self, number: float) -> Value:
+        """One number for all steps and rows."""
+        return self.fixed(self.like.new_full((1, 1), number))
+
+    def run(self, name: str, writes: Sequence[Value], reads: Sequence[Value], adds: Sequence[Value] = ()) -> None:
+        """Note an operation; it ``adds`` to some of what it writes."""
+        for value in reads:
+            value.read = True
+        operands = [(value, value in adds) for value in writes] + [(value, False) for value in reads]
+        self._operations.append((name, operands))
+
+    def multiply(self, name: str, a: Value, back: bool) -> Value:
+        """y = W a, or W' a."""
+        packed = self.matmuls.packed(name, back)
+        self._work = max(self._work, packed.N * packed.K)
+        self._packed.append(packed)  # to be there when it is read
+        y = self.value(packed.N)
+        self.run("product", (y,), (a, Value(0, packed.description)))
+        return y
+
+    def sum(self, values: Sequence[Value]) -> Value:
+        """The sum of values, for use at this step alone; of one, the value itself."""
+        return values[0] if len(values) == 1 else self.sum_in(self.scratch(values[0].width), values)
+
+    def sum_in(self, total: Value, values: Sequence[Value]) -> Value:
+        """The sum of values, written to ``total``."""
+        if len(values) == 1:
+            self.copy(total, values[0])
+        for before, value in zip((values[0], *(total for _ in values[2:])), values[1:], strict=True):
+            self.run("add_rows", (total,), (before, value))
+        return total
+
+    def add(self, total: Value, value: Value) -> None:
+        """Add to rows that are there: by the operations that write the value, if they can."""
+        if not value.merges or value.read or value.kept or value.shared:
+            self.run("copy_rows", (total,), (value,), adds=(total,))
+            return
+        self._made.remove(value)
+        for _, operands in self._operations:
+            operands[:] = [(total, True) if operand is value else (operand, adds) for operand, adds in operands]
+
+    def copy(self, total: Value, value: Value) -> None:
+        """Write the value there."""
+        self.run("copy_rows", (total,), (value,))
+
+    def keep(self, value: Value) -> None:
+        """Have the rows of all steps after the loop."""
+        value.kept = True
+
+    def afterwards(self, action: Callable[[], None]) -> None:
+        """Do something with what was kept when all steps have been taken."""
+        self._after.append(action)
+
+    def all_rows(self, value: Value) -> Tensor:
+        """The rows of all steps, R x width, once they have been taken."""
+        assert value.tensor is not None and value.place is not Place.FIXED
+        return self.rows.before(value.tensor) if value.place is Place.BEFORE else value.tensor
+
+    def finish(self) -> None:
+        """Take all steps."""
+        self._allocate()
+        threads = torch.get_num_threads() if self._work * len(self.rows) > _ALONE * len(self.rows.active) else 1
+        operations = (
+            Operation(name, [self._operand(value, adds) for value, adds in operands])
+            for name, operands in self._operations
+        )
+        compiled.loop(operations, self.rows.active, self.hypotheses, self._backward, threads)
+        for action in self._after:
+            action()
+
+    def _allocate(self) -> None:
+        """One arena for all values whose place is open."""
+        waiting = [value for value in self._made if value.tensor is None]
+        heights = [len(self.rows) if value.kept else self.rows.active[0] for value in waiting]
+        sizes = [height * value.width for height, value in zip(heights, waiting, strict=True)]
+        arena = self.like.new_empty(sum(-(-size // _ALIGNED) * _ALIGNED for size in sizes))
+        at = 0
+        for value, height, size in zip(waiting, heights, sizes, strict=True):
+            value.tensor = arena[at : at + size].view(height, value.width)
+            value.place = Place.NOW if height == len(self.rows) else Place.FIXED
+            at += -(-size // _ALIGNED) * _ALIGNED
+
+    def _operand(self, value: Value, adds: bool) -> Operand:
+        assert value.tensor is not None and value.tensor.is_contiguous()
+        ahead = self.rows.active[0] if value.place is Place.BEFORE else 0
+        return Operand(value.tensor[ahead:] if ahead else value.tensor, value.width, value.place, adds)
+
+
+class PartLowering:
+    """What ``PartMatmuls`` is to a part, for values."""
+
+    def __init__(self, ops: Lowering, part: str) -> None:
+        """``part`` is the name in front."""
+        self._ops, self._part = ops, part
+        self.run, self.value, self.add, self.number = ops.run, ops.value, ops.add, ops.number
+
+    def _full(self, name: str) -> str:
+        return f"{self._part}.{name}"
+
+    def __call__(self, name: str, a: Value) -> Value:
+        """y = W a."""
+        self._ops.factors[self._full(name)].append(a)
+        return self._ops.multiply(self._full(name), a, back=False)
+
+    def back(self, name: str, dy: Value) -> Value:
+        """da = W' dy; dW is one product after the loop."""
+        self._record(name, dy)
+        return self._ops.multiply(self._full(name), dy, back=True)
+
+    def _record(self, name: str, dy: Value) -> None:
+        full, ops = self._full(name), self._ops
+        a = ops.factors[full].pop()
+        ops.keep(dy)
+        ops.afterwards(lambda: ops.matmuls.record(full, ops.all_rows(a), ops.all_rows(dy), ops.rows))
+
+    def given(self, gradient: Value | None, width: int) -> Value:
+        """A gradient, or zeros where there is none."""
+        return gradient or self._ops.fixed(self._ops.like.new_zeros(self._ops.sentences, width))
+
+    def vector(self, name: str) -> Value:
+        """A vector, to add or to scale with."""
+        vector = self._ops.matmuls.vector(self._full(name)).detach()
+        return self._ops.fixed(vector.reshape(1, -1))
+
+    def add_vector_gradient(self, name: str, dy: Value) -> None:
+        """Add the sum of dy over all rows to the gradient of a vector; of wider rows that of their last numbers."""
+        full, ops = self._full(name), self._ops
+        size = ops.matmuls.vector(full).numel()
+        ops.keep(dy)
+        ops.afterwards(lambda: ops.matmuls.add_gradient(full, ops.all_rows(dy)[:, -size:].sum(0)))
+
+    def vector_gradient_by_sentence(self, name: str) -> Value:
+        """The gradient of a vector, a row for each sentence, to be added to."""
+        full, ops = self._full(name), self._ops
+        vector = ops.matmuls.vector(full)
+        rows_BW = vector.new_zeros(ops.sentences, vector.numel())
+        ops.afterwards(lambda: ops.matmuls.add_gradient(full, rows_BW.sum(0).view(vector.shape)))
+        return ops.fixed(rows_BW)
+
+    def sentences(self, name: str) -> Value:
+        """A memory tensor."""
+        sentences = self._ops.matmuls.sentences(self._full(name), self._ops.sentences).detach()
+        return self._ops.fixed(sentences if sentences.is_floating_point() else sentences.to(self._ops.like))
+
+    def memory_width(self, name: str) -> int:
+        """How wide a memory tensor is."""
+        return self._matrix(name).shape[-1]
+
+    def whole(self, length: str) -> Value:
+        """The window that holds every position, by the memory tensor of their number."""
+        numbers = self.sentences(length)
+        assert numbers.tensor is not None
+        return self._ops.fixed(functional.pad(numbers.tensor, (1, 0)))
+
+    def gradient(self, name: str) -> Value:
+        """The gradient of a memory tensor, to be added to."""
+        return self._ops.fixed(self._ops.matmuls.gradient(self._full(name), self._ops.sentences))
+
+    def mix(self, name: str, weights: Value, window: Value) -> Value:
+        """y = a M_b: the sum of the rows of the memory matrix, one for each position, by their weights."""
+        self._ops.factors[self._full(name)].append(weights)
+        y = self.value(self._matrix(name).shape[2])
+        self.run("mix_positions", (y,), (weights, self.sentences(name), window))
+        return y
+
+    def mix_back(self, name: str, dy: Value, window: Value) -> Value:
+        """da = dy M_b', and the record of dM_b = sum a' dy."""
+        self._record(name, dy)
+        da = self.value(self._matrix(name).shape[1])
+        self.run("dot_positions", (da,), (dy, self.sentences(name), window))
+        return da
+
+    def dot(self, name: str, a: Value, window: Value) -> Value:
+        """y = a M_b: the product with each column of the memory matrix, one for each position."""
+        self._ops.factors[self._full(name)].append(a)
+        y = self.value(self._matrix(name).shape[2])
+        self.run("dot_positions", (y,), (a, self._columns(name), window))
+        return y
+
+    def dot_back(self, name: str, dy: Value, window: Value) -> Value:
+        """da = dy M_b', and the record of dM_b = sum a' dy."""
+        self._record(name, dy)
+        da = self.value(self._matrix(name).shape[1], merges=True)
+        self.run("mix_positions", (da,), (dy, self._columns(name), window))
+        return da
+
+    def _matrix(self, name: str) -> Tensor:
+        return self._ops.matmuls.sentences(self._full(name), self._ops.sentences).detach()
+
+    def _columns(self, name: str) -> Value:
+        return self._ops.fixed(self._matrix(name).transpose(1, 2))

@@ -1,0 +1,189 @@
+"""A looping stage of a program in C: all steps forward in one call, and all of them back in another.
+
+The stage is the unit of this: where one of its parts has no native body, torch's operations run all of it, step by step
+(``scan.py``). Values and gradients lie where the loop of Python has them (``blocks.py``), so that stages of both kinds
+stand side by side.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels.blocks import Blocks
+from anaphora.kernels.compiled import Place
+from anaphora.kernels.lowering import Lowering, Native, Value
+from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.parts import Part, is_previous, signal_of
+from anaphora.kernels.program import Program, Stage, stages
+from anaphora.kernels.rows import Rows
+
+
+class Lowered(NamedTuple):
+    """What the steps forward leave for those back."""
+
+    forward: Lowering
+    saved: tuple[Any, ...]
+    """What each part noted."""
+
+
+def obstacle(part: Part) -> str:
+    """Why a part has no native body, in a few words; empty where it has one."""
+    return part.obstacle() if isinstance(part, Native) else "no native body"
+
+
+class Loop(NamedTuple):
+    """A looping stage in words."""
+
+    parts: tuple[str, ...]
+    """Their names."""
+    obstacles: Mapping[str, str]
+    """By the name of a part, why it has no native body."""
+
+    def __str__(self) -> str:
+        reasons = ", ".join(f"{part}: {obstacle}" for part, obstacle in self.obstacles.items())
+        return f"loop of {', '.join(self.parts)}: " + (f"in Python ({reasons})" if reasons else "in C")
+
+
+def loops(program: Program) -> list[Loop]:
+    """The looping stages of a program, and what keeps them from running in C, where native kernels are chosen."""
+    return [
+        Loop(
+            tuple(part.name for part in stage.parts),
+            {part.name: why for part in stage.parts if (why := obstacle(part))},
+        )
+        for stage in stages(program)
+        if stage.loops
+    ]
+
+
+def is_native(stage: Stage) -> bool:
+    """Whether all parts of a looping stage have a native body."""
+    return stage.loops and not any(map(obstacle, stage.parts))
+
+
+def forward(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks, keeps: bool) -> Lowered:
+    """Take all steps; ``keeps``: whether there will be a backward pass."""
+    values = _Values(blocks)
+    ops = Lowering(matmuls, rows, blocks.like, keeps)
+    saved = []
+    for part in stage.parts:
+        assert isinstance(part, Native)
+        written, noted = part.lower(ops, tuple(values.read(read) for read in part.reads))
+        for signal, value in zip(part.writes, written, strict=True):
+            values.write(ops, signal, value)
+        saved.append(noted)
+    ops.finish()
+    for part in stage.parts:
+        for signal in part.writes:
+            if blocks.carried(signal) is None:
+                blocks.put(signal, ops.all_rows(values.read(signal)))
+    return Lowered(ops, tuple(saved))
+
+
+def advance(stage: Stage, matmuls: Matmuls, signals: dict[str, Tensor]) -> None:
+    """Take one step, X hypotheses of B sentences side by side: adds what the stage writes to ``signals``."""
+    like = signals[stage.parts[0].reads[0]]
+    hypotheses, sentences, _ = like.shape
+    values: dict[str, Value] = {}
+    ops = Lowering(matmuls, _one_step(hypotheses * sentences), like, keeps=True, hypotheses=hypotheses)
+    for part in stage.parts:
+        assert isinstance(part, Native)
+        for read in part.reads:
+            if read not in values:
+                rows_RW = signals[read].reshape(len(ops.rows), -1).contiguous()
+                values[read] = Value(rows_RW.shape[1], rows_RW, Place.NOW)
+        written, _ = part.lower(ops, tuple(values[read] for read in part.reads))
+        values.update(zip(part.writes, written, strict=True))
+    ops.finish()
+    written_by_all = (signal for part in stage.parts for signal in part.writes)
+    signals |= {signal: ops.all_rows(values[signal]).view(hypotheses, sentences, -1) for signal in written_by_all}
+
+
+@lru_cache(maxsize=64)
+def _one_step(count: int) -> Rows:
+    return Rows(torch.ones(count, dtype=torch.int64), 1, torch.device("cpu"))
+
+
+def backward(stage: Stage, rows: Rows, matmuls: Matmuls, lowered: Lowered, dblocks: Blocks) -> None:
+    """Undo all steps: the gradients of what the stage read are added to ``dblocks``, those of weights recorded."""
+    gradients = _Gradients(dblocks)
+    ops = Lowering(matmuls, rows, dblocks.like, keeps=False, back_from=lowered.forward)
+    for part, saved in zip(reversed(stage.parts), reversed(lowered.saved), strict=True):
+        doutputs = tuple(gradients.read(signal) for signal in part.writes)
+        if any(doutputs):
+            assert isinstance(part, Native)
+            gradients.add(ops, part.reads, part.lower_back(ops, saved, doutputs))
+    written = {signal for part in stage.parts for signal in part.writes}
+    found = {signal: value for signal, value in gradients.changed.items() if signal not in written}
+    for value in found.values():
+        ops.keep(value)
+    ops.finish()
+    for signal, value in found.items():
+        dblocks.lend(signal, ops.all_rows(value))
+
+
+class _Values:
+    """The signals of a loop as values."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self._blocks = blocks
+        self._values: dict[str, Value] = {}
+
+    def read(self, read: str) -> Value:
+        """What a part reads."""
+        if read not in self._values:
+            self._values[read] = _lying(self._blocks, read)
+        return self._values[read]
+
+    def write(self, ops: Lowering, signal: str, value: Value) -> None:
+        """What a part wrote: a carried signal is written where it is carried, any other stays where it is."""
+        ops.keep(value)
+        self._values[signal] = value
+        if self._blocks.carried(signal) is None:
+            return
+        if value.tensor is None:
+            value.tensor, value.place = self._blocks.all(signal), Place.NOW
+        else:
+            self._values[signal] = _lying(self._blocks, signal)
+            ops.copy(self._values[signal], value)
+
+
+class _Gradients:
+    """The gradients of the signals of a loop as values; none for a signal that nothing has come back to."""
+
+    def __init__(self, dblocks: Blocks) -> None:
+        self._dblocks = dblocks
+        self.changed: dict[str, Value] = {}
+        """Those of signals that are not carried, as the loop leaves them."""
+
+    def read(self, signal: str) -> Value | None:
+        """What a part's backward pass is given for a signal that it wrote."""
+        if signal in self.changed:
+            return self.changed[signal]
+        return _lying(self._dblocks, signal) if signal in self._dblocks else None
+
+    def add(self, ops: Lowering, reads: tuple[str, ...], dinputs: tuple[Value | None, ...]) -> None:
+        """Add what came back to the signals that a part read."""
+        often = Counter(value for value in dinputs if value)
+        for read, value in zip(reads, dinputs, strict=True):
+            if not value:
+                continue
+            value.shared |= often[value] > 1
+            if self._dblocks.carried(signal_of(read)) is not None:
+                ops.add(_lying(self._dblocks, read), value)
+            else:
+                before = self.read(read)
+                self.changed[read] = ops.sum((before, value)) if before else value
+
+
+def _lying(blocks: Blocks, read: str) -> Value:
+    """Rows that are there already."""
+    rows_RW = blocks.all(signal_of(read))
+    buffer = blocks.carried(signal_of(read)) if is_previous(read) else None
+    if buffer is not None:
+        return Value(rows_RW.shape[1], buffer, Place.BEFORE)
+    return Value(rows_RW.shape[1], rows_RW.contiguous(), Place.NOW)

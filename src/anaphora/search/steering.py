@@ -1,0 +1,133 @@
+"""Steering: tokens that a hypothesis must not, must or should write next, decided from what it has written so far.
+
+What is decided is data (``Edits``) and not a change of the model, so that every search applies it in the same way,
+and a compiled one can: before each step a search asks for the edits of its rows, and after it for the states of the
+rows that it kept. ``Steering`` is the base of everything that steers; several steer one search side by side.
+"""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, Self
+
+import torch
+from torch import Tensor, inf
+
+
+class Entries(NamedTuple):
+    """Places in the log-probabilities of a step."""
+
+    rows_X: Tensor
+    """int64: rows of the step."""
+    ids_X: Tensor
+    """int64: a token of each."""
+
+
+class Edits(NamedTuple):
+    """Changes of the log-probabilities of one step; the default changes nothing."""
+
+    only: Entries | None = None
+    """A row that is named here may be continued with the tokens named for it alone."""
+    forbidden: Entries | None = None
+    """Tokens that cannot be written."""
+    added: tuple[Entries, Tensor] | None = None
+    """Different places, and what is added to each for the choice of hypotheses; their scores stay those of the
+    model."""
+
+    def apply(self, log_probs_NV: Tensor) -> None:
+        """Change the log-probabilities in place."""
+        with torch.inference_mode():
+            if self.added is not None:
+                (rows_X, ids_X), values_X = self.added
+                log_probs_NV[rows_X, ids_X] += values_X.to(log_probs_NV.dtype)
+            if self.only is not None:
+                rows_X, ids_X = self.only
+                allowed_X = log_probs_NV[rows_X, ids_X]
+                log_probs_NV[rows_X] = -inf
+                log_probs_NV[rows_X, ids_X] = allowed_X
+            if self.forbidden is not None:
+                log_probs_NV[self.forbidden.rows_X, self.forbidden.ids_X] = -inf
+
+
+NO_EDITS = Edits()
+
+
+class Steering:
+    """The base: it changes nothing. A search has its rows in the order of its sentences, several for each in a beam.
+
+    Its state is anything with a part for each row; what belongs to a sentence is repeated there, or its number is.
+    """
+
+    adds: ClassVar[bool] = False
+    """Whether it adds to log-probabilities, so that the rank of a hypothesis may rise as it grows."""
+    banked: ClassVar[bool] = False
+    """Whether a beam divides its places among hypotheses of different ``progress``."""
+
+    def start(self, sentences_B: Tensor) -> Any:
+        """The state of one row a sentence, before any token was written; sentences are numbered within the batch."""
+        return None
+
+    def edits(self, ids_NT: Tensor, state: Any) -> Edits:
+        """The edits of the next step, for rows that have written ``ids_NT``, any prefix included."""
+        return NO_EDITS
+
+    def extended(self, state: Any, rows_N: Tensor, ids_N: Tensor) -> Any:
+        """The state of the given rows, repeated or left out, each after one more token."""
+        return state
+
+    def wanted(self, ids_NT: Tensor, state: Any) -> Entries | None:
+        """Tokens, each once, that a beam considers however improbable they are; None for none."""
+        return None
+
+    def progress(self, state: Any, rows_X: Tensor, ids_X: Tensor) -> Tensor:
+        """int64, at least 0: how far each row would be after its token, such as the number of terms it has written.
+
+        Asked of those that are ``banked``: in a beam of k, of all hypotheses of a sentence that are equally far the
+        best is kept, then the second best of each, until there are k (Post and Vilar 2018, dynamic beam allocation).
+        """
+        raise NotImplementedError
+
+
+class Steered(NamedTuple):
+    """All that steers a search, with the states of its rows."""
+
+    by: Sequence[Steering]
+    states: Sequence[Any]
+    ids_NT: Tensor
+    """The tokens that every row has written."""
+
+    @classmethod
+    def start(cls, by: Sequence[Steering], sentences_B: Tensor) -> Self:
+        """One row a sentence, with nothing written."""
+        return cls(by, [one.start(sentences_B) for one in by], sentences_B.new_zeros(len(sentences_B), 0))
+
+    @property
+    def adds(self) -> bool:
+        return any(one.adds for one in self.by)
+
+    @property
+    def banked(self) -> bool:
+        return any(one.banked for one in self.by)
+
+    def edit(self, log_probs_NV: Tensor) -> None:
+        """Change the log-probabilities of the next step in place."""
+        for one, state in zip(self.by, self.states, strict=True):
+            one.edits(self.ids_NT, state).apply(log_probs_NV)
+
+    def wanted(self) -> list[Entries]:
+        """The tokens that are to be considered."""
+        found = (one.wanted(self.ids_NT, state) for one, state in zip(self.by, self.states, strict=True))
+        return [entries for entries in found if entries is not None]
+
+    def progress(self, rows_X: Tensor, ids_X: Tensor) -> Tensor:
+        """How far each row would be after its token."""
+        found = torch.zeros_like(rows_X)
+        for one, state in zip(self.by, self.states, strict=True):
+            if one.banked:
+                found = found + one.progress(state, rows_X, ids_X)
+        return found
+
+    def extended(self, rows_N: Tensor, ids_N: Tensor) -> Self:
+        """The same for the given rows, each after one more token."""
+        if not self.by:
+            return self
+        states = [one.extended(state, rows_N, ids_N) for one, state in zip(self.by, self.states, strict=True)]
+        return self._replace(states=states, ids_NT=torch.cat([self.ids_NT[rows_N], ids_N[:, None]], dim=1))

@@ -1,0 +1,170 @@
+"""The server as an ASGI application: every route goes through one function, which decides whether it may be done."""
+
+import asyncio
+import json
+import time
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from anaphora.prediction.options import SearchOptions
+from anaphora.serving import actions
+from anaphora.serving.actions import Service
+from anaphora.serving.batching import Search
+from anaphora.serving.hosts import check_host
+from anaphora.serving.metrics import CONTENT_TYPE
+from anaphora.serving.parameters import Parameters, parameters_of
+from anaphora.serving.refusal import Refusal
+
+Say = Callable[[str], None]
+GONE = 499
+"""The status in the log of a request whose client went away; nobody reads the answer."""
+
+_PAGE = {
+    "": ("index.html", "text/html"),
+    "page.css": ("page.css", "text/css"),
+    "page.js": ("page.js", "text/javascript"),
+}
+_PAGE_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+
+
+@dataclass(frozen=True)
+class Action:
+    """A route, and who may take it."""
+
+    path: str
+    method: str
+    run: Callable[[Service, Parameters], Awaitable[Any]]
+    open: bool = False
+    """Whether no key is needed; that has to be said."""
+
+
+def _page(name: str, kind: str) -> Callable[[Service, Parameters], Awaitable[Response]]:
+    content = files("anaphora.serving.page").joinpath(name).read_bytes()
+
+    async def page(service: Service, given: Parameters) -> Response:
+        return Response(content, media_type=kind, headers=_PAGE_HEADERS)
+
+    return page
+
+
+async def _metrics(service: Service, given: Parameters) -> Response:
+    return Response(service.metrics.page(service.batching.waiting), headers={"Content-Type": CONTENT_TYPE})
+
+
+ACTIONS = (
+    *(Action(f"/{path}", "GET", _page(name, kind), open=True) for path, (name, kind) in _PAGE.items()),
+    Action("/health", "GET", actions.health, open=True),
+    Action("/health/ready", "GET", actions.ready, open=True),
+    Action("/languages", "GET", actions.languages),
+    Action("/frontend/settings", "GET", actions.settings),
+    Action("/translate", "POST", actions.translate),
+    Action("/detect", "POST", actions.detect),
+    Action("/metrics", "GET", _metrics),
+)
+
+
+def application(service: Service, origins: Sequence[str] = (), say: Say = lambda line: None) -> Starlette:
+    """The application; pages of ``origins`` may call it too.
+
+    ``say`` takes a line for each request, which holds no text.
+    """
+
+    @asynccontextmanager
+    async def life(app: Starlette) -> AsyncIterator[None]:
+        service.batching.start()
+        for served in service.translators:  # the first translation takes longer than others
+            await service.batching.translate(Search(served, SearchOptions()), ["."])
+        yield
+        await service.batching.stop()
+
+    allowed = Middleware(
+        CORSMiddleware, allow_origins=list(origins), allow_methods=["GET", "POST"], allow_headers=["Authorization"]
+    )
+    return Starlette(
+        routes=[Route(one.path, _endpoint(one, service, say), methods=[one.method], name=one.path) for one in ACTIONS],
+        lifespan=life,
+        middleware=[allowed] if origins else [],
+        exception_handlers={HTTPException: _no_route},
+    )
+
+
+def _endpoint(action: Action, service: Service, say: Say) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    async def respond(request: Request) -> Response:
+        begin = time.monotonic()
+        try:
+            response = await _answer(action, service, request)
+        except Refusal as refusal:
+            response = _json({"error": refusal.message}, refusal.status, refusal.headers)
+        except Exception as error:
+            # not the message, which may hold a text
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            say(f"{type(error).__name__} at {where.filename}:{where.lineno}")
+            response = _json({"error": "The server made a mistake, which is in its log"}, 500)
+        seconds = time.monotonic() - begin
+        service.metrics.answered(action.path, response.status_code, seconds)
+        say(f"{action.method} {action.path} {response.status_code} {1000 * seconds:.0f} ms")
+        return response
+
+    return respond
+
+
+async def _answer(action: Action, service: Service, request: Request) -> Response:
+    check_host(request.headers.get("host", ""), service.names)
+    given = await parameters_of(request, service.limits)
+    if not action.open:
+        service.doorkeeper.admit(_key(request, given), request.client.host if request.client else "")
+    answer = await _unless_gone(request, action.run(service, given))
+    return answer if isinstance(answer, Response) else _json(answer)
+
+
+def _key(request: Request, given: Parameters) -> str:
+    bearer = request.headers.get("authorization", "")
+    key = given.get("api_key") or (bearer[len("Bearer ") :] if bearer.lower().startswith("bearer ") else "")
+    return key if isinstance(key, str) else ""
+
+
+async def _unless_gone(request: Request, work: Awaitable[Any]) -> Any:
+    """What ``work`` returns; it is cancelled once the client has gone."""
+    working, gone = asyncio.ensure_future(work), asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise Refusal(GONE, "The client has gone")
+        return working.result()
+    finally:
+        for task in (working, gone):
+            task.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await task
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _no_route(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _json({"error": error.detail}, error.status_code, error.headers)
+
+
+def _json(value: Any, status: int = 200, headers: Any = None) -> Response:
+    return Response(json.dumps(value, ensure_ascii=False).encode(), status, headers, "application/json")

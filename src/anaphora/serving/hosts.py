@@ -1,0 +1,34 @@
+"""Which host names a server answers to.
+
+A name that another site moves to this address (DNS rebinding) makes its page look like ours, so that it could read
+what is answered. So the host that a client names has to be known; an address cannot be moved.
+"""
+
+from collections.abc import Collection
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from anaphora.serving.refusal import Refusal
+
+
+def check_host(header: str, names: Collection[str]) -> None:
+    """Raise Refusal for a ``Host`` header that is no address, not "localhost" and none of ``names``."""
+    host = _host(header)
+    if host != "localhost" and host not in names and not _is_address(host):
+        raise Refusal(403, f"This server is not called '{host}': if it is, start it with --name {host}")
+
+
+def _host(header: str) -> str:
+    """The name in a header, without its port; "" where there is none."""
+    try:
+        return (urlsplit(f"//{header}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

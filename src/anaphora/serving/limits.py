@@ -1,0 +1,26 @@
+"""How much a server takes on."""
+
+from typing import NamedTuple
+
+
+class ServingLimits(NamedTuple):
+    """Bounds of a request and of the queue."""
+
+    characters: int = 5_000
+    """Characters of one text."""
+    texts: int = 128
+    """Texts of one request."""
+    alternatives: int = 16
+    """Other translations of a text that may be asked for."""
+    body: int = 1 << 20
+    """Bytes of a request."""
+    waiting: int = 200_000
+    """Characters that wait in the queue; a request beyond them waits outside for ``patience``, then is refused."""
+    patience: float = 10.0
+    """Seconds that a request waits for a place in the queue."""
+    deadline: float = 30.0
+    """Seconds after which a request without an answer is given up, its place in the queue included."""
+    upload: float = 20.0
+    """Seconds that a client may take to send its request."""
+    drain: float = 30.0
+    """Seconds that requests in work are given when the server has to stop."""

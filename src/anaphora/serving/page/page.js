@@ -1,0 +1,179 @@
+"use strict";
+
+/* The page of the server. Text is sent WAIT milliseconds after the last key, and only the answer to the latest text is
+ * shown: an older request is aborted. While an input method composes a character, nothing is sent. */
+
+const WAIT = 300;
+const ALTERNATIVES = 3;
+const at = (id) => document.getElementById(id);
+
+let languages = [];
+let key = "";
+let limit = -1;
+let timer = 0;
+let request = null;
+let answer = null;
+
+async function call(path, body, signal) {
+  const headers = key ? { Authorization: `Bearer ${key}` } : {};
+  if (body) headers["Content-Type"] = "application/json";
+  const response = await fetch(path, { method: body ? "POST" : "GET", headers, signal, body: body && JSON.stringify(body) });
+  const value = await response.json().catch(() => ({ error: `The server answered with status ${response.status}.` }));
+  if (!response.ok) throw Object.assign(new Error(value.error), { status: response.status });
+  return value;
+}
+
+function say(text, isError = false) {
+  at("status").textContent = text;
+  at("status").classList.toggle("error", isError);
+}
+
+function fail(error) {
+  if (error.name === "AbortError") return;
+  const needsKey = (error.status === 400 || error.status === 403) && /key/i.test(error.message);
+  at("key-form").hidden = !needsKey && !key;
+  at("translation").removeAttribute("aria-busy");
+  say(error instanceof TypeError ? "The server cannot be reached." : error.message, true);
+}
+
+function option(code, name) {
+  const made = new Option(name, code);
+  made.lang = "en";
+  return made;
+}
+
+async function begin() {
+  try {
+    const [settings, known] = await Promise.all([call("frontend/settings"), call("languages")]);
+    languages = known;
+    limit = settings.charLimit;
+    const sources = known.filter((one) => one.targets.length);
+    at("from").replaceChildren(option("auto", "Detect language"), ...sources.map((one) => option(one.code, one.name)));
+    at("from").value = settings.language.source.code;
+    at("key-form").hidden = true;
+    showTargets(settings.language.target.code);
+    changed();
+  } catch (error) {
+    fail(error);
+  }
+}
+
+function showTargets(wanted) {
+  const from = languages.find((one) => one.code === at("from").value);
+  const codes = from ? from.targets : [...new Set(languages.flatMap((one) => one.targets))];
+  const names = new Map(languages.map((one) => [one.code, one.name]));
+  at("to").replaceChildren(...codes.map((code) => option(code, names.get(code) || code)));
+  if (codes.includes(wanted)) at("to").value = wanted;
+  const back = languages.find((one) => one.code === at("to").value);
+  at("swap").hidden = !(from && back && back.targets.includes(from.code));
+}
+
+/* Wait for a pause in typing, then translate. */
+function changed() {
+  const text = at("source").value;
+  at("source").lang = at("from").value === "auto" ? "" : at("from").value;
+  at("count").textContent = limit > 0 && text.length > 0.8 * limit ? `${text.length} of ${limit} characters` : "";
+  clearTimeout(timer);
+  if (request) request.abort();
+  if (!text.trim()) return clear();
+  at("translation").setAttribute("aria-busy", "true");
+  timer = setTimeout(translate, WAIT);
+}
+
+function clear() {
+  answer = null;
+  at("translation").textContent = "";
+  at("translation").removeAttribute("aria-busy");
+  at("details").hidden = true;
+  at("copy").disabled = true;
+  at("detected").textContent = "";
+  say("");
+}
+
+async function translate() {
+  const text = at("source").value;
+  const sent = { q: text, source: at("from").value, target: at("to").value, alternatives: ALTERNATIVES, alignment: true };
+  request = new AbortController();
+  const mine = request;
+  say("Translating ...");
+  try {
+    const found = await call("translate", sent, mine.signal);
+    if (mine.signal.aborted) return;
+    answer = { text, target: sent.target, ...found };
+    show();
+  } catch (error) {
+    if (!mine.signal.aborted) fail(error);
+  }
+}
+
+function show() {
+  const { translatedText, target, alternatives = [], detectedLanguage } = answer;
+  at("translation").lang = target;
+  at("translation").textContent = translatedText;
+  at("translation").removeAttribute("aria-busy");
+  at("copy").disabled = false;
+  const name = detectedLanguage && languages.find((one) => one.code === detectedLanguage.language);
+  at("detected").textContent = name ? `Detected: ${name.name}` : "";
+  say("");
+  at("alternatives").replaceChildren(...alternatives.map((text) => {
+    const item = document.createElement("li");
+    item.lang = target;
+    item.dir = "auto";
+    item.textContent = text;
+    return item;
+  }));
+  if (!alternatives.length) at("alternatives").append(Object.assign(document.createElement("li"), { textContent: "None." }));
+  showWords();
+  at("details").hidden = false;
+}
+
+const wordsOf = (text) => text.split(/[ \n\r\t]+/).filter(Boolean);
+
+function showWords() {
+  const buttons = wordsOf(answer.translatedText).map((word, place) => {
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: word, lang: answer.target });
+    button.setAttribute("aria-pressed", "false");
+    button.addEventListener("click", () => choose(place));
+    return button;
+  });
+  at("target-words").replaceChildren(...(answer.alignment ? buttons : ["This model has no word alignments."]));
+  at("source-words").replaceChildren();
+  at("linked").textContent = "";
+}
+
+function choose(place) {
+  const chosen = new Set(answer.alignment.filter(([, target]) => target === place).map(([source]) => source));
+  const words = wordsOf(answer.text);
+  at("source-words").replaceChildren(...words.map((word, number) =>
+    Object.assign(document.createElement(chosen.has(number) ? "mark" : "span"), { textContent: word })));
+  [...at("target-words").children].forEach((button, number) => button.setAttribute("aria-pressed", String(number === place)));
+  const from = words.filter((_, number) => chosen.has(number));
+  at("linked").textContent = from.length ? `Comes from: ${from.join(" ")}` : "No word of the text is linked to it.";
+}
+
+async function copy() {
+  try {
+    await navigator.clipboard.writeText(answer.translatedText);
+    say("Copied.");
+  } catch {  // without HTTPS the clipboard is closed to pages: select the text for the keyboard
+    getSelection().selectAllChildren(at("translation"));
+    say("Selected: copy it with Ctrl+C.");
+  }
+}
+
+function swap() {
+  const [from, to] = [at("from").value, at("to").value];
+  if (answer) at("source").value = answer.translatedText;
+  at("from").value = to;
+  showTargets(from);
+  changed();
+}
+
+at("source").addEventListener("input", (event) => { if (!event.isComposing) changed(); });
+at("source").addEventListener("compositionend", changed);
+at("from").addEventListener("change", () => { showTargets(at("to").value); changed(); });
+at("to").addEventListener("change", () => { showTargets(at("to").value); changed(); });
+at("copy").addEventListener("click", copy);
+at("swap").addEventListener("click", swap);
+at("key-form").addEventListener("submit", (event) => { event.preventDefault(); key = at("key").value.trim(); begin(); });
+begin();

@@ -1,0 +1,157 @@
+"""What a client sends, in any of the ways that clients of LibreTranslate do: JSON, a form, or the query string."""
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any, NoReturn
+from urllib.parse import parse_qsl
+
+from starlette.formparsers import MultiPartException
+from starlette.requests import ClientDisconnect, Request
+
+from anaphora.serving.limits import ServingLimits
+from anaphora.serving.refusal import Refusal, bad
+from anaphora.wording import counted
+
+_FIELDS = 1_000
+"""Most fields of a form."""
+
+
+class Parameters(Mapping[str, Any]):
+    """The fields of a request, unchecked, and ways to read them that refuse what is wrong."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self._fields = fields
+
+    def __getitem__(self, name: str) -> Any:
+        return self._fields[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """A field of text; ``default`` where it is missing or empty. Raises Refusal where there is no default."""
+        value = self.get(name)
+        if value is None or value == "":
+            if default is None:
+                raise bad(f"Invalid request: missing {name} parameter")
+            return default
+        if not isinstance(value, str):
+            raise bad(f"Invalid request: {name} should be text")
+        return _clean(value, name)
+
+    def texts(self, name: str, limits: ServingLimits) -> tuple[list[str], bool]:
+        """One text or a list of texts as a list, and whether a list was sent. Raises Refusal beyond the limits."""
+        value: Any = self.get(name)
+        several = isinstance(value, list)
+        if value is None or value in ("", []):
+            raise bad(f"Invalid request: missing {name} parameter")
+        texts: list[Any] = value if several else [value]
+        if len(texts) > limits.texts:
+            raise bad(f"Invalid request: {counted(len(texts), 'text')} exceed the batch limit ({limits.texts})")
+        for text in texts:
+            if not isinstance(text, str):
+                raise bad(f"Invalid request: {name} should be text, or a list of texts")
+            if len(text) > limits.characters:
+                raise bad(f"Invalid request: request ({len(text)}) exceeds text limit ({limits.characters})")
+        return [_clean(text, name) for text in texts], several
+
+    def number(self, name: str, most: int) -> int:
+        """A whole number from 0 to ``most``; 0 where it is missing or below. Raises Refusal for any other value."""
+        value = self.get(name)
+        if value is None or value == "":
+            return 0
+        if isinstance(value, str) and len(value) <= 20:
+            with suppress(ValueError):
+                value = int(value)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise bad(f"Invalid request: {name} should be a whole number")
+        if value > most:
+            raise bad(f"Invalid request: {name} exceeds limit ({most})")
+        return max(0, value)
+
+    def flag(self, name: str) -> bool:
+        """Whether a field is set: true, 1 or "true"."""
+        return self.get(name) in (True, 1, "1", "true", "True")
+
+
+async def parameters_of(request: Request, limits: ServingLimits) -> Parameters:
+    """The fields of a request, from its query string and its body.
+
+    The body of a GET is read and ignored. Raises Refusal for a body that is too large or too slow (413, 408), packed
+    (415), or not what its type says (400).
+    """
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise Refusal(415, "Invalid request: a packed body is not read; send it as it is")
+    query = dict(reversed(_pairs(request.url.query)))
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    try:
+        async with asyncio.timeout(limits.upload):
+            if kind == "multipart/form-data" and request.method != "GET":
+                return Parameters({**query, **await _multipart(request)})
+            body = await _body(request, limits.body)
+    except TimeoutError:
+        raise Refusal(408, f"The request did not come within {limits.upload:g} s") from None
+    except ClientDisconnect:
+        raise Refusal(400, "The client has gone") from None
+    if request.method == "GET" or not body:
+        return Parameters(query)
+    if kind == "application/json":
+        return Parameters({**query, **_json(body)})
+    try:
+        return Parameters({**query, **dict(reversed(_pairs(body.decode("utf-8"))))})
+    except UnicodeDecodeError:
+        raise bad("Invalid request: the form is not UTF-8") from None
+
+
+async def _body(request: Request, most: int) -> bytes:
+    """All of the body; Refusal as soon as it is too large."""
+    read = bytearray()
+    async for chunk in request.stream():
+        read += chunk
+        if len(read) > most:
+            raise Refusal(413, f"Invalid request: the body exceeds {most} bytes")
+    return bytes(read)
+
+
+async def _multipart(request: Request) -> dict[str, Any]:
+    try:
+        async with request.form(max_files=1, max_fields=_FIELDS) as form:
+            return {name: value for name, value in form.items() if isinstance(value, str)}
+    except MultiPartException as error:
+        raise bad(f"Invalid request: {error.message}") from None
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """The fields of a form or query string; of a name that comes twice the first counts, so it is to be read last."""
+    try:
+        return parse_qsl(text, keep_blank_values=True, max_num_fields=_FIELDS, errors="strict")
+    except ValueError:
+        raise bad("Invalid request: the form cannot be read") from None
+
+
+def _json(body: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise bad("Invalid JSON format") from None
+    if not isinstance(value, dict):
+        raise bad("Invalid JSON format")
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _clean(text: str, name: str) -> str:
+    """A text that is Unicode: JSON can also write half a character."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise bad(f"Invalid request: {name} has half of a surrogate pair, which is no character") from None
+    return text

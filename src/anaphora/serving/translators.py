@@ -1,0 +1,79 @@
+"""The translators of a server, by their languages."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import anaphora
+from anaphora.errors import ConfigError
+from anaphora.kernels.backends import Precision
+from anaphora.serving.languages import known_as, name_of
+from anaphora.serving.refusal import bad
+from anaphora.tasks.translation import TranslationPredictor
+
+
+class Served(NamedTuple):
+    """A loaded run."""
+
+    source: str
+    target: str
+    predictor: TranslationPredictor
+    attends: bool
+    """Whether it can say which words became which."""
+
+
+class Translators:
+    """Loaded runs, one for each pair of languages."""
+
+    def __init__(self, served: Sequence[Served]) -> None:
+        """Raises ConfigError for two of the same languages."""
+        self._served: dict[tuple[str, str], Served] = {}
+        for one in served:
+            if (one.source, one.target) in self._served:
+                raise ConfigError(f"Two of the runs translate {one.source} to {one.target}: serve one of them.")
+            self._served[one.source, one.target] = one
+
+    @classmethod
+    def load(cls, runs: Sequence[Path], precision: Precision = "fp32") -> "Translators":
+        """The translators of some run folders. Raises ConfigError for a run of another task."""
+        return cls([_load(run, precision) for run in runs])
+
+    def __iter__(self) -> Iterator[Served]:
+        return iter(self._served.values())
+
+    @property
+    def sources(self) -> list[str]:
+        """The languages that can be translated from, sorted."""
+        return sorted({one.source for one in self._served.values()})
+
+    def targets(self, source: str) -> list[str]:
+        """The languages that a source can be translated to, sorted."""
+        return sorted(one.target for one in self._served.values() if one.source == source)
+
+    def find(self, source: str, target: str) -> Served:
+        """The translator that a client means by two codes.
+
+        Raises Refusal for a language or a pair that is not served.
+        """
+        languages = {code for pair in self._served for code in pair}
+        codes = [known_as(code, languages) for code in (source, target)]
+        for asked, code in zip((source, target), codes, strict=True):
+            if code is None:
+                raise bad(f"{asked} is not supported")
+        found_source, found_target = (code or "" for code in codes)
+        if found_target not in self.targets(found_source):
+            raise bad(
+                f"{name_of(found_target)} ({found_target}) is not available as a target language from "
+                f"{name_of(found_source)} ({found_source})"
+            )
+        return self._served[found_source, found_target]
+
+
+def _load(run: Path, precision: Precision) -> Served:
+    predictor = anaphora.load(run, precision=precision)
+    if not isinstance(predictor, TranslationPredictor):
+        raise ConfigError(f"{run} is no translator, and only translators can be served: give another run.")
+    source, target = predictor.languages
+    if not (source and target):
+        raise ConfigError(f"{run} does not say which languages it translates: train it with --source and --target.")
+    return Served(source, target, predictor, predictor.attends)

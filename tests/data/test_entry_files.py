@@ -1,0 +1,138 @@
+"""Translation memories and documents of translators as a corpus: found, told apart by language, split, and reported."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from anaphora.data.directions import Direction, direction_of
+from anaphora.data.sources import translation_splits
+from anaphora.datacheck.survey import survey_pairs
+from anaphora.errors import DataError
+from anaphora.events import Event, Skipped
+
+
+def tmx(*pairs: tuple[str, str], languages: tuple[str, str] = ("en-US", "de")) -> str:
+    sides = [
+        "".join(f'<tuv xml:lang="{code}"><seg>{text}</seg></tuv>' for code, text in zip(languages, pair, strict=True))
+        for pair in pairs
+    ]
+    body = "\n".join(f"<tu>{side}</tu>" for side in sides)
+    return f'<tmx version="1.4"><header srclang="{languages[0]}"/><body>\n{body}\n</body></tmx>'
+
+
+PO = 'msgid ""\nmsgstr "Language: de\\n"\n\n#, fuzzy\nmsgid "x"\nmsgstr "y"\n\nmsgid "po"\nmsgstr "PO"\n'
+XLIFF = (
+    '<xliff version="1.2"><file source-language="en" target-language="de"><body><trans-unit id="1">'
+    "<source>xliff</source><target>XLIFF</target></trans-unit></body></file></xliff>"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of folders, with files of several formats and splits."""
+    (tmp_path / "data" / "deep").mkdir(parents=True)
+    data = tmp_path / "data"
+    (data / "memory.tmx").write_text(tmx(("a", "A"), ("b", "B"), ("c", "")))
+    (data / "deep" / "app.po.gz").write_bytes(gzip.compress(PO.encode()))
+    (data / "deep" / "doc.xlf").write_text(XLIFF)
+    (data / "table.csv").write_text("en,de\ncsv,CSV\n")
+    (data / "valid.tmx").write_text(tmx(("v", "V")))
+    (data / "test-web.tmx").write_text(tmx(("t", "T")))
+    (data / ".hidden.tmx").write_text("no XML")
+    (data / "readme.txt").write_text("no pairs")
+    return data
+
+
+def test_a_folder_is_read_with_all_that_is_in_it(folder: Path) -> None:
+    reports: list[Event] = []
+    splits = translation_splits([folder], "en", "de", report=reports.append)
+    assert list(splits.train) == [("po", "PO"), ("xliff", "XLIFF"), ("a", "A"), ("b", "B"), ("csv", "CSV")]
+    assert list(splits.valid) == [("v", "V")]
+    assert {name: list(test) for name, test in splits.tests.items()} == {"test-web": [("t", "T")]}
+    assert [event for event in reports if isinstance(event, Skipped)] == [
+        Skipped(f"entries of {folder}/deep/app.po.gz marked fuzzy were left out (the first is line 5)", 1),
+        Skipped(f"entries of {folder}/memory.tmx without a translation were left out (the first is line 4)", 1),
+    ]
+
+
+def test_files_and_folders_are_put_together(folder: Path) -> None:
+    (folder / "pairs.tsv").write_text("tsv\tTSV\n")
+    paths = [folder / "pairs.tsv", folder / "memory.tmx", folder / "deep"]
+    splits = translation_splits(paths, "en", "de")
+    pairs = [*splits.train, *splits.valid]
+    assert sorted(pairs) == [("a", "A"), ("b", "B"), ("po", "PO"), ("tsv", "TSV"), ("xliff", "XLIFF")]
+
+
+def test_no_source_of_the_held_out_part_is_trained_on(tmp_path: Path) -> None:
+    memory = tmp_path / "m.tmx"
+    memory.write_text(tmx(*((f"text {n % 40}", f"Text {n}") for n in range(200))))
+    splits = translation_splits([memory], "en", "de")
+    held = {source for source, _ in splits.valid}
+    assert held
+    assert held.isdisjoint(source for source, _ in splits.train)
+    assert splits.train.count + splits.valid.count == 200
+
+
+def test_the_fingerprint_depends_on_the_languages(tmp_path: Path) -> None:
+    memory = tmp_path / "m.tmx"
+    memory.write_text(tmx(("a", "A"), ("b", "B")))
+    there, back = (translation_splits([memory], *sides) for sides in (("en", "de"), ("de", "en")))
+    assert there.train.fingerprint != back.train.fingerprint
+    assert {(target, source) for source, target in [*back.train, *back.valid]} == {*there.train, *there.valid}
+
+
+def test_a_project_of_omegat_gives_its_memories_but_no_machine_translation(tmp_path: Path) -> None:
+    for place in ("omegat", "source", "tm/old", "tm/mt"):
+        (tmp_path / place).mkdir(parents=True)
+    (tmp_path / "omegat" / "project_save.tmx").write_text(tmx(("a", "A"), ("b", "B")))
+    (tmp_path / "project-omegat.tmx").write_text(tmx(("a", "A")))
+    (tmp_path / "source" / "app.po").write_text(PO)
+    (tmp_path / "tm" / "old" / "o.tmx").write_text(tmx(("c", "C")))
+    (tmp_path / "tm" / "mt" / "m.tmx").write_text(tmx(("d", "D")))
+    splits = translation_splits([tmp_path], "en", "de")
+    assert sorted([*splits.train, *splits.valid]) == [("a", "A"), ("b", "B"), ("c", "C")]
+
+
+@pytest.mark.parametrize(
+    ("given", "direction"),
+    [
+        (("", ""), Direction("en", "de")),
+        (("de", ""), Direction("de", "en")),
+        (("", "en"), Direction("de", "en")),
+        (("en", ""), Direction("en", "de")),
+        (("fr", ""), None),
+    ],
+)
+def test_a_memory_of_two_languages_says_which_they_are(
+    given: tuple[str, str], direction: Direction | None, tmp_path: Path
+) -> None:
+    (tmp_path / "m.tmx").write_text(tmx(("a", "A")))
+    assert direction_of([tmp_path / "m.tmx"], given, ("en", "de")) == direction
+    assert direction_of([tmp_path], given, ("en", "de")) == direction
+
+
+def test_a_catalogue_says_its_target_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.po").write_text(PO)
+    assert direction_of([tmp_path / "a.po"], ("", ""), ("en", "de")) is None
+    assert direction_of([tmp_path / "a.po"], ("en", ""), ("en", "fr")) == Direction("en", "de")
+
+
+def test_the_data_check_has_a_finding_for_every_reason(folder: Path) -> None:
+    splits = translation_splits([folder], "en", "de")
+    found = {one.kind: (one.count, one.total) for one in survey_pairs(splits, ("en", "de")).findings}
+    assert found["marked fuzzy"] == found["without a translation"] == (1, 7)
+
+
+@pytest.mark.parametrize("name", ["letter.docx", "sheet.xlsx", "paper.pdf"])
+def test_office_documents_get_a_sentence_that_says_how_to_get_there(name: str, tmp_path: Path) -> None:
+    begin = {"letter.docx": b"PK\x03\x04word/", "sheet.xlsx": b"PK\x03\x04xl/", "paper.pdf": b"%PDF-1.7"}[name]
+    (tmp_path / name).write_bytes(begin)
+    with pytest.raises(DataError, match=r": (save|convert) .*\.$"):
+        translation_splits([tmp_path / name], "en", "de")
+
+
+def test_a_file_without_a_pair_in_the_languages_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "m.tmx").write_text(tmx(("a", "A")))
+    with pytest.raises(DataError, match=r"should hold pairs of sentences, but .*m\.tmx has none"):
+        translation_splits([tmp_path / "m.tmx"], "en", "fr")

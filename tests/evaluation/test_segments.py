@@ -1,0 +1,83 @@
+"""Metrics as sums over segments equal the metrics of the whole text."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.evaluation.bleu import bleu_of_several
+from anaphora.evaluation.classification import classification_scores
+from anaphora.evaluation.descriptions import description_scores
+from anaphora.evaluation.perplexity import LineSums
+from anaphora.evaluation.segments import SegmentMetric
+from anaphora.evaluation.several_labels import several_label_scores
+from anaphora.evaluation.strings import StringScores
+
+
+def values(metrics: list[SegmentMetric]) -> dict[str, float]:
+    return {metric.name: metric.value for metric in metrics}
+
+
+@given(st.integers(0, 2**32), st.integers(1, 30), st.integers(2, 4))
+def test_those_of_classes_are_those_of_the_whole(seed: int, examples: int, classes: int) -> None:
+    draws = np.random.default_rng(seed)
+    probabilities = draws.dirichlet(np.ones(classes), examples)
+    scores = classification_scores([*"abcd"][:classes], draws.integers(classes, size=examples), probabilities)
+    assert values(scores.metrics()) == pytest.approx(
+        {
+            "accuracy": scores.accuracy,
+            "macro-F1": scores.macro_f1,
+            "loss": scores.loss,
+            "calibration error": scores.calibration_error,
+        }
+    )
+
+
+@given(st.integers(0, 2**32), st.integers(1, 30), st.integers(1, 4))
+def test_those_of_several_labels_are_those_of_the_whole(seed: int, examples: int, labels: int) -> None:
+    draws = np.random.default_rng(seed)
+    true, probabilities = draws.random((examples, labels)) < 0.4, draws.random((examples, labels))
+    scores = several_label_scores([*"abcd"][:labels], true, probabilities, np.full(labels, 0.5))
+    assert values(scores.metrics()) == pytest.approx(
+        {
+            "micro-F1": scores.micro_f1,
+            "macro-F1": scores.macro_f1,
+            "exact matches": scores.accuracy,
+            "loss": scores.loss,
+        }
+    )
+
+
+@given(st.lists(st.tuples(st.text("ab", max_size=4), st.lists(st.text("ab", max_size=4), min_size=1)), min_size=1))
+def test_those_of_strings_are_those_of_the_whole(rows: list[tuple[str, list[str]]]) -> None:
+    scores = StringScores.of([output for output, _ in rows], [answers for _, answers in rows])
+    expected = {
+        "accuracy": scores.accuracy,
+        "symbol error rate": scores.symbol_error_rate,
+        "edit distance": scores.edit_distance,
+    }
+    found = values(scores.metrics())
+    if not any(scores.symbols_of):  # edits without a symbol: the rate of the whole divides by one
+        del expected["symbol error rate"], found["symbol error rate"]
+    assert found == pytest.approx(expected)
+
+
+def test_those_of_descriptions_are_those_of_the_whole() -> None:
+    texts = ["a red circle here", "two blue boxes", "nothing"]
+    references = [["a red circle is here", "the red circle here"], ["Two  blue boxes"], ["a", "b", "c"]]
+    scores = description_scores(texts, references, language="en")
+    whole = bleu_of_several(texts, references, language="en")
+    assert values(scores.metrics()) == pytest.approx({"BLEU": whole.value, "exact match": 1 / 3})
+    assert whole.signature in scores.metrics()[0].conditions
+
+
+@given(st.lists(st.lists(st.integers(1, 3), max_size=4), min_size=1, max_size=6), st.integers(1, 5))
+def test_sums_of_lines_do_not_depend_on_where_the_text_is_divided(lines: list[list[int]], size: int) -> None:
+    tokens = np.array([token for line in lines for token in [*line, 0]])
+    sums = LineSums(end=0)
+    for start in range(0, len(tokens), size):
+        part = tokens[start : start + size]
+        sums.add(part, part[:, None] ** 2.0)
+    assert sums.lines()[:, 0].tolist() == [math.fsum(token**2 for token in line) for line in lines]

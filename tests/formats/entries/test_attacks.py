@@ -1,0 +1,70 @@
+"""XML attacks on files of entries: nothing is expanded, fetched or unbounded, and no text is lost silently."""
+
+import gzip
+import socket
+from pathlib import Path
+
+import pytest
+
+from anaphora.errors import DataError
+from anaphora.formats.entries import markup
+from tests.formats.entries.reading import pairs_of
+
+UNIT = '<tu><tuv xml:lang="en"><seg>{}</seg></tuv><tuv xml:lang="de"><seg>x</seg></tuv></tu>'
+
+
+def tmx(segment: str, head: str = "") -> str:
+    return f'<?xml version="1.0"?>\n{head}<tmx version="1.4"><body>{UNIT.format(segment)}</body></tmx>'
+
+
+LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        f'<!ENTITY l0 "ha">{LAUGHS}',
+        f'<!ENTITY l9 "{"a" * 100_000}">',
+        '<!ENTITY l9 SYSTEM "file:///etc/passwd">',
+        '<!ENTITY l9 SYSTEM "http://127.0.0.1:9/x">',
+        '<!ENTITY % p SYSTEM "file:///etc/passwd"> %p;',
+    ],
+)
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16"])
+def test_entities_are_refused(declared: str, codec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "socket", None)
+    attack = tmx("&l9;" * 10, f"<!DOCTYPE tmx [{declared}]>\n").encode(codec)
+    with pytest.raises(DataError, match=r"m.tmx:2 declares an entity, which is never expanded"):
+        pairs_of(tmp_path, "m.tmx", attack)
+
+
+@pytest.mark.parametrize("head", ["", '<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n'])
+def test_an_entity_of_a_type_elsewhere_is_refused_rather_than_left_out(head: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"m\.tmx:\d (has the entity &nbsp;|is no XML \(undefined entity\))"):
+        pairs_of(tmp_path, "m.tmx", tmx("a&nbsp;b", head))
+
+
+@pytest.mark.parametrize("depth", [300, 100_000])
+def test_depth_is_bounded(depth: int, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="nested deeper than 256 elements"):
+        pairs_of(tmp_path, "m.tmx", tmx("<hi>" * depth + "a" + "</hi>" * depth))
+
+
+def test_a_text_and_a_tag_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(markup, "LONGEST", 1000)
+    with pytest.raises(DataError, match="has a text of more than 1,000 characters"):
+        pairs_of(tmp_path, "m.tmx", tmx("a" * 1001))
+    monkeypatch.setattr("anaphora.formats.safe_xml.LONGEST", 100_000)
+    with pytest.raises(DataError, match="has markup of more than 100,000 bytes"):
+        pairs_of(tmp_path, "m.tmx", tmx(f'<hi x="{"a" * 400_000}">b</hi>'))
+
+
+def test_a_truncated_archive_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is damaged"):
+        pairs_of(tmp_path, "m.tmx.gz", gzip.compress(tmx("a" * 10_000).encode(), 0)[:-400])
+
+
+@pytest.mark.parametrize("cut", [1, 60, 100])
+def test_a_file_that_ends_early_is_refused_with_its_line(cut: int, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"m\.tmx:2 is no XML"):
+        pairs_of(tmp_path, "m.tmx", tmx("Open")[:-cut])

@@ -1,0 +1,56 @@
+"""Files in the encodings that they declare, and those that are refused."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.errors import DataError
+from anaphora.formats.entries.encoded import Encoding
+from tests.formats.entries.reading import pairs_of
+
+UNIT = '<tu><tuv xml:lang="en"><seg>Open</seg></tuv><tuv xml:lang="de"><seg>Öffnen</seg></tuv></tu>'
+TMX = '<?xml version="1.0" encoding="{}"?>\n<tmx version="1.4"><body>' + UNIT + "</body></tmx>"
+
+
+@pytest.mark.parametrize(
+    ("declared", "codec"),
+    [
+        ("utf-8", "utf-8"),
+        ("UTF-8", "utf-8-sig"),
+        ("UTF-16", "utf-16"),
+        ("ISO-8859-1", "latin-1"),
+        ("windows-1252", "cp1252"),
+        ("Shift_JIS", None),
+    ],
+)
+def test_a_file_is_read_in_the_encoding_that_it_declares(declared: str, codec: str | None, tmp_path: Path) -> None:
+    text = TMX.format(declared)
+    text, codec = (text, codec) if codec else (text.replace("Öffnen", "開く"), "shift_jis")
+    pairs = pairs_of(tmp_path, "m.tmx", text.encode(codec))
+    assert pairs == [("Open", "開く" if codec == "shift_jis" else "Öffnen")]
+
+
+def test_big_endian_files_have_a_mark(tmp_path: Path) -> None:
+    assert pairs_of(tmp_path, "m.tmx", ("\ufeff" + TMX.format("UTF-16")).encode("utf-16-be")) == [("Open", "Öffnen")]
+
+
+@pytest.mark.parametrize("declared", ["UTF-7", "utf-32", "unicode_escape", "idna", "base64", "rot13", "none-such"])
+def test_other_encodings_are_refused(declared: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=f"declares the encoding '{declared}', which is not read"):
+        pairs_of(tmp_path, "m.tmx", TMX.format(declared).replace("Ö", "O"))
+
+
+def test_wrong_bytes_are_refused_with_their_line(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"m.tmx:2 should be utf-8, but has the byte 0xD6"):
+        pairs_of(tmp_path, "m.tmx", TMX.format("utf-8").encode("latin-1"))
+
+
+@given(st.text(), st.sampled_from(["utf-8", "utf-16-le", "utf-16-be", "cp1252"]), st.integers(1, 5))
+def test_what_was_decoded_is_encoded_to_the_same_bytes(text: str, codec: str, size: int) -> None:
+    mark = "\ufeff" if codec.startswith("utf-16") else "<?xml encoding='cp1252'?>" if codec == "cp1252" else ""
+    content = (mark + text).encode(codec, "ignore")
+    encoding = Encoding(content, "a")
+    pieces = [content[at : at + size] for at in range(0, len(content), size)]
+    assert encoding.encoded(b"".join(encoding.decoded(pieces))) == content

@@ -1,0 +1,84 @@
+"""PO: what is a pair, plural forms, escapes, and lines that no catalogue has."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.errors import DataError
+from anaphora.formats.entries.entry import FUZZY, OBSOLETE, OTHER_LANGUAGES, UNTRANSLATED
+from anaphora.formats.entries.po import Po
+from tests.formats.entries.reading import pairs_of, skipped_of
+
+HEAD = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Language: de\\n"\n\n'
+
+
+@pytest.mark.parametrize(
+    ("message", "pairs"),
+    [
+        ('msgid "Open"\nmsgstr "Öffnen"\n', [("Open", "Öffnen")]),
+        ('msgid""\n"Op"\n"en"\nmsgstr   "Öff"  \n\t"nen"\n', [("Open", "Öffnen")]),
+        ('# a\n#. b\n#: c:1\n#, c-format\n#| msgid "Old"\nmsgctxt "x"\nmsgid "%s"\nmsgstr "%s!"\n', [("%s", "%s!")]),
+        ('msgid "a\\tb\\n\\"c\\" \\\\n \\x41\\101"\nmsgstr "x"\n', [('a b "c" \\n AA', "x")]),
+        (
+            'msgid "a file"\nmsgid_plural "%d files"\nmsgstr[0] "eine Datei"\nmsgstr[1] "%d Dateien"\nmsgstr[2] "%d"\n',
+            [("a file", "eine Datei"), ("%d files", "%d Dateien")],
+        ),
+        ('msgid "a file"\nmsgid_plural "%d files"\nmsgstr[0] "%d Dateien"\n', [("%d files", "%d Dateien")]),
+        ('msgid "a"\nmsgstr "x"\nmsgid "b"\nmsgstr "y"\n#: next\nmsgctxt ""\nmsgid ""\nmsgstr "z"\n', None),
+    ],
+)
+def test_messages_are_pairs(message: str, pairs: list[tuple[str, str]] | None, tmp_path: Path) -> None:
+    expected = [("a", "x"), ("b", "y"), ("", "z")] if pairs is None else pairs
+    assert pairs_of(tmp_path, "a.po", HEAD + message) == expected
+    assert pairs_of(tmp_path, "a.po", (HEAD + message).replace("\n", "\r\n")) == expected
+
+
+def test_what_is_no_pair_says_why_and_where(tmp_path: Path) -> None:
+    text = HEAD + (
+        'msgid "a"\nmsgstr ""\n\n'
+        '#, c-format, fuzzy\nmsgid "b"\nmsgstr "x"\n\n'
+        '#~ msgid "c"\n#~ msgstr "x"\n#~| msgid "old"\n#~ msgid "d"\n#~ msgstr "x"\n\n'
+        'msgid "e"\nmsgid_plural "f"\nmsgstr[0] "x"\nmsgstr[1] ""\n'
+    )
+    assert skipped_of(tmp_path, "a.po", text) == [
+        (6, UNTRANSLATED),
+        (10, FUZZY),
+        (13, OBSOLETE),
+        (16, OBSOLETE),
+        (19, UNTRANSLATED),
+    ]
+
+
+def test_the_header_says_which_language_it_is(tmp_path: Path) -> None:
+    text = HEAD.replace("de", "fr") + 'msgid "Open"\nmsgstr "Ouvrir"\n'
+    assert skipped_of(tmp_path, "a.po", text) == [(6, OTHER_LANGUAGES)]
+    assert pairs_of(tmp_path, "a.po", HEAD.replace("de", "de_AT") + 'msgid "a"\nmsgstr "b"\n') == [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ('msgid "a\nmsgstr "b"\n', r"a.po:6 is no line of a gettext catalogue: msgid \"a"),
+        ('nonsense "a"\n', "a.po:6 is no line"),
+        ('msgid "a"\nmsgid "b"\nmsgstr "c"\n', "a.po:7 is a second msgid of one message"),
+        ('msgid "a\\q"\nmsgstr "b"\n', r"a.po:6 has \\q, which gettext does not know"),
+    ],
+)
+def test_other_lines_are_refused(lines: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=said):
+        pairs_of(tmp_path, "a.po", HEAD + lines)
+
+
+def test_a_text_needs_a_keyword(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"a.po:1 has a text without a keyword"):
+        list(Po("a.po", ("en", "de")).read([b'"a"\n']))
+
+
+@given(st.lists(st.binary(max_size=30), max_size=10))
+def test_no_bytes_are_too_odd(pieces: list[bytes]) -> None:
+    texts = [piece.decode("utf-8", "replace").encode() for piece in pieces]
+    with suppress(DataError):
+        assert list(Po("a.po", ("en", "de")).read(texts)) == list(Po("a.po", ("en", "de")).read([b"".join(texts)]))

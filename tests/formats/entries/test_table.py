@@ -1,0 +1,47 @@
+"""CSV with a heading: columns by language, cells that hold line ends, and rows without both sides."""
+
+from pathlib import Path
+
+import pytest
+
+from anaphora.errors import DataError
+from anaphora.formats.entries.entry import EMPTY, UNTRANSLATED, WITHOUT_COLUMNS
+from anaphora.formats.entries.kinds import read_entries
+from anaphora.formats.tsv import Layout
+from tests.formats.entries.reading import pairs_of, skipped_of
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "en,de\nOpen,Öffnen\n",
+        "\ufeffid;English;German\r\n1;Open;Öffnen\r\n",
+        "target\tnote\tsource\nÖffnen\tx\tOpen\n",
+        'en-US,"de_DE"\n"Open",Öffnen\n',
+    ],
+)
+def test_the_heading_names_the_columns(text: str, tmp_path: Path) -> None:
+    assert pairs_of(tmp_path, "a.csv", text) == [("Open", "Öffnen")]
+    assert pairs_of(tmp_path, "b.csv", text.encode("utf-16")) == [("Open", "Öffnen")]
+
+
+def test_cells_may_hold_commas_quotes_and_line_ends(tmp_path: Path) -> None:
+    text = 'en,de\n"a, ""b""\nc","x"\n,\nd,\n,y\nz\n'
+    assert pairs_of(tmp_path, "a.csv", text) == [('a, "b" c', "x")]
+    assert skipped_of(tmp_path, "a.csv", text) == [(4, EMPTY), (5, UNTRANSLATED), (6, EMPTY), (7, WITHOUT_COLUMNS)]
+
+
+def test_other_columns_may_be_chosen(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("key,text,id\nOpen,Öffnen,1\n", encoding="utf-8")
+    for columns in (("key", "TEXT"), (1, 2)):
+        assert [entry[1:3] for entry in read_entries(path, "csv", ("en", "de"), Layout(columns))] == [
+            ("Open", "Öffnen")
+        ]
+    with pytest.raises(DataError, match=r"a.csv:1 names no column for the source .en., but key, text, id"):
+        list(read_entries(path, "csv", ("en", "de")))
+
+
+def test_wrong_quotes_are_refused_with_their_line(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"a.csv:3 begins a row that is no CSV"):
+        pairs_of(tmp_path, "a.csv", 'en,de\na,b\n"c"d,e\n')

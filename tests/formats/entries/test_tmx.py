@@ -1,0 +1,90 @@
+"""TMX: languages, inline codes, text inside of them, and what is no pair."""
+
+from pathlib import Path
+
+import pytest
+
+from anaphora.formats.entries.entry import EMPTY, OTHER_LANGUAGES, UNTRANSLATED
+from tests.formats.entries.reading import pairs_of, skipped_of
+
+HEAD = '<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"><header srclang="en"/><body>\n'
+
+
+def tmx(*entries: str) -> str:
+    return HEAD + "\n".join(f"<tu>{entry}</tu>" for entry in entries) + "\n</body></tmx>"
+
+
+def tuv(language: str, text: str, attribute: str = "xml:lang") -> str:
+    return f'<tuv {attribute}="{language}"><seg>{text}</seg></tuv>'
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (tuv("en", "Open"), tuv("de", "Öffnen")),
+        (tuv("EN-us", "Open"), tuv("de_AT", "Öffnen")),
+        (tuv("en", "Open", "lang"), tuv("de", "Öffnen", "lang")),
+        (tuv("fr", "Ouvrir") + tuv("en", "Open"), tuv("cs", "Otevřít") + tuv("de", "Öffnen")),
+        (tuv("en-GB", "Open it") + tuv("en", "Open"), tuv("de", "Öffnen")),
+        (tuv("en", " Open\n "), tuv("de", "<![CDATA[Öffnen]]>")),
+        (tuv("de", "Öffnen"), tuv("en", "Open")),
+    ],
+)
+def test_a_pair_is_found_by_its_languages(source: str, target: str, tmp_path: Path) -> None:
+    assert pairs_of(tmp_path, "m.tmx", tmx(source + target)) == [("Open", "Öffnen")]
+
+
+def test_a_region_that_is_asked_for_takes_no_other(tmp_path: Path) -> None:
+    entry = tuv("en-US", "Color") + tuv("en-GB", "Colour") + tuv("de", "Farbe")
+    assert pairs_of(tmp_path, "m.tmx", tmx(entry), ("en-GB", "de")) == [("Colour", "Farbe")]
+
+
+def test_other_texts_of_a_language_are_pairs_too(tmp_path: Path) -> None:
+    entry = tuv("en", "a") + tuv("en", "b") + tuv("de", "x") + tuv("de", "y") + tuv("de", "")
+    assert pairs_of(tmp_path, "m.tmx", tmx(entry)) == [("a", "x"), ("a", "y"), ("b", "x")]
+
+
+@pytest.mark.parametrize("code", ["bpt", "ept", "ph", "it", "ut"])
+def test_native_code_is_no_text(code: str, tmp_path: Path) -> None:
+    text = f'Press <{code} i="1">&lt;b&gt;</{code}>OK, <hi type="b">now</hi> &amp; here'
+    assert pairs_of(tmp_path, "m.tmx", tmx(tuv("en", text) + tuv("de", "x"))) == [("Press OK, now & here", "x")]
+
+
+def test_text_inside_of_code_is_a_pair_of_its_own(tmp_path: Path) -> None:
+    source = 'A <ph>&lt;a title="<sub>big <ph>!</ph>link</sub>"&gt;</ph>word'
+    target = 'Ein <ph>&lt;a title="<sub>großer Link</sub>"&gt;</ph>Wort'
+    assert pairs_of(tmp_path, "m.tmx", tmx(tuv("en", source) + tuv("de", target))) == [
+        ("A word", "Ein Wort"),
+        ("big link", "großer Link"),
+    ]
+    without = tmx(tuv("en", source) + tuv("de", "Ein Wort"))
+    assert pairs_of(tmp_path, "m.tmx", without) == [("A word", "Ein Wort")]
+
+
+def test_comments_and_instructions_are_no_text(tmp_path: Path) -> None:
+    entry = tuv("en", "Op<!-- a -->en<?x y?>") + "<note><seg>no</seg></note>" + tuv("de", "auf")
+    assert pairs_of(tmp_path, "m.tmx", tmx(entry)) == [("Open", "auf")]
+
+
+def test_what_is_no_pair_says_why_and_where(tmp_path: Path) -> None:
+    text = tmx(
+        tuv("en", "a"),
+        tuv("fr", "a") + tuv("de", "b"),
+        tuv("en", " ") + tuv("de", "b"),
+        tuv("en", "a") + tuv("de", '<ph x="1"/>'),
+    )
+    assert skipped_of(tmp_path, "m.tmx", text) == [
+        (4, UNTRANSLATED),
+        (5, OTHER_LANGUAGES),
+        (6, EMPTY),
+        (7, UNTRANSLATED),
+    ]
+
+
+@pytest.mark.parametrize("prefix", ["", "t:"])
+def test_elements_of_other_name_spaces_are_not_seen(prefix: str, tmp_path: Path) -> None:
+    text = tmx(tuv("en", "Open <x:g>it</x:g>") + "<x:tuv><seg>no</seg></x:tuv>" + tuv("de", "Auf"))
+    for name in ("tmx", "header", "body", "tu", "tuv", "seg"):
+        text = text.replace(f"<{name}", f"<{prefix}{name}").replace(f"</{name}", f"</{prefix}{name}")
+    text = text.replace(f"<{prefix}seg>no</{prefix}seg>", "<x:seg>no</x:seg>")
+    assert pairs_of(tmp_path, "m.tmx", text) == [("Open it", "Auf")]

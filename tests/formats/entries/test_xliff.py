@@ -1,0 +1,139 @@
+"""XLIFF 1.2 and 2: states, languages, codes, protected text, and proposals that are no translations."""
+
+from pathlib import Path
+
+import pytest
+
+from anaphora.formats.entries.entry import EMPTY, NOT_FOR_TRANSLATION, OTHER_LANGUAGES, UNAPPROVED, UNTRANSLATED
+from tests.formats.entries.reading import pairs_of, skipped_of
+
+
+def first(*entries: str, target: str = "de-DE") -> str:
+    """A document in version 1.2."""
+    return (
+        '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">\n'
+        f'<file source-language="en-US" target-language="{target}"><body>\n'
+        + "\n".join(entries)
+        + "\n</body></file></xliff>"
+    )
+
+
+def second(*entries: str) -> str:
+    """A document in version 2."""
+    return (
+        '<xliff version="2.0" srcLang="en" trgLang="de" xmlns:mtc="urn:oasis:names:tc:xliff:matches:2.0">\n'
+        '<file id="f">\n' + "\n".join(entries) + "\n</file></xliff>"
+    )
+
+
+def entry(content: str, attributes: str = "") -> str:
+    return f'<trans-unit id="1" {attributes}>{content}</trans-unit>'
+
+
+def segment(content: str, attributes: str = "") -> str:
+    return f'<unit id="1"><segment {attributes}>{content}</segment></unit>'
+
+
+BOTH = "<source>Open</source><target{}>Öffnen</target>"
+
+
+@pytest.mark.parametrize(
+    ("document", "taken"),
+    [
+        (first(entry(BOTH.format(""))), True),
+        (first(entry(BOTH.format(' state="translated"'), 'approved="no"')), True),
+        (first(entry(BOTH.format(' state="needs-review-translation"'), 'approved="yes"')), True),
+        (first(entry(BOTH.format(' state="final"'))), True),
+        (first(entry(BOTH.format(' state="signed-off"'))), True),
+        (first(entry(BOTH.format(""), 'approved="no"')), False),
+        (first(entry(BOTH.format(' state="new"'))), False),
+        (first(entry(BOTH.format(' state="needs-translation"'))), False),
+        (first(entry(BOTH.format(' state="needs-review-translation"'))), False),
+        (first(entry(BOTH.format(' state="x-mine"'))), False),
+        (second(segment(BOTH.format(""))), True),
+        (second(segment(BOTH.format(""), 'state="translated"')), True),
+        (second(segment(BOTH.format(""), 'state="reviewed"')), True),
+        (second(segment(BOTH.format(""), 'state="final"')), True),
+        (second(segment(BOTH.format(""), 'state="initial"')), False),
+    ],
+)
+def test_the_state_decides_what_is_a_translation(document: str, taken: bool, tmp_path: Path) -> None:
+    assert pairs_of(tmp_path, "d.xlf", document) == ([("Open", "Öffnen")] if taken else [])
+    assert [why for _, why in skipped_of(tmp_path, "d.xlf", document)] == ([] if taken else [UNAPPROVED])
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        first(entry(BOTH.format(""), 'translate="no"')),
+        first(f'<group translate="no"><group>{entry(BOTH.format(""))}</group></group>'),
+        second(f'<unit translate="no"><segment>{BOTH.format("")}</segment></unit>'),
+        second(f'<group translate="no">{segment(BOTH.format(""))}</group>'),
+    ],
+)
+def test_what_is_not_to_be_translated_is_left_out(document: str, tmp_path: Path) -> None:
+    assert skipped_of(tmp_path, "d.xlf", document) == [(3, NOT_FOR_TRANSLATION)]
+
+
+def test_the_nearest_declaration_counts(tmp_path: Path) -> None:
+    inner = entry(BOTH.format(""), 'translate="yes"') + entry("<source>no</source><target>nein</target>")
+    assert pairs_of(tmp_path, "d.xlf", first(f'<group translate="no">{inner}</group>')) == [("Open", "Öffnen")]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("<source>Open</source>", UNTRANSLATED),
+        ("<source>Open</source><target/>", UNTRANSLATED),
+        ('<source>Open</source><target> <x id="1"/></target>', UNTRANSLATED),
+        ("<source/><target>Auf</target>", EMPTY),
+        ("<target>Auf</target>", EMPTY),
+    ],
+)
+def test_a_side_may_be_missing(content: str, why: str, tmp_path: Path) -> None:
+    assert skipped_of(tmp_path, "d.xlf", first(entry(content))) == [(3, why)]
+
+
+def test_files_are_of_their_own_languages(tmp_path: Path) -> None:
+    document = first(entry(BOTH.format("")), target="fr")
+    assert skipped_of(tmp_path, "d.xlf", document) == [(3, OTHER_LANGUAGES)]
+    both = document.replace("</xliff>", first(entry(BOTH.format(""))).split("\n", 1)[1])
+    assert pairs_of(tmp_path, "d.xlf", both) == [("Open", "Öffnen")]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ('Press <g id="1">OK <x id="2"/></g>now', "Press OK now"),
+        ('<bpt id="1">&lt;b&gt;</bpt>Bold<ept id="1">&lt;/b&gt;</ept> <ph id="2">%s</ph>!', "Bold !"),
+        ('<mrk mtype="seg" mid="0">One.</mrk> <mrk mtype="seg" mid="1">Two.</mrk>', "One. Two."),
+        ('By <mrk mtype="protected">ACME</mrk> &amp; us', "By  & us"),
+        ("<g><g><g>De<g>e</g>p</g></g></g>", "Deep"),
+    ],
+)
+def test_codes_are_no_text_in_version_one(source: str, text: str, tmp_path: Path) -> None:
+    content = f"<source>{source}</source><target>x</target>"
+    assert pairs_of(tmp_path, "d.xlf", first(entry(content))) == [(text, "x")]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ('Press <pc id="1">OK</pc><ph id="2"/>.', "Press OK."),
+        ('A<cp hex="001a"/>B <sc id="1"/>C<ec startRef="1"/>', "AB C"),
+        ('By <mrk id="m" translate="no">ACME</mrk>', "By"),
+        ('By <sm id="m" translate="no"/>ACME<em startRef="m"/>!', "By !"),
+    ],
+)
+def test_codes_are_no_text_in_version_two(source: str, text: str, tmp_path: Path) -> None:
+    content = f"<source>{source}</source><target>x</target>"
+    assert pairs_of(tmp_path, "d.xlf", second(segment(content))) == [(text, "x")]
+
+
+def test_proposals_are_no_translations(tmp_path: Path) -> None:
+    other = "<source>no</source><target>nein</target>"
+    one = first(entry(f"{BOTH.format('')}<alt-trans>{other}</alt-trans>"))
+    two = second(
+        f"<unit><mtc:matches><mtc:match>{other}</mtc:match></mtc:matches><segment>{BOTH.format('')}</segment></unit>"
+    )
+    assert pairs_of(tmp_path, "d.xlf", one) == pairs_of(tmp_path, "d.xlf", two) == [("Open", "Öffnen")]

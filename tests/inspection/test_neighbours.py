@@ -1,0 +1,105 @@
+"""Nearest training pairs: exact, from an index that is made once, and only of the data a run was trained on."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.errors import ConfigError, DataError
+from anaphora.events import Event, Note, Progress
+from anaphora.experiment.conduct import train
+from anaphora.experiment.reading import read_experiment
+from anaphora.inspection import neighbours as module
+from anaphora.inspection.neighbours import INDEX, Index, index_of, nearest_of, neighbours
+from anaphora.inspection.subject import Subject
+from tests.inspection.conftest import TRANSLATOR
+
+
+@pytest.fixture(scope="module")
+def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
+    """A run of its own, since its data goes away."""
+    folder = tmp_path_factory.mktemp("neighbours")
+    (folder / "pairs").mkdir()
+    for part, words in (("train", "adf aeg bdh beg cdf"), ("val", "adg"), ("test", "cdg")):
+        (folder / "pairs" / f"{part}.en").write_text("".join(f"{word}\n" for word in words.split()))
+        (folder / "pairs" / f"{part}.fr").write_text("".join(f"{word[::-1]}\n" for word in words.split()))
+    text = TRANSLATOR.format(cell="gru")
+    train(
+        read_experiment(text, "toy.toml", data=[folder / "pairs"], source="en", target="fr"),
+        folder / "run",
+    )
+    return Subject.open(folder / "run")
+
+
+def test_a_training_pair_is_nearest_to_itself(subject: Subject) -> None:
+    found = neighbours(subject, "beg", "geb", nearest=3)
+    assert found.outputs == ("g", "e", "b", "</s>")
+    for place, own in enumerate(found.nearest):
+        assert (own[0].pair, own[0].source, own[0].place) == (4, "beg", place)
+        assert own[0].distance < 0.01 and len(own) == 3
+        assert [one.distance for one in own] == sorted(one.distance for one in own)
+    assert found.nearest[1][0].context == "g [e] b </s>" and "<- beg" in str(found)
+
+
+def test_the_index_has_every_token_of_the_training_split(subject: Subject) -> None:
+    index = index_of(subject)
+    assert len(index.rows) == len(index.places) == 5 * 4
+    assert sorted(zip(index.rows[:].tolist(), index.places[:].tolist(), strict=True)) == [
+        (row, place) for row in range(5) for place in range(4)
+    ]
+    example = subject.example("aeg", "gea")
+    own = np.flatnonzero(index.rows[:] == 1)
+    states = index.states[:].reshape(-1, index.width)[own[np.argsort(index.places[:][own])]]
+    model: Any = subject.trained.model
+    np.testing.assert_allclose(states, model.target_states(example.batch)[:, 0].detach(), atol=2e-3)
+
+
+def test_the_index_is_made_once_and_says_its_size(subject: Subject) -> None:
+    index_of(subject)
+    events = list[Event]()
+    index_of(subject, events.append)
+    assert not any(isinstance(event, Progress) for event in events)
+    assert [event.text for event in events if isinstance(event, Note)] == [
+        f"{subject.trained.path / INDEX}: 20 states of 5 numbers, 0.0 MB."
+    ]
+    shutil.rmtree(subject.trained.path / INDEX)
+    index_of(subject, events.append)
+    assert any(isinstance(event, Progress) for event in events)
+
+
+@given(st.integers(1, 30), st.integers(1, 5), st.integers(1, 6), st.integers(0, 999))
+def test_search_finds_the_nearest_of_all(states: int, queries: int, count: int, seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    states_NW = torch.randn(states, 3, generator=generator).half()
+    queries_TW = torch.randn(queries, 3, generator=generator)
+    index = Index(states_NW.flatten().numpy(), np.zeros(states), np.zeros(states), 3, None)  # type: ignore[arg-type]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_BLOCK", 7)
+        found_TK, places_TK = nearest_of(queries_TW, index, count)
+    all_TN = torch.cdist(queries_TW.double(), states_NW.double())
+    expected_TK = all_TN.sort(1).values[:, :count]
+    torch.testing.assert_close(found_TK.double(), expected_TK, atol=1e-3, rtol=1e-3)
+    torch.testing.assert_close(all_TN.gather(1, places_TK), expected_TK, atol=1e-3, rtol=1e-3)
+
+
+def test_a_run_whose_data_is_gone_or_has_changed_is_refused(subject: Subject) -> None:
+    pairs: Path = subject.trained.path.parent / "pairs"
+    text = (pairs / "train.en").read_text()
+    (pairs / "train.en").write_text(text.replace("adf", "bdf"))
+    with pytest.raises(DataError, match=r"training data of .* has changed: restore it"):
+        neighbours(subject, "beg")
+    (pairs / "train.en").write_text(text)
+    pairs.rename(pairs.with_name("elsewhere"))
+    with pytest.raises(DataError, match=r"training data of .* is gone: "):
+        neighbours(subject, "beg")
+    pairs.with_name("elsewhere").rename(pairs)
+
+
+def test_a_model_that_translates_nothing_is_refused(language_model: Subject) -> None:
+    with pytest.raises(ConfigError, match="no training pairs to show: it writes no text from a source"):
+        neighbours(language_model, "line")

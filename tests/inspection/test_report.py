@@ -1,0 +1,79 @@
+"""One page of a run: every verb once, real text, nothing from elsewhere."""
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anaphora.errors import DataError
+from anaphora.inspection.drawing import save
+from anaphora.inspection.report import Report, report
+from anaphora.inspection.subject import Subject
+
+PAIR = ["adf", "beg & </script>"], ["fda", "geb"]
+
+
+@pytest.fixture(scope="module")
+def page(translator: Subject, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    [path], notes = save(tmp_path_factory.mktemp("report"), "report", report(translator, *PAIR))
+    assert notes == []
+    return path
+
+
+def lacking(found: Report) -> dict[str, str]:
+    return {one.title: one.lacks for one in found.sections if not one.results}
+
+
+def test_a_report_has_what_each_verb_finds(translator: Subject, language_model: Subject) -> None:
+    found = report(translator, *PAIR)
+    assert lacking(found) == {"Embeddings": "No word of the text is one token."}
+    assert [one["title"] for one in found.json()["sections"]] == [one.title for one in found.sections]
+    assert found.sections[0].results[0].output == "fda"
+    of_model = lacking(report(language_model, ["line 3"]))
+    assert "it writes no text from a source" in of_model["Attention"] and "Beam search" not in of_model
+
+
+def test_what_does_not_fit_on_a_page_is_one_sentence(translator: Subject) -> None:
+    assert "a picture has room for 120" in lacking(report(translator, ["a" * 200], ["a"]))["Gates"]
+
+
+def test_a_report_takes_a_text(translator: Subject) -> None:
+    with pytest.raises(DataError, match="takes a text"):
+        report(translator, [])
+
+
+def test_a_page_has_real_text_and_loads_nothing(page: Path) -> None:
+    text = page.read_text()
+    assert "&amp; &lt;/script&gt;" not in text or "<script" not in text
+    assert not re.search(r'(src|href)="(?!#|data:)', text) and "<script" not in text and "@import" not in text
+    ids = re.findall(r'\bid="([^"]*)"', text)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'(?:href="#|url\(#)([^")]*)', text)) <= set(ids)
+    assert ">mass kept</text>" in text and '<section id="beam-search"' in text
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_browser_shows_the_page_in_light_and_dark(page: Path, scheme: Any) -> None:
+    from playwright.sync_api import sync_playwright
+
+    messages: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        shown = browser.new_page(viewport={"width": 380, "height": 800}, color_scheme=scheme)
+        shown.on("console", lambda message: messages.append(message.text))
+        shown.on("request", lambda request: messages.append(request.url))
+        shown.goto(page.as_uri())
+        assert shown.locator("h2").all_inner_texts()[:2] == ["Attention", "Gradients"]
+        assert shown.locator("svg").count() >= 6
+        assert shown.evaluate("document.documentElement.scrollWidth") <= 380
+        background = shown.evaluate("getComputedStyle(document.documentElement).colorScheme")
+        assert background == "light dark"
+        shown.locator("summary").first.focus()
+        shown.keyboard.press("Enter")
+        shown.locator("details[open] pre").first.wait_for()
+        browser.close()
+    assert messages == [page.as_uri()]

@@ -1,0 +1,284 @@
+"""Looping stages in C: the mathematics of the loop in Python, whatever the sizes; a row has bits of its own."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import product
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.kernels import compiled, native
+from anaphora.kernels.cells import Cell, Elman, Gru, Lstm, Peephole
+from anaphora.kernels.program import stages
+from anaphora.kernels.runtime import Runtime, running
+from anaphora.kernels.scan import advance
+from anaphora.kernels.scores import Concat, Dot, General, Location, Score
+from anaphora.kernels.spans import LocalMonotonic, LocalPredictive
+from anaphora.kernels.weighing import Softmax
+
+pytestmark = pytest.mark.skipif(
+    not compiled.has_loop() or not torch.cpu.get_capabilities()["avx2"],
+    reason="the library was not built, or the processor lacks AVX2",
+)
+
+UNITS: list[Cell] = [
+    Lstm(),
+    *(Gru(reset=reset, update=update) for reset, update in product(("before", "after"), ("new", "keep"))),
+    Gru(recurrent_bias=True),
+    *(Elman(activation=activation) for activation in ("tanh", "sigmoid", "relu")),
+]
+SCORES: list[Score] = [Dot(), General(scaled=True), Concat()]
+OPTIONS = [{}, {"variational": True}, {"normalised": True}, {"masked": True, "residual": True}]
+TRAINING = Runtime(backend="gemm", training=True)
+PYTHON = replace(TRAINING, kernels="python")
+
+lengths = st.lists(st.integers(1, 6), min_size=1, max_size=9).map(tuple)
+widths = st.integers(6, 40)
+with_fixtures = settings(deadline=None, max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def single(network: Any) -> Any:
+    """The same network in single precision, with gradients."""
+    network = network.to(torch.float32)
+    return replace(network, leaves={name: leaf.requires_grad_() for name, leaf in network.leaves.items()})
+
+
+@contextmanager
+def counted() -> Iterator[list[tuple[Any, ...]]]:
+    """The parts of each stage that runs in C within it."""
+    found: list[tuple[Any, ...]] = []
+    original = native.forward
+
+    def forward(stage: Any, *rest: Any) -> Any:
+        found.append(stage.parts)
+        return original(stage, *rest)
+
+    with patch.object(native, "forward", forward):
+        yield found
+
+
+def computed(network: Any, runtime: Runtime) -> dict[str, Tensor]:
+    """Outputs, state and gradients."""
+    with running(runtime):
+        outputs = network.fast()
+        return outputs | {f"d {name}": gradient for name, gradient in network.gradients(outputs).items()}
+
+
+def assert_same_in_c(network: Any) -> None:
+    """Every looping stage runs in C, and gives what it gives in Python."""
+    network = single(network)
+    with counted() as in_c:
+        fast = computed(network, TRAINING)
+    assert in_c == [stage.parts for stage in stages(network.program) if stage.loops]
+    assert_close(fast, computed(network, PYTHON), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("cell", UNITS, ids=str)
+@with_fixtures
+@given(hidden=widths, lengths=lengths)
+def test_a_stack_gives_what_the_loop_in_python_gives(
+    cell: Cell, options: dict[str, bool], hidden: int, lengths: tuple[int, ...], layers: Callable
+) -> None:
+    assert_same_in_c(layers(cell, hidden, height=2, lengths=lengths, **options))
+
+
+@pytest.mark.parametrize("cell", UNITS, ids=str)
+def test_a_unit_of_one_number_gives_what_it_gives_in_python(cell: Cell, layers: Callable) -> None:
+    assert_same_in_c(layers(cell, 1))
+
+
+@pytest.mark.parametrize("score", SCORES, ids=str)
+@pytest.mark.parametrize("cell", [Lstm(), Gru(reset="before")], ids=str)
+@with_fixtures
+@given(hidden=widths, lengths=lengths, data=st.data())
+def test_a_decoder_gives_what_the_loop_in_python_gives(
+    cell: Cell,
+    score: Score,
+    query: str,
+    feeding: bool,
+    hidden: int,
+    lengths: tuple[int, ...],
+    data: st.DataObject,
+    decoder: Callable,
+) -> None:
+    positions = data.draw(st.lists(st.integers(1, 7), min_size=len(lengths), max_size=len(lengths)).map(tuple))
+    assert_same_in_c(decoder(cell, score, query, feeding, hidden, lengths, positions))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"window": LocalPredictive(radius=2)},
+        {"window": LocalMonotonic(radius=1)},
+        {"gate": True},
+        {"normalizer": Softmax(sharpness=2.0), "window": LocalPredictive(radius=1), "gate": True},
+    ],
+    ids=["local-p", "local-m", "gate", "all"],
+)
+@with_fixtures
+@given(hidden=widths)
+def test_windows_gates_and_sharpness_give_what_they_give_in_python(
+    options: dict[str, Any], query: str, hidden: int, decoder: Callable
+) -> None:
+    for score in SCORES:
+        network = decoder(Gru(), score, query, True, hidden, (5, 3, 6, 2), (8, 2, 1, 5), **options)
+        clock = {name: leaf for name, leaf in network.leaves.items() if name == "first clock"}
+        assert_same_in_c(replace(network, leaves=network.leaves | {name: 0 * leaf for name, leaf in clock.items()}))
+
+
+def test_one_part_without_a_native_body_leaves_its_whole_stage_to_python(decoder: Callable, layers: Callable) -> None:
+    for network in (layers(Peephole(), 7), decoder(Lstm(), Location(), "previous", True, 7)):
+        with counted() as in_c:
+            fast = computed(single(network), TRAINING)
+        assert not in_c
+        assert_close(fast, computed(single(network), PYTHON), rtol=1e-4, atol=1e-4)
+    unfed = single(decoder(Lstm(), Location(), "current", False, 7))  # nothing of attention is in the loop
+    with counted() as in_c:
+        computed(unfed, TRAINING)
+    assert [[part.name for part in parts] for parts in in_c] == [["layer0"]]
+
+
+def test_double_precision_other_kernels_and_other_backends_stay_in_python(layers: Callable) -> None:
+    network = layers(Lstm(), 7)
+    with counted() as in_c:
+        computed(network, TRAINING)
+        for other in (PYTHON, replace(TRAINING, kernels="naive"), replace(TRAINING, backend="torch")):
+            computed(single(network), other)
+    assert not in_c
+
+
+class Watching:
+    """An observer that does nothing."""
+
+    def forward(self, seen: Any) -> None:
+        self.signals = seen.signals
+
+    def backward(self, seen: Any, gradients: Any) -> None:
+        pass
+
+
+def test_an_observed_loop_runs_in_python(layers: Callable) -> None:
+    watching = Watching()
+    with counted() as in_c:
+        computed(single(layers(Lstm(), 7)), replace(TRAINING, observer=watching))
+    assert not in_c and "layer0.c" in watching.signals
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("hidden", [65, 260])
+def test_a_loop_has_the_same_bits_with_any_number_of_threads(hidden: int, decoder: Callable) -> None:
+    network = single(decoder(Gru(reset="before"), Concat(), "previous", True, hidden, (5, 3, 5, 2, 1), (6, 2, 4, 5, 1)))
+    found = []
+    for count in (1, 2):
+        with threads(count):
+            found.append(computed(network, TRAINING))
+    assert_close(*found, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("cell", UNITS, ids=str)
+def test_a_sentence_has_the_same_bits_alone_and_among_others(cell: Cell, decoder: Callable) -> None:
+    network = single(decoder(cell, Concat(), "current", True, 19, (5, 3, 6, 2), (6, 2, 4, 5)))
+    with running(TRAINING):
+        together = network.fast()
+        for row in range(4):
+            alone = network.sentences(torch.tensor([row])).fast()
+            assert torch.equal(alone["o"][:, 0], together["o"][: len(alone["o"]), row])
+            assert torch.equal(alone["last layer0.h"][0], together["last layer0.h"][row])
+
+
+def test_without_gradients_a_loop_has_the_same_bits(decoder: Callable) -> None:
+    network = single(decoder(Lstm(), General(), "current", True, 19))
+    with running(TRAINING):
+        expected = network.fast()
+    runtime = Runtime(backend="gemm")
+    with counted() as in_c, running(runtime), torch.no_grad():
+        assert_close(network.fast(), {name: block.detach() for name, block in expected.items()}, rtol=0, atol=0)
+    assert in_c
+
+
+def test_the_way_back_can_be_walked_twice(query: str, decoder: Callable) -> None:
+    network = single(decoder(Lstm(), Concat(), query, True, 7))
+    with running(TRAINING):
+        loss = network.fast()["o"].sum()
+        once, twice = (
+            torch.autograd.grad(loss, network.leaves.values(), retain_graph=True, materialize_grads=True)
+            for _ in range(2)
+        )
+    assert_close(once, twice, rtol=0, atol=0)
+
+
+def test_padding_full_of_nan_changes_nothing(query: str, decoder: Callable) -> None:
+    network = single(decoder(Lstm(), Concat(), query, True, 7))
+    expected = computed(network, TRAINING)
+    behind_TB = torch.arange(4).unsqueeze(1) >= network.lengths_B
+    poisoned = network.leaves["x"].detach().masked_fill(behind_TB.unsqueeze(-1), torch.nan).requires_grad_()
+    past_BS = torch.arange(3) >= network.positions_B.unsqueeze(1)
+    with running(TRAINING):
+        assert_close(network.fast(x=poisoned), {name: expected[name] for name in network.fast()}, rtol=0, atol=0)
+        # nor does what lies past the end of a memory
+        memory = network.leaves["memory"].detach().masked_fill(past_BS.unsqueeze(-1), 1e30)
+        assert_close(network.fast(memory=memory)["o"], expected["o"], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("output", ["o", "weights", "last o", "last layer0.h"])
+def test_one_output_alone_has_its_whole_gradient(output: str, query: str, decoder: Callable) -> None:
+    network = single(decoder(Gru(), General(), query, True, 7))
+    found = []
+    for runtime in (TRAINING, PYTHON):
+        with running(runtime):
+            loss = network.fast()[output].sin().sum()
+            found.append(torch.autograd.grad(loss, network.leaves.values(), materialize_grads=True))
+    assert_close(*found, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("cell", UNITS, ids=str)
+def test_step_by_step_gives_the_bits_of_a_scan(cell: Cell, query: str, decoder: Callable) -> None:
+    network = decoder(cell, Concat(), query, True, 19, (4,) * 5, (4, 6, 2, 5, 3)).to(torch.float32)
+    with torch.no_grad(), running(Runtime(backend="gemm")):
+        expected = network.fast()
+        state, memory = (
+            {n: t.unsqueeze(0) for n, t in network.first(network.leaves).items()},
+            network.memory(network.leaves),
+        )
+        for t in range(4):
+            inputs = {"x": network.leaves["x"][t : t + 1]} | {n: m[t : t + 1] for n, m in network.masks.items()}
+            signals = advance(network.program, inputs, state, network.weights(network.leaves), memory)
+            assert torch.equal(signals["o"][0], expected["o"][t])
+            state = {name: signals[name] for name in state}
+    assert torch.equal(state["layer0.h"][0], expected["last layer0.h"])
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_hypotheses_side_by_side_have_the_bits_of_each_alone(count: int, query: str, decoder: Callable) -> None:
+    network = decoder(Lstm(), Concat(), query, True, 70, (1,) * 3, (4, 6, 2)).to(torch.float32)
+    weights, memory = network.weights(network.leaves), network.memory(network.leaves)
+    generator = torch.Generator().manual_seed(4)
+
+    def of_each(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        return {n: torch.randn(5, 3, t.shape[-1], generator=generator) for n, t in tensors.items()}
+
+    inputs, state = of_each({"x": network.leaves["x"]} | network.masks), of_each(network.first(network.leaves))
+    with threads(count), running(Runtime(backend="gemm")):
+        together = advance(network.program, inputs, state, weights, memory)
+        for k in range(5):
+            own_inputs, own_state = ({n: t[k : k + 1] for n, t in each.items()} for each in (inputs, state))
+            alone = advance(network.program, own_inputs, own_state, weights, memory)
+            for name in (*network.program.returns, *network.program.carried):
+                assert torch.equal(alone[name][0], together[name][k])

@@ -1,0 +1,77 @@
+"""What can be asked of a search: conflicts are refused in one sentence, and scores keep everything that was asked."""
+
+from typing import Any
+
+import pytest
+
+from anaphora.errors import ConfigError
+from anaphora.prediction.candidates import Candidates
+from anaphora.prediction.options import Sampling, SearchOptions
+
+CONFLICTING: list[tuple[dict[str, Any], str]] = [
+    ({"sampling": Sampling(), "beam": 5}, "leave out the beam, or the sampling"),
+    ({"sampling": Sampling(), "length_penalty": 1.0}, "Samples are not ranked"),
+    ({"sampling": Sampling(), "per_token": True}, "Samples are not ranked"),
+    ({"sampling": Sampling(), "coverage_penalty": 0.2}, "Samples are not ranked"),
+    ({"sampling": Sampling(), "groups": 2}, "Samples are not ranked"),
+    ({"sampling": Sampling(temperature=0.0)}, "finite temperature above 0"),
+    ({"sampling": Sampling(top_p=1.5)}, "top-p above 0 and at most 1"),
+    ({"per_token": True, "length_penalty": 1.0}, "leave one of the two out"),
+    ({"diversity": 0.5}, "belongs to the groups"),
+    ({"beam": 5, "groups": 2}, "groups of equal size"),
+    ({"minimum_risk": 1}, "choose among 2 to 1,000 hypotheses, but is to choose among 1:"),
+    ({"minimum_risk": 2_000}, "choose among 2,000"),
+    ({"alternatives": -1}, "Alternatives should be at least 0"),
+    ({"min_length": -1}, "should be at least 0"),
+    ({"no_repeat_ngram": -2}, "should be at least 0"),
+    ({"max_tokens": 0}, "at least 1"),
+    ({"coverage_penalty": -0.1}, "coverage penalty should be at least 0"),
+    ({"length_penalty": -0.1}, "length penalty should be at least 0"),
+    ({"beam": 0}, "beam should be at least 1"),
+    ({"known": True, "replace_unknown": {}}, "--known-words"),
+]
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"), CONFLICTING, ids=lambda one: ",".join(one) if isinstance(one, dict) else ""
+)
+def test_what_does_not_go_together_is_refused_in_one_sentence(asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as refused:
+        SearchOptions(**asked).settled(5, 0.0)
+    assert str(refused.value).count("\n") == 0 and str(refused.value).endswith(".")
+
+
+def test_what_is_left_open_is_as_the_run_has_it() -> None:
+    assert SearchOptions().settled(7, 0.6)[:2] == (7, 0.6)
+    assert SearchOptions(beam=3, length_penalty=0.0).settled(7, 0.6)[:2] == (3, 0.0)
+    # scores per token, and samples, take no length penalty from the run
+    assert SearchOptions(per_token=True).settled(7, 0.6).ranking.length_penalty == 0
+    assert SearchOptions(sampling=Sampling()).settled(7, 0.6)[:2] == (1, 0.0)
+
+
+ASKED: dict[str, tuple[Any, str]] = {
+    "per_token": (True, "scores per token"),
+    "coverage_penalty": (0.2, "coverage penalty 0.2"),
+    "min_length": (3, "at least 3 tokens"),
+    "no_repeat_ngram": (3, "no 3-gram twice"),
+    "groups": (5, "5 groups of diversity 0.5"),
+    "sampling": (Sampling(0.7, 10, 0.9, 4), "sampled at temperature 0.7, top-k 10, top-p 0.9, seed 4"),
+    "minimum_risk": (8, "minimum risk among 8"),
+    "length_penalty": (0.6, "length penalty 0.6"),
+    "beam": (8, "beam 8"),
+    "candidates": (Candidates({}, 10, 2), "among 10 frequent words"),
+    "known": (True, "of known words only"),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_everything_that_changes_a_search_is_stored_with_its_scores(name: str) -> None:
+    value, words = ASKED[name]
+    plain, asked = SearchOptions().settled(5, 0.0), SearchOptions(**{name: value}).settled(5, 0.0)
+    assert words in asked.describe(9, 0, 0) and words not in plain.describe(9, 0, 0)
+    assert asked.json(0, 0) != plain.json(0, 0) and asked.json(0, 0).keys() == plain.json(0, 0).keys()
+
+
+def test_nothing_but_what_is_returned_is_missing_from_that_list() -> None:
+    returned = {"alternatives", "attention", "max_tokens", "replace_unknown", "diversity"}
+    assert ASKED.keys() | returned == set(SearchOptions._fields)

@@ -1,0 +1,54 @@
+"""Plain readings of what searches should find: one sentence, one hypothesis and one token at a time."""
+
+from collections.abc import Callable
+from math import inf
+
+import torch
+
+from anaphora.batch import Batch
+from anaphora.protocols import Stepper
+
+Rank = Callable[[float, int], float]
+"""The rank of a score and a number of tokens."""
+Allowed = Callable[[tuple[int, ...], int], bool]
+"""Whether a token may follow others."""
+Finished = tuple[float, float, tuple[int, ...]]
+"""Rank, score and tokens of a finished output."""
+
+
+def plain(score: float, tokens: int) -> float:
+    return score
+
+
+def anything(before: tuple[int, ...], token: int) -> bool:
+    return True
+
+
+def everything(stepper: Stepper, batch: Batch, max_length: int) -> list[tuple[float, tuple[int, ...]]]:
+    """Every finished output of one sentence with its score, best first, the earlier finished first."""
+    widest = stepper.size**max_length
+    return [(score, ids) for _, score, ids in n_best(stepper, batch, widest, widest, max_length)]
+
+
+def n_best(
+    stepper: Stepper,
+    batch: Batch,
+    size: int,
+    n: int,
+    longest: int,
+    rank: Rank = plain,
+    allowed: Allowed = anything,
+) -> list[Finished]:
+    """The ``n`` best of all that a beam of one sentence finishes where nothing stops it before its greatest length."""
+    memory, start, _ = stepper.start(batch)
+    live, finished = [(0.0, (), start, stepper.bos)], list[Finished]()
+    for length in range(1, longest + 1):
+        grown = []
+        for total, ids, state, last in live:
+            log_probs, _, state = stepper.advance(memory, state, torch.tensor([last]))
+            values = enumerate(log_probs[0].tolist())
+            grown += [(total + v, (*ids, i), state, i) for i, v in values if v > -inf and allowed(ids, i)]
+        top = sorted(grown, key=lambda entry: -entry[0])[:size]
+        finished += [(rank(total, length), total, ids[:-1]) for total, ids, _, i in top if i == stepper.eos]
+        live = [entry for entry in top if entry[3] != stepper.eos]
+    return sorted(finished, key=lambda entry: -entry[0])[:n]

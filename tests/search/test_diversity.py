@@ -1,0 +1,90 @@
+"""Diverse beam search against a plain reading of the paper."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anaphora.batch import Batch
+from anaphora.errors import ConfigError
+from anaphora.protocols import Stepper
+from anaphora.search.beam import beam
+from anaphora.search.selection import Diversity
+
+Make = Callable[..., Stepper]
+MakeBatch = Callable[..., Batch]
+SOURCES = [[4, 7], [5], [3, 3, 9, 2], [8, 1, 1]]
+
+
+def groups_of(
+    stepper: Stepper, batch: Batch, size: int, diversity: Diversity, longest: int
+) -> list[list[tuple[float, tuple[int, ...]]]]:
+    """What every group finishes, best first."""
+    memory, start, _ = stepper.start(batch)
+    live = [[(0.0, (), start, stepper.bos)] for _ in range(diversity.groups)]
+    finished: list[list[tuple[float, tuple[int, ...]]]] = [[] for _ in live]
+    for _ in range(longest):
+        taken: Counter[int] = Counter()
+        for group, rows in enumerate(live):
+            grown = []
+            for total, ids, state, last in rows:
+                log_probs, _, state = stepper.advance(memory, state, torch.tensor([last]))
+                grown += [(total + v, (*ids, i), state, i) for i, v in enumerate(log_probs[0].tolist())]
+            grown.sort(key=lambda one: -one[0])  # ties of the reduced totals go to the better one
+            grown.sort(key=lambda one: -(one[0] - diversity.strength * taken[one[3]]))
+            top = grown[: size // diversity.groups]
+            taken.update(one[3] for one in top)
+            finished[group] += [(total, ids[:-1]) for total, ids, _, i in top if i == stepper.eos]
+            live[group] = [one for one in top if one[3] != stepper.eos]
+    return [sorted(own, key=lambda one: -one[0]) for own in finished]
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    groups=st.integers(2, 3),
+    each=st.integers(1, 3),
+    strength=st.floats(0, 4),
+    seed=st.integers(0, 30),
+    longest=st.integers(1, 7),
+)
+def test_every_group_gives_its_best(
+    automaton: Make, batch: MakeBatch, groups: int, each: int, strength: float, seed: int, longest: int
+) -> None:
+    stepper, diversity = automaton(size=5, seed=seed), Diversity(groups, strength)
+    size = groups * each
+    found = beam(stepper, batch(SOURCES), size=size, n=size, max_length=longest, diversity=diversity)
+    for source, hypotheses in zip(SOURCES, found, strict=True):
+        own = groups_of(stepper, batch([source]), size, diversity, longest)
+        expected: dict[tuple[int, ...], float] = {}
+        for place in range(size):
+            for one in own:
+                if place < len(one) and len(expected) < size:
+                    expected.setdefault(one[place][1], one[place][0])
+        assert {one.ids: one.score for one in hypotheses if one.finished} == expected
+        assert [one.score for one in hypotheses] == sorted((one.score for one in hypotheses), reverse=True)
+
+
+def test_groups_that_avoid_each_other_find_more_first_tokens(automaton: Make, batch: MakeBatch) -> None:
+    stepper = automaton(size=20, sharpness=3.0)
+
+    def firsts(diversity: Diversity | None) -> int:
+        found = beam(stepper, batch(SOURCES), size=6, n=6, max_length=9, diversity=diversity)
+        return sum(len({one.ids[:1] for one in hypotheses}) for hypotheses in found)
+
+    assert firsts(Diversity(6, 5.0)) > firsts(Diversity(6, 0.01))
+
+
+def test_a_sentence_does_not_notice_its_neighbours(automaton: Make, batch: MakeBatch) -> None:
+    stepper, diversity = automaton(size=11), Diversity(2, 1.0)
+    together = beam(stepper, batch(SOURCES), size=6, n=4, max_length=[3, 9, 5, 7], diversity=diversity)
+    for source, length, found in zip(SOURCES, [3, 9, 5, 7], together, strict=True):
+        assert beam(stepper, batch([source]), size=6, n=4, max_length=length, diversity=diversity) == [found]
+
+
+@pytest.mark.parametrize("diversity", [Diversity(1), Diversity(4), Diversity(3, -1.0), Diversity(3, float("nan"))])
+def test_groups_that_cannot_be_are_refused(automaton: Make, batch: MakeBatch, diversity: Diversity) -> None:
+    with pytest.raises(ConfigError, match="diverse beam needs"):
+        beam(automaton(), batch(SOURCES), size=6, max_length=5, diversity=diversity)

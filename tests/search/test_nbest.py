@@ -1,0 +1,195 @@
+"""The n best hypotheses of a beam: an early stop changes none of them."""
+
+from collections.abc import Callable
+from math import inf
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from anaphora.batch import Batch
+from anaphora.protocols import SearchStart, Step, Stepper
+from anaphora.search.beam import beam
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.ranking import Ranking
+from anaphora.search.scoring import score
+
+from .naive import Finished, everything, n_best
+
+Make = Callable[..., Stepper]
+MakeBatch = Callable[..., Batch]
+SOURCES = [[4, 7], [5], [3, 3, 9, 2], [8, 1, 1], [6, 6], [2], [9, 9, 9, 9, 4]]
+
+
+def rank(ranking: Ranking) -> Callable[[float, int], float]:
+    def ranked(total: float, tokens: int) -> float:
+        return total / (tokens if ranking.per_token else ((5 + tokens) / 6) ** ranking.length_penalty)
+
+    return ranked
+
+
+def read(found: list[Hypothesis]) -> list[Finished]:
+    return [(one.rank, one.score, one.ids) for one in found if one.finished]
+
+
+RANKINGS = st.builds(Ranking, length_penalty=st.floats(0, 3)) | st.just(Ranking(per_token=True))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    size=st.integers(1, 6),
+    n=st.integers(1, 12),
+    ranking=RANKINGS,
+    seed=st.integers(0, 50),
+    sharpness=st.floats(0.5, 5),
+    longest=st.integers(1, 14),
+)
+def test_the_n_best_are_those_of_a_beam_that_never_stops_early(
+    automaton: Make, batch: MakeBatch, size: int, n: int, ranking: Ranking, seed: int, sharpness: float, longest: int
+) -> None:
+    stepper = automaton(size=6, seed=seed, sharpness=sharpness)
+    together = beam(stepper, batch(SOURCES), size=size, n=n, max_length=longest, ranking=ranking)
+    for source, found in zip(SOURCES, together, strict=True):
+        best = n_best(stepper, batch([source]), size, n, longest, rank(ranking))
+        assert [one[1:] for one in read(found)] == [one[1:] for one in best]
+        assert [one[0] for one in read(found)] == pytest.approx([one[0] for one in best])
+        assert len(found) == max(1, len(best)) or not found[0].finished
+
+
+@settings(deadline=None, max_examples=20)
+@given(n=st.integers(1, 40), seed=st.integers(0, 50), ranking=RANKINGS)
+def test_a_beam_of_full_width_finds_the_n_best_of_all_outputs(
+    automaton: Make, batch: MakeBatch, n: int, seed: int, ranking: Ranking
+) -> None:
+    stepper = automaton(size=3, seed=seed)
+    for source, found in zip(
+        SOURCES, beam(stepper, batch(SOURCES), size=81, n=n, max_length=4, ranking=ranking), strict=True
+    ):
+        ranked = [
+            (rank(ranking)(total, len(ids) + 1), total, ids) for total, ids in everything(stepper, batch([source]), 4)
+        ]
+        best = sorted(ranked, key=lambda entry: (-entry[0], len(entry[2])))[:n]
+        assert sorted(one[1:] for one in read(found)) == sorted(one[1:] for one in best)
+
+
+class Counted:
+    """A Stepper that counts the rows it reads."""
+
+    def __init__(self, model: Stepper) -> None:
+        self.model, self.rows = model, 0
+        self.size, self.bos, self.eos, self.unk = model.size, model.bos, model.eos, model.unk
+        self.start, self.select, self.keep = model.start, model.select, model.keep
+
+    def advance(self, memory: Tensor, state: Tensor, ids_N: Tensor) -> Step:
+        self.rows += len(ids_N)
+        return self.model.advance(memory, state, ids_N)
+
+
+class Path:
+    """A Stepper with a known best path: its next token has p = 1 - 3e for a small e, every other one e.
+
+    Its state is the number of tokens of the path that were read, and -1 off the path, where </s> follows.
+    """
+
+    bos, eos, unk, size = 0, 1, 2, 4
+
+    def __init__(self, path: tuple[int, ...]) -> None:
+        self.path = path
+
+    def start(self, batch: Batch) -> SearchStart:
+        places_B = torch.zeros(batch.size, dtype=torch.int64)
+        return SearchStart(None, places_B, places_B)
+
+    def advance(self, memory: None, state: Tensor, ids_N: Tensor) -> Step:
+        rows, after = [], []
+        for place, token in zip(state.tolist(), ids_N.tolist(), strict=True):
+            on = place >= 0 and token == (self.bos if place == 0 else (*self.path, self.eos)[place - 1])
+            due = (*self.path, self.eos)[place] if on and place <= len(self.path) else self.eos
+            row = torch.full((self.size,), 1e-3).index_fill_(0, torch.tensor([due]), 1 - 3e-3)
+            rows.append(row.log())
+            after.append(place + 1 if on else -1)
+        return Step(torch.stack(rows), None, torch.tensor(after))
+
+    def select(self, state: Tensor, rows_N: Tensor) -> Tensor:
+        return state[rows_N]
+
+    def keep(self, memory: None, sentences_B: Tensor) -> None:
+        return None
+
+
+@settings(deadline=None, max_examples=30)
+@given(path=st.lists(st.integers(2, 3), max_size=8), size=st.integers(2, 6), n=st.integers(1, 5))
+def test_a_known_best_path_is_found_first_and_its_neighbours_next(
+    batch: MakeBatch, path: list[int], size: int, n: int
+) -> None:
+    [found] = beam(Path(tuple(path)), batch([[5]]), size=size, n=n, max_length=20)  # type: ignore[arg-type]
+    assert list(found[0].ids) == path and found[0].score == pytest.approx(
+        (len(path) + 1) * torch.tensor(1 - 3e-3).log()
+    )
+    # every other output leaves the path once, at the price of one token with p = e
+    assert all(one.score < found[0].score + torch.tensor(1e-3).log() + 0.1 for one in found[1:])
+
+
+def test_more_hypotheses_never_change_the_better_ones(automaton: Make, batch: MakeBatch) -> None:
+    stepper = automaton(size=7)
+    for ranking in Ranking(), Ranking(length_penalty=1.0):
+        every = beam(stepper, batch(SOURCES), size=5, n=9, max_length=12, ranking=ranking)
+        for n in 1, 2, 5:
+            fewer = beam(stepper, batch(SOURCES), size=5, n=n, max_length=12, ranking=ranking)
+            assert fewer == [found[:n] for found in every]
+
+
+def test_hopeless_hypotheses_are_not_computed(automaton: Make, batch: MakeBatch) -> None:
+    """A single sentence, step by step: of the live rows only those that can still lead to a result are read."""
+    stepper, rows, whole = automaton(size=30, sharpness=4.0), 0, 0
+    for source in SOURCES:
+        counted = Counted(stepper)
+        [[best]] = beam(counted, batch([source]), size=8, max_length=20)  # type: ignore[arg-type]
+        [every] = beam(stepper, batch([source]), size=8, n=1000, max_length=20)
+        assert best == every[0]
+        rows += counted.rows
+        counted.rows = 0
+        beam(counted, batch([source]), size=8, n=1000, max_length=20)  # type: ignore[arg-type]
+        whole += counted.rows
+    assert rows < 0.5 * whole
+
+
+def test_coverage_is_counted_by_hand(automaton: Make, batch: MakeBatch) -> None:
+    """Rank = score / lp + beta * sum of ln min(attention, 1), over every position of the source."""
+    stepper, ranking = automaton(size=7), Ranking(length_penalty=0.6, coverage_penalty=0.3)
+    stepper.scale = 0.02  # type: ignore[attr-defined]
+    differ = 0
+    for source, found in zip(
+        SOURCES, beam(stepper, batch(SOURCES), size=5, n=5, max_length=8, ranking=ranking), strict=True
+    ):
+        for one in found:
+            assert one.weights is not None
+            covered = one.weights.double().sum(0).clamp(1e-6, 1).log().sum().item()
+            tokens = len(one.ids) + one.finished
+            assert one.rank == pytest.approx(one.score / ((5 + tokens) / 6) ** 0.6 + 0.3 * covered)
+            assert covered < 0
+        assert [one.rank for one in found] == sorted((one.rank for one in found), reverse=True)
+        plain = beam(stepper, batch([source]), size=5, n=50, max_length=8)[0]
+        assert {one.ids for one in found} <= {one.ids for one in plain}
+        differ += [one.ids for one in found] != [one.ids for one in plain[: len(found)]]
+    assert differ
+
+
+def test_the_rank_by_coverage_does_not_depend_on_the_batch(automaton: Make, batch: MakeBatch) -> None:
+    stepper, ranking = automaton(size=7), Ranking(coverage_penalty=0.3)
+    stepper.scale = 0.02  # type: ignore[attr-defined]
+    together = beam(stepper, batch(SOURCES), size=5, n=3, max_length=8, ranking=ranking)
+    for source, found in zip(SOURCES, together, strict=True):
+        [alone] = beam(stepper, batch([source]), size=5, n=3, max_length=8, ranking=ranking)
+        assert [(one.ids, one.rank) for one in alone] == [(one.ids, one.rank) for one in found]
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_the_scores_of_all_n_are_those_of_forced_decoding(automaton: Make, batch: MakeBatch, n: int) -> None:
+    stepper = automaton(size=7)
+    for source, found in zip(SOURCES, beam(stepper, batch(SOURCES), size=4, n=n, max_length=9), strict=True):
+        outputs = [[*one.ids, stepper.eos] if one.finished else list(one.ids) for one in found]
+        assert [one.score for one in score(stepper, batch([source] * len(found), outputs))] == [o.score for o in found]
+        assert all(one.score > -inf for one in found)

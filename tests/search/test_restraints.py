@@ -1,0 +1,75 @@
+"""A minimum length and no repeated n-grams, under every search."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anaphora.batch import Batch
+from anaphora.protocols import Stepper
+from anaphora.search.beam import beam
+from anaphora.search.greedy import greedy
+from anaphora.search.restraints import MinimumLength, NoRepeatedNgrams
+from anaphora.search.sampling import sample
+
+from .naive import n_best
+
+Make = Callable[..., Stepper]
+MakeBatch = Callable[..., Batch]
+SOURCES = [[4, 7], [5], [3, 3, 9, 2], [8, 1, 1]]
+
+
+def ngrams(ids: tuple[int, ...], n: int) -> list[tuple[int, ...]]:
+    return [ids[place : place + n] for place in range(len(ids) - n + 1)]
+
+
+@settings(deadline=None, max_examples=30)
+@given(length=st.integers(0, 6), size=st.integers(1, 5), n=st.integers(1, 4), seed=st.integers(0, 20))
+def test_a_minimum_length_is_a_beam_without_shorter_outputs(
+    automaton: Make, batch: MakeBatch, length: int, size: int, n: int, seed: int
+) -> None:
+    stepper = automaton(size=5, seed=seed)
+    steering = [MinimumLength(length, stepper.eos)]
+    for source, found in zip(
+        SOURCES, beam(stepper, batch(SOURCES), size=size, n=n, max_length=9, steering=steering), strict=True
+    ):
+        best = n_best(
+            stepper, batch([source]), size, n, 9, allowed=lambda ids, token: token != stepper.eos or len(ids) >= length
+        )
+        assert [one.ids for one in found if one.finished] == [ids for _, _, ids in best]
+        assert all(len(one.ids) >= length for one in found)
+
+
+@settings(deadline=None, max_examples=30)
+@given(order=st.integers(1, 4), size=st.integers(1, 5), n=st.integers(1, 4), seed=st.integers(0, 20))
+def test_no_ngram_is_written_twice_and_the_rest_of_the_beam_stays(
+    automaton: Make, batch: MakeBatch, order: int, size: int, n: int, seed: int
+) -> None:
+    stepper = automaton(size=4, seed=seed, sharpness=3.0)
+
+    def new(ids: tuple[int, ...], token: int) -> bool:
+        grown = ngrams((*ids, token), order)
+        return token == stepper.eos or len(grown) == len(set(grown))
+
+    found = beam(stepper, batch(SOURCES), size=size, n=n, max_length=9, steering=[NoRepeatedNgrams(order)])
+    for source, hypotheses in zip(SOURCES, found, strict=True):
+        best = n_best(stepper, batch([source]), size, n, 9, allowed=new)
+        assert [one.ids for one in hypotheses if one.finished] == [ids for _, _, ids in best]
+
+
+@pytest.mark.parametrize("search", [greedy, sample])
+def test_greedy_search_and_sampling_are_restrained_alike(
+    automaton: Make, batch: MakeBatch, search: Callable[..., Any]
+) -> None:
+    stepper = automaton(size=9, sharpness=3.0)
+    steering = [MinimumLength(4, stepper.eos), NoRepeatedNgrams(2)]
+    repeated = 0
+    for found in search(stepper, batch(SOURCES), max_length=14, steering=steering):
+        grown = ngrams(found.ids, 2)
+        assert len(found.ids) >= 4 and len(grown) == len(set(grown))
+    for found in search(stepper, batch(SOURCES), max_length=14):
+        grown = ngrams(found.ids, 2)
+        repeated += len(grown) != len(set(grown)) or len(found.ids) < 4
+    assert repeated

@@ -1,0 +1,171 @@
+"""Steering a search: what is forbidden is not written, what is kept scores as before, banks keep every progress."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, inf
+
+from anaphora.batch import Batch
+from anaphora.errors import ConfigError
+from anaphora.protocols import Stepper
+from anaphora.search.beam import beam
+from anaphora.search.greedy import greedy
+from anaphora.search.sampling import sample
+from anaphora.search.scoring import score
+from anaphora.search.selection import Diversity
+from anaphora.search.steering import Edits, Entries, Steering
+
+from .naive import n_best
+
+Make = Callable[..., Stepper]
+MakeBatch = Callable[..., Batch]
+SOURCES = [[4, 7], [5], [3, 3, 9, 2], [8, 1, 1], [6, 6], [2], [9, 9, 9, 9, 4]]
+
+
+class NotAfterItself(Steering):
+    """No token twice in a row, from the tokens alone."""
+
+    def edits(self, ids_NT: Tensor, state: Any) -> Edits:
+        rows_N = torch.arange(len(ids_NT))
+        return Edits(forbidden=Entries(rows_N, ids_NT[:, -1])) if ids_NT.shape[1] else Edits()
+
+
+class Own(Steering):
+    """Sentence b is written with the tokens ``allowed[b]`` alone: from a state, which is the sentence of each row."""
+
+    def __init__(self, allowed: list[list[int]]) -> None:
+        self.allowed = allowed
+
+    def start(self, sentences_B: Tensor) -> Tensor:
+        return sentences_B
+
+    def edits(self, ids_NT: Tensor, state: Tensor) -> Edits:
+        places = [(row, token) for row, b in enumerate(state.tolist()) for token in self.allowed[b]]
+        rows, ids = zip(*places, strict=True)
+        return Edits(only=Entries(torch.tensor(rows), torch.tensor(ids)))
+
+    def extended(self, state: Tensor, rows_N: Tensor, ids_N: Tensor) -> Tensor:
+        return state[rows_N]
+
+
+class Bonus(Steering):
+    """A token that counts more."""
+
+    adds = True
+
+    def __init__(self, token: int, value: float) -> None:
+        self.token, self.value = token, value
+
+    def edits(self, ids_NT: Tensor, state: Any) -> Edits:
+        rows_N = torch.arange(len(ids_NT))
+        places = Entries(rows_N, torch.full_like(rows_N, self.token))
+        return Edits(added=(places, torch.full((len(ids_NT),), self.value)))
+
+
+class MustHave(Steering):
+    """Every output has the token, wherever it stands: ``</s>`` is forbidden before it is there."""
+
+    banked = True
+
+    def __init__(self, token: int, eos: int) -> None:
+        self.token, self.eos = token, eos
+
+    def start(self, sentences_B: Tensor) -> Tensor:
+        return torch.zeros_like(sentences_B)
+
+    def edits(self, ids_NT: Tensor, state: Tensor) -> Edits:
+        (rows_X,) = (state == 0).nonzero(as_tuple=True)
+        return Edits(forbidden=Entries(rows_X, torch.full_like(rows_X, self.eos)))
+
+    def extended(self, state: Tensor, rows_N: Tensor, ids_N: Tensor) -> Tensor:
+        return torch.maximum(state[rows_N], (ids_N == self.token).long())
+
+    def wanted(self, ids_NT: Tensor, state: Tensor) -> Entries:
+        (rows_X,) = (state == 0).nonzero(as_tuple=True)
+        return Entries(rows_X, torch.full_like(rows_X, self.token))
+
+    def progress(self, state: Tensor, rows_X: Tensor, ids_X: Tensor) -> Tensor:
+        return self.extended(state, rows_X, ids_X)
+
+
+@settings(deadline=None, max_examples=30)
+@given(size=st.integers(1, 5), n=st.integers(1, 6), seed=st.integers(0, 20))
+def test_a_masked_beam_is_a_beam_that_never_had_what_is_masked(
+    automaton: Make, batch: MakeBatch, size: int, n: int, seed: int
+) -> None:
+    stepper = automaton(size=5, seed=seed, sharpness=3.0)
+    together = beam(stepper, batch(SOURCES), size=size, n=n, max_length=8, steering=[NotAfterItself()])
+    for source, found in zip(SOURCES, together, strict=True):
+        best = n_best(stepper, batch([source]), size, n, 8, allowed=lambda before, token: before[-1:] != (token,))
+        assert [(one.score, one.ids) for one in found if one.finished] == [one[1:] for one in best]
+        outputs = [[*one.ids, stepper.eos] if one.finished else list(one.ids) for one in found]
+        forced = score(stepper, batch([source] * len(found), outputs))
+        assert [one.score for one in found] == [one.score for one in forced]
+
+
+@pytest.mark.parametrize("search", [beam, greedy, sample])
+def test_every_search_is_steered_and_a_state_stays_with_its_sentence(
+    automaton: Make, batch: MakeBatch, search: Callable[..., list[Any]]
+) -> None:
+    stepper, allowed = automaton(size=8), [[1, 2 + b % 5, 3 + b % 5] for b in range(len(SOURCES))]
+    steering = [Own(allowed), NotAfterItself()]
+    together = search(stepper, batch(SOURCES), max_length=9, steering=steering)
+    for b, (source, found) in enumerate(zip(SOURCES, together, strict=True)):
+        [best] = found if search is beam else [found]
+        assert set(best.ids) <= set(allowed[b])
+        assert all(one != other for one, other in zip(best.ids, best.ids[1:], strict=False))
+        one = batch([source], example_ids=[b])
+        [alone] = search(stepper, one, max_length=9, steering=[Own([allowed[b]]), NotAfterItself()])
+        assert alone == found
+
+
+def test_what_is_added_counts_in_the_choice_and_not_in_the_score(automaton: Make, batch: MakeBatch) -> None:
+    stepper = automaton(size=7)
+    plain = beam(stepper, batch(SOURCES), size=4, max_length=8)
+    with_bonus = beam(stepper, batch(SOURCES), size=4, n=3, max_length=8, steering=[Bonus(4, 1.5)])
+    assert sum(found[0].ids.count(4) for found in with_bonus) > sum(found[0].ids.count(4) for found in plain)
+    for source, found in zip(SOURCES, with_bonus, strict=True):
+        outputs = [[*one.ids, stepper.eos] if one.finished else list(one.ids) for one in found]
+        forced = score(stepper, batch([source] * len(found), outputs))
+        for one, other in zip(found, forced, strict=True):
+            assert one.score == other.score
+            assert one.rank == pytest.approx(one.score + 1.5 * one.ids.count(4), rel=1e-5)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_banks_keep_hypotheses_that_are_further_however_improbable(
+    automaton: Make, batch: MakeBatch, size: int
+) -> None:
+    stepper = automaton(size=9, sharpness=4.0)
+    stepper.log_probs_QV[:, 6] -= 30.0  # type: ignore[attr-defined]
+    found = beam(stepper, batch(SOURCES), size=size, max_length=9, steering=[MustHave(6, stepper.eos)])
+    plain = beam(stepper, batch(SOURCES), size=size, max_length=9)
+    assert all(6 in best.ids for [best] in found if best.finished)
+    assert sum(best.finished for [best] in found) >= (0, 0, 5, 0, 0, 7)[size]
+    assert all(6 not in best.ids for [best] in plain)
+
+
+def test_a_beam_of_full_width_with_banks_is_exhaustive(automaton: Make, batch: MakeBatch) -> None:
+    stepper = automaton(size=3, seed=4)
+    [found] = beam(stepper, batch([[4]]), size=81, n=5, max_length=4, steering=[MustHave(2, stepper.eos)])
+    every = n_best(stepper, batch([[4]]), 81, 81, 4)
+    assert [(one.score, one.ids) for one in found] == [one[1:] for one in every if 2 in one[2]][:5]
+
+
+def test_a_prefix_goes_before_what_is_forbidden(automaton: Make, batch: MakeBatch) -> None:
+    stepper = automaton(size=7)
+    for search in (greedy, sample, beam):
+        found = search(  # type: ignore[operator]
+            stepper, batch([[4]], prefixes=[[3, 3]]), max_length=9, steering=[NotAfterItself()]
+        )
+        best = found[0][0] if search is beam else found[0]
+        assert best.ids[:2] == (3, 3) and best.score > -inf
+
+
+def test_groups_and_banks_are_refused_together(automaton: Make, batch: MakeBatch) -> None:
+    with pytest.raises(ConfigError, match="divide a beam"):
+        beam(automaton(), batch(SOURCES), size=4, max_length=4, steering=[MustHave(2, 1)], diversity=Diversity(2))

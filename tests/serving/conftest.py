@@ -1,0 +1,84 @@
+"""A server in this process, and one in a process of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="needs the extra 'serve'")
+
+from starlette.testclient import TestClient
+
+from anaphora.serving.actions import Service
+from anaphora.serving.app import application
+from anaphora.serving.batching import Batching
+from anaphora.serving.detection import Detector
+from anaphora.serving.keys import Doorkeeper, Key
+from anaphora.serving.limits import ServingLimits
+from anaphora.serving.metrics import Metrics
+from anaphora.serving.translators import Served, Translators
+
+RUN = Path(__file__).resolve().parents[1] / "runs" / "format-2"
+"""A stored translator from English to French."""
+
+Serve = Callable[..., TestClient]
+
+
+@pytest.fixture(scope="session")
+def stored() -> Served:
+    """The stored translator."""
+    return next(iter(Translators.load([RUN])))
+
+
+@pytest.fixture
+def serve(stored: Served) -> Iterator[Serve]:
+    """Start a server of the stored translator, or of others, in this process; a client of it is returned."""
+    open_clients: list[TestClient] = []
+
+    def start(
+        translators: Sequence[Served] = (),
+        limits: ServingLimits = ServingLimits(),  # noqa: B008  (a frozen value)
+        keys: Sequence[Key] = (),
+        names: Sequence[str] = (),
+        origins: Sequence[str] = (),
+        lines: list[str] | None = None,
+    ) -> TestClient:
+        served, metrics = Translators(translators or [stored]), Metrics()
+        service = Service(
+            served,
+            Batching(limits, metrics.translated),
+            Detector(served.sources),
+            Doorkeeper(list(keys)),
+            limits,
+            metrics,
+            names,
+        )
+        app = application(service, origins, (lambda line: None) if lines is None else lines.append)
+        client = TestClient(app, base_url="http://localhost:5000", raise_server_exceptions=False)
+        client.app.state.service = service  # type: ignore[attr-defined]
+        open_clients.append(client.__enter__())
+        return client
+
+    yield start
+    for client in open_clients:
+        client.__exit__(None, None, None)
+
+
+@contextmanager
+def server_process(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """``anaphora serve`` of the stored translator at a free port: the process and its address."""
+    command = [sys.executable, "-m", "anaphora", "serve", str(RUN), "--port", "0", *arguments]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stderr is not None
+        try:
+            line = next(line for line in process.stderr if " at http" in line)
+            yield process, line.split(" at ")[1].strip()
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)

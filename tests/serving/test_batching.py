@@ -1,0 +1,148 @@
+"""The queue: texts of many requests share batches, and none changes the answer of another."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+
+from anaphora.errors import DataError
+from anaphora.prediction.limits import Limits
+from anaphora.prediction.options import SearchOptions
+from anaphora.serving.batching import TEXTS, Batching, Search
+from anaphora.serving.limits import ServingLimits
+from anaphora.serving.refusal import Refusal
+from anaphora.serving.translators import Served
+from anaphora.tasks.translation import Translation
+
+
+class Upper:
+    """A translator to capitals; it waits for ``goes`` before every batch, and keeps what it was given."""
+
+    def __init__(self, goes: bool = True) -> None:
+        self.goes, self.batches = threading.Event(), list[list[str]]()
+        if goes:
+            self.goes.set()
+
+    def translate_text(self, texts: Sequence[str], options: SearchOptions, *, limits: Limits) -> list[Translation]:
+        self.batches.append(list(texts))
+        watch = limits.start()
+        while not self.goes.wait(0.01):
+            watch.check()
+        if "bad" in texts:
+            raise DataError("'bad' cannot be translated.")
+        if "fault" in texts:
+            raise RuntimeError
+        return [Translation(text.upper(), 0.0, True) for text in texts]
+
+
+def searching(translator: Upper, beam: int = 5) -> Search:
+    return Search(Served("en", "fr", cast(Any, translator), False), SearchOptions(beam=beam))
+
+
+async def given(translator: Upper, limits: ServingLimits, *requests: list[str]) -> list[Any]:
+    batching = Batching(limits)
+    batching.start()
+    search = searching(translator)
+    answers = await asyncio.gather(*(batching.translate(search, texts) for texts in requests), return_exceptions=True)
+    await batching.stop()
+    return [one if isinstance(one, BaseException) else [answer.text for answer in one] for one in answers]
+
+
+def test_requests_share_a_batch_and_each_gets_its_own_answers() -> None:
+    translator = Upper()
+    requests = [[f"{number} {place}" for place in range(number % 3 + 1)] for number in range(20)]
+    answers = asyncio.run(given(translator, ServingLimits(), *requests))
+    assert answers == [[text.upper() for text in texts] for texts in requests]
+    assert len(translator.batches) < len(requests)
+
+
+def test_a_long_request_does_not_fill_more_than_a_batch() -> None:
+    translator = Upper()
+    asyncio.run(given(translator, ServingLimits(), [f"{number}" for number in range(3 * TEXTS)], ["short"]))
+    assert max(map(len, translator.batches)) == TEXTS
+
+
+def test_a_text_that_cannot_be_translated_fails_alone() -> None:
+    first, refused, last = asyncio.run(given(Upper(), ServingLimits(), ["a"], ["bad"], ["b"]))
+    assert (first, last) == (["A"], ["B"])
+    assert isinstance(refused, Refusal) and refused.status == 400
+
+
+def test_a_fault_reaches_those_of_its_batch_and_the_next_batch_is_translated() -> None:
+    async def twice() -> tuple[Any, Any]:
+        batching, search = Batching(ServingLimits()), searching(Upper())
+        batching.start()
+        with pytest.raises(RuntimeError):
+            await batching.translate(search, ["fault"])
+        after = await batching.translate(search, ["a"])
+        await batching.stop()
+        return after, batching.waiting
+
+    [answer], waiting = asyncio.run(twice())
+    assert (answer.text, waiting) == ("A", 0)
+
+
+def test_different_searches_do_not_share_a_batch() -> None:
+    async def both() -> None:
+        batching = Batching(ServingLimits())
+        batching.start()
+        searches = [searching(translator, beam) for beam in (1, 5, 1, 5)]
+        await asyncio.gather(*(batching.translate(search, [str(place)]) for place, search in enumerate(searches)))
+        await batching.stop()
+
+    translator = Upper()
+    asyncio.run(both())
+    assert sorted(translator.batches) == [["0", "2"], ["1", "3"]]
+
+
+def test_a_full_queue_refuses_after_its_patience_and_answers_the_others() -> None:
+    async def crowd() -> list[Any]:
+        batching = Batching(ServingLimits(waiting=10, patience=0.2))
+        batching.start()
+        search = searching(translator)
+        working = asyncio.create_task(batching.translate(search, ["first"]))
+        await asyncio.sleep(0.1)
+        waiting = asyncio.create_task(batching.translate(search, ["x" * 10]))
+        await asyncio.sleep(0.05)
+        refused = await asyncio.gather(batching.translate(search, ["late"]), return_exceptions=True)
+        translator.goes.set()
+        answers = await asyncio.gather(working, waiting)
+        await batching.stop()
+        return [*refused, *(one.text for [one] in answers)]
+
+    translator = Upper(goes=False)
+    refused, *answers = asyncio.run(crowd())
+    assert isinstance(refused, Refusal) and refused.status == 503 and "Retry-After" in refused.headers
+    assert answers == ["FIRST", "X" * 10]
+
+
+def test_after_the_deadline_a_request_is_given_up_and_its_search_ends() -> None:
+    translator = Upper(goes=False)
+    begin = time.monotonic()
+    [refused] = asyncio.run(given(translator, ServingLimits(deadline=0.2), ["a"]))
+    assert isinstance(refused, Refusal) and refused.status == 504
+    assert time.monotonic() - begin < 5  # the search was cancelled: it would wait for ever
+
+
+def test_a_cancelled_request_leaves_the_queue() -> None:
+    async def leave() -> None:
+        batching = Batching(ServingLimits())
+        batching.start()
+        search = searching(translator)
+        working = asyncio.create_task(batching.translate(search, ["first"]))
+        await asyncio.sleep(0.1)
+        gone = asyncio.create_task(batching.translate(search, ["gone"]))
+        await asyncio.sleep(0.05)
+        gone.cancel()
+        await asyncio.sleep(0)
+        translator.goes.set()
+        await working
+        await batching.translate(search, ["last"])
+        await batching.stop()
+
+    translator = Upper(goes=False)
+    asyncio.run(leave())
+    assert translator.batches == [["first"], ["last"]]

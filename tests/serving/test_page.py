@@ -1,0 +1,127 @@
+"""The page in a real browser: type, read the words, swap, a narrow window, a key."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anaphora.serving.keys import new_key
+from anaphora.serving.translators import Served
+from tests.serving.conftest import server_process
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium"),
+]
+TEXT = "A man is walking."
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with server_process("--quiet") as (_, found):
+        yield found
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Iterator[Any]:
+    """The page, opened; at the end nothing was asked of another host, and no error was shown in the console."""
+    made = browser.new_page()
+    errors: list[str] = []
+    asked: list[str] = []
+    made.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    made.on("pageerror", lambda error: errors.append(str(error)))
+    made.on("request", lambda request: asked.append(request.url))
+    made.goto(address)
+    made.wait_for_selector("#to option[value=fr]", state="attached")
+    yield made
+    assert [error for error in errors if "net::ERR_FAILED" not in error] == []  # a request that a test aborts
+    assert all(url.startswith((address, "data:")) for url in asked)
+    made.close()
+
+
+def translated(page: Any, text: str) -> str:
+    """What the page shows for a text that is typed."""
+    page.fill("#source", text)
+    page.wait_for_selector("#translation:not([aria-busy])", state="attached")
+    return str(page.inner_text("#translation"))
+
+
+def test_what_is_typed_is_translated_and_its_words_are_linked(page: Any, stored: Served) -> None:
+    [wanted] = stored.predictor.translate_text([TEXT])
+    assert translated(page, TEXT) == wanted.text
+    assert page.get_attribute("#translation", "lang") == "fr"
+    assert page.locator("#target-words button").all_inner_texts() == wanted.text.split()
+    page.locator("#target-words button").first.press("Enter")
+    linked = [
+        TEXT.split()[source]
+        for source, target in sorted(stored.predictor.translate_text([TEXT], attention=True)[0].links())
+        if target == 0
+    ]
+    assert page.locator("#source-words mark").all_inner_texts() == linked
+    assert page.inner_text("#linked") == f"Comes from: {' '.join(linked)}"
+
+
+def test_only_the_latest_text_is_shown_and_nothing_for_no_text(page: Any, stored: Served) -> None:
+    for length in range(1, 8):
+        page.fill("#source", TEXT[:length])
+    [wanted] = stored.predictor.translate_text(["Two dogs run."])
+    assert translated(page, "Two dogs run.") == wanted.text
+    assert translated(page, " ") == ""
+    assert page.is_hidden("#details")
+
+
+def test_markup_in_a_text_stays_text(page: Any) -> None:
+    translated(page, "<img src=x onerror=alert(1)> <b>dogs</b>")
+    assert page.locator("main img, main b").count() == 0
+
+
+def test_an_error_is_said_and_the_next_text_is_translated(page: Any) -> None:
+    page.route("**/translate", lambda route: route.abort())
+    page.fill("#source", TEXT)
+    page.wait_for_selector("#status.error")
+    page.unroute("**/translate")
+    assert translated(page, "Two dogs run.")
+    assert page.locator("#status.error").count() == 0
+
+
+def test_it_fits_a_telephone(page: Any) -> None:
+    page.set_viewport_size({"width": 360, "height": 640})
+    translated(page, TEXT)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_every_control_is_reached_by_the_keyboard_and_has_a_name(page: Any) -> None:
+    translated(page, TEXT)
+    for control in page.locator("button:visible, select:visible, textarea:visible").all():
+        control.focus()
+        assert page.evaluate("document.activeElement !== document.body")
+    named = page.evaluate(
+        "[...document.querySelectorAll('select, textarea, input')]"
+        ".every((one) => one.labels.length > 0 || one.ariaLabel)"
+    )
+    assert named
+
+
+def test_a_key_is_asked_for_and_used(browser: Any, tmp_path: Path) -> None:
+    keys = tmp_path / "keys"
+    key = new_key(keys, "page")
+    with server_process("--quiet", "--keys", str(keys)) as (_, address):
+        page = browser.new_page()
+        page.goto(address)
+        page.fill("#key", key)
+        page.press("#key", "Enter")
+        page.wait_for_selector("#to option[value=fr]", state="attached")
+        assert translated(page, TEXT)
+        page.close()

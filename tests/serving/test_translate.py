@@ -1,0 +1,144 @@
+"""What LibreTranslate's clients send and read."""
+
+from typing import Any
+
+import pytest
+
+from anaphora.serving.limits import ServingLimits
+from anaphora.serving.translators import Served
+from tests.serving.conftest import Serve
+
+TEXT = "A man is walking."
+PAIR = {"source": "en", "target": "fr"}
+
+
+def expected(stored: Served, *texts: str) -> list[str]:
+    return [one.text for one in stored.predictor.translate_text(list(texts))]
+
+
+def test_json_a_form_and_a_query_string_are_understood_alike(serve: Serve, stored: Served) -> None:
+    client, fields = serve(), {"q": TEXT, **PAIR}
+    [wanted] = expected(stored, TEXT)
+    for answer in (
+        client.post("/translate", json=fields),
+        client.post("/translate", data=fields),
+        client.post("/translate", params=fields),
+        client.post("/translate", params={"source": "en"}, data={"q": TEXT, "target": "fr"}),
+        client.post("/translate", data=fields, files={"unused": b""}),
+    ):
+        assert (answer.status_code, answer.json()) == (200, {"translatedText": wanted})
+        assert answer.headers["content-type"] == "application/json"
+
+
+def test_a_list_is_answered_by_a_list_in_its_order(serve: Serve, stored: Served) -> None:
+    texts = [TEXT, "", "Two dogs run.", " ", TEXT]
+    answer = serve().post("/translate", json={"q": texts, **PAIR}).json()
+    assert answer == {"translatedText": expected(stored, *texts)}
+    one = serve().post("/translate", json={"q": [TEXT], **PAIR}).json()
+    assert one == {"translatedText": expected(stored, TEXT)}
+
+
+def test_lines_and_white_space_stay(serve: Serve) -> None:
+    text = "  A man.\n\n\tTwo dogs.\r\n"
+    answer = serve().post("/translate", json={"q": text, **PAIR}).json()["translatedText"]
+    assert answer.startswith("  ") and answer.endswith("\r\n") and "\n\n\t" in answer
+
+
+@pytest.mark.parametrize(("source", "target"), [("EN", "FR"), ("en-GB", "fr_CA"), ("en", "fr-fr")])
+def test_codes_are_read_as_clients_write_them(serve: Serve, source: str, target: str) -> None:
+    answer = serve().post("/translate", json={"q": TEXT, "source": source, "target": target})
+    assert answer.status_code == 200
+
+
+def test_the_only_source_is_detected_with_certainty(serve: Serve) -> None:
+    client, sure = serve(), {"confidence": 100.0, "language": "en"}
+    answer = client.post("/translate", json={"q": ["x", "y"], "source": "auto", "target": "fr"}).json()
+    assert answer["detectedLanguage"] == [sure, sure]
+    assert client.post("/detect", data={"q": TEXT}).json() == [sure]
+    assert "detectedLanguage" not in client.post("/translate", json={"q": TEXT, **PAIR}).json()
+
+
+def test_alternatives_are_other_translations(serve: Serve) -> None:
+    answer = serve().post("/translate", json={"q": ["Two dogs run."], "alternatives": 3, **PAIR}).json()
+    [others] = answer["alternatives"]
+    assert len(others) <= 3
+    assert len({*others, *answer["translatedText"]}) == len(others) + 1
+    assert "alternatives" not in serve().post("/translate", json={"q": "x", "alternatives": -1, **PAIR}).json()
+
+
+def test_an_alignment_links_words_by_their_places(serve: Serve) -> None:
+    answer = serve().post("/translate", json={"q": TEXT, "alignment": True, **PAIR}).json()
+    words = len(TEXT.split()), len(answer["translatedText"].split())
+    assert answer["alignment"]
+    assert all(source < words[0] and target < words[1] for source, target in answer["alignment"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({}, "missing q"),
+        ({"q": ""}, "missing q"),
+        ({"q": []}, "missing q"),
+        ({"q": 5}, "q should be text"),
+        ({"q": ["x", 5]}, "q should be text"),
+        ({"q": "x", "source": "", "target": "fr"}, "missing source"),
+        ({"q": "x", "source": ["en"], "target": "fr"}, "source should be text"),
+        ({"q": "x", "source": "en", "target": "zz"}, "zz is not supported"),
+        ({"q": "x", "source": "fr", "target": "en"}, "English .en. is not available as a target language from French"),
+        ({"q": "x", "format": "pdf", **PAIR}, "pdf format is not supported"),
+        ({"q": "x", "alternatives": "many", **PAIR}, "alternatives should be a whole number"),
+        ({"q": "x", "alternatives": True, **PAIR}, "alternatives should be a whole number"),
+        ({"q": "x", "alternatives": 1.5, **PAIR}, "alternatives should be a whole number"),
+        ({"q": "x", "alternatives": 10**30, **PAIR}, "alternatives exceeds limit"),
+        ({"q": "x" * 11, **PAIR}, "exceeds text limit .10."),
+        ({"q": ["x"] * 4, **PAIR}, "exceed the batch limit .3."),
+    ],
+)
+def test_what_is_wrong_is_said_with_status_400(serve: Serve, fields: dict[str, Any], error: str) -> None:
+    answer = serve(limits=ServingLimits(characters=10, texts=3)).post("/translate", json=fields)
+    assert answer.status_code == 400
+    assert list(answer.json()) == ["error"]
+    assert pytest.raises(ValueError, match=error).matches(ValueError(answer.json()["error"]))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[]",
+        b"5",
+        b"{",
+        b"\xff",
+        b'{"q": NaN}',
+        b'{"q": ' + b"9" * 5_000 + b"}",
+        b"[" * 100_000,
+        b'{"q": "\\ud800", "source": "en", "target": "fr"}',
+    ],
+)
+def test_what_is_not_json_of_unicode_is_refused(serve: Serve, body: bytes) -> None:
+    answer = serve().post("/translate", content=body, headers={"Content-Type": "application/json; charset=utf-8"})
+    assert answer.status_code == 400
+    assert list(answer.json()) == ["error"]
+
+
+def test_a_body_beyond_the_limit_or_packed_is_refused(serve: Serve) -> None:
+    client = serve(limits=ServingLimits(body=100))
+    assert client.post("/translate", data={"q": "x" * 200}).status_code == 413
+    packed = client.post("/translate", content=b"x", headers={"Content-Encoding": "gzip"})
+    assert packed.status_code == 415
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("GET", "/detect", 405), ("POST", "/health", 405), ("GET", "/x", 404)]
+)
+def test_errors_of_routes_are_json_too(serve: Serve, method: str, path: str, status: int) -> None:
+    answer = serve().request(method, path)
+    assert answer.status_code == status
+    assert list(answer.json()) == ["error"]
+
+
+def test_the_languages_have_names_and_targets(serve: Serve) -> None:
+    # with a body, as some clients send a GET
+    assert serve().request("GET", "/languages", data={"api_key": ""}).json() == [
+        {"code": "en", "name": "English", "targets": ["fr"]},
+        {"code": "fr", "name": "French", "targets": []},
+    ]

@@ -1,0 +1,109 @@
+"""Translators under every search: n-best lists, samples, minimum risk, rankings and refused lines."""
+
+import random
+from typing import Any
+
+import pytest
+
+from anaphora.errors import AnaphoraError, DataError
+from anaphora.prediction.options import Sampling, SearchOptions
+from anaphora.prediction.risk import expected_chrf, probabilities
+from anaphora.tasks.translation import Translation, TranslationPredictor
+
+from ..conftest import sentences
+
+SEARCHES: dict[str, dict[str, Any]] = {
+    "n-best": {"beam": 6, "alternatives": 5},
+    "per token": {"beam": 4, "per_token": True, "alternatives": 2},
+    "coverage": {"beam": 4, "length_penalty": 0.6, "coverage_penalty": 0.2, "alternatives": 2},
+    "diverse": {"beam": 6, "groups": 3, "alternatives": 5},
+    "restrained": {"beam": 4, "min_length": 5, "no_repeat_ngram": 2, "alternatives": 1},
+    "samples": {"sampling": Sampling(seed=3), "alternatives": 3},
+    "sampled from few": {"sampling": Sampling(0.8, 5, 0.9)},
+    "minimum risk": {"beam": 6, "minimum_risk": 6, "alternatives": 1},
+    "minimum risk of samples": {"sampling": Sampling(), "minimum_risk": 5},
+}
+
+
+def read(found: Translation) -> list[tuple[str, float, float]]:
+    return [(one.text, one.score, one.rank) for one in (found, *found.alternatives)]
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_what_is_found_depends_on_the_sentence_alone(untrained_translator: TranslationPredictor, name: str) -> None:
+    texts, asked = sentences(12, seed=21), SEARCHES[name]
+    together = [read(one) for one in untrained_translator.translate(texts, attention=True, **asked)]
+    order = random.Random(4).sample(range(12), 12)
+    shuffled = untrained_translator.translate([texts[place] for place in order], attention=True, **asked)
+    assert [read(one) for one in shuffled] == [together[place] for place in order]
+    for place in 0, 7:
+        [alone] = untrained_translator.translate([texts[place]], attention=True, **asked)
+        assert read(alone) == together[place]
+    assert len({of_one[0] for of_one in together}) > 8
+    assert any(len(of_one) > 1 for of_one in together) or "alternatives" not in asked
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_every_score_is_that_of_forced_decoding(untrained_translator: TranslationPredictor, name: str) -> None:
+    texts, compared = sentences(16, seed=22), 0
+    for text, found in zip(texts, untrained_translator.translate(texts, attention=True, **SEARCHES[name]), strict=True):
+        for one in (found, *found.alternatives):
+            [forced] = untrained_translator.score_pairs([text], [one.text], attention=True)
+            if one.finished and forced.target_pieces == one.target_pieces:  # a text can be segmented in other ways
+                assert forced.score == pytest.approx(one.score, rel=1e-9)
+                assert forced.links() == one.links()
+                compared += 1
+    assert compared > 0
+
+
+def test_the_n_best_are_those_of_the_whole_beam(untrained_translator: TranslationPredictor) -> None:
+    texts = sentences(10, seed=23)
+    many = untrained_translator.translate(texts, beam=5, alternatives=30)
+    for n in 1, 3, 10:
+        few = untrained_translator.translate(texts, beam=5, alternatives=n)
+        assert [read(one) for one in few] == [read(one)[: n + 1] for one in many]
+
+
+def test_minimum_risk_takes_the_greatest_expected_chrf(untrained_translator: TranslationPredictor) -> None:
+    texts, others = sentences(10, seed=24), 0
+    plain = untrained_translator.translate(texts, beam=6, alternatives=5)
+    for found, listed in zip(
+        untrained_translator.translate(texts, beam=6, minimum_risk=6, alternatives=5), plain, strict=True
+    ):
+        every = [listed, *listed.alternatives]
+        gains = expected_chrf([one.text for one in every], probabilities([one.score for one in every]))
+        assert found.rank == pytest.approx(max(gains)) and found.text == every[gains.index(max(gains))].text
+        others += found.text != listed.text
+        ranks = [one.rank for one in (found, *found.alternatives)]
+        assert ranks == sorted(ranks, reverse=True)
+    assert others
+
+
+def test_samples_differ_by_seed_and_number(untrained_translator: TranslationPredictor) -> None:
+    texts = sentences(6, seed=25)
+    one, other = (
+        untrained_translator.translate(texts, sampling=Sampling(seed=seed), alternatives=4) for seed in (1, 2)
+    )
+    assert all(len(found.alternatives) >= 3 for found in one)
+    assert [found.text for found in one] != [found.text for found in other]
+    first = untrained_translator.translate(texts, sampling=Sampling(seed=1))
+    assert [found.text for found in first] == [found.text for found in one]
+
+
+def test_a_refused_line_keeps_its_place_and_the_others_come_out(untrained_translator: TranslationPredictor) -> None:
+    lines = ["the man walks", "a " * 60, "", "a dog", "a " * 10_001, "the end"]
+    refused: list[tuple[int, AnaphoraError]] = []
+    options = SearchOptions(beam=2, max_tokens=30)
+    found = list(
+        untrained_translator.stream(
+            lines, options, split=False, refused=lambda number, error: refused.append((number, error))
+        )
+    )
+    assert [number for number, _ in refused] == [2, 5]
+    assert all(f"Line {number} should have at most 30 tokens" in str(error) for number, error in refused)
+    assert [one.text for one in found][1::3] == ["", ""]
+    kept = [line for number, line in enumerate(lines, 1) if number not in (2, 5)]
+    expected = untrained_translator.translate(kept, options)
+    assert [one for number, one in enumerate(found, 1) if number not in (2, 5)] == expected
+    with pytest.raises(DataError, match="Line 2 should have at most 30 tokens"):
+        untrained_translator.translate(lines, options)
