@@ -51,10 +51,13 @@ class Encoding:
             lines += text.count("\n")
             yield text.encode()
 
-    def encoded(self, content: bytes) -> bytes:
-        """UTF-8 as the file writes it; DataError for a character that its encoding lacks."""
+    def encoded(self, content: bytes, errors: str = "strict") -> bytes:
+        """UTF-8 as the file writes it; ``errors`` as for ``str.encode``.
+
+        Raises DataError for a character that its encoding lacks, where that is strict.
+        """
         try:
-            return self.mark + (content if self.codec == "utf-8" else content.decode().encode(self.codec))
+            return self.mark + (content if self.codec == "utf-8" else content.decode().encode(self.codec, errors))
         except UnicodeEncodeError as error:
             raise DataError(
                 f"{self._file} is {self.codec}, which lacks {error.object[error.start]!r}: convert it to UTF-8."

@@ -11,7 +11,9 @@ from anaphora.formats.documents import PEEKED, recognized
 from anaphora.formats.entries.declared import Declared
 from anaphora.formats.entries.encoded import Encoding
 from anaphora.formats.entries.entry import Edit, Entry
+from anaphora.formats.entries.html import Html
 from anaphora.formats.entries.po import Po
+from anaphora.formats.entries.subtitles import Srt
 from anaphora.formats.entries.table import Csv, languages_of_table
 from anaphora.formats.entries.tmx import Tmx
 from anaphora.formats.entries.xliff import Xliff
@@ -29,9 +31,15 @@ class Reader(Protocol):
         """From the whole file once it was read: what it has to declare when gaps were filled."""
 
 
-READERS: dict[str, Callable[[str, tuple[str, str]], Reader]] = {"tmx": Tmx, "xliff": Xliff, "po": Po}
+READERS: dict[str, Callable[[str, tuple[str, str]], Reader]] = {
+    "tmx": Tmx,
+    "xliff": Xliff,
+    "po": Po,
+    "html": Html,
+    "srt": Srt,
+}
 """Those whose gaps can be filled, by their names in ``formats.documents``."""
-KINDS = (*READERS, "csv")
+KINDS = ("tmx", "xliff", "po", "csv")
 """Files with entries of two languages."""
 
 

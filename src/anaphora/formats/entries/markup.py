@@ -165,9 +165,10 @@ def start_tag(content: bytes, begin: int) -> bytes:
     return found[0]
 
 
-def after(content: bytes, end: int) -> int:
-    """The place behind an element whose ``Content.end`` is given."""
-    return content.index(b">", end) + 1 if content.startswith(b"</", end) else end
+def after(content: bytes, element: Content) -> int:
+    """The place behind an element."""
+    empty = start_tag(content, element.begin).endswith(b"/>")
+    return element.end if empty else content.index(b">", element.end) + 1
 
 
 def with_attribute(tag: bytes, name: str, value: str) -> bytes:

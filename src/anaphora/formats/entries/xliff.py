@@ -133,8 +133,8 @@ class Xliff(Markup):
             edits.append(Edit(segment.begin, segment.begin + len(old), with_attribute(old, "state", "translated")))
         translation = tag + filled(content, shape, texts) + end
         if target is not None:
-            return [*edits, Edit(target.begin, after(content, target.end), translation)]
-        place = after(content, max(source.end, shape.end))
+            return [*edits, Edit(target.begin, after(content, target), translation)]
+        place = max(after(content, source), after(content, shape))
         return [*edits, Edit(place, place, space_before(content, source.begin) + translation)]
 
     def declared(self, content: bytes) -> list[Edit]:

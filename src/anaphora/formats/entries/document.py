@@ -1,0 +1,58 @@
+"""A whole file with gaps, and the same file with them filled and every other byte as it was."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from anaphora.errors import DataError
+from anaphora.formats.entries.encoded import Encoding
+from anaphora.formats.entries.entry import Edit, Entry, edited
+from anaphora.formats.entries.kinds import READERS
+from anaphora.formats.lines import unpacked
+
+LONGEST = 1 << 27
+"""Bytes of the longest file that is written back, which is held in memory."""
+MARKUP = frozenset(("tmx", "xliff", "html"))
+"""Kinds that can write any character in any encoding."""
+
+
+class Document:
+    """A file that may lack translations."""
+
+    def __init__(self, path: Path, kind: str, languages: tuple[str, str]) -> None:
+        """Read it, gzipped or not; ``languages`` are those of source and target.
+
+        Raises DataError as ``kinds.read_entries``, for a file of more than ``LONGEST`` bytes, and for bytes that its
+        encoding would not give back.
+        """
+        self.kind, self.name = kind, str(path)
+        content = bytearray()
+        for piece in unpacked(path):
+            content += piece
+            if len(content) > LONGEST:
+                raise DataError(f"{path} has more than {LONGEST:,} bytes: split it.")
+        self._encoding = Encoding(bytes(content[:4096]), self.name)
+        self._content = b"".join(self._encoding.decoded([bytes(content)]))
+        if self._encoding.encoded(self._content) != content:
+            raise DataError(f"{path} has bytes that {self._encoding.codec} would write otherwise: convert it to UTF-8.")
+        self._reader = READERS[kind](self.name, languages)
+        self.entries: list[Entry] = list(self._reader.read([self._content]))
+        """All of its entries, in their order."""
+
+    def takes(self, text: str) -> bool:
+        """Whether its encoding has all characters of a text, or a way to write them."""
+        return self.kind in MARKUP or not self._encoding.lacks(text)
+
+    def filled(self, translations: Mapping[int, Sequence[str]]) -> bytes:
+        """The file with translations, by the number of the entry a text for every run of its gap.
+
+        Without any, it is the file as it was.
+        """
+        edits: list[Edit] = []
+        for number, texts in translations.items():
+            gap = self.entries[number].gap
+            assert gap is not None
+            edits += gap.fill(self._content, texts)
+        if edits:
+            edits += self._reader.declared(self._content)
+        replaced = "xmlcharrefreplace" if self.kind in MARKUP else "strict"
+        return self._encoding.encoded(edited(self._content, edits), replaced)
