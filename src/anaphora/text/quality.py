@@ -86,8 +86,8 @@ def differences(source: str, target: str) -> Iterator[Difference]:
 
 def without_placeholders(text: str) -> str:
     """A text with spaces, as many, in the places of its placeholders, tags and addresses."""
-    for pattern in (_PLACEHOLDER, _ADDRESS):
-        text = pattern.sub(lambda found: " " * len(found[0]), text)
+    for kind in USUAL:
+        text = PATTERNS[kind].sub(lambda found: " " * len(found[0]), text)
     return text
 
 
@@ -98,9 +98,7 @@ def is_translatable(text: str) -> bool:
 
 def _digits(text: str) -> list[str]:
     """The digits of numbers, in any script, as 0 to 9: grouping and order differ between languages."""
-    for kind in USUAL:
-        text = PATTERNS[kind].sub(" ", text)
-    return [str(int(digit)) for digit in _DIGIT.findall(text)]
+    return [str(int(digit)) for digit in _DIGIT.findall(without_placeholders(text))]
 
 
 def _found(*kinds: Kind) -> Callable[[str], list[str]]:
