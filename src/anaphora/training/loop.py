@@ -288,8 +288,8 @@ class _Training:
         cursor.fallbacks += self._fallbacks
         # numbered so that going on from the checkpoint drops the line and writes it again
         self._run.metrics.add(log.fallback_line(cursor.update + 1, cursor.epoch, what, factor), self._report)
-        text = f"Training diverged at update {diverged}: {what}. It goes on from {last} with {factor:g} of the rate."
-        self._report(Note(text, warning=True))
+        how = f"It continues from {last} with {factor:g} of the learning rate."
+        self._report(Note(f"Training diverged at update {diverged}: {what}. {how}", warning=True))
 
     def _validation_is_due(self) -> bool:
         cursor = self._state.cursor
