@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from anaphora.errors import DataError
-from anaphora.formats.entries.encoded import Encoding
+from anaphora.formats.entries.encoded import PEEKED, Encoding
 from anaphora.formats.entries.entry import Edit, Entry, edited
 from anaphora.formats.entries.kinds import READERS
 from anaphora.formats.lines import unpacked
@@ -30,7 +30,7 @@ class Document:
             content += piece
             if len(content) > LONGEST:
                 raise DataError(f"{path} has more than {LONGEST:,} bytes: split it.")
-        self._encoding = Encoding(bytes(content[:4096]), self.name)
+        self._encoding = Encoding(bytes(content[:PEEKED]), self.name, kind)
         self._content = b"".join(self._encoding.decoded([bytes(content)]))
         if self._encoding.encoded(self._content) != content:
             raise DataError(f"{path} has bytes that {self._encoding.codec} would write otherwise: convert it to UTF-8.")
