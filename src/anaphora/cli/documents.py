@@ -1,6 +1,7 @@
 """Documents that ``anaphora translate`` writes back with their gaps filled."""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,20 +16,18 @@ if TYPE_CHECKING:
     from anaphora.tasks.translation import TranslationPredictor
 
 
-def document_kind(file: str, **lines_only: object) -> str:
+def document_kind(file: str, for_lines: Sequence[str]) -> str:
     """The kind of a file that is a document with a reader; empty for text.
 
-    Raises ConfigError for one of the options ``lines_only`` that is set, which documents have no use for.
+    Raises ConfigError for a document with options that are ``for_lines`` of text.
     """
     from anaphora.formats.entries.kinds import READERS, kind_of
 
     kind = kind_of(Path(file)) if file != "-" and Path(file).is_file() else ""
     if kind not in READERS:
         return ""
-    for option, value in lines_only.items():
-        if value:
-            name = option.replace("_", "-")
-            raise ConfigError(f"--{name} is for lines of text, but {file} is a document: leave it out.")
+    for option in for_lines:
+        raise ConfigError(f"{option} is for lines of text, but {file} is a document: leave it out.")
     return kind
 
 

@@ -15,7 +15,7 @@ from anaphora.kernels.lowering import Lowering, PartLowering, Value, Values
 from anaphora.kernels.matmul import Matmuls, PartMatmuls
 from anaphora.kernels.sums import OfSum
 
-_EPSILON = 1e-5
+EPSILON = 1e-5
 """Keeps a row of equal numbers from being divided by zero."""
 
 
@@ -31,7 +31,7 @@ class Normal(NamedTuple):
 
 def normal(a_XBW: Tensor, gain_W: Tensor, bias_W: Tensor | None = None) -> tuple[Tensor, Normal]:
     """Steps 1 to 3, and what to keep of them; the bits of a row depend on that row alone."""
-    y_XBW, *rows = torch.native_layer_norm(a_XBW, a_XBW.shape[-1:], gain_W, bias_W, _EPSILON)
+    y_XBW, *rows = torch.native_layer_norm(a_XBW, a_XBW.shape[-1:], gain_W, bias_W, EPSILON)
     return y_XBW, Normal(a_XBW, *rows)
 
 

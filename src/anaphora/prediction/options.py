@@ -11,6 +11,7 @@ from anaphora.search.beam import LARGEST, check_size
 from anaphora.search.ranking import Ranking
 from anaphora.search.sampling import check_sampling
 from anaphora.search.selection import Diversity
+from anaphora.text.placeholders import Kind
 from anaphora.wording import counted
 
 
@@ -71,6 +72,10 @@ class SearchOptions(NamedTuple):
     max_tokens: int = LONGEST
     """Maximum number of source tokens of a sentence; longer ones are refused."""
 
+    protect: tuple[Kind, ...] | None = None
+    """What comes back as it is, each exactly once: some of ``text.placeholders.KINDS``. None for the usual ones where
+    texts are translated, and for nothing where translations are scored."""
+
     def check(self) -> None:
         """Raise ConfigError for options that conflict or have no effect beside others, and for samples of nothing."""
         for conflict in CONFLICTS:
@@ -118,7 +123,8 @@ class SearchOptions(NamedTuple):
 
     def json(self, unknown: int, left: int) -> dict[str, Any]:
         """A settled search that wrote so many ``unknown`` words and left some, for ``json.dumps``."""
-        return {
+        protected = {"protected": list(self.protect)} if self.protect else {}
+        return protected | {
             "beam": self.beam,
             "length_penalty": self.length_penalty,
             "unknown_words": unknown,
@@ -160,6 +166,8 @@ class SearchOptions(NamedTuple):
             yield f"minimum risk among {self.minimum_risk}"
         if self.candidates:
             yield f"among {self.candidates}"
+        if self.protect:
+            yield f"{' and '.join(self.protect)} protected"
 
 
 CONFLICTS = (
@@ -197,7 +205,7 @@ CONFLICTS = (
     ),
     Conflict(
         lambda asked: asked.known and asked.replace_unknown is not None,
-        "A search of known words only writes no unknown word, so there is nothing to replace: leave one out",
+        "Where known words alone are written, no unknown word is left to replace: leave out one of the two",
     ),
 )
 """What a search cannot be asked for."""

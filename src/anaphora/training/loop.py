@@ -25,7 +25,7 @@ from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.weights import first_not_finite, tensors_of
 from anaphora.training import log
 from anaphora.training.allocator import keep_freed_memory
-from anaphora.training.clipping import clip, global_norm
+from anaphora.training.clipping import clip, norms
 from anaphora.training.config import TrainingConfig
 from anaphora.training.reduction import per_prediction, reduced, weighted
 from anaphora.training.state import TrainingState
@@ -184,7 +184,7 @@ class _Training:
         with running(replace(self._runtime, update=cursor.update)):
             loss, carry = self._model(weighted(batch, config.reduction).to(self._device), state.carry or None)
             value = per_prediction(loss, batch.size, config.reduction)
-            norm, fault = self._gradient(loss, batch.size, value)
+            norms_K, norm, fault = self._gradient(loss, batch.size, value)
         if fault:
             self._skip(fault)
         else:
@@ -204,19 +204,21 @@ class _Training:
                 gradient_norm=norm,
                 seconds=time.perf_counter() - started,
                 seconds_left=60 * config.minutes - state.seconds() if config.minutes else math.inf,
+                gradient_norms=dict(zip(state.optimizer.names(), norms_K.tolist(), strict=True)),
             )
             self._run.metrics.add(log.update_line(event), self._report)
             self._report(event)
         cursor.end(total)
 
-    def _gradient(self, loss: Loss, rows: int, value: float) -> tuple[float, str]:
-        """The gradients' global norm, and what is not finite, if anything."""
+    def _gradient(self, loss: Loss, rows: int, value: float) -> tuple[torch.Tensor, float, str]:
+        """The norm of each gradient and of all of them, and what is not finite, if anything."""
         fault = log.fault("loss", value)
         if fault:
-            return 0.0, fault
+            return torch.zeros(0), 0.0, fault
         reduced(loss, rows, self._config.reduction).backward()  # type: ignore[no-untyped-call]
-        norm = global_norm(self._state.optimizer.gradients())
-        return norm, log.fault("gradient norm", norm)
+        norms_K = norms(self._state.optimizer.gradients())
+        norm = float(torch.linalg.vector_norm(norms_K))
+        return norms_K, norm, log.fault("gradient norm", norm)
 
     def _batch(self) -> tuple[Batch, int]:
         cursor = self._state.cursor

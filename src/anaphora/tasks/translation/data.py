@@ -154,7 +154,7 @@ class TranslatorWork(PairWork, UpdatingWork):
             runtime=Runtime.inference(device_of(model)),
         )
         beam = self._experiment.evaluation.validation_beam
-        return [output.text for output in translator.translate(sources, beam=beam)]
+        return [output.text for output in translator.translate(sources, beam=beam, protect=())]
 
 
 class TranslationWork(TranslatorWork):
