@@ -98,9 +98,7 @@ def is_translatable(text: str) -> bool:
 
 def _digits(text: str) -> list[str]:
     """The digits of numbers, in any script, as 0 to 9: grouping and order differ between languages."""
-    for kind in USUAL:
-        text = PATTERNS[kind].sub(" ", text)
-    return [str(int(digit)) for digit in _DIGIT.findall(text)]
+    return [str(int(digit)) for digit in _DIGIT.findall(without_placeholders(text))]
 
 
 def _found(*kinds: Kind) -> Callable[[str], list[str]]:
