@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from anaphora.errors import DataError
-from anaphora.formats.entries.encoded import Encoding
+from anaphora.formats.entries.encoded import PEEKED, Encoding
 from anaphora.formats.entries.entry import Edit, Entry, edited
 from anaphora.formats.entries.kinds import READERS
 from anaphora.formats.lines import unpacked
@@ -24,7 +24,7 @@ class Document:
         Raises DataError as ``kinds.read_entries``, and for bytes that the encoding would not give back.
         """
         self.kind, self.name, self.languages = kind, name, languages
-        self._encoding = Encoding(content[:4096], name)
+        self._encoding = Encoding(content[:PEEKED], name, kind)
         self._content = b"".join(self._encoding.decoded([content]))
         if self._encoding.encoded(self._content) != content:
             raise DataError(f"{name} has bytes that {self._encoding.codec} would write otherwise: convert it to UTF-8.")
