@@ -170,10 +170,7 @@ class TranslationPredictor(InspectedTranslator):
             lines: abc.Sequence[_Line], watch: Watch, answered: abc.Callable[[int], None]
         ) -> abc.Iterable[Translation]:
             rows = [row for line in lines for row in line.sentences]
-
-            def searched(sentences: int) -> None:
-                answered(len(lines) * sentences // len(rows))
-
+            searched = lambda sentences: answered(len(lines) * sentences // len(rows))  # noqa: E731
             found = iter(self._search(rows, settled, unknown, protection, glossary, watch, searched))
             for line in lines:
                 parts = [next(found) for _ in line.sentences]
