@@ -170,8 +170,11 @@ class TranslationPredictor(InspectedTranslator):
             lines: abc.Sequence[_Line], watch: Watch, answered: abc.Callable[[int], None]
         ) -> abc.Iterable[Translation]:
             rows = [row for line in lines for row in line.sentences]
-            searched = lambda sentences: answered(len(lines) * sentences // len(rows))  # noqa: E731
-            found = iter(self._search(rows, settled, unknown, protection, glossary, watch, searched))
+            found = iter(
+                self._search(
+                    rows, settled, unknown, protection, glossary, watch, lambda n: answered(len(lines) * n // len(rows))
+                )
+            )
             for line in lines:
                 parts = [next(found) for _ in line.sentences]
                 yield together(line.passage, parts, settled, splitter)
