@@ -22,7 +22,7 @@ from anaphora.kernels.compiled.gru import gru_backward, gru_forward
 from anaphora.kernels.compiled.library import ROUNDING, available, suits
 from anaphora.kernels.compiled.loop import Operand, Operation, Place, has_loop, loop
 from anaphora.kernels.compiled.lstm import lstm_backward, lstm_forward
-from anaphora.kernels.compiled.softmax import softmax_exponentials
+from anaphora.kernels.compiled.softmax import softmax_rows
 
 __all__ = [
     "ROUNDING",
@@ -45,6 +45,6 @@ __all__ = [
     "lstm_forward",
     "pack_columns",
     "pack_rows",
-    "softmax_exponentials",
+    "softmax_rows",
     "suits",
 ]
