@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 
@@ -36,6 +36,9 @@ from anaphora.wording import counted
 
 Validate = Callable[[torch.nn.Module], Mapping[str, float]]
 """Metrics of a model in evaluation mode, on the device of training, by name; called without gradients."""
+
+Record = Callable[[torch.nn.Module], Mapping[str, Any]]
+"""What is logged beside the metrics of a validation, in a line of its own; called as Validate is; empty for nothing."""
 
 Stop = Callable[[], bool]
 """Asked before the first update and after every one whether training should save itself and end."""
@@ -75,6 +78,7 @@ def train(
     stop: Stop = never,
     *,
     better: Better = "lower",
+    record: Record | None = None,
 ) -> Outcome:
     """Train ``model`` (which meets ``protocols.Model``) from where ``run`` stands, and leave its last weights in it.
 
@@ -93,7 +97,7 @@ def train(
     with run.lock(), running(evaluating):
         try:
             model.to(device)
-            return _Training(model, batches, config, run, validate, report, stop, device, better).conduct()
+            return _Training(model, batches, config, run, validate, report, stop, device, better, record).conduct()
         finally:
             model.to("cpu")
 
@@ -114,9 +118,11 @@ class _Training:
         stop: Stop,
         device: torch.device,
         better: Better,
+        record: Record | None,
     ) -> None:
         self._model, self._batches, self._config = model, batches, config
         self._run, self._validate, self._report, self._stop = run, validate, report, stop
+        self._record = record
         self._state = TrainingState(model, config, better)
         self._device = device
         self._runtime = Runtime(device, backend_for(config.precision, device.type), training=True, seed=config.seed)
@@ -282,8 +288,8 @@ class _Training:
         cursor.fallbacks += self._fallbacks
         # numbered so that going on from the checkpoint drops the line and writes it again
         self._run.metrics.add(log.fallback_line(cursor.update + 1, cursor.epoch, what, factor), self._report)
-        text = f"Training diverged at update {diverged}: {what}. It goes on from {last} with {factor:g} of the rate."
-        self._report(Note(text, warning=True))
+        how = f"It continues from {last} with {factor:g} of the learning rate."
+        self._report(Note(f"Training diverged at update {diverged}: {what}. {how}", warning=True))
 
     def _validation_is_due(self) -> bool:
         cursor = self._state.cursor
@@ -297,6 +303,7 @@ class _Training:
         self._model.eval()
         with torch.no_grad(), state.optimizer.result():
             metrics = self._validate(self._model)
+            recorded = self._record(self._model) if self._record else {}
         self._model.train()
         improved = state.best.observe(metrics, cursor.update)
         cost = state.best.cost(metrics)
@@ -307,6 +314,8 @@ class _Training:
             state.schedule.validated(state.due.observe(metrics, cursor.update))
         event = Validated(cursor.update, cursor.epoch_of_update, dict(metrics), improved)
         self._run.metrics.add(log.validation_line(event), self._report)
+        if recorded:
+            self._run.metrics.add(log.record_line(cursor.update, cursor.epoch_of_update, recorded), self._report)
         self._save()
         if improved:
             self._mark_best()
