@@ -57,6 +57,7 @@ VERBS = (
     "info",
     "inspect",
     "average",
+    "distill",
     "generate",
     "fetch",
 )
