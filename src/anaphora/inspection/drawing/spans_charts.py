@@ -7,6 +7,7 @@ from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import COLOURS, DASHES, QUIET
 from anaphora.inspection.remedies import Remedies
 from anaphora.inspection.span import EffectiveContext, Spans
+from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,7 +65,9 @@ def context_figure(found: EffectiveContext) -> "Figure":
     for number, (name, losses) in enumerate((("cut to k", found.cut), ("shuffled beyond k", found.shuffled))):
         style: dict[str, Any] = {"color": COLOURS[number], "linestyle": DASHES[number], "marker": "os"[number]}
         axes.plot(found.sizes, losses, label=name, linewidth=1.4, markersize=4, **style)
-    axes.axhline(found.whole, color=QUIET, linewidth=0.8, linestyle=":", label=f"all {found.longest:,} tokens")
+    axes.axhline(
+        found.whole, color=QUIET, linewidth=0.8, linestyle=":", label=f"all of {counted(found.longest, 'token')}"
+    )
     if found.effective is not None:
         axes.axvline(found.effective, color=QUIET, linewidth=0.8)
     axes.set_xscale("log", base=2)
