@@ -103,7 +103,7 @@ def test_data_that_has_moved_is_missed_by_the_run_and_another_text_is_asked_for(
 
 def test_unknown_words_that_none_may_be_are_not_replaced(both: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", both[0], "--known-words", "--replace-unknown"]) == 2
-    assert "--replace-unknown has nothing to replace" in capsys.readouterr().err
+    assert "no unknown word is left to replace" in capsys.readouterr().err
 
 
 def test_known_words_are_not_asked_for_where_every_word_is_spelt(

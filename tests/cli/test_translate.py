@@ -217,7 +217,7 @@ def test_numbers_addresses_and_markup_that_a_translation_lacks_are_reported(
 ) -> None:
     text = tmp_path / "text.en"
     text.write_text("15 abc\n\nabc\n<b>%s</b> www.a.org\n" + "a 7\n" * 12)
-    assert main(["translate", runs[0], str(text), "--no-split", "--json"]) == 0
+    assert main(["translate", runs[0], str(text), "--no-split", "--json", "--protect", "none"]) == 0
     printed = capsys.readouterr()
     found = [json.loads(line) for line in printed.out.splitlines()]
     kinds = [[one["kind"] for one in line["differences"]] for line in found]
@@ -229,4 +229,9 @@ def test_numbers_addresses_and_markup_that_a_translation_lacks_are_reported(
     assert said[1].startswith("warning: line 4 and its translation differ in placeholders (")
     assert said[-1].startswith("warning: 14 of 16 lines differ from their translations in ")
     assert len(said) == 11
+    assert main(["translate", runs[0], str(text), "--no-split", "--json", "--protect", "all"]) == 0
+    printed = capsys.readouterr()
+    assert not any(json.loads(line)["differences"] for line in printed.out.splitlines()) and not printed.err
+    assert main(["translate", runs[0], str(text), "--protect", "tags,digits"]) == 2
+    assert "but one is 'digits'" in capsys.readouterr().err
     assert main(["translate", runs[0], str(text), "--json", "--pairs", str(tmp_path / "made.tsv")]) == 2

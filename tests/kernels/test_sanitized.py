@@ -41,11 +41,11 @@ for rows, size, other in product((0, 1, 2, 6, 7), (0, 1, 2, 15, 16, 17, 33), (0,
         compiled.gru_backward(gates, g, h, h, keep)
     e, u = compiled.concat_forward(randn(rows, other, size), randn(other, 3, size), randn(size))
     compiled.concat_backward(e, u, randn(size), randn(other, 3, size))
-    if compiled.has_gemm():
-        packed = compiled.pack_columns(randn(size, other))
-        compiled.pack_rows(randn(other, size))
-        compiled.gemm(randn(rows, size), packed)
-        compiled.gemm_of_columns(randn(size, rows), packed)
+    for precision in ("fp32", "bf16", "int8"):
+        if compiled.has_gemm(precision):
+            compiled.gemm(randn(rows, size), compiled.pack_rows(randn(other, size), precision))
+        if compiled.has_gemm(precision) and precision != "int8":
+            compiled.gemm_of_columns(randn(size, rows), compiled.pack_columns(randn(size, other), precision))
 """
 
 

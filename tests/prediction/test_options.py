@@ -28,7 +28,7 @@ CONFLICTING: list[tuple[dict[str, Any], str]] = [
     ({"coverage_penalty": -0.1}, "coverage penalty should be at least 0"),
     ({"length_penalty": -0.1}, "length penalty should be at least 0"),
     ({"beam": 0}, "beam should be at least 1"),
-    ({"known": True, "replace_unknown": {}}, "--known-words"),
+    ({"known": True, "replace_unknown": {}}, "no unknown word is left to replace"),
 ]
 
 

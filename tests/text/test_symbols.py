@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import RunError
+from anaphora.text.between import by_word
 from anaphora.text.symbols import SymbolTokenizer, are_separated
 from anaphora.text.tokenization import Symbol, fit, load, save
 from anaphora.text.tokenizer import UNK
@@ -45,7 +46,7 @@ def test_what_training_does_not_have_is_unknown_and_named_once() -> None:
 
 
 def test_every_symbol_belongs_to_one_word() -> None:
-    assert [len(row) for row in tokenizer().by_word("aa a\tV")] == [2, 2, 1, 0]
+    assert [len(row) for row in by_word(tokenizer(), "aa a\tV")] == [2, 2, 1, 0]
 
 
 @pytest.mark.parametrize("joint", [True, False])

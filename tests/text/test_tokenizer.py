@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from anaphora.errors import DataError
 from anaphora.evaluation.alignment import words_of
+from anaphora.text.between import by_word
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.normalise import normalise
@@ -50,7 +51,7 @@ def test_encoding_never_fails_nor_makes_marks(tokenizer: Tokenizer, text: str) -
 def test_every_unit_belongs_to_a_word_between_ascii_white_space_or_stands_behind_them(
     tokenizer: Tokenizer, text: str
 ) -> None:
-    *words, behind = tokenizer.by_word(text)
+    *words, behind = by_word(tokenizer, text)
     assert len(words) == len(text.encode().split())
     assert [unit for row in (*words, behind) for unit in row] == tokenizer.encode(text)
 
@@ -61,7 +62,7 @@ def test_every_unit_belongs_to_a_word_between_ascii_white_space_or_stands_behind
 )
 def test_white_space_is_of_the_word_behind_it(name: str, line: str) -> None:
     tokenizer = MADE[name, False]
-    *words, behind = (tokenizer.decode(row) for row in tokenizer.by_word(line))
+    *words, behind = (tokenizer.decode(row) for row in by_word(tokenizer, line))
     assert [word.lstrip(" \t\x0b\x0c") for word in words] == [word.decode() for word in line.encode().split()]
     assert not behind.strip()
 
@@ -123,11 +124,11 @@ def test_the_character_that_stands_for_a_space_comes_back_and_is_none(name: str)
 def test_the_character_that_stands_for_a_space_parts_subwords_but_no_words() -> None:
     tokenizer = MADE["bytes behind subwords", False]
     for line in ("the\u2581man", "\u2581", "a \u2581 man\u2581", "\u2581\u2581a  \u2581the", "a\u2581 man"):
-        *words, behind = tokenizer.by_word(line)
+        *words, behind = by_word(tokenizer, line)
         assert len(words) == len(line.split()) and [unit for word in words for unit in word] == tokenizer.encode(line)
         assert not behind
     assert tokenizer.decode(tokenizer.encode("the\u2581man")) == "the man"
-    assert tokenizer.by_word("a\u2581 man")[1] == tokenizer.encode("man")
+    assert by_word(tokenizer, "a\u2581 man")[1] == tokenizer.encode("man")
 
 
 def test_every_difference_shows_in_the_fingerprint() -> None:

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError, RunError
+from anaphora.text.between import by_word
 from anaphora.text.segmentation import Segmentation
 from anaphora.text.tokenizer import EOS, MARKS, UNK
 from anaphora.text.words import WordTokenizer, written
@@ -38,14 +39,14 @@ def test_tokens_between_spaces_come_back_as_they_were(tokens: list[str]) -> None
 @given(text=st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])))
 def test_every_token_belongs_to_a_word_between_ascii_white_space(segmentation: Segmentation, text: str) -> None:
     tokenizer = learn(LINES, segmentation=segmentation)
-    words = tokenizer.by_word(text)
+    words = by_word(tokenizer, text)
     assert len(words) == len(text.encode().split()) + 1
     assert [unit for row in words for unit in row] == tokenizer.encode(text)
 
 
 def test_tokens_belong_to_the_word_that_they_were_cut_from() -> None:
     tokenizer = learn(["a, b. (c) d"])
-    assert [len(row) for row in tokenizer.by_word("a,\tb.  (c)\u00a0d ")] == [2, 2, 4, 0]
+    assert [len(row) for row in by_word(tokenizer, "a,\tb.  (c)\u00a0d ")] == [2, 2, 4, 0]
 
 
 def test_the_language_decides_what_a_token_is() -> None:

@@ -15,6 +15,7 @@ import typer
 from pydantic import ValidationError
 
 import anaphora
+from anaphora.cli.help import GroupedCommand
 from anaphora.cli.talk import complain
 from anaphora.errors import AnaphoraError
 
@@ -66,7 +67,7 @@ for name in VERBS:
     verb = import_module(f"anaphora.cli.{name}")
     # the backspace keeps the parser from running the lines together
     examples = "\n  ".join(("\b\nExamples:", *verb.EXAMPLES))
-    app.command(name=name, epilog=examples)(verb.run)
+    app.command(name=name, epilog=examples, cls=GroupedCommand)(verb.run)
 
 
 def _version(asked: bool) -> None:

@@ -7,29 +7,22 @@ import typer
 
 from anaphora.cli.files import check_writable, given_texts, named
 from anaphora.cli.options import (
-    Beam,
-    CandidatesOption,
-    Dictionary,
     DynamicOption,
-    Each,
-    Frequent,
     FusionWeight,
     Json,
     KnownWords,
     LanguageModelRun,
-    LengthPenalty,
     Mean,
     NeuralCacheOption,
-    ReplaceUnknown,
     Threads,
     adaptation_of,
-    candidates_of,
     fusion_of,
     known_mean,
-    replacements_of,
     use_threads,
 )
 from anaphora.cli.progress import listening
+from anaphora.cli.searching import SearchTable
+from anaphora.cli.tables import with_tables
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -47,6 +40,7 @@ EXAMPLES = (
     "anaphora evaluate runs/en-de runs/en-de-larger --output sentences.jsonl",
     "anaphora evaluate runs/en-de-1 runs/en-de-2 runs/en-de-3 --ensemble",
     "anaphora evaluate runs/words --replace-unknown --dictionary en-de.tsv",
+    "anaphora evaluate runs/en-de --beam 10 --length-penalty 1 --coverage-penalty 0.2",
     "anaphora evaluate runs/words --candidates en-de.tsv --frequent 2000 --each 10",
     "anaphora evaluate runs/en-de --language-model runs/german --fusion-weight 0.1",
     "anaphora evaluate runs/book --text other.txt",
@@ -57,11 +51,13 @@ EXAMPLES = (
 )
 
 
+@with_tables
 def run(
     runs: Annotated[
         list[Path],
         typer.Argument(metavar="RUN...", help="Run folder, or two translators to compare on the same text."),
     ],
+    search: SearchTable,
     source: Annotated[Path | None, typer.Option(help="Source text, for a translator.")] = None,
     reference: Annotated[Path | None, typer.Option(help="Reference translation.")] = None,
     text: TextOption = "",
@@ -72,13 +68,6 @@ def run(
     fusion_weight: FusionWeight = None,
     neural_cache: NeuralCacheOption = "",
     dynamic: DynamicOption = "",
-    beam: Beam = None,
-    length_penalty: LengthPenalty = None,
-    replace_unknown: ReplaceUnknown = False,
-    dictionary: Dictionary = None,
-    candidates: CandidatesOption = None,
-    frequent: Frequent = None,
-    each: Each = None,
     known_words: KnownWords = False,
     details: Annotated[
         bool, typer.Option("--details", help="Also score by source length, and by words unseen in training.")
@@ -96,18 +85,16 @@ def run(
     pairs = pairs_of(source, reference, text)
     fusion, adapted = fusion_of(language_model, fusion_weight), adaptation_of(neural_cache, dynamic)
     _check_number(runs, ensemble, mean, bool(text) or bool(neural_cache or dynamic), fusion is not None)
-    check_writable(output, read=[*runs, language_model, source, reference, text or None, data, dictionary, candidates])
+    check_writable(output, read=[*runs, language_model, source, reference, text or None, data, *search.read])
     use_threads(threads)
 
-    from anaphora.prediction.options import SearchOptions
     from anaphora.tasks.evaluation import Request, Text
     from anaphora.tasks.runs import task_at
 
-    words, chosen = replacements_of(replace_unknown, dictionary), candidates_of(candidates, frequent, each)
-    search = SearchOptions(beam, length_penalty, replace_unknown=words, candidates=chosen, known=known_words)
+    asked = search.options(known=known_words)
     how = known_mean(mean, len(runs)) if mean else ""
     lines = Text(Path(named(text)).name, given_texts(text)) if text else None
-    request = Request(pairs, lines, data, search, adapted, ensemble, how, fusion, details, output is not None, keep)
+    request = Request(pairs, lines, data, asked, adapted, ensemble, how, fusion, details, output is not None, keep)
     with listening() as report:
         answer = task_at(runs[0]).evaluate(runs, request, report)
     if output is not None:

@@ -20,11 +20,18 @@ if TYPE_CHECKING:
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder, as created by anaphora train.")]
 Beam = Annotated[
     int | None,
-    typer.Option("--beam", min=1, help="Beam size; 1 is greedy search. [default: the run's own]"),
+    typer.Option(
+        "--beam", min=1, help="Beam size; 1 is greedy search. [default: the run's own]", rich_help_panel="Search"
+    ),
 ]
 LengthPenalty = Annotated[
     float | None,
-    typer.Option("--length-penalty", min=0, help="Strength of the reward for length. [default: the run's own]"),
+    typer.Option(
+        "--length-penalty",
+        min=0,
+        help="Strength of the reward for length. [default: the run's own]",
+        rich_help_panel="Search",
+    ),
 ]
 Mean = Annotated[
     str,
@@ -32,6 +39,7 @@ Mean = Annotated[
         "--mean",
         metavar="arithmetic|geometric",
         help="Mean of an ensemble's probabilities. [default: arithmetic]",
+        rich_help_panel="Several models",
     ),
 ]
 NeuralCacheOption = Annotated[
@@ -52,39 +60,68 @@ DynamicOption = Annotated[
 ]
 LanguageModelRun = Annotated[
     Path | None,
-    typer.Option("--language-model", help="Language model for shallow fusion, with the translator's vocabulary."),
+    typer.Option(
+        "--language-model",
+        help="Language model for shallow fusion, with the translator's vocabulary.",
+        rich_help_panel="Several models",
+    ),
 ]
 FusionWeight = Annotated[
     float | None,
-    typer.Option("--fusion-weight", help="With --language-model: weight of its log-probabilities. [default: 0.2]"),
+    typer.Option(
+        "--fusion-weight",
+        help="With --language-model: weight of its log-probabilities. [default: 0.2]",
+        rich_help_panel="Several models",
+    ),
 ]
 ReplaceUnknown = Annotated[
     bool,
-    typer.Option("--replace-unknown", help="Replace each <unk> by the source word with the highest attention."),
+    typer.Option(
+        "--replace-unknown",
+        help="Replace each <unk> by the source word with the highest attention.",
+        rich_help_panel="Unknown words and candidates",
+    ),
 ]
 Dictionary = Annotated[
     Path | None,
-    typer.Option("--dictionary", help="With --replace-unknown: dictionary of word, tab, translation."),
+    typer.Option(
+        "--dictionary",
+        help="With --replace-unknown: dictionary of word, tab, translation.",
+        rich_help_panel="Unknown words and candidates",
+    ),
 ]
 CandidatesOption = Annotated[
     Path | None,
     typer.Option(
         "--candidates",
         help="Restrict output to frequent words and translations in this dictionary.",
+        rich_help_panel="Unknown words and candidates",
     ),
 ]
 Frequent = Annotated[
-    int | None, typer.Option("--frequent", min=0, help="With --candidates: number of frequent words. [default: 2000]")
+    int | None,
+    typer.Option(
+        "--frequent",
+        min=0,
+        help="With --candidates: number of frequent words. [default: 2000]",
+        rich_help_panel="Unknown words and candidates",
+    ),
 ]
 Each = Annotated[
     int | None,
-    typer.Option("--each", min=0, help="With --candidates: translations per source word. [default: 10]"),
+    typer.Option(
+        "--each",
+        min=0,
+        help="With --candidates: translations per source word. [default: 10]",
+        rich_help_panel="Unknown words and candidates",
+    ),
 ]
 KnownWords = Annotated[
     bool,
     typer.Option(
         "--known-words",
         help="Skip pairs with unknown words, and never output <unk> (Bahdanau et al. 2015).",
+        rich_help_panel="Unknown words and candidates",
     ),
 ]
 TaskOption = Annotated[

@@ -6,6 +6,7 @@ A link (i, j) says that token i of the source and token j of the target translat
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import numpy.typing as npt
 
 from anaphora.errors import DataError
@@ -51,6 +52,44 @@ def merge(links: Iterable[tuple[int, int]], source: Sequence[int | None], target
     """Links between words, given those between pieces and the word of every piece on either side."""
     merged = ((source[i], target[j]) for i, j in links)
     return frozenset((i, j) for i, j in merged if i is not None and j is not None)
+
+
+class SoftLinks(NamedTuple):
+    """How the attention of each word of a translation is divided among the words of its source."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    weights_TS: npt.NDArray[np.float64]
+    """A row for each word of the translation. It sums to at most 1: what attention gives to ``</s>`` is left out."""
+
+    @classmethod
+    def of(cls, weights_TS: npt.NDArray[Any], source: Sequence[str], target: Sequence[str]) -> "SoftLinks":
+        """From attention between pieces: summed over the pieces of a source word, the mean over those of a target word.
+
+        ``source`` and ``target`` are the pieces without ``</s>``; of ``weights_TS`` their rows and columns are read.
+        """
+        sides = [_grouped(pieces) for pieces in (source, target)]
+        (source_words, of_source_IS), (target_words, of_target_JT) = sides
+        weights_JT = of_target_JT / np.maximum(of_target_JT.sum(axis=1, keepdims=True), 1)
+        inner_TS = np.asarray(weights_TS, dtype=np.float64)[: len(target), : len(source)]
+        return cls(source_words, target_words, weights_JT @ inner_TS @ of_source_IS.T)
+
+    def json(self) -> dict[str, Any]:
+        """Words and weights, for ``json.dumps``."""
+        rows = [[round(weight, 4) for weight in row] for row in self.weights_TS.tolist()]
+        return {"source": list(self.source), "target": list(self.target), "weights": rows}
+
+
+def _grouped(pieces: Sequence[str]) -> tuple[tuple[str, ...], npt.NDArray[np.float64]]:
+    """The words that pieces make, and 1 for each piece of each word."""
+    places = words_of(pieces)
+    words = [""] * (1 + max((place for place in places if place is not None), default=-1))
+    members = np.zeros((len(words), len(pieces)))
+    for number, (piece, place) in enumerate(zip(pieces, places, strict=True)):
+        if place is not None:
+            words[place] += piece.strip(SPACE)
+            members[place, number] = 1
+    return tuple(words), members
 
 
 class Agreement(NamedTuple):

@@ -9,7 +9,7 @@ from anaphora.config import unknown
 from anaphora.data.finding import Names
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report, silent
-from anaphora.experiment.overrides import override
+from anaphora.experiment.overrides import Table, override
 from anaphora.formats.tsv import Layout
 from anaphora.tasks.registry import every_task
 from anaphora.tasks.sizing import tier_lines, value_at, word_at
@@ -56,9 +56,7 @@ def automatic(
         )
     named = override({"data": {"train": "train", "valid": "val", "test": "test"}}, settings)
     languages = source or word_at(named, "data.source"), target or word_at(named, "data.target")
-    columns = value_at(named, "data.columns")
-    two = (columns[0], columns[1]) if isinstance(columns, list | tuple) and len(columns) > 1 else None
-    layout = Layout(two, value_at(named, "data.quoted") is True)
+    layout = layout_in(named)
     train, valid, test = (word_at(named, f"data.{part}") for part in ("train", "valid", "test"))
     names = Names(train, valid, test, layout)
     # the first task takes what no other claims
@@ -71,3 +69,11 @@ def automatic(
     said = sizing.describe(override(sized.table, settings), text)
     report(Note(f"No recipe was named: for {sized.data}, {said}."))
     return tomli_w.dumps(sized.table)
+
+
+def layout_in(table: Table) -> Layout:
+    """Where pairs stand by the ``[data]`` of a table that nobody has checked; as usual where it says nothing sound."""
+    columns = value_at(table, "data.columns")
+    named = columns[:2] if isinstance(columns, list) else []
+    sound = [one for one in named if isinstance(one, str) or (type(one) is int and one > 0)]
+    return Layout((sound[0], sound[1]) if len(sound) == 2 else None, value_at(table, "data.quoted") is True)

@@ -11,6 +11,7 @@ and CRLF off and writes LF.
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anaphora.errors import ConfigError, DataError
@@ -98,6 +99,15 @@ class Moses(NbestFormat):
         behind = fields[entry.place][len(features) :] if features else " " * (len(fields) > entry.place + 1)
         fields[entry.place] = f"{features} {feature}= {log10 * LN_10:.6f}{behind}"
         return "|||".join(fields)
+
+
+def moses_line(number: int, text: str, features: Mapping[str, float], total: float) -> str:
+    """A line of a Moses list: hypotheses of one input share its ``number``, from 0; bars in a text are escaped."""
+    scores = " ".join(
+        f"{name}= {value:.6f}" if isinstance(value, float) else f"{name}= {value}" for name, value in features.items()
+    )
+    fields = (str(number), text.replace("|||", "&#124;&#124;&#124;"), scores, f"{total:.6f}")
+    return " ||| ".join(fields)
 
 
 def _names(field: str) -> list[str] | None:

@@ -89,7 +89,7 @@ def alignments(
         if why:
             raise ConfigError(f"{subject.name} has no alignments to show: {why}.")
         if targets is None:
-            outputs = subject.predictor.translate(sources, beam=beam, attention=True)
+            outputs = subject.predictor.translate(sources, beam=beam, attention=True, protect=())
         else:
             outputs = subject.predictor.score_pairs(sources, targets, attention=True)
         columns.append([_of(subject, *both) for both in zip(sources, outputs, strict=True)])

@@ -94,7 +94,7 @@ def _of(
                 f"There are {counted(len(sources), 'source')} but {counted(len(targets), 'reference')}: give as many."
             )
         lines = [f"{source}\t{target}" for source, target in zip(sources, targets, strict=True)]
-        outputs = [output.text for output in predictor.translate(sources)]
+        outputs = [output.text for output in predictor.translate(sources, protect=())]
     scores = list(predictor.score_lines_of(lines, subject.name, silent))
     groups = []
     for name, numbers in grouped(sources).items():

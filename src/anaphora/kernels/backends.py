@@ -114,7 +114,7 @@ def _ready(backend: Backend, weight_NK: Tensor, product: _Product) -> Prepared:
     """``product``: torch's way, where the backend does not pack."""
     if weight_NK.dtype != torch.float32:
         return _Torch(weight_NK, product)
-    precision: compiled.PackedPrecision = "bf16" if backend in ("bf16", "gemm-bf16") else "fp32"
+    precision: Literal["fp32", "bf16"] = "bf16" if backend in ("bf16", "gemm-bf16") else "fp32"
     if backend != without_c(backend) and compiled.suits(weight_NK) and compiled.has_gemm(precision):
         return PackedWeight(weight_NK, precision)
     return _Rounded(weight_NK, product) if precision == "bf16" else _Torch(weight_NK, product)
@@ -139,7 +139,7 @@ class _Torch:
 class PackedWeight:
     """All three by the packed GEMM in C."""
 
-    def __init__(self, weight_NK: Tensor, precision: compiled.PackedPrecision) -> None:
+    def __init__(self, weight_NK: Tensor, precision: Literal["fp32", "bf16"]) -> None:
         """``weight_NK``: of single precision, on the processor."""
         self._weight_NK, self._precision = weight_NK.detach(), precision
         self.forward = compiled.pack_rows(self._weight_NK, precision)

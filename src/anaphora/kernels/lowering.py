@@ -66,9 +66,27 @@ class Native(Protocol):
 class Lowering:
     """The operations of one direction of a loop, and the memory that they work in."""
 
-    def __init__(self, matmuls: Matmuls, rows: Rows, like: Tensor, keeps: bool, back_from: "Lowering | None" = None):
-        """``keeps``: whether values stay for the backward pass; ``back_from``: the forward pass that this undoes."""
-        self.matmuls, self.rows = matmuls, rows
+    def __init__(
+        self,
+        matmuls: Matmuls,
+        rows: Rows,
+        like: Tensor,
+        keeps: bool,
+        hypotheses: int = 1,
+        back_from: "Lowering | None" = None,
+    ):
+        """Nothing is noted yet.
+
+        Args:
+            matmuls: the products of the pass.
+            rows: where the rows lie.
+            hypotheses: how many rows a step has for each sentence, in as many groups of all sentences.
+            like: a tensor of the type and on the device of all.
+            keeps: whether values stay after the loop.
+            back_from: the forward pass that this undoes.
+        """
+        self.matmuls, self.rows, self.hypotheses = matmuls, rows, hypotheses
+        self.sentences = rows.active[0] // hypotheses
         self.like, self._keeps, self._backward = like, keeps, back_from is not None
         self._operations: list[tuple[str, list[tuple[Value, bool]]]] = []
         self._made: list[Value] = []
@@ -123,9 +141,11 @@ class Lowering:
         self.run("product", (y,), (a, Value(0, packed.description)))
         return y
 
-    def sum(self, values: Sequence[Value]) -> Value:
-        """The sum of values, for use at this step alone; of one, the value itself."""
-        return values[0] if len(values) == 1 else self.sum_in(self.scratch(values[0].width), values)
+    def sum(self, values: Sequence[Value], keeps: bool = False) -> Value:
+        """The sum of values, for use at this step alone unless it ``keeps``; of one, the value itself."""
+        if len(values) == 1:
+            return values[0]
+        return self.sum_in((self.value if keeps else self.scratch)(values[0].width), values)
 
     def sum_in(self, total: Value, values: Sequence[Value]) -> Value:
         """The sum of values, written to ``total``."""
@@ -169,7 +189,7 @@ class Lowering:
             Operation(name, [self._operand(value, adds) for value, adds in operands])
             for name, operands in self._operations
         )
-        compiled.loop(operations, self.rows.active, self.rows.active[0], self._backward, threads)
+        compiled.loop(operations, self.rows.active, self.hypotheses, self._backward, threads)
         for action in self._after:
             action()
 
@@ -182,7 +202,7 @@ class Lowering:
         at = 0
         for value, height, size in zip(waiting, heights, sizes, strict=True):
             value.tensor = arena[at : at + size].view(height, value.width)
-            value.place = Place.NOW if value.kept else Place.FIXED
+            value.place = Place.NOW if height == len(self.rows) else Place.FIXED
             at += -(-size // _ALIGNED) * _ALIGNED
 
     def _operand(self, value: Value, adds: bool) -> Operand:
@@ -220,7 +240,7 @@ class PartLowering:
 
     def given(self, gradient: Value | None, width: int) -> Value:
         """A gradient, or zeros where there is none."""
-        return gradient or self._ops.fixed(self._ops.like.new_zeros(self._ops.rows.active[0], width))
+        return gradient or self._ops.fixed(self._ops.like.new_zeros(self._ops.sentences, width))
 
     def vector(self, name: str) -> Value:
         """A vector, to add or to scale with."""
@@ -238,13 +258,13 @@ class PartLowering:
         """The gradient of a vector, a row for each sentence, to be added to."""
         full, ops = self._full(name), self._ops
         vector = ops.matmuls.vector(full)
-        rows_BW = vector.new_zeros(ops.rows.active[0], vector.numel())
+        rows_BW = vector.new_zeros(ops.sentences, vector.numel())
         ops.afterwards(lambda: ops.matmuls.add_gradient(full, rows_BW.sum(0).view(vector.shape)))
         return ops.fixed(rows_BW)
 
     def sentences(self, name: str) -> Value:
         """A memory tensor."""
-        sentences = self._ops.matmuls.sentences(self._full(name), self._ops.rows.active[0]).detach()
+        sentences = self._ops.matmuls.sentences(self._full(name), self._ops.sentences).detach()
         return self._ops.fixed(sentences if sentences.is_floating_point() else sentences.to(self._ops.like))
 
     def memory_width(self, name: str) -> int:
@@ -259,7 +279,7 @@ class PartLowering:
 
     def gradient(self, name: str) -> Value:
         """The gradient of a memory tensor, to be added to."""
-        return self._ops.fixed(self._ops.matmuls.gradient(self._full(name), self._ops.rows.active[0]))
+        return self._ops.fixed(self._ops.matmuls.gradient(self._full(name), self._ops.sentences))
 
     def mix(self, name: str, weights: Value, window: Value) -> Value:
         """y = a M_b: the sum of the rows of the memory matrix, one for each position, by their weights."""
@@ -290,7 +310,7 @@ class PartLowering:
         return da
 
     def _matrix(self, name: str) -> Tensor:
-        return self._ops.matmuls.sentences(self._full(name), self._ops.rows.active[0]).detach()
+        return self._ops.matmuls.sentences(self._full(name), self._ops.sentences).detach()
 
     def _columns(self, name: str) -> Value:
         return self._ops.fixed(self._matrix(name).transpose(1, 2))

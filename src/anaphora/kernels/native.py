@@ -6,14 +6,19 @@ stand side by side.
 """
 
 from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
 
 from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.compiled import Place
 from anaphora.kernels.lowering import Lowering, Native, Value
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.parts import Part, is_previous, signal_of
-from anaphora.kernels.program import Stage
+from anaphora.kernels.program import Program, Stage, stages
 from anaphora.kernels.rows import Rows
 
 
@@ -28,6 +33,35 @@ class Lowered(NamedTuple):
 def obstacle(part: Part) -> str:
     """Why a part has no native body, in a few words; empty where it has one."""
     return part.obstacle() if isinstance(part, Native) else "no native body"
+
+
+class Loop(NamedTuple):
+    """A looping stage in words."""
+
+    parts: tuple[str, ...]
+    """Their names."""
+    obstacles: Mapping[str, str]
+    """By the name of a part, why it has no native body."""
+
+    @property
+    def reasons(self) -> str:
+        """Why it runs in Python; empty where it runs in C."""
+        return ", ".join(f"{part}: {obstacle}" for part, obstacle in self.obstacles.items())
+
+    def __str__(self) -> str:
+        return f"loop of {', '.join(self.parts)}: " + (f"in Python ({self.reasons})" if self.reasons else "in C")
+
+
+def loops(program: Program) -> list[Loop]:
+    """The looping stages of a program, and what keeps them from running in C, where native kernels are chosen."""
+    return [
+        Loop(
+            tuple(part.name for part in stage.parts),
+            {part.name: why for part in stage.parts if (why := obstacle(part))},
+        )
+        for stage in stages(program)
+        if stage.loops
+    ]
 
 
 def is_native(stage: Stage) -> bool:
@@ -52,6 +86,30 @@ def forward(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks, keeps: b
             if blocks.carried(signal) is None:
                 blocks.put(signal, ops.all_rows(values.read(signal)))
     return Lowered(ops, tuple(saved))
+
+
+def advance(stage: Stage, matmuls: Matmuls, signals: dict[str, Tensor]) -> None:
+    """Take one step, X hypotheses of B sentences side by side: adds what the stage writes to ``signals``."""
+    like = signals[stage.parts[0].reads[0]]
+    hypotheses, sentences, _ = like.shape
+    values: dict[str, Value] = {}
+    ops = Lowering(matmuls, _one_step(hypotheses * sentences), like, keeps=True, hypotheses=hypotheses)
+    for part in stage.parts:
+        assert isinstance(part, Native)
+        for read in part.reads:
+            if read not in values:
+                rows_RW = signals[read].reshape(len(ops.rows), -1).contiguous()
+                values[read] = Value(rows_RW.shape[1], rows_RW, Place.NOW)
+        written, _ = part.lower(ops, tuple(values[read] for read in part.reads))
+        values.update(zip(part.writes, written, strict=True))
+    ops.finish()
+    written_by_all = (signal for part in stage.parts for signal in part.writes)
+    signals |= {signal: ops.all_rows(values[signal]).view(hypotheses, sentences, -1) for signal in written_by_all}
+
+
+@lru_cache(maxsize=64)
+def _one_step(count: int) -> Rows:
+    return Rows(torch.ones(count, dtype=torch.int64), 1, torch.device("cpu"))
 
 
 def backward(stage: Stage, rows: Rows, matmuls: Matmuls, lowered: Lowered, dblocks: Blocks) -> None:

@@ -5,7 +5,9 @@ White space is that of ASCII, as KenLM has it: a no-break space is part of a wor
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+
+from anaphora.text.normalise import normalise
+from anaphora.text.tokenizer import Tokenizer
 
 _WORD = re.compile(r"\S+", re.ASCII)
 
@@ -14,14 +16,18 @@ def words_in(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-def by_word(line: str, tokens: Iterable[tuple[int, int]]) -> list[list[int]]:
+def starts_in(text: str) -> list[int]:
+    """Where these words begin."""
+    return [word.start() for word in _WORD.finditer(text)]
+
+
+def by_word(tokenizer: Tokenizer, text: str) -> list[list[int]]:
     """The ids of every word of a line, and last of what stands behind all words; white space is of what comes after it.
 
-    ``tokens`` are ids, each with the place in the line where it begins; it belongs to one word, even where it goes on
-    into the next.
+    A token belongs to the word in which it begins, even where it goes on into the next.
     """
-    ends = [word.end() for word in _WORD.finditer(line)]
+    ends = [word.end() for word in _WORD.finditer(normalise(text, lowercase=tokenizer.lowercase))]
     rows: list[list[int]] = [[] for _ in range(len(ends) + 1)]
-    for token, start in tokens:
+    for token, start in tokenizer.placed(text):
         rows[bisect_right(ends, start)].append(token)
     return rows

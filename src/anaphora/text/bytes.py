@@ -7,7 +7,6 @@ from typing import Self
 
 from anaphora.errors import RunError
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.between import by_word
 from anaphora.text.normalise import Lowercase, case_name, normalise
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, symbols_of
 
@@ -49,10 +48,10 @@ class ByteTokenizer:
         """One id a byte, without special tokens at the ends."""
         return [_FIRST + byte for byte in normalise(text, lowercase=self.lowercase).encode()]
 
-    def by_word(self, text: str) -> list[list[int]]:
+    def placed(self, text: str) -> list[tuple[int, int]]:
         line = normalise(text, lowercase=self.lowercase)
         starts = (place for place, character in enumerate(line) for _ in character.encode())
-        return by_word(line, zip(self.encode(text), starts, strict=True))
+        return list(zip(self.encode(text), starts, strict=True))
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of the bytes; what is no UTF-8, and ``<unk>``, read as U+FFFD."""

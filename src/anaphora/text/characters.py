@@ -8,7 +8,6 @@ from typing import Self
 
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.between import by_word
 from anaphora.text.normalise import Lowercase, case_name, normalise
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, shown, symbols_of
 
@@ -78,9 +77,8 @@ class CharacterTokenizer:
         """One id a character, without special tokens at the ends."""
         return [self._ids.get(character, UNK) for character in normalise(text, lowercase=self.lowercase)]
 
-    def by_word(self, text: str) -> list[list[int]]:
-        line = normalise(text, lowercase=self.lowercase)
-        return by_word(line, zip(self.encode(text), range(len(line)), strict=True))
+    def placed(self, text: str) -> list[tuple[int, int]]:
+        return [(token, place) for place, token in enumerate(self.encode(text))]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The characters joined; ``<unk>`` reads as U+FFFD."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from anaphora.text.placeholders import PATTERNS, USUAL, Kind
 from anaphora.text.special_tokens import without_special_tokens
 
 _PATTERNS = {
@@ -36,12 +37,6 @@ MIN_COPIED = 12
 """Length in characters of the shortest copy that counts: names are the same in many languages."""
 
 _DIGIT = re.compile(r"\d")
-_PLACEHOLDER = re.compile(
-    r"%(?:\(\w+\)|\d+\$)?[-+#0]?\d*(?:\.\d+)?[sdifuxXcgeo@](?!\w)"  # printf, Python, Objective-C
-    r"|%\{\w+\}|\$\{\w+\}|\{\{?[\w.:!]*\}?\}"  # Ruby, shells, Python and JavaScript
-    r"|</?[A-Za-z][^<>]*>"  # tags
-)
-_ADDRESS = re.compile(r"""(?:https?://|ftp://|\bwww\.)[^\s<>"]*[\w/]|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+""")
 
 
 def line_faults(text: str) -> Iterator[tuple[str, str]]:
@@ -89,14 +84,31 @@ def differences(source: str, target: str) -> Iterator[Difference]:
             yield Difference(kind, *(" ".join(sorted(rest.elements())) for rest in (first - second, second - first)))
 
 
+def without_placeholders(text: str) -> str:
+    """A text with spaces, as many, in the places of its placeholders, tags and addresses."""
+    for kind in USUAL:
+        text = PATTERNS[kind].sub(lambda found: " " * len(found[0]), text)
+    return text
+
+
+def is_translatable(text: str) -> bool:
+    """Whether a text has a letter outside of placeholders, tags and addresses."""
+    return any(map(str.isalpha, without_placeholders(text)))
+
+
 def _digits(text: str) -> list[str]:
     """The digits of numbers, in any script, as 0 to 9: grouping and order differ between languages."""
-    return [str(int(digit)) for digit in _DIGIT.findall(_ADDRESS.sub(" ", _PLACEHOLDER.sub(" ", text)))]
+    return [str(int(digit)) for digit in _DIGIT.findall(without_placeholders(text))]
+
+
+def _found(*kinds: Kind) -> Callable[[str], list[str]]:
+    """What finds everything of these kinds in a text."""
+    return lambda text: [match[0] for kind in kinds for match in PATTERNS[kind].finditer(text)]
 
 
 _IN_COMMON: Mapping[str, Callable[[str], list[str]]] = {
-    "placeholders": _PLACEHOLDER.findall,
-    "addresses": _ADDRESS.findall,
+    "placeholders": _found("placeholders", "tags"),
+    "addresses": _found("urls", "emails"),
     "numbers": _digits,
 }
 

@@ -15,7 +15,6 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.between import by_word
 from anaphora.text.normalise import Lowercase, case_name, normalise
 from anaphora.text.resegmentation import LatticeSampling, MergeDropout, Resegment
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line, symbols_of
@@ -122,11 +121,10 @@ class SubwordTokenizer:
         """The ids of one line, without special tokens at the ends."""
         return list(self._processor.encode(normalise(text, lowercase=self.lowercase)))
 
-    def by_word(self, text: str) -> list[list[int]]:
-        """The subwords of every word: see ``Tokenizer``; a token begins in front of the spaces that it has."""
-        line = normalise(text, lowercase=self.lowercase)
-        found = self._processor.encode(line, return_type="offset_mapping")
-        return by_word(line, zip(found["ids"], (start for start, _ in found["offsets"]), strict=True))
+    def placed(self, text: str) -> list[tuple[int, int]]:
+        """The subwords and where they begin: see ``Tokenizer``; a token begins in front of the spaces that it has."""
+        found = self._processor.encode(normalise(text, lowercase=self.lowercase), return_type="offset_mapping")
+        return [(token, start) for token, (start, _) in zip(found["ids"], found["offsets"], strict=True)]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The line; ``<unk>`` and bytes that are no UTF-8 read as U+FFFD."""

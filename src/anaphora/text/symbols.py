@@ -12,7 +12,6 @@ from typing import Self
 from unicodedata import category
 
 from anaphora.errors import RunError
-from anaphora.text.between import by_word
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.normalise import Lowercase, case_name, normalise
 from anaphora.text.tokenizer import UNK, one_line
@@ -101,15 +100,15 @@ class SymbolTokenizer(CharacterTokenizer):
         """One id a symbol, without special tokens at the ends."""
         return [self._ids.get(symbol, UNK) for symbol in self.symbols_of(text)]
 
-    def by_word(self, text: str) -> list[list[int]]:
-        """The symbols of every word: see ``Tokenizer``."""
+    def placed(self, text: str) -> list[tuple[int, int]]:
+        """The symbols and where they begin: see ``Tokenizer``."""
         line, place, placed = normalise(text, lowercase=self.lowercase), 0, list[tuple[int, int]]()
         for symbol, number in zip(self.symbols_of(text), self.encode(text), strict=True):
             found = line.find(symbol.removeprefix(TAB), place)
             place = max(found, place)
             placed.append((number, place))
             place += len(symbol.removeprefix(TAB)) if found >= 0 else 0
-        return by_word(line, placed)
+        return placed
 
     def decode(self, ids: Sequence[int]) -> str:
         """The string, its tags left out; ``<unk>`` reads as U+FFFD."""

@@ -63,8 +63,8 @@ class Tokenizer(Protocol):
     def encode(self, text: str) -> list[int]:
         """The ids of one line, without ``<s>`` and ``</s>``; DataError when it holds a lone surrogate."""
 
-    def by_word(self, text: str) -> list[list[int]]:
-        """What ``encode`` gives, word for word, and last what stands behind all words: see ``between.py``."""
+    def placed(self, text: str) -> list[tuple[int, int]]:
+        """What ``encode`` gives, each id with the place in the normalised text where it begins."""
 
     def decode(self, ids: Sequence[int]) -> str:
         """The line that ids stand for, special tokens left out: the inverse of ``encode`` up to normalisation."""

@@ -13,7 +13,6 @@ from typing import Self
 
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.between import by_word
 from anaphora.text.normalise import Lowercase, normalise
 from anaphora.text.segmentation import Segmentation, Tokens, tokens_of
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, Tokenizer, one_line, shown, symbols_of
@@ -122,11 +121,11 @@ class WordTokenizer:
         """One id a word, without special tokens at the ends."""
         return [self._ids.get(word, UNK) for word in self.words(text)]
 
-    def by_word(self, text: str) -> list[list[int]]:
-        """The tokens of every word between white space: see ``Tokenizer``."""
+    def placed(self, text: str) -> list[tuple[int, int]]:
+        """The words and where they begin: see ``Tokenizer``."""
         line = normalise(text, lowercase=self.lowercase)
         starts = (start for start, _ in self._spans(line, self.words(text)))
-        return by_word(line, zip(self.encode(text), starts, strict=True))
+        return list(zip(self.encode(text), starts, strict=True))
 
     def decode(self, ids: Sequence[int]) -> str:
         """The line, words joined as the language writes them."""

@@ -18,6 +18,8 @@ from anaphora.errors import DataError, DivergedError, RunError
 from anaphora.events import Note, Report, Saved, Update, Validated, silent
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.device import device_for
+from anaphora.kernels.native import loops
+from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.protocols import Batches, Loss
 from anaphora.run import Run
@@ -128,7 +130,18 @@ class _Training:
         self._epoch_number = 0
         self._fallbacks = 0  # since the last checkpoint: going on from it falls back as often again
 
+    def _say_what_runs_in_python(self) -> None:
+        """Report the time loops that would run in C but for some of their parts."""
+        if not self._runtime.loops_in_c(torch.zeros(1, device=self._device), recording=True):
+            return
+        programs = [getattr(module, "program", None) for module in self._model.modules()]
+        known = [loop for program in programs if isinstance(program, Program) for loop in loops(program)]
+        for loop in (loop for loop in known if loop.obstacles):
+            parts = ", ".join(loop.parts)
+            self._report(Note(f"The loop of {parts} runs step by step in Python, which is slower: {loop.reasons}."))
+
     def conduct(self) -> Outcome:
+        self._say_what_runs_in_python()
         self._state.resume(self._run, self._report)
         best = self._state.best
         # the process may have been killed between saving its best checkpoint and marking it
@@ -275,8 +288,8 @@ class _Training:
         cursor.fallbacks += self._fallbacks
         # numbered so that going on from the checkpoint drops the line and writes it again
         self._run.metrics.add(log.fallback_line(cursor.update + 1, cursor.epoch, what, factor), self._report)
-        text = f"Training diverged at update {diverged}: {what}. It goes on from {last} with {factor:g} of the rate."
-        self._report(Note(text, warning=True))
+        how = f"It continues from {last} with {factor:g} of the learning rate."
+        self._report(Note(f"Training diverged at update {diverged}: {what}. {how}", warning=True))
 
     def _validation_is_due(self) -> bool:
         cursor = self._state.cursor

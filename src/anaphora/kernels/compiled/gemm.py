@@ -8,9 +8,12 @@ from torch import Tensor
 
 from anaphora.kernels.compiled.library import call, has, run
 
-PackedPrecision = Literal["fp32", "bf16"]
-_NUMBERS: dict[PackedPrecision, int] = {"fp32": 0, "bf16": 1}
+PackedPrecision = Literal["fp32", "bf16", "int8"]
+_NUMBERS: dict[PackedPrecision, int] = {"fp32": 0, "bf16": 1, "int8": 2}
 """Of the precisions in ``gemm.h``."""
+
+INT8_LONGEST = 65536
+"""The most terms of a sum of int8."""
 
 
 class Packed(NamedTuple):
@@ -29,18 +32,27 @@ class Packed(NamedTuple):
 
 @cache
 def has_gemm(precision: PackedPrecision = "fp32") -> bool:
-    """Whether the library was built and this processor can multiply in a precision: AVX2, or AVX-512 with bf16."""
+    """Whether the library was built and this processor can multiply in a precision.
+
+    It needs AVX2 in fp32, AVX-512 with bf16 in bf16, and AVX-512 with VNNI in int8.
+    """
     return has("gemm") and bool(call("gemm_supports", _NUMBERS[precision]))
 
 
 def pack_rows(b_NK: Tensor, precision: PackedPrecision = "fp32") -> Packed:
-    """b from its columns, one after another."""
+    """b from its columns, one after another.
+
+    In int8, each column and each row of the left side is scaled so that its largest number becomes 127. Raises
+    ValueError where sums of int8 would have more terms than ``INT8_LONGEST``.
+    """
     N, K = b_NK.shape
+    if precision == "int8" and K > INT8_LONGEST:
+        raise ValueError(f"A sum of int8 has at most {INT8_LONGEST} terms, not {K}: multiply in bf16.")
     return _packed("pack_rows", b_NK, K, N, precision)
 
 
-def pack_columns(b_KN: Tensor, precision: PackedPrecision = "fp32") -> Packed:
-    """b from its rows, one after another."""
+def pack_columns(b_KN: Tensor, precision: Literal["fp32", "bf16"] = "fp32") -> Packed:
+    """b from its rows, one after another; not in int8, which training does not use."""
     K, N = b_KN.shape
     return _packed("pack_columns", b_KN, K, N, precision)
 
@@ -53,7 +65,12 @@ def gemm(a_XK: Tensor, b: Packed) -> Tensor:
 
 
 def gemm_of_columns(a_KM: Tensor, b: Packed) -> Tensor:
-    """a' b, M x N."""
+    """a' b, M x N.
+
+    Raises ValueError where b is in int8, which training does not use.
+    """
+    if b.precision == "int8":
+        raise ValueError("A product of columns is made in fp32 or bf16, not in int8.")
     out = a_KM.new_empty(a_KM.shape[1], b.N)
     run("gemm_of_columns", *_sizes(a_KM.shape[1], b), a_KM.contiguous(), b.numbers, out)
     return out

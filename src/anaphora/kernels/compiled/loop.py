@@ -49,13 +49,19 @@ def has_loop() -> bool:
     return has("loop")
 
 
-def loop(operations: Iterable[Operation], active: Sequence[int], sentences: int, backward: bool, threads: int) -> None:
-    """Run operations in order for every step, the last step first if ``backward``.
+def loop(
+    operations: Iterable[Operation],
+    active: Sequence[int],
+    hypotheses: int = 1,
+    backward: bool = False,
+    threads: int = 1,
+) -> None:
+    """Run operations in order for every step.
 
     Args:
         operations: what to run.
         active: rows of each step, never more than of the step before.
-        sentences: rows before the first step.
+        hypotheses: how many rows there are for each sentence, in as many groups of all sentences.
         backward: whether the last step comes first.
         threads: how many threads share the work.
     """
@@ -68,5 +74,5 @@ def loop(operations: Iterable[Operation], active: Sequence[int], sentences: int,
         numbers.extend(_NOTHING * (_OPERANDS - len(operands)))
         count += 1
     steps = array("q", active)
-    entries, _ = numbers.buffer_info()
-    run("loop", len(steps), sentences, steps.buffer_info()[0], count, entries, int(backward), threads)
+    (at_steps, _), (at_numbers, _) = steps.buffer_info(), numbers.buffer_info()
+    run("loop", len(steps), active[0], at_steps, hypotheses, count, at_numbers, int(backward), threads)

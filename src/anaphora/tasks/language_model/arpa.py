@@ -10,7 +10,7 @@ from anaphora.errors import DataError
 from anaphora.formats.arpa import CAPITAL_UNKNOWN, NEVER, ArpaGram, read_arpa, write_arpa
 from anaphora.formats.figures import LN_10
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
-from anaphora.text.between import words_in
+from anaphora.text.between import starts_in, words_in
 from anaphora.text.normalise import normalise
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer, written
@@ -38,9 +38,9 @@ class ArpaTokenizer(WordTokenizer):
         normalise(text)  # refuses what cannot be encoded
         return [self._spelt(word) for word in words_in(text)]
 
-    def by_word(self, text: str) -> list[list[int]]:
-        """Every word by itself: see ``Tokenizer``."""
-        return [*([token] for token in self.encode(text)), []]
+    def placed(self, text: str) -> list[tuple[int, int]]:
+        """The words and where they begin: see ``Tokenizer``."""
+        return list(zip(self.encode(text), starts_in(normalise(text)), strict=True))
 
     def _spelt(self, word: str) -> str:
         if word in self._ids:
@@ -73,7 +73,7 @@ def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
             )
         if not model.put(order, tokens, log_probs, log_gammas):
             raise DataError(
-                f"{path} has n-grams of order {order} that go on from none of order {order - 1}: "
+                f"{path} has n-grams of order {order} whose beginning is no n-gram of order {order - 1}: "
                 f"it is damaged, or was pruned by a program that does not mind its contexts."
             )
     return model, tokenizer

@@ -17,7 +17,7 @@ from anaphora.protocols import TextModel, TextStepper
 from anaphora.tasks.language_model.context import Context
 from anaphora.tasks.language_model.context import State as Place
 from anaphora.tasks.language_model.lines import prompt_batch
-from anaphora.text.between import words_in
+from anaphora.text.between import by_word, words_in
 from anaphora.text.tokenizer import EOS, MARKS, Tokenizer
 
 
@@ -63,7 +63,7 @@ class WordScores:
         """The score of every word, and of ``</s>`` with ``eos``."""
         state, after = self.State(), self.State()
         (self.BeginSentenceWrite if bos else self.NullContextWrite)(state)
-        *words, behind = self._tokenizer.by_word(one_text(sentence))
+        *words, behind = by_word(self._tokenizer, one_text(sentence))
         for word in words:
             yield self._full_score(state, word, after)
             state, after = after, state
@@ -115,7 +115,7 @@ class WordScores:
             tokens = [self._tokenizer.symbols.eos]
         elif before.context.inside:
             # as it stands after another word, which may have a space between them
-            _, *words = self._tokenizer.by_word(f"a {word}")
+            _, *words = by_word(self._tokenizer, f"a {word}")
             tokens = list(chain.from_iterable(words))
         else:
             tokens = self._tokenizer.encode(word)

@@ -84,7 +84,7 @@ class TransducerPredictor:
         lines = self._known(texts, copied, report)
         # a list is searched in full windows, a stream as it comes
         given = list(lines) if isinstance(texts, Sequence) else lines
-        found = self.translator.stream(given, options, split=False, limits=limits, report=report)
+        found = self.translator.stream(given, options._replace(protect=()), split=False, limits=limits, report=report)
         return (Transduction.of(one).restored(copied.popleft()) for one in found)
 
     def _known(self, texts: Iterable[str], copied: deque[dict[str, str]], report: Report) -> Iterator[str]:

@@ -148,7 +148,8 @@ class TranslatorWork(PairWork, UpdatingWork):
     ) -> list[str]:
         """What ``model`` makes of ``sources``, searched as [evaluation] says for validation."""
         beam = self._experiment.evaluation.validation_beam
-        return [output.text for output in self.translator(model, tokenizers).translate(sources, beam=beam)]
+        translator = self.translator(model, tokenizers)
+        return [output.text for output in translator.translate(sources, beam=beam, protect=())]
 
     def translator(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer]) -> TranslationPredictor:
         """``model`` in training as what translates."""

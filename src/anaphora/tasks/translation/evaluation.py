@@ -85,7 +85,7 @@ def score_translations(
         raise DataError("Every pair of the text has unknown words on one side or the other: score all of them.")
     sources, references = [source for source, _ in kept], [reference for _, reference in kept]
     own = translator.evaluation
-    settled = search.settled(own.beam, own.length_penalty)
+    settled = search.settled(own.beam, own.length_penalty)._replace(protect=search.protect or ())
     return TranslationScores.of(
         sources,
         references,

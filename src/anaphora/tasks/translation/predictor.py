@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from anaphora.batch import Constraints
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Report, silent
-from anaphora.kernels.runtime import Runtime
+from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.arguments import demand_texts, given_text, sentence_of
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.options import SearchOptions
@@ -19,6 +19,7 @@ from anaphora.protocols import Stepper
 from anaphora.search.ensemble import Ensemble, Mean
 from anaphora.search.fusion import Fused
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.steering import Steering
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.language_model import LanguageModelPredictor
@@ -26,8 +27,13 @@ from anaphora.tasks.translation.choice import best_of, together
 from anaphora.tasks.translation.config import SearchConfig
 from anaphora.tasks.translation.forced import Given
 from anaphora.tasks.translation.inspected import InspectedTranslator, longest
+from anaphora.tasks.translation.protection import Protection, Sentence
+from anaphora.tasks.translation.required_terms import RequiredTerms, SentenceTerms
+from anaphora.tasks.translation.stand_ins import best_copied
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unknown import Filler, demand_unknown, filler
+from anaphora.text.apart import StandIn
+from anaphora.text.placeholders import USUAL, checked_kinds
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import UNK, Tokenizer
 
@@ -150,12 +156,15 @@ class TranslationPredictor(InspectedTranslator):
         settled = options.settled(self.evaluation.beam, self.evaluation.length_penalty)
         unknown = filler(self._source, self._target, settled.replace_unknown, lambda: self.attends)
         splitter = self._splitter if split else None
+        protection = self._protection(settled)
+        glossary = RequiredTerms(settled.terms, self._target) if settled.terms else None
 
         def read(line: str, number: int) -> _Line:
-            line = given_text(line, number)
-            passage = splitter.split(line) if splitter else Passage.whole(line)
-            sentences = [sentence_of(self._source, one, number, settled.max_tokens) for one in passage.sentences]
-            return _Line(passage, list(map(Given, passage.sentences, sentences)))
+            passage = protection.split(splitter, given_text(line, number))
+            parts = [protection.apart(one) for one in passage.sentences]
+            ids = [sentence_of(self._source, one.text, number, settled.max_tokens) for one in parts]
+            terms = [glossary.of(one, number) if glossary else SentenceTerms() for one in parts]
+            return _Line(passage, list(map(Sentence, parts, ids, terms)))
 
         def answer(
             lines: abc.Sequence[_Line], watch: Watch, answered: abc.Callable[[int], None]
@@ -165,7 +174,7 @@ class TranslationPredictor(InspectedTranslator):
             def searched(sentences: int) -> None:
                 answered(len(lines) * sentences // len(rows))
 
-            found = iter(self._search(rows, settled, unknown, watch, searched))
+            found = iter(self._search(rows, settled, unknown, protection, glossary, watch, searched))
             for line in lines:
                 parts = [next(found) for _ in line.sentences]
                 yield together(line.passage, parts, settled, splitter)
@@ -187,11 +196,28 @@ class TranslationPredictor(InspectedTranslator):
             refused=empty if refused else None,
         )
 
+    def aligned(self, line: str, translation: Translation) -> Translation:
+        """A translation of a line with the attention of this translator, by forced decoding; ``links`` align it.
+
+        It is decoded sentence by sentence where it was translated so. Errors are those of ``score_pairs``.
+        """
+        targets = [part.text for part in translation.sentences]
+        passage = self._splitter.split(line) if self._splitter and targets else Passage.whole(line)
+        if len(passage.sentences) != len(targets):
+            passage, targets = Passage.whole(line), [translation.text]
+        parts = self.score_pairs(passage.sentences, targets, attention=True)
+        if self._splitter is None or len(parts) == 1:
+            return parts[0]
+        gaps = self._splitter.gaps(passage)
+        return Translation.joined(translation.text, parts, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
+
     def _search(
         self,
-        rows: abc.Sequence[Given],
+        rows: abc.Sequence[Sentence],
         options: SearchOptions,
         unknown: Filler | None,
+        protection: Protection,
+        glossary: RequiredTerms | None,
         watch: Watch,
         searched: abc.Callable[[int], None],
     ) -> list[Translation]:
@@ -199,25 +225,35 @@ class TranslationPredictor(InspectedTranslator):
         model = Without.special_tokens(self._stepper(), self._target.symbols)
         stepper = Watched(model, watch.check)
         full = [place for place, row in enumerate(rows) if row.ids]
-        found = [Translation("", 0.0, True)] * len(rows)
+        found = [protection.copied(row, options.attention) for row in rows]
         done = len(rows) - len(full)
         assert options.beam is not None
-        for batch in self._batches([rows[place] for place in full], beam=options.beam):
+        given = [Given(rows[place].apart.text, rows[place].ids) for place in full]
+        for batch in self._batches(given, beam=options.beam):
+            own = [rows[full[number]] for number in batch.example_ids_B.tolist()]
+            most = [longest(len(row.ids)) for row in own]
             if options.candidates is not None:
-                texts = [rows[full[number]].text for number in batch.example_ids_B.tolist()]
+                texts = [row.apart.text for row in own]
                 batch = replace(
                     batch, constraints=Constraints(candidates=options.candidates.of(texts, self._source, self._target))
                 )
+            pointing = protection.pointing(stepper, batch, own, most)
+            steering: list[Steering] = [pointing.steering] if pointing and not options.groups else []
+            if glossary:
+                # placeholders that are due have the last steps
+                before = [length - len(row.apart.units) for length, row in zip(most, own, strict=True)]
+                steering += glossary.steering([row.terms for row in own], before, protection.after_V, stepper.eos)
             hypotheses = search(
-                stepper,
+                pointing or stepper,
                 batch,
                 options,
-                max_length=[longest(length - 1) for length in batch.input_ids.lengths_B.tolist()],
-                attention=options.attention or unknown is not None,
+                max_length=most,
+                attention=options.attention or unknown is not None or any(row.apart.tags for row in own),
+                steering=steering,
             )
             for number, of_one in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
                 place = full[number]
-                found[place] = self._answer(rows[place], of_one, options, unknown)
+                found[place] = self._answer(rows[place], of_one, options, unknown, protection)
             done += len(hypotheses)
             searched(done)
         return found
@@ -228,19 +264,32 @@ class TranslationPredictor(InspectedTranslator):
         other._stepper = stepper
         return other
 
+    def _protection(self, options: SearchOptions) -> Protection:
+        """What keeps the kinds that are asked for; without a word on them, the usual ones."""
+        kinds = USUAL if options.protect is None else checked_kinds(options.protect)
+
+        def stand_ins() -> abc.Sequence[StandIn]:
+            with running(self._runtime):
+                return best_copied(self._stepper(), self._source, self._target, self._batches)
+
+        return Protection(self._source, self._target, kinds, stand_ins)
+
     def _answer(
-        self, row: Given, hypotheses: list[Hypothesis], options: SearchOptions, unknown: Filler | None
+        self,
+        row: Sentence,
+        hypotheses: list[Hypothesis],
+        options: SearchOptions,
+        unknown: Filler | None,
+        protection: Protection,
     ) -> Translation:
         """The best hypothesis as a translation, with as many others of another text as are asked for."""
 
         def made(hypothesis: Hypothesis) -> Translation:
-            text, bare = (
-                unknown.filled(row.text, row.ids, hypothesis)
-                if unknown
-                else (self._target.decode(hypothesis.ids), hypothesis)
-            )
-            pieces = self._target.pieces(bare.ids) if options.attention else []
-            return self._translation(text, row, bare, pieces, options.attention)
+            if not unknown:
+                return protection.restored(row, hypothesis, (), options.attention)
+            words, bare = unknown.words(row.apart.text, row.ids, protection.hidden(row, hypothesis))
+            bare = hypothesis if bare.ids == hypothesis.ids else bare
+            return protection.restored(row, bare, words, options.attention)
 
         return best_of(map(made, hypotheses), options)
 
@@ -268,4 +317,4 @@ class _Line(NamedTuple):
     """A line, and its sentences as ids."""
 
     passage: Passage
-    sentences: list[Given]
+    sentences: list[Sentence]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anaphora.errors import ConfigError
-from anaphora.evaluation.alignment import hard_links, merge, spaced, words_of
+from anaphora.evaluation.alignment import SoftLinks, hard_links, merge, spaced, words_of
 from anaphora.formats.pharaoh import Links
 from anaphora.text.sentences import is_blank
 
@@ -49,10 +49,7 @@ class Translation:
         Words are what stands between spaces or line ends. Raises ConfigError for a translation by a model without
         attention, and where attention was not asked for.
         """
-        if not self.source_pieces and not is_blank(self.text):
-            raise ConfigError(
-                "Word alignments come from attention, which was not requested: translate or score with attention=True."
-            )
+        self._demand_attention()
         links: set[tuple[int, int]] = set()
         sources = targets = 0
         for part in self.sentences or (self,):
@@ -60,11 +57,30 @@ class Translation:
             if part.weights is not None:
                 found = hard_links(part.weights, len(source), len(target))
                 links |= {(sources + i, targets + j) for i, j in found}
-            elif source:
-                raise ConfigError(NO_LINKS)
             sources, targets = sources + len(source), targets + len(target)
         source, target = self._tokens()
         return merge(links, words_of(source), words_of(target))
+
+    def soft_links(self) -> SoftLinks:
+        """The attention between the words of the source and the translation; words and errors as for ``links``."""
+        self._demand_attention()
+        source, target = self._tokens()
+        weights_TS = np.zeros((len(target), len(source)))
+        sources = targets = 0
+        for part in self.sentences or (self,):
+            rows, columns = (len(tokens) for tokens in reversed(part._tokens()))
+            if part.weights is not None:
+                weights_TS[targets : targets + rows, sources : sources + columns] = part.weights[:rows, :columns]
+            sources, targets = sources + columns, targets + rows
+        return SoftLinks.of(weights_TS, source, target)
+
+    def _demand_attention(self) -> None:
+        if not self.source_pieces and not is_blank(self.text):
+            raise ConfigError(
+                "Word alignments come from attention, which was not requested: translate or score with attention=True."
+            )
+        if any(part.weights is None and part._tokens()[0] for part in self.sentences or (self,)):
+            raise ConfigError(NO_LINKS)
 
     def _tokens(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The pieces of both sides without ``</s>``."""

@@ -18,10 +18,13 @@ from anaphora.text.words import WordTokenizer
 
 
 class Filler(Protocol):
-    """From a hypothesis to a translation without unknown words, as far as they can be known."""
+    """What the unknown words of a hypothesis are, as far as they can be known."""
 
-    def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
-        """The translation of ``text``, whose ids are given, and the hypothesis without annotations."""
+    def words(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[list[str], Hypothesis]:
+        """What each ``<unk>`` in the translation of ``text`` is, and the hypothesis without annotations.
+
+        ``ids`` are those of the text.
+        """
 
 
 def filler(
@@ -69,23 +72,21 @@ class UnknownWords:
 
         Raises ConfigError where tokens are not words, since no others leave whole words unknown.
         """
-        self._source, self._target = _words_of(
-            source, target, "Unknown words can be replaced", "translate without replacing any"
-        )
+        self._source, _ = _words_of(source, target, "Unknown words can be replaced", "translate without replacing any")
         self._dictionary = Lookup(dictionary)
 
-    def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
+    def words(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[list[str], Hypothesis]:
         assert hypothesis.weights is not None
         places = [step for step, token in enumerate(hypothesis.ids) if token == UNK]
         if not places:
-            return self._target.decode(hypothesis.ids), hypothesis
+            return [], hypothesis
         words = self._source.words(text)
         most, looked = hypothesis.weights[places, : len(words)].max(dim=1)  # not at </s>
         given = [
             translated(words[place], self._dictionary) if weight > 0 else MARKS[UNK]  # a window may see nothing
             for weight, place in zip(most.tolist(), looked.tolist(), strict=True)
         ]
-        return self._target.filled(hypothesis.ids, given), hypothesis
+        return given, hypothesis
 
 
 class AnnotatedWords:
@@ -97,13 +98,12 @@ class AnnotatedWords:
         self._target = target
         self._dictionary = Lookup(target.dictionary)
 
-    def filled(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[str, Hypothesis]:
+    def words(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[list[str], Hypothesis]:
         resolved, words = self._target.resolved(hypothesis.ids, ids), self._source.words(text)
         given = [translated(words[place], self._dictionary) if place >= 0 else MARKS[UNK] for place in resolved.sources]
         end = [len(hypothesis.ids)] if hypothesis.finished else []
         weights = None if hypothesis.weights is None else hypothesis.weights[[*resolved.steps, *end]]
-        bare = replace(hypothesis, ids=tuple(resolved.ids), weights=weights)
-        return self._target.filled(resolved.ids, given), bare
+        return given, replace(hypothesis, ids=tuple(resolved.ids), weights=weights)
 
 
 def translated(word: str, dictionary: Lookup[str]) -> str:

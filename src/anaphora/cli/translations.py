@@ -1,0 +1,282 @@
+"""The files that ``anaphora translate`` writes: texts, n-best lists, word alignments and pairs."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from anaphora.cli.files import check_writable, writing
+from anaphora.errors import ConfigError
+from anaphora.wording import agreeing, counted
+
+if TYPE_CHECKING:
+    from anaphora.events import Note, Report
+    from anaphora.tasks.translation import Translation, TranslationPredictor
+    from anaphora.text.quality import Difference
+
+Aligned = Callable[[str, "Translation"], "Translation"]
+"""From a line and its translation to a translation whose attention aligns them."""
+
+
+_OUTPUT, _ALIGNMENT = "Output", "Word alignments"
+
+Output = Annotated[
+    Path | None,
+    typer.Option(help="Write translations to this file instead of printing them.", rich_help_panel=_OUTPUT),
+]
+JsonLines = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        help="Print a JSON object per line, with its score and what it lost or added.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+Nbest = Annotated[
+    int,
+    typer.Option(
+        "--nbest",
+        min=0,
+        metavar="N",
+        help="Write the N best translations of each line: a Moses list, or --json.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+Alignments = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write word alignments to this file, one line per sentence (Pharaoh format).", rich_help_panel=_ALIGNMENT
+    ),
+]
+SoftAlignments = Annotated[
+    Path | None,
+    typer.Option(
+        "--soft-alignments",
+        help="Write the attention between words to this file, as lines of JSON.",
+        rich_help_panel=_ALIGNMENT,
+    ),
+]
+AlignWith = Annotated[
+    Path | None,
+    typer.Option(
+        "--align-with",
+        metavar="RUN",
+        help="Align by forced decoding with this translator instead.",
+        rich_help_panel=_ALIGNMENT,
+    ),
+]
+Pairs = Annotated[
+    Path | None,
+    typer.Option(help="Write source, tab, translation to this .tsv file, to train on.", rich_help_panel=_OUTPUT),
+]
+TranslationFirst = Annotated[
+    bool,
+    typer.Option("--translation-first", help="With --pairs: translation first, then source.", rich_help_panel=_OUTPUT),
+]
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The files that translations go to; they are printed where neither a text nor pairs are asked for."""
+
+    output: Output = None
+    nbest: Nbest = 0
+    alignments: Alignments = None
+    soft_alignments: SoftAlignments = None
+    align_with: AlignWith = None
+    pairs: Pairs = None
+    translation_first: TranslationFirst = False
+    as_json: JsonLines = False
+
+    @property
+    def aligns(self) -> bool:
+        """Whether word alignments are written."""
+        return self.alignments is not None or self.soft_alignments is not None
+
+    @property
+    def attention(self) -> bool:
+        """Whether alignments are the attention of the search."""
+        return self.aligns and self.align_with is None
+
+    @property
+    def for_lines(self) -> list[str]:
+        """The options that were given and are for lines of text, not for documents."""
+        given = {
+            "--nbest": self.nbest,
+            "--alignments": self.alignments,
+            "--soft-alignments": self.soft_alignments,
+            "--pairs": self.pairs,
+            "--json": self.as_json,
+        }
+        return [option for option, value in given.items() if value]
+
+    def aligner(self, translator: "TranslationPredictor", report: "Report") -> Aligned:
+        """What aligns the translations of a translator; ConfigError where no attention does."""
+        from anaphora.tasks.translation import NO_LINKS, load_together
+
+        other = None if self.align_with is None else load_together([self.align_with], report=report)
+        if self.aligns and not (other or translator).attends:
+            raise ConfigError(NO_LINKS)
+        # without tokens it was not searched: nothing can be seen of it, or it was refused
+        return lambda line, found: other.aligned(line, found) if other and found.tokens else found
+
+    def check(self, read: Sequence[Path | str | None]) -> None:
+        """Refuse files that cannot be written, one for two of them, pairs nothing can train on, an order of none."""
+        files = {
+            "--output": self.output,
+            "--alignments": self.alignments,
+            "--soft-alignments": self.soft_alignments,
+            "--pairs": self.pairs,
+        }
+        check_writable(*files.values(), read=[*read, self.align_with])
+        for (one, file), (another, other) in combinations(files.items(), 2):
+            if file is not None and other is not None and file.absolute() == other.absolute():
+                raise ConfigError(f"{one} and {another} should be two files, but both are {file}: name another.")
+        if self.pairs is not None and not self.pairs.name.lower().removesuffix(".gz").endswith(".tsv"):
+            raise ConfigError(
+                f"--pairs should be a .tsv file, which training reads, but is {self.pairs}: name it {self.pairs}.tsv."
+            )
+        if self.align_with is not None and not self.aligns:
+            raise ConfigError("--align-with belongs to --alignments or --soft-alignments, which are missing.")
+        if self.pairs is None and self.translation_first:
+            raise ConfigError("--translation-first belongs to --pairs, which is missing.")
+        for option, given in (("--json", self.as_json), ("--nbest", self.nbest)):
+            if given and self.pairs is not None and self.output is None:
+                raise ConfigError(
+                    f"{option} is for translations, but --pairs alone writes pairs: add --output, or leave it out."
+                )
+
+    def write(
+        self, waiting: deque[str], translations: "Iterable[Translation]", report: "Report", aligned: Aligned
+    ) -> None:
+        """Write translations wherever they should go, as they come, and report what differs from the waiting lines."""
+        from anaphora.formats.figures import figures_as_json
+        from anaphora.formats.pharaoh import to_pharaoh
+        from anaphora.text.tokenizer import MARKS, UNK
+
+        count = unknown = fewer = 0
+        losses = _Losses(report)
+        with ExitStack() as files:
+            texts = files.enter_context(writing(self.output)) if self.output or not self.pairs else None
+            links, soft, pairs = (
+                files.enter_context(writing(file)) if file else None
+                for file in (self.alignments, self.soft_alignments, self.pairs)
+            )
+            for translation in translations:
+                line = waiting.popleft()
+                differing = losses.of(line, translation.text)
+                if pairs:
+                    sides = (translation.text, line) if self.translation_first else (line, translation.text)
+                    pairs("\t".join(side.replace("\t", " ") for side in sides))
+                if texts:
+                    for written in self._lines(count, translation, differing):
+                        texts(written)
+                if self.aligns:
+                    by = aligned(line, translation)
+                    if links:
+                        links(to_pharaoh(by.links()))
+                    if soft:
+                        soft(figures_as_json(by.soft_links().json()))
+                count += 1
+                unknown += MARKS[UNK] in translation.text
+                fewer += bool(translation.tokens) and len(translation.alternatives) + 1 < self.nbest
+        losses.close()
+        if fewer:
+            report(_fewer(fewer, count, self.nbest))
+        if self.pairs is not None and unknown:
+            report(_unknown_in_pairs(unknown, count))
+
+    def _lines(self, number: int, translation: "Translation", differing: "list[Difference]") -> Iterable[str]:
+        """What is written for translation ``number``, from 0."""
+        from anaphora.formats.figures import figures_as_json
+        from anaphora.formats.nbest import moses_line
+
+        if self.as_json:
+            found = _json(translation) | {"differences": [one._asdict() for one in differing]}
+            if self.nbest:
+                found["alternatives"] = [_json(other) for other in translation.alternatives]
+            return [figures_as_json(found)]
+        if not self.nbest:
+            return [translation.text]
+        return [
+            moses_line(number, one.text, {"logprob": one.score, "tokens": one.tokens}, one.rank)
+            for one in (translation, *translation.alternatives)
+        ]
+
+
+_SHOWN = 10
+"""Lines whose losses are reported one by one."""
+
+
+class _Losses:
+    """Lines whose numbers, addresses, placeholders or tags are not those of their translations."""
+
+    def __init__(self, report: "Report") -> None:
+        self._report = report
+        self._lines = self._lossy = 0
+
+    def of(self, line: str, translation: str) -> "list[Difference]":
+        """What differs between the next line and its translation, which is reported of the first ones."""
+        from anaphora.events import Note
+        from anaphora.text.quality import differences
+        from anaphora.text.tokenizer import MARKS, UNK
+
+        found = list(differences(line, translation.replace(MARKS[UNK], " ")))
+        self._lines += 1
+        self._lossy += bool(found)
+        if found and self._lossy <= _SHOWN:
+            differing = "; ".join(f"{one.kind} ({one})" for one in found)
+            self._report(Note(f"line {self._lines} and its translation differ in {differing}", warning=True))
+        return found
+
+    def close(self) -> None:
+        """Report how many there are, where not all of them were reported."""
+        from anaphora.events import Note
+
+        if self._lossy > _SHOWN:
+            self._report(
+                Note(
+                    f"{self._lossy:,} of {counted(self._lines, 'line')} differ from their translations in numbers, "
+                    f"addresses, placeholders or tags: --json has them all.",
+                    warning=True,
+                )
+            )
+
+
+def _json(translation: "Translation") -> dict[str, Any]:
+    return {
+        "text": translation.text,
+        "score": translation.score,
+        "rank": translation.rank,
+        "finished": translation.finished,
+        "unknown": translation.unknown,
+    }
+
+
+def _fewer(fewer: int, count: int, nbest: int) -> "Note":
+    """How many lines have fewer hypotheses than were asked for."""
+    from anaphora.events import Note
+
+    return Note(
+        f"{fewer:,} of {counted(count, 'line')} {agreeing(fewer, 'have')} fewer than {counted(nbest, 'translation')}, "
+        f"since the search finished fewer that differ: a larger beam finds more.",
+        warning=True,
+    )
+
+
+def _unknown_in_pairs(unknown: int, count: int) -> "Note":
+    """How many pairs to train on hold ``<unk>``, which training takes for any other text."""
+    from anaphora.events import Note
+    from anaphora.text.tokenizer import MARKS, UNK
+
+    return Note(
+        f"{unknown:,} of {counted(count, 'translation')} {agreeing(unknown, 'have')} {MARKS[UNK]} inside, which "
+        f"training takes for text: "
+        f"--replace-unknown puts the source's words in its place, or leave those pairs out.",
+        warning=True,
+    )

@@ -1,0 +1,217 @@
+"""What a translation may not change, kept by construction: from a sentence to a search, and from there to its text."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from anaphora.batch import Batch
+from anaphora.prediction.arguments import pieces_of
+from anaphora.protocols import Stepper
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.pointing import Adjacency, Placeholders, Pointing
+from anaphora.tasks.translation.required_terms import SentenceTerms
+from anaphora.tasks.translation.restoring import (
+    Token,
+    around,
+    in_words,
+    respaced,
+    text_of,
+    tokens_kept,
+    tokens_of,
+    with_own_tags,
+    with_tags,
+)
+from anaphora.tasks.translation.translation import Translation
+from anaphora.text.apart import Apart, StandIn, split_around, take_apart
+from anaphora.text.joiner import JOINER
+from anaphora.text.normalise import normalise
+from anaphora.text.placeholders import Kind, is_glued, spans
+from anaphora.text.sentences import Passage, Splitter, is_blank
+from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer, shown
+from anaphora.text.words import WordTokenizer, written
+
+
+class Sentence(NamedTuple):
+    """A sentence that is to be translated."""
+
+    apart: Apart
+    ids: list[int]
+    """Of its text, stand-ins included; none where there is nothing to translate."""
+    terms: SentenceTerms = SentenceTerms()
+    """What its translation must contain, and must not."""
+
+
+class Protection:
+    """Keeps some kinds of things in the sentences of one translator."""
+
+    def __init__(
+        self,
+        source: Tokenizer,
+        target: Tokenizer,
+        kinds: Collection[Kind],
+        stand_ins: Callable[[], Sequence[StandIn]],
+    ) -> None:
+        """``stand_ins`` is called once, for the first placeholder."""
+        self._source, self._target, self._kinds, self._choose = source, target, kinds, stand_ins
+
+    def split(self, splitter: Splitter | None, line: str) -> Passage:
+        """The sentences of a line; without a splitter, it is one."""
+        return split_around(splitter, line, self._kinds) if splitter else Passage.whole(line)
+
+    def apart(self, sentence: str) -> Apart:
+        """A sentence taken apart."""
+        words = any(not one.tag for one in spans(sentence, self._kinds))
+        return take_apart(sentence, self._kinds, self._stand_ins if words else ())
+
+    def pointing(
+        self, stepper: Stepper, batch: Batch, rows: Sequence[Sentence], longest: Sequence[int]
+    ) -> Pointing | None:
+        """The model over the placeholders of the rows of a batch too; None where there are none."""
+        most = max(len(row.apart.units) for row in rows)
+        if not most:
+            return None
+        positions_BKS = torch.zeros(len(rows), most, batch.input_ids.ids_BT.shape[1], dtype=torch.bool)
+        stand_ins_BK = torch.zeros(len(rows), most, dtype=torch.int64)
+        alone_BK = torch.zeros(len(rows), most, dtype=torch.bool)
+        of_words = isinstance(self._target, WordTokenizer) or self._target.context_free
+        for b, row in enumerate(rows):
+            own = self._positions(row.apart)
+            needed = {token for forms in row.terms.required for form in forms for token in form}
+            if any(number == UNK and not any(place in one for one in own) for place, number in enumerate(row.ids)):
+                needed.add(UNK)
+            for k, (unit, places) in enumerate(zip(row.apart.units, own, strict=True)):
+                positions_BKS[b, k, places.start : places.stop] = True
+                stand_ins_BK[b, k] = unit.stand_in.token
+                alone_BK[b, k] = of_words and unit.stand_in.token not in needed
+        placeholders = Placeholders(positions_BKS, stand_ins_BK, alone_BK, torch.tensor(longest))
+        return Pointing(stepper, placeholders, self._adjacency)
+
+    def hidden(self, row: Sentence, hypothesis: Hypothesis) -> Hypothesis:
+        """A hypothesis that looked at no stand-in, so that none is copied."""
+        if not row.apart.units or hypothesis.weights is None:
+            return hypothesis
+        weights_TS = hypothesis.weights.clone()
+        for places in self._positions(row.apart):
+            weights_TS[:, places.start : places.stop] = 0
+        return replace(hypothesis, weights=weights_TS)
+
+    def copied(self, row: Sentence, attention: bool) -> Translation:
+        """A sentence without a word to translate, which is its own translation; each word looks at itself."""
+        text = row.apart.before
+        if not attention or is_blank(text):
+            return Translation(text, 0.0, True)
+        pieces = [token.piece for token in tokens_kept(text)]
+        weights = np.eye(len(pieces) + 1, dtype=np.float32)
+        source, target = (one.pieces([one.symbols.eos]) for one in (self._source, self._target))
+        return Translation(text, 0.0, True, (*pieces, *source), (*pieces, *target), weights)
+
+    def restored(self, row: Sentence, hypothesis: Hypothesis, words: Sequence[str], attention: bool) -> Translation:
+        """The translation that a hypothesis is, with all that was kept; ``words`` are its unknown ones."""
+        apart, ids = row.apart, hypothesis.ids
+        text = text_of(self._target, ids, words, apart.units)
+        tokens = self._tokens(text, ids, apart) if attention or apart.tags else []
+        if apart.tags:
+            weights, ends = hypothesis.weights, self._ends(apart)
+            weights_TS = None if weights is None else weights[: len(ids), : len(row.ids)].numpy()
+            before = [sum(end <= place for end in ends) for place in self._tag_places(apart)]
+            text, tokens = with_tags(text, tokens, apart.tags, before, len(row.ids), weights_TS)
+        text, tokens = around(apart.before, text, tokens, apart.after)
+        found = Translation(
+            text,
+            hypothesis.score,
+            hypothesis.finished,
+            unknown=ids.count(UNK),
+            rank=hypothesis.rank,
+            tokens=len(ids) + hypothesis.finished,
+        )
+        if not attention:
+            return found
+        if apart.text != apart.sentence:
+            tokens = respaced(tokens, text)
+        return self._with_attention(found, tokens, self._source_tokens(row), hypothesis)
+
+    def _with_attention(
+        self, found: Translation, tokens: Sequence[Token], source: Sequence[Token], hypothesis: Hypothesis
+    ) -> Translation:
+        weights = hypothesis.weights
+        if weights is not None:
+            # what no step wrote looked nowhere, and nothing looked at it
+            rows = [token.step for token in tokens] + [len(hypothesis.ids)] * hypothesis.finished
+            padded = torch.nn.functional.pad(weights, (0, 1, 0, 1))
+            weights = padded[rows][:, [*(token.step for token in source), weights.shape[1] - 1]]
+        end = self._target.pieces([self._target.symbols.eos]) if hypothesis.finished else []
+        return replace(
+            found,
+            source_pieces=(*(token.piece for token in source), *self._source.pieces([self._source.symbols.eos])),
+            target_pieces=(*(token.piece for token in tokens), *end),
+            weights=None if weights is None else weights.numpy(),
+        )
+
+    def _tokens(self, text: str, ids: Sequence[int], apart: Apart) -> list[Token]:
+        """The tokens of a translation without its tags."""
+        size = self._target.symbols.size
+        kept = {step: apart.units[number - size].text for step, number in enumerate(ids) if number >= size}
+        return tokens_of(self._target.pieces([number if number < size else UNK for number in ids]), text, kept)
+
+    def _source_tokens(self, row: Sentence) -> list[Token]:
+        """The tokens of the source with all that was kept, by their positions."""
+        apart = row.apart
+        positions = self._positions(apart)
+        tokens = tokens_of(pieces_of(self._source, apart.text, row.ids), apart.text, {})
+        for unit, places in zip(apart.units, positions, strict=True):
+            first, *others = places
+            space = SPACE if tokens[first].piece.startswith(SPACE) else ""
+            tokens[first] = tokens[first]._replace(piece=space + shown(unit.text))
+            for place in others:
+                tokens[place] = tokens[place]._replace(piece="")
+        tokens = in_words(tokens)
+        text = apart.text
+        if apart.tags:
+            text, tokens = with_own_tags(text, tokens, apart.tags, self._tag_places(apart))
+        _, tokens = around(apart.before, text, tokens, apart.after)
+        return respaced(tokens, apart.sentence) if apart.text != apart.sentence else tokens
+
+    @property
+    def after_V(self) -> Tensor:
+        """bool: the tokens that make no word with what stands before them."""
+        return self._adjacency.after_V
+
+    @cached_property
+    def _stand_ins(self) -> Sequence[StandIn]:
+        return self._choose()
+
+    def _ends(self, apart: Apart) -> list[int]:
+        """Where the tokens of the source end in its normalised text."""
+        starts = [start for _, start in self._source.placed(apart.text)]
+        return [*starts[1:], self._normal(apart, len(apart.text))][: len(starts)]
+
+    def _normal(self, apart: Apart, place: int) -> int:
+        """A place in the text, in the normalised text."""
+        return len(normalise(apart.text[:place], lowercase=self._source.lowercase))
+
+    def _tag_places(self, apart: Apart) -> list[int]:
+        return [self._normal(apart, tag.place) for tag in apart.tags]
+
+    def _positions(self, apart: Apart) -> list[range]:
+        """The source tokens that stand for each placeholder: those that have a part of it."""
+        found, ends = list[range](), self._ends(apart)
+        for unit in apart.units:
+            start, end = self._normal(apart, unit.start), self._normal(apart, unit.end)
+            first = min(sum(one <= start for one in ends), len(ends) - 1)
+            found.append(range(first, max(first, sum(one < end for one in ends)) + 1))
+        return found
+
+    @cached_property
+    def _adjacency(self) -> Adjacency:
+        """Tokens that make no word with a placeholder beside them."""
+        pieces, target = written(self._target), self._target
+        any_V = torch.ones(len(pieces), dtype=torch.bool)
+        if isinstance(target, WordTokenizer):
+            return Adjacency(any_V, torch.tensor([one[0] != JOINER or not is_glued(one[1:2]) for one in pieces]))
+        apart_V = torch.tensor([number < len(MARKS) or not is_glued(one[0]) for number, one in enumerate(pieces)])
+        return Adjacency(any_V if target.context_free else apart_V, apart_V)

@@ -1,0 +1,105 @@
+"""What a text holds that no translation may change: placeholders, tags, addresses and, on request, numbers.
+
+Each kind is a pattern of one table, which the data check reads too. Every pattern takes time in proportion to the text.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
+from typing import Literal, NamedTuple, get_args
+
+import regex
+
+from anaphora.errors import ConfigError
+
+Kind = Literal["placeholders", "tags", "urls", "emails", "numbers"]
+"""What can be protected."""
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+USUAL: tuple[Kind, ...] = ("placeholders", "tags", "urls", "emails")
+"""The kinds that no translation should change; numbers are written otherwise in other languages."""
+
+PATTERNS: Mapping[Kind, regex.Pattern[str]] = {
+    "tags": regex.compile(
+        r"</?[A-Za-z][\w:.-]*+"
+        r"(?:\s++[^\s\"'<>/=]++(?:\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'|[^\s\"'<>]++))?+)*+\s*+/?>"
+    ),
+    "urls": regex.compile(r"(?:https?://|ftp://|\bwww\.)[^\s<>\"]*[\w/]"),
+    "emails": regex.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+    "placeholders": regex.compile(
+        r"%(?:\(\w+\)|\d+\$)?[-+#0]?\d*(?:\.\d+)?[sdifuxXcgeo@](?:(?!\w)|(?<!\d%[a-z]))"  # printf, Python, Objective-C
+        r"|%\{\w+\}|\$\{[\w.]+\}|\{\{ ?[\w.:|-]+ ?\}\}|\{\{?[\w.:!$]*\}?\}"  # Ruby, shells, templates, Python
+        r"|\[[A-Z]\d+[A-Z]\]"  # Weblate
+    ),
+    "numbers": regex.compile(r"(?<![\w.,])\d++(?:[.,:]\d++)*+(?!\w)"),
+}
+"""In the order in which they are found: what a tag holds is part of the tag."""
+
+_GLUED = regex.compile(r"(?V1)[\w--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]]")
+_BETWEEN = 3
+"""Signs between two placeholders that are still one with them, as in ``%d:%d``, at most."""
+
+
+def is_glued(character: str) -> bool:
+    """Whether a character makes one word with what it stands beside: a letter or digit, not of an unspaced script."""
+    return bool(_GLUED.match(character))  # none of no character
+
+
+class Span(NamedTuple):
+    """One thing to be kept, and where it stands."""
+
+    start: int
+    end: int
+    tag: bool
+    """Whether it is a tag, which is no word of its sentence."""
+
+
+def checked_kinds(kinds: Iterable[str]) -> tuple[Kind, ...]:
+    """The same kinds; ConfigError for one that is none."""
+    found = []
+    for kind in kinds:
+        if kind not in KINDS:
+            raise ConfigError(
+                f"What is protected should be some of {', '.join(KINDS)}, but one is {kind!r}: correct it."
+            )
+        found.append(kind)
+    return tuple(found)
+
+
+def spans(text: str, kinds: Collection[Kind]) -> list[Span]:
+    """What is to be kept of a text, in order.
+
+    Letters that a placeholder is written together with (``{0}px``) are kept with it, and so are other placeholders
+    with nothing but signs between (``%d:%d``), except in scripts that set no spaces.
+    """
+    found = {kind: [match.span() for match in PATTERNS[kind].finditer(text)] for kind in PATTERNS if kind in kinds}
+    tags = [Span(start, end, True) for start, end in found.pop("tags", [])]
+    if not any(found.values()):
+        return tags
+    of_tags = bytearray(len(text))
+    for start, end, _ in tags:
+        of_tags[start:end] = b"\1" * (end - start)
+    words: list[Span] = []
+    for start, end in sorted(chain(*found.values())):
+        if 1 not in of_tags[start:end]:
+            one = _glued(text, start, end, of_tags)
+            if words and _are_one(text, words[-1], one, of_tags):
+                before = words.pop()
+                one = before._replace(end=max(before.end, one.end))
+            words.append(one)
+    return sorted([*tags, *words])
+
+
+def _glued(text: str, start: int, end: int, of_tags: bytearray) -> Span:
+    """A placeholder with the letters beside it."""
+    while start and not of_tags[start - 1] and is_glued(text[start - 1]):
+        start -= 1
+    while end < len(text) and not of_tags[end] and is_glued(text[end]):
+        end += 1
+    return Span(start, end, False)
+
+
+def _are_one(text: str, first: Span, second: Span, of_tags: bytearray) -> bool:
+    """Whether two placeholders overlap, or have only signs between them."""
+    between = text[first.end : second.start]
+    signs = len(between) <= _BETWEEN and not any(sign.isspace() or sign.isalnum() for sign in between)
+    return signs and 1 not in of_tags[first.end : second.start]

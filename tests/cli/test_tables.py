@@ -1,0 +1,47 @@
+"""Options that stand in a dataclass are options like any other."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from anaphora.cli.help import GroupedCommand
+from anaphora.cli.tables import with_tables
+
+
+@dataclass(frozen=True)
+class Size:
+    height: Annotated[int, typer.Option("--height", min=1, help="Height.", rich_help_panel="Size")]
+    width: Annotated[int | None, typer.Option("--width", help="Width.", rich_help_panel="Size")] = None
+
+
+def made(found: list[object]) -> typer.Typer:
+    app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+    @with_tables
+    def draw(name: Annotated[str, typer.Argument(help="Name.")], size: Size, plain: bool = False) -> None:
+        """Draw a box."""
+        found.extend((name, size, plain))
+
+    app.command(cls=GroupedCommand)(draw)
+    return app
+
+
+def test_a_table_is_given_field_by_field() -> None:
+    found: list[object] = []
+    assert CliRunner().invoke(made(found), ["box", "--height", "3", "--plain"]).exit_code == 0
+    assert found == ["box", Size(3, None), True]
+
+
+@pytest.mark.parametrize("given", [["box"], ["box", "--height", "0"], ["--height", "2"]])
+def test_what_a_field_demands_is_demanded(given: list[str]) -> None:
+    found: list[object] = []
+    assert CliRunner().invoke(made(found), given).exit_code == 2 and not found
+
+
+def test_help_lists_the_options_of_a_heading_together() -> None:
+    shown = CliRunner().invoke(made([]), ["--help"]).output
+    assert "Draw a box." in shown
+    assert shown.index("Options:") < shown.index("--plain") < shown.index("Size:") < shown.index("--width")

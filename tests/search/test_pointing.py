@@ -1,0 +1,146 @@
+"""Placeholders are written each exactly once, whatever the model, the beam and the other sentences of the batch."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anaphora.batch import Batch
+from anaphora.protocols import Stepper
+from anaphora.search.beam import beam
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.pointing import Adjacency, Placeholders, Pointing
+from anaphora.search.scoring import score
+
+Make = Callable[..., Stepper]
+MakeBatch = Callable[..., Batch]
+SIZE, EOS, UNK = 7, 1, 2
+MOST = 12
+
+
+def adjacency(before: Sequence[int] = (), after: Sequence[int] = ()) -> Adjacency:
+    """Any token may stand beside a placeholder, but for these in front of it and these behind it."""
+    allowed = torch.ones(2, SIZE, dtype=torch.bool)
+    allowed[0, list(before)] = False
+    allowed[1, list(after)] = False
+    return Adjacency(*allowed)
+
+
+def placeholders(sources: Sequence[Sequence[int]], counts: Sequence[int], stand_ins: Sequence[int]) -> Placeholders:
+    """The first words of each source, as many as ``counts`` says, with stand-ins in turn."""
+    most, width = max(counts), max(map(len, sources))
+    positions = torch.zeros(len(sources), most, width, dtype=torch.bool)
+    tokens = torch.zeros(len(sources), most, dtype=torch.int64)
+    for b, count in enumerate(counts):
+        for k in range(count):
+            positions[b, k, k] = True
+            tokens[b, k] = stand_ins[k % len(stand_ins)]
+    alone = tokens > UNK
+    return Placeholders(positions, tokens, alone, torch.full((len(sources),), MOST))
+
+
+def search(
+    model: Stepper, batch: Batch, given: Placeholders, size: int, beside: Adjacency | None = None
+) -> list[list[Hypothesis]]:
+    pointing = Pointing(model, given, beside or adjacency())
+    return beam(pointing, batch, size=size, n=size, max_length=given.lengths_B.tolist(), steering=[pointing.steering])
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    counts=st.lists(st.integers(0, 3), min_size=1, max_size=4).filter(any),
+    stand_ins=st.lists(st.integers(UNK, SIZE - 1), min_size=1, max_size=3),
+    size=st.integers(1, 6),
+    attends=st.booleans(),
+    sharpness=st.sampled_from([0.5, 4.0, 40.0]),
+)
+def test_every_output_has_every_placeholder_once_alone_as_in_a_batch(
+    automaton: Make,
+    batch: MakeBatch,
+    seed: int,
+    counts: list[int],
+    stand_ins: list[int],
+    size: int,
+    attends: bool,
+    sharpness: float,
+) -> None:
+    model = automaton(size=SIZE, seed=seed, sharpness=sharpness, attends=attends)
+    sources = [[3 + (seed + b + k) % 4 for k in range(3 + b % 2)] for b in range(len(counts))]
+    together = search(model, batch(sources), placeholders(sources, counts, stand_ins), size)
+    for b, (source, count) in enumerate(zip(sources, counts, strict=True)):
+        for one in together[b]:
+            assert sorted(token - SIZE for token in one.ids if token >= SIZE) == list(range(count))
+            assert one.score > -torch.inf and len(one.ids) <= MOST
+        if count:
+            [alone] = search(model, batch([source]), placeholders([source], [count], stand_ins), size)
+        else:
+            [alone] = beam(model, batch([source]), size=size, n=size, max_length=MOST)
+        assert [(x.ids, x.score) for x in alone] == [(x.ids, x.score) for x in together[b]]
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000), size=st.integers(1, 5))
+def test_a_placeholder_is_not_written_beside_letters_while_there_is_time(
+    automaton: Make, batch: MakeBatch, seed: int, size: int
+) -> None:
+    sources = [[3, 4, 5]]
+    given = replace(placeholders(sources, [2], [5, 6]), lengths_B=torch.tensor([40]))
+    letters = (3, 4)
+    [found] = search(automaton(size=SIZE, seed=seed), batch(sources), given, size, adjacency(letters, letters))
+    for one in found:
+        early = one.ids[: 40 - 4]
+        assert not any((a in letters and b >= SIZE) or (a >= SIZE and b in letters) for a, b in pairwise(early))
+
+
+def test_a_placeholder_is_written_where_its_stand_in_would_be(automaton: Make, batch: MakeBatch) -> None:
+    """A model without attention that is certain what to write: the output is the same with the placeholder."""
+    for seed in range(10):
+        model = automaton(size=SIZE, seed=seed, sharpness=60.0, attends=False)
+        [[best]] = beam(model, batch([[3, 4]]), size=4, max_length=MOST)
+        words = [token for token in best.ids if token > UNK and best.ids.count(token) == 1]
+        if not best.finished or not words:
+            continue
+        [[found, *_]] = search(model, batch([[3, 4]]), placeholders([[3, 4]], [1], words[:1]), 8)
+        assert found.ids == tuple(SIZE if token == words[0] else token for token in best.ids)
+        assert found.score == pytest.approx(best.score, abs=1e-4)
+
+
+def test_what_attention_is_on_is_written(automaton: Make, batch: MakeBatch) -> None:
+    model = automaton(size=SIZE, seed=1)
+    model.log_probs_QV[:, 6] = -50.0  # type: ignore[attr-defined]
+
+    class Looking:
+        """The model, looking at the second word of the source as it writes the third token, and else at its end."""
+
+        size, bos, eos, unk = model.size, model.bos, model.eos, model.unk
+        keep = staticmethod(model.keep)
+
+        def start(self, batch: Batch):  # type: ignore[no-untyped-def]
+            return model.start(batch)._replace(state=(model.start(batch).state, 0))
+
+        def advance(self, memory, state, ids_N):  # type: ignore[no-untyped-def]
+            step = model.advance(memory, state[0], ids_N)
+            weights = torch.zeros(len(ids_N), 3)
+            weights[:, 1 if state[1] == 2 else 2] = 1.0
+            return step._replace(weights_NS=weights, state=(step.state, state[1] + 1))
+
+        def select(self, state, rows_N):  # type: ignore[no-untyped-def]
+            return model.select(state[0], rows_N), state[1]
+
+    positions = torch.tensor([[[False, True, False]]])
+    given = Placeholders(positions, torch.tensor([[6]]), torch.tensor([[True]]), torch.tensor([MOST]))
+    [[best, *_]] = search(Looking(), batch([[3, 4, 5]]), given, 6)  # type: ignore[arg-type]
+    assert best.ids.index(SIZE) == 2
+
+
+def test_a_sentence_without_placeholders_scores_as_before(automaton: Make, batch: MakeBatch) -> None:
+    model = automaton(size=SIZE, seed=3)
+    sources = [[3, 4], [5, 6]]
+    found = search(model, batch(sources), placeholders(sources, [1, 0], [3]), 4)[1]
+    forced = score(model, batch([sources[1]] * len(found), [[*x.ids, EOS][: len(x.ids) + x.finished] for x in found]))
+    assert [x.score for x in found] == pytest.approx([x.score for x in forced], abs=1e-9)

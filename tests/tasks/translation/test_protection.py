@@ -1,0 +1,118 @@
+"""What may not change comes back, each thing exactly once, from any translator."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+
+from anaphora.errors import ConfigError
+from anaphora.tasks.translation import Translation, TranslationPredictor
+from anaphora.text.bytes import ByteTokenizer
+from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.segmentation import Segmentation
+from anaphora.text.sentences import Splitter
+from anaphora.text.subwords import SubwordTokenizer
+from anaphora.text.tokenizer import Tokenizer
+from anaphora.text.words import WordTokenizer
+from tests.networks import build
+
+from ..conftest import TRANSLATOR, same, sentences
+from .segments import Segment, segments
+
+TEXT = [f"{line}." for line in sentences(300)]
+
+
+def words(segmentation: Segmentation, size: int = 40) -> WordTokenizer:
+    return WordTokenizer.learn(TEXT, size=size, least=1, lowercase=False, segmentation=segmentation, language="en")
+
+
+TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {
+    "subwords": lambda: SubwordTokenizer.learn(TEXT, size=330, lowercase=False, byte_fallback=True),
+    "small subwords, lower-cased": lambda: SubwordTokenizer.learn(TEXT, size=40, lowercase=True, byte_fallback=False),
+    "words": lambda: words("joiner"),
+    "few words": lambda: words("joiner", 12),
+    "Moses words": lambda: words("moses"),
+    "words between spaces": lambda: words("whitespace"),
+    "characters": lambda: CharacterTokenizer.learn(TEXT, lowercase=False, least=1),
+    "few characters": lambda: CharacterTokenizer.learn(["ab. "], lowercase=False, least=1),
+    "bytes": lambda: ByteTokenizer(lowercase=False),
+}
+
+
+def untrained(tokenizer: Tokenizer, attends: bool = True) -> TranslationPredictor:
+    tables: dict[str, Any] = dict(TRANSLATOR)
+    if not attends:
+        tables |= {"attention": "none", "decoder": {**tables["decoder"], "sentence_encoding": "initial-state"}}
+    model: Any = build("translate", tables, {"source": tokenizer.symbols, "target": tokenizer.symbols})
+    model.initialise(3)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(3.0)
+    return TranslationPredictor(model.stepper, tokenizer, tokenizer, splitter=Splitter("en", "de"))
+
+
+def lost(segment: Segment, translation: Translation) -> list[str]:
+    """What did not come back exactly once, closing tags included."""
+    closing = re.compile(r"</[\w:]+>")
+    once = [text for text in segment.kept if translation.text.count(text) != 1]
+    closed, expected = (Counter(closing.findall(text)) for text in (translation.text, segment.text))
+    return [*once, *(closed - expected), *(expected - closed)]
+
+
+@pytest.mark.parametrize("attends", [True, False], ids=["attention", "none"])
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_everything_comes_back_once_from_untrained_translators_of_any_tokens(name: str, attends: bool) -> None:
+    translator = untrained(TOKENIZERS[name](), attends)
+    given = segments(25, seed=1)
+    found = translator.translate_text([one.text for one in given], beam=2)
+    assert [lost(one, translation) for one, translation in zip(given, found, strict=True)] == [[]] * len(given)
+
+
+@pytest.mark.parametrize("name", ["subwords", "words", "characters"])
+def test_a_protected_translation_does_not_depend_on_the_batch_and_its_attention_fits_its_pieces(name: str) -> None:
+    translator = untrained(TOKENIZERS[name]())
+    texts = [one.text for one in segments(8, seed=2)]
+    together = translator.translate(texts, beam=3, attention=True, alternatives=1)
+    for text, translation in zip(texts, together, strict=True):
+        [alone] = translator.translate([text], beam=3, attention=True, alternatives=1)
+        if translation.weights is None:
+            assert alone == translation
+            continue
+        assert same(alone, translation)
+        assert translation.weights.shape == (len(translation.target_pieces), len(translation.source_pieces))
+        assert all(i < len(text.split()) for i, _ in translation.links()) or "<unk>" in translation.source_pieces
+
+
+def test_what_has_no_word_is_not_searched_and_each_of_its_words_is_linked_to_itself() -> None:
+    [found] = untrained(TOKENIZERS["subwords"]()).translate(["{a} %s"], attention=True)
+    assert found.text == "{a} %s" and found.score == 0.0 and found.links() == {(0, 0), (1, 1)}
+
+
+def test_nothing_is_kept_that_nobody_asked_for() -> None:
+    translator = untrained(TOKENIZERS["subwords"]())
+    text = "the man <b>sees</b> {name} 15"
+    plain = [translator.translate([text], protect=protect)[0].text for protect in ((), ("urls",))]
+    assert plain[0] == plain[1] and "{name}" not in plain[0]
+    kept = translator.translate([text], protect=("placeholders", "numbers"))[0].text
+    assert "{name}" in kept and "15" in kept and "<b>" not in kept
+    with pytest.raises(ConfigError, match="one is 'digits'"):
+        translator.translate([text], protect=("digits",))
+
+
+def test_alternatives_have_everything_too() -> None:
+    given = segments(10, seed=3)
+    found = untrained(TOKENIZERS["words"]()).translate([one.text for one in given], beam=6, alternatives=5)
+    others = [(one, other) for one, translation in zip(given, found, strict=True) for other in translation.alternatives]
+    assert others and not any(lost(one, other) for one, other in others)
+
+
+@pytest.mark.parametrize("name", ["words", "subwords"])
+def test_unknown_words_are_never_replaced_by_a_stand_in(name: str) -> None:
+    translator = untrained(TOKENIZERS[name]())
+    replaced: Any = {"replace_unknown": {}} if name == "words" else {}
+    texts: Sequence[str] = ["the zebra {a} walks", "{b} zebra %s"]
+    for translation in translator.translate(texts, beam=2, **replaced):
+        assert "Xqzvk" not in translation.text

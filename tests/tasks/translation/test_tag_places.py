@@ -1,0 +1,85 @@
+"""Tags go around what looked at what they enclose, and stay well nested whatever the attention."""
+
+import random
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.tasks.translation.tag_places import Weights, diagonal, put_tags
+from anaphora.text.apart import Tag, take_apart
+
+
+def tags_of(sentence: str) -> tuple[list[Tag], list[int], int]:
+    """The tags of a sentence whose tokens are its words, how many words precede each, and how many words there are."""
+    apart = take_apart(f"x {sentence} x", ["tags"], ())
+    before = [len(apart.text[: tag.place].split()) - 1 for tag in apart.tags]
+    return list(apart.tags), before, len(apart.text.split()) - 2
+
+
+def with_tags(sentence: str, links: list[int]) -> str:
+    """The tags among target words 0, 1, .., of which each looked at one source word."""
+    tags, before, source = tags_of(sentence)
+    weights = np.eye(source)[links] if links else np.zeros((0, source))
+    parts = list(map(str, range(len(links))))
+    for put in reversed(put_tags(tags, before, weights, range(len(links) + 1))):
+        parts.insert(put.boundary, tags[put.tag].text)
+    return " ".join(parts)
+
+
+def test_a_pair_goes_around_what_looked_at_what_it_encloses() -> None:
+    assert with_tags("a <b>b c</b> d", [0, 1, 2, 3]) == "0 <b> 1 2 </b> 3"
+    assert with_tags("a <b>b c</b> d", [3, 0, 2, 1]) == "0 1 <b> 2 3 </b>"
+    assert with_tags("a <b>b</b> <i>c</i>", [2, 1, 0]) == "<i> 0 </i> <b> 1 </b> 2"
+
+
+def test_one_token_that_looked_elsewhere_does_not_part_a_run() -> None:
+    assert with_tags("a <b>b c d</b> e", [0, 1, 0, 2, 3, 4]) == "0 <b> 1 2 3 4 </b> 5"
+    assert with_tags("a <b>b</b> c d e", [0, 1, 2, 3, 4, 1]) == "0 <b> 1 </b> 2 3 4 5"
+
+
+def test_a_single_tag_goes_where_attention_crosses_it_least() -> None:
+    assert with_tags("a b <br/> c d", [0, 1, 2, 3]) == "0 1 <br/> 2 3"
+    assert with_tags("a b <br/> c d", [1, 1, 0, 3]) == "0 1 2 <br/> 3"
+    assert with_tags("a <br/> <b>b</b> c", [0, 1, 2]) == "0 <br/> <b> 1 </b> 2"
+
+
+def test_a_pair_inside_another_stays_inside() -> None:
+    assert with_tags("a <b>b <i>c</i></b> d", [2, 1, 0, 3]) == "<b> <i> 0 </i> 1 </b> 2 3"
+    assert with_tags("<b>a <i></i>b</b> c", [0, 1, 2]) == "<b> 0 <i> </i> 1 </b> 2"
+
+
+def test_an_empty_translation_has_all_tags() -> None:
+    assert with_tags("a <b>b <i>c</i></b> <br/>", []) == "<b> <i> </i> </b> <br/>"
+
+
+@given(st.integers(0, 100_000), st.integers(0, 8), st.booleans())
+def test_every_tag_is_put_once_between_words_and_pairs_stay_well_nested(seed: int, words: int, attends: bool) -> None:
+    draw = random.Random(seed)
+    parts, opened = list[str](), list[str]()
+    for _ in range(draw.randint(1, 12)):
+        kind = draw.choice(["word", "open", "close", "single", "stray"])
+        if kind == "open" or (kind == "close" and not opened):
+            opened.append(draw.choice("abi"))
+            parts.append(f"<{opened[-1]}>")
+        elif kind == "close":
+            parts.append(f"</{opened.pop()}>")
+        else:
+            parts.append({"word": "w", "single": "<br/>", "stray": "</u>"}[kind])
+    tags, before, source = tags_of(" ".join([*parts, *(f"</{name}>" for name in reversed(opened))]))
+    generator = np.random.default_rng(seed)
+    weights: Weights = generator.dirichlet(np.ones(source), size=words) if source else np.zeros((words, 0))
+    if not attends and words and source:
+        weights = diagonal(words, source)
+    boundaries = sorted({0, words, *(one for one in range(words) if draw.random() < 0.7)})
+    put = put_tags(tags, before, weights, boundaries)
+    assert sorted(one.tag for one in put) == list(range(len(tags)))
+    assert [one.boundary for one in put] == sorted(one.boundary for one in put)
+    assert {one.boundary for one in put} <= set(boundaries)
+    waiting = list[int]()
+    for one in put:
+        partner = tags[one.tag].partner
+        if partner > one.tag:
+            waiting.append(one.tag)
+        elif partner >= 0:
+            assert waiting.pop() == partner

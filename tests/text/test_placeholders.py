@@ -1,0 +1,58 @@
+"""What no translation may change, found in texts."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.errors import ConfigError
+from anaphora.text.placeholders import KINDS, USUAL, Kind, checked_kinds, spans
+
+KEPT: dict[Kind, list[str]] = {
+    "placeholders": [
+        *("[X12X]", "%s", "%i", "%d", "%5.2f", "%(name)d", "%1$s", "%{name}", "${var}", "${user.name}"),
+        *("{}", "{0}", "{name}", "{{ person.name }}", "{0:.2f}", "{$count}"),
+    ],
+    "tags": ["<b>", "</b>", "<br/>", "<g-1>", "<a href=\"x > y\" title='it' {id} disabled>", "<input name=x />"],
+    "urls": ["https://example.org/a?b=c", "www.example.org", "ftp://example.org/path/"],
+    "emails": ["a.b+c@example.org"],
+    "numbers": ["15", "1,000.50", "12:30"],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_is_found_whole_and_only_where_it_is_asked_for(kind: Kind) -> None:
+    text = " and ".join(KEPT[kind])
+    assert [text[one.start : one.end] for one in spans(text, [kind])] == KEPT[kind]
+    assert spans(text, []) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{0}px wide", ["{0}px"]),
+        ("un{a}ed, %s%s and %d:%d", ["un{a}ed", "%s%s", "%d:%d"]),
+        ("Größe{0}, %dpx, %s27", ["Größe{0}", "%dpx", "%s27"]),
+        ("我有{n}个苹果", ["{n}"]),
+        ("{a} {b}", ["{a}", "{b}"]),
+        ("<b>{a}</b>x", ["<b>", "{a}", "</b>"]),
+        ('<a title="%s {0}">', ['<a title="%s {0}">']),
+        ("see http://a.org/{id}, or a@b.org.", ["http://a.org/{id}", "a@b.org"]),
+        ("a < b > c, 100% sure, 5 <3, 50%discount", []),
+    ],
+)
+def test_placeholders_take_what_is_glued_to_them(text: str, expected: list[str]) -> None:
+    assert [text[one.start : one.end] for one in spans(text, USUAL)] == expected
+
+
+@given(st.text("ab {}<>/%sd$1=\"'@.:x[]X\u4e2d ", max_size=40), st.sets(st.sampled_from(KINDS)))
+def test_spans_are_in_order_and_apart_whatever_the_text(text: str, kinds: set[Kind]) -> None:
+    found = spans(text, kinds)
+    assert all(0 <= one.start < one.end <= len(text) for one in found)
+    assert all(one.end <= other.start for one, other in pairwise(found))
+
+
+def test_a_kind_that_is_none_is_refused_by_name() -> None:
+    with pytest.raises(ConfigError, match="some of placeholders, tags, urls, emails, numbers, but one is 'digits'"):
+        checked_kinds(["tags", "digits"])
