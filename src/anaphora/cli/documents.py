@@ -1,5 +1,6 @@
 """Documents that ``anaphora translate`` writes back with their gaps filled."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,7 +46,7 @@ def translate_document(
     from anaphora.formats.entries.document import Document
     from anaphora.tasks.translation.documents import fill
 
-    document = Document(file, kind, translator.languages)
+    document = Document.read(file, kind, translator.languages)
     filled = fill(
         document,
         lambda texts: (one.text for one in translator.stream(iter(texts), options, split=split, report=report)),
@@ -54,7 +55,9 @@ def translate_document(
     _write(filled.content, output)
     total = filled.entries + sum(map(len, filled.left.values()))
     others = len(document.entries) - total
-    unchanged = f"; {counted(others, 'other entry')} {agreeing(others, 'are')} unchanged" if others else ""
+    reasons = Counter(entry.skipped for entry in document.entries if entry.skipped and not entry.gap)
+    which = f" ({', '.join(f'{count:,} {why}' for why, count in reasons.items())})" if reasons else ""
+    unchanged = f"; {counted(others, 'other entry')} {agreeing(others, 'are')} unchanged{which}" if others else ""
     gaps = f"{counted(total, 'missing translation')} {agreeing(total, 'were')}"
     report(Note(f"{filled.entries:,} of {gaps} filled{unchanged}."))
     for why, lines in filled.left.items():

@@ -141,9 +141,11 @@ class Lowering:
         self.run("product", (y,), (a, Value(0, packed.description)))
         return y
 
-    def sum(self, values: Sequence[Value]) -> Value:
-        """The sum of values, for use at this step alone; of one, the value itself."""
-        return values[0] if len(values) == 1 else self.sum_in(self.scratch(values[0].width), values)
+    def sum(self, values: Sequence[Value], keeps: bool = False) -> Value:
+        """The sum of values, for use at this step alone unless it ``keeps``; of one, the value itself."""
+        if len(values) == 1:
+            return values[0]
+        return self.sum_in((self.value if keeps else self.scratch)(values[0].width), values)
 
     def sum_in(self, total: Value, values: Sequence[Value]) -> Value:
         """The sum of values, written to ``total``."""

@@ -43,9 +43,13 @@ class Loop(NamedTuple):
     obstacles: Mapping[str, str]
     """By the name of a part, why it has no native body."""
 
+    @property
+    def reasons(self) -> str:
+        """Why it runs in Python; empty where it runs in C."""
+        return ", ".join(f"{part}: {obstacle}" for part, obstacle in self.obstacles.items())
+
     def __str__(self) -> str:
-        reasons = ", ".join(f"{part}: {obstacle}" for part, obstacle in self.obstacles.items())
-        return f"loop of {', '.join(self.parts)}: " + (f"in Python ({reasons})" if reasons else "in C")
+        return f"loop of {', '.join(self.parts)}: " + (f"in Python ({self.reasons})" if self.reasons else "in C")
 
 
 def loops(program: Program) -> list[Loop]:

@@ -221,7 +221,7 @@ def _walk_back(spec: _Spec, walked: _Walked, gradients: tuple[Tensor, ...], want
     program, rows, returned = spec.program, spec.rows, dict(zip(spec.program.returns, gradients, strict=False))
     dblocks = Blocks(rows)
     for name, dlast_BW in zip(program.carried, gradients[len(program.returns) :], strict=True):
-        dblocks.carry(name, torch.zeros_like(dlast_BW))
+        dblocks.carry_zeros(name, dlast_BW)
         dblocks.all(name).index_copy_(0, rows.last_B, dlast_BW)
     for name, dgrid_TBW in returned.items():
         dblocks.add(name, rows.of_batch(dgrid_TBW))

@@ -79,6 +79,12 @@ def test_cues_keep_their_times_tags_and_number_of_lines(before: str, after: str,
         assert filled_text(tmp_path, "a.srt", text, translate) == expected
 
 
+def test_cues_need_no_blank_line_between_them(tmp_path: Path) -> None:
+    text = "1\n00:00:01,000 --> 00:00:02,000\na\n2\n00:00:03,000 --> 00:00:04,000\n3\nb\n"
+    assert [entry.source for entry in document_of(tmp_path, "a.srt", text).entries] == ["a", "3 b"]
+    assert filled_text(tmp_path, "a.srt", text) == text.replace("a", "A").replace("b", "B")
+
+
 @given(st.text("ab ", max_size=30), st.integers(1, 4))
 def test_wrapping_loses_no_word(text: str, count: int) -> None:
     lines = wrapped(text, count)

@@ -124,11 +124,35 @@ def test_line_ends_of_pages_and_subtitles_are_white_space(name: str, tmp_path: P
     )
 
 
-def test_texts_between_tags_are_translated_apart_and_tags_stay(tmp_path: Path) -> None:
-    source = '<tuv xml:lang="en"><seg>open <hi>it</hi>,<ph/> file</seg></tuv>'
-    text = f'<tmx version="1.4"><body><tu>{source}{{}}</tu></body></tmx>'
-    translator = Translator()
+SOURCE = '<tuv xml:lang="en"><seg>open <hi>it</hi>,<ph/> file</seg></tuv>'
+WHOLE = "open <x1/>it<x2/>,<x3/> file"
+
+
+@pytest.mark.parametrize(
+    ("translation", "apart", "target"),
+    [
+        ("Die <x1/>auf<x2/>, <x3/>Datei", False, "Die <hi>auf</hi>, <ph/>Datei"),
+        (" öffne<x1/> sie <x2/>; <x3/>Datei ", False, "öffne<hi> sie </hi>; <ph/>Datei"),
+        ("<x1/>auf<x2/>, die <x3/>Datei", True, "OPEN <hi>it</hi>,<ph/> FILE"),
+        ("Die <x2/>auf<x1/>, <x3/>Datei", True, "OPEN <hi>it</hi>,<ph/> FILE"),
+        ("Die <x1/>auf<x2/>, Datei", True, "OPEN <hi>it</hi>,<ph/> FILE"),
+        ("Die <x1/>auf<x2/>, <x3/><x3/>Datei", True, "OPEN <hi>it</hi>,<ph/> FILE"),
+        ("Die <x1/>auf<x2/>, <x3/>Datei %s", True, "OPEN <hi>it</hi>,<ph/> FILE"),
+    ],
+)
+def test_codes_stay_in_place_and_texts_between_them_are_translated_apart_if_need_be(
+    translation: str, apart: bool, target: str, tmp_path: Path
+) -> None:
+    text = f'<tmx version="1.4"><body><tu>{SOURCE}{{}}</tu></body></tmx>'
+    translator = Translator(**{WHOLE: translation})
     filled = fill(document_of(tmp_path, "m.tmx", text.format("")), translator, "de")
-    assert translator.asked == ["open", "it", "file"]
-    target = '<tuv xml:lang="de"><seg>OPEN <hi>it</hi>,<ph/> FILE</seg></tuv>'
-    assert filled.content.decode() == text.format(target)
+    assert translator.asked == [WHOLE, *(["open", "it", "file"] if apart else [])]
+    assert filled.content.decode() == text.format(f'<tuv xml:lang="de"><seg>{target}</seg></tuv>')
+
+
+def test_white_space_at_the_ends_of_a_sentence_with_codes_stays(tmp_path: Path) -> None:
+    text = "<html><p>\n  <b>open</b>\n  the <i>file</i>{}!\n</p>"
+    translator = Translator()
+    filled = fill(document_of(tmp_path, "a.html", text.format(" ")), translator, "de")
+    assert translator.asked == ["<x1/>open<x2/> the <x3/>file<x4/> !"]
+    assert filled.content.decode() == "<html><p>\n  <b>OPEN</b> the <i>FILE</i> !\n</p>"

@@ -64,8 +64,8 @@ def read_entries(path: Path, kind: str, languages: tuple[str, str], layout: Layo
     not in its format, and as ``formats.lines.unpacked`` does.
     """
     if kind == "csv":
-        return Csv(str(path), languages, layout).read(_in_utf8(path))
-    return READERS[kind](str(path), languages).read(_in_utf8(path))
+        return Csv(str(path), languages, layout).read(_in_utf8(path, kind))
+    return READERS[kind](str(path), languages).read(_in_utf8(path, kind))
 
 
 def languages_in(path: Path, kind: str) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ def languages_in(path: Path, kind: str) -> tuple[str, ...]:
 
     Raises DataError as ``read_entries``.
     """
-    pieces = islice(_in_utf8(path), _LOOKED_AT)
+    pieces = islice(_in_utf8(path, kind), _LOOKED_AT)
     if kind == "csv":
         return languages_of_table(pieces, str(path))
     if kind == "po":
@@ -89,10 +89,10 @@ def languages_in(path: Path, kind: str) -> tuple[str, ...]:
     return tuple(declared.languages)
 
 
-def _in_utf8(path: Path) -> Iterator[bytes]:
+def _in_utf8(path: Path, kind: str) -> Iterator[bytes]:
     pieces = unpacked(path)
     first = next(pieces, b"")
-    return Encoding(first, str(path)).decoded(chain((first,), pieces))
+    return Encoding(first, str(path), kind).decoded(chain((first,), pieces))
 
 
 _LOOKED_AT = 16

@@ -11,6 +11,7 @@ from anaphora.formats.entries.entry import UNTRANSLATED, Edit, Entry, Gap, Run, 
 from anaphora.formats.entries.po import raw_lines
 
 _TIMES = re.compile(rb"\s*\d+:\d\d:\d\d[,.]\d+\s*-->\s*\d+:\d\d:\d\d[,.]\d+.*", re.DOTALL)
+_NUMBER = re.compile(rb"(?:\A|(?<=\n))[^\w\n]*\d+\s*\Z")
 _CODE = re.compile(rb"</?[A-Za-z][^<>\n]*>|\{\\[^{}\n]*\}")
 _SPEAKER = re.compile(r"\r?\n(?=[ \t]*[-\u2013\u2014])")
 
@@ -26,13 +27,16 @@ class Srt:
         """The cues of a file in UTF-8; lines outside of cues stay as they are."""
         cue, begin, first, inside = bytearray(), 0, 0, False
         for number, (at, line) in enumerate(raw_lines(pieces, self.name), 1):
-            if inside and line.strip():
+            times = bool(_TIMES.fullmatch(line))
+            if inside and line.strip() and not times:
                 begin, first = (begin, first) if cue else (at, number)
                 cue += line
                 continue
+            if inside and times:  # no blank line came before
+                cue = bytearray(_NUMBER.sub(b"", bytes(cue)))
             yield from self._cue(bytes(cue), begin, first)
             cue.clear()
-            inside = bool(_TIMES.fullmatch(line))
+            inside = times
         yield from self._cue(bytes(cue), begin, first)
 
     def declared(self, content: bytes) -> list[Edit]:
@@ -67,18 +71,20 @@ def _fill(runs: Sequence[Run], content: bytes, texts: Sequence[str]) -> list[Edi
     edits = []
     for run, text in zip(runs, texts, strict=True):
         end = "\r\n" if "\r\n" in run.text else "\n"
-        lines = wrapped(text, run.text.strip().count("\n") + 1)
-        edits.append(Edit(run.begin, run.end, end.join(lines).encode()))
+        core = text.strip()
+        before, _, behind = text.partition(core) if core else (text, "", "")
+        lines = wrapped(one_line(core), run.text.strip().count("\n") + 1)
+        edits.append(Edit(run.begin, run.end, f"{before}{end.join(lines)}{behind}".encode()))
     return edits
 
 
 def wrapped(text: str, count: int) -> list[str]:
-    """A text in at most ``count`` lines of about the same length, broken at spaces."""
+    """A text in at most ``count`` lines of about the same length, broken at spaces, not before a dash."""
     lines = []
     rest = text
     while count > 1 and " " in rest.strip():
         wanted = len(rest) / count
-        spaces = [found.start() for found in re.finditer(r"(?<=\S) (?=\S)", rest)]
+        spaces = [found.start() for found in re.finditer(r"(?<=\S) (?=[^\s\-\u2013\u2014])", rest)]
         if not spaces:
             break
         at = min(spaces, key=lambda space: abs(space - wanted))

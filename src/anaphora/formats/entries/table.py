@@ -30,7 +30,7 @@ class Csv:
         lines = (line.decode() for _, line in raw_lines(pieces, self.name))
         first = next(lines, "")
         delimiter = delimiter_of(first)
-        heading = next(csv.reader([first], delimiter=delimiter), [])
+        heading = _heading(first, self.name)
         source, target = self._columns(heading)
         rows = csv.reader(lines, delimiter=delimiter, strict=True)
         line = 2
@@ -74,6 +74,13 @@ class Csv:
         return name in SIDES[side] or matches(Column.of(cell).name, self._languages[side])
 
 
+def _heading(line: str, name: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter_of(line)), [])
+    except csv.Error as error:
+        raise DataError(f"{name}:1 is no heading of a CSV ({error}): correct it.") from None
+
+
 def delimiter_of(heading: str) -> str:
     """What stands between the columns of a heading."""
     return max(_DELIMITERS, key=heading.count)
@@ -82,5 +89,5 @@ def delimiter_of(heading: str) -> str:
 def languages_of_table(pieces: Iterable[bytes], name: str) -> tuple[str, ...]:
     """The languages that a heading names, in the order of its columns."""
     first = next((line.decode() for _, line in raw_lines(pieces, name)), "")
-    cells = next(csv.reader([first], delimiter=delimiter_of(first)), [])
-    return tuple(dict.fromkeys(code for code in (Column.of(cell).name for cell in cells) if _CODE.fullmatch(code)))
+    codes = (Column.of(cell).name for cell in _heading(first, name))
+    return tuple(dict.fromkeys(code for code in codes if _CODE.fullmatch(code)))

@@ -59,7 +59,7 @@ class Tmx(Markup):
     def ends(self, name: str, content: Content | None, at: int) -> None:
         if content is not None:
             self._variants.append(_Variant(self._language, self._attribute, self._variant, content))
-        elif name == "tu" and self.stack[-2:-1] == ["body"]:
+        elif name == "tu":
             self.entries += self._pairs(at)
 
     def _pairs(self, at: int) -> Iterator[Entry]:
