@@ -112,7 +112,6 @@ class TranslationPredictor(InspectedTranslator):
         """The translation of every text as one sentence, in their order.
 
         A text of which nothing can be seen (white space, zero-width characters) is its own translation.
-
         ``asked`` are fields of ``SearchOptions``, as in ``translate(texts, beam=8)``. Raises as ``stream``.
         """
         demand_texts(texts)
