@@ -35,7 +35,7 @@ WAYS: list[tuple[str, PackedPrecision]] = [
 
 def each(ways: list[tuple[str, PackedPrecision]]) -> pytest.MarkDecorator:
     """A test of each way that this processor has."""
-    lacking = {way: pytest.mark.skipif(LEVELS[way[0]] > HERE, reason="the processor lacks them") for way in ways}
+    lacking = {way: pytest.mark.skipif(LEVELS[way[0]] > HERE, reason=f"the processor lacks {way[0]}") for way in ways}
     parameters = [pytest.param(*way, marks=lacking[way], id="-".join(way)) for way in ways]
     return pytest.mark.parametrize(("level", "precision"), parameters)
 
