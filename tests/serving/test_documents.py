@@ -66,7 +66,7 @@ def test_a_document_comes_back_with_its_gaps_filled(serve: Serve) -> None:
         ({"file": ("a.txt", b"text")}, 400, "a.txt is none that is known"),
         ({"file": ("a.pdf", b"%PDF-1.7")}, 400, "a.pdf is a PDF"),
         ({"file": ("a.po", b"msgid")}, 400, ""),
-        ({"file": ("a.po", b"#" * 200)}, 413, "exceeds 100 bytes"),
+        ({"file": ("a.po", b"#" * 200)}, 413, "exceeds the limit (100)"),
     ],
 )
 def test_what_is_no_document_is_refused(

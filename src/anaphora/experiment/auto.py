@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import tomli_w
 
@@ -17,6 +18,11 @@ from anaphora.text.tokenization import AnyTokenizer
 
 SUMMARY = "Chosen by the look of your data: a translator for pairs of sentences, a language model for running text."
 """What it is, in one line."""
+
+_TOKENIZERS: dict[str, type[AnyTokenizer]] = {
+    one.model_fields["tokenizer"].default: one for one in get_args(AnyTokenizer)
+}
+"""Tokenizers by name."""
 
 
 def description() -> str:
@@ -46,9 +52,10 @@ def automatic(
 ) -> str:
     """The TOML text of an experiment for ``data`` (as ``--data`` takes it), without a ``[data]`` table of its own.
 
-    What is reported of it is what ``settings`` will make of it. ``text`` is that of the run whose vocabulary is taken
-    over, where one is; ``task`` names the task, which the data decides otherwise. Raises ConfigError when no data is
-    given, a setting is none or no task of that name chooses by the data, DataError for data that cannot be read.
+    What is reported of it is what ``settings`` will make of it; a tokenizer that they name has its usual options.
+    ``text`` is that of the run whose vocabulary is taken over, where one is; ``task`` names the task, which the data
+    decides otherwise. Raises ConfigError when no data is given, a setting is none or no task of that name chooses by
+    the data, DataError for data that cannot be read.
     """
     if not data:
         raise ConfigError(
@@ -66,9 +73,14 @@ def automatic(
     suiting = (one for one in reversed(sizings.values()) if one.suits(data, names, any(languages)))
     sizing = sizings[task] if task else next(suiting)
     sized = sizing.choose(data, names, languages, text)
-    said = sizing.describe(override(sized.table, settings), text)
+    table = sized.table
+    asked = _TOKENIZERS.get(word_at(named, "text.tokenizer"))
+    if text is None and asked is not None and asked != _TOKENIZERS.get(word_at(table, "text.tokenizer")):
+        other = asked(lowercase=value_at(table, "text.lowercase") is True)
+        table = {**sizing.choose(data, names, languages, other).table, "text": other.model_dump()}
+    said = sizing.describe(override(table, settings), text)
     report(Note(f"No recipe was named: for {sized.data}, {said}."))
-    return tomli_w.dumps(sized.table)
+    return tomli_w.dumps(table)
 
 
 def layout_in(table: Table) -> Layout:

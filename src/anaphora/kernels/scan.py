@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels import cudnn, native
+from anaphora.kernels import cudnn, native, stepping
 from anaphora.kernels.autograd import once_differentiable, outside_autocast
 from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.checks import check_scan
@@ -96,7 +96,7 @@ def advance(program: Program, inputs: Tensors, state: Tensors, weights: Tensors,
     in_c = matmuls.loops_in_c(next(iter(signals.values())))
     for stage in stages(program):
         if in_c and native.is_native(stage):
-            native.advance(stage, matmuls, signals)
+            stepping.advance(stage, matmuls, signals)
             continue
         for part in stage.parts:
             outputs, _ = part.forward(matmuls, tuple(signals[read] for read in part.reads))

@@ -90,7 +90,7 @@ class Parameters(Mapping[str, Any]):
         if not isinstance(value, Upload):
             raise bad("Invalid request: missing file parameter")
         if len(value.content) > limits.document:
-            raise Refusal(413, f"Invalid request: the file exceeds {limits.document} bytes")
+            raise Refusal(413, f"Invalid request: the file exceeds the limit ({limits.document})")
         return value
 
     def flag(self, name: str) -> bool:
@@ -134,7 +134,7 @@ def _check_length(request: Request, most: int) -> None:
     if not length.isdecimal():
         raise Refusal(411, "Invalid request: a form with a file needs a Content-Length")
     if int(length) > most:
-        raise Refusal(413, f"Invalid request: the body exceeds {most} bytes")
+        raise Refusal(413, f"Invalid request: the body exceeds the limit ({most})")
 
 
 async def _body(request: Request, most: int) -> bytes:
@@ -143,7 +143,7 @@ async def _body(request: Request, most: int) -> bytes:
     async for chunk in request.stream():
         read += chunk
         if len(read) > most:
-            raise Refusal(413, f"Invalid request: the body exceeds {most} bytes")
+            raise Refusal(413, f"Invalid request: the body exceeds the limit ({most})")
     return bytes(read)
 
 

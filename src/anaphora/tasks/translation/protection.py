@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -186,9 +187,10 @@ class Protection:
         return self._choose()
 
     def _ends(self, apart: Apart) -> list[int]:
-        """Where the tokens of the source end in its normalised text."""
+        """Where the tokens of the source end in its normalised text, without the white space behind them."""
         starts = [start for _, start in self._source.placed(apart.text)]
-        return [*starts[1:], self._normal(apart, len(apart.text))][: len(starts)]
+        text = normalise(apart.text, lowercase=self._source.lowercase)
+        return [start + len(text[start:end].rstrip()) for start, end in pairwise([*starts, len(text)])]
 
     def _normal(self, apart: Apart, place: int) -> int:
         """A place in the text, in the normalised text."""
