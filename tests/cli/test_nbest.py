@@ -163,6 +163,16 @@ def test_a_refused_line_stays_empty_and_the_others_come_out(
     assert output.read_text().splitlines() == lines
 
 
+def test_an_evaluation_says_how_it_searched(run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    lines, _ = printed(
+        capsys, "evaluate", run, "--beam", "4", "--coverage-penalty", "0.2", "--groups", "2", "--no-keep"
+    )
+    assert "3 sentences, beam 4, coverage penalty 0.2, 2 groups of diversity 0.5" in lines
+    lines, _ = printed(capsys, "evaluate", run, "--sample", "--seed", "3", "--no-keep", "--json")
+    [scores] = json.loads(lines[0])["parts"].values()
+    assert scores["sampling"] == {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "seed": 3}
+
+
 REFUSED = {
     "--temperature 0.5": "belong to --sample",
     "--sample --beam 3": "leave out the beam, or the sampling",

@@ -88,13 +88,13 @@ class SearchOptions(NamedTuple):
             check_sampling(*self.sampling)
 
     def settled(self, beam: int, length_penalty: float) -> Self:
-        """The same, with what it leaves open as the run has it.
+        """The same, with what it leaves open as the run has it; samples have no beam.
 
         Raises ConfigError as ``check``, and for a beam, penalties or groups that a search refuses.
         """
         self.check()
         if self.sampling is not None:
-            beam, length_penalty = 1, 0.0
+            return self
         settled = self._replace(
             beam=beam if self.beam is None else self.beam,
             length_penalty=0.0 if self.per_token else length_penalty,

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from anaphora.errors import AnaphoraError, DataError
+from anaphora.formats.pharaoh import Links
 from anaphora.prediction.options import Sampling, SearchOptions
 from anaphora.prediction.risk import expected_chrf, probabilities
 from anaphora.tasks.translation import Translation, TranslationPredictor
@@ -29,16 +30,22 @@ def read(found: Translation) -> list[tuple[str, float, float]]:
     return [(one.text, one.score, one.rank) for one in (found, *found.alternatives)]
 
 
+def links(found: Translation) -> list[Links]:
+    return [one.links() for one in (found, *found.alternatives)]
+
+
 @pytest.mark.parametrize("name", SEARCHES)
 def test_what_is_found_depends_on_the_sentence_alone(untrained_translator: TranslationPredictor, name: str) -> None:
     texts, asked = sentences(9, seed=21), SEARCHES[name]
-    together = [read(one) for one in untrained_translator.translate(texts, attention=True, **asked)]
+    every = untrained_translator.translate(texts, attention=True, **asked)
+    together, aligned = [read(one) for one in every], [links(one) for one in every]
     order = random.Random(4).sample(range(9), 9)
     shuffled = untrained_translator.translate([texts[place] for place in order], attention=True, **asked)
     assert [read(one) for one in shuffled] == [together[place] for place in order]
+    assert [links(one) for one in shuffled] == [aligned[place] for place in order]
     for place in 0, 7:
         [alone] = untrained_translator.translate([texts[place]], attention=True, **asked)
-        assert read(alone) == together[place]
+        assert read(alone) == together[place] and links(alone) == aligned[place]
     assert len({of_one[0] for of_one in together}) > 5
     assert any(len(of_one) > 1 for of_one in together) or "alternatives" not in asked
 

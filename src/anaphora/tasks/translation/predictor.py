@@ -226,9 +226,8 @@ class TranslationPredictor(InspectedTranslator):
         full = [place for place, row in enumerate(rows) if row.ids]
         found = [protection.copied(row, options.attention) for row in rows]
         done = len(rows) - len(full)
-        assert options.beam is not None
         given = [Given(rows[place].apart.text, rows[place].ids) for place in full]
-        for batch in self._batches(given, beam=options.beam):
+        for batch in self._batches(given, beam=options.beam or 1):
             own = [rows[full[number]] for number in batch.example_ids_B.tolist()]
             most = [longest(len(row.ids)) for row in own]
             if options.candidates is not None:
