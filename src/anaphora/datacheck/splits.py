@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from anaphora.data.corpora import PairCorpus, TextCorpus
+from anaphora.data.filters import MIN_LETTERS
 from anaphora.datacheck.distribution import Histogram, Lengths, Ratios, length_histogram
 from anaphora.datacheck.findings import SHOWN, Finding, Place, Tally, findings
 from anaphora.datacheck.rows import Row, rows
@@ -15,9 +16,6 @@ from anaphora.text.scripts import script_of
 
 USUAL = 0.1
 """Fraction of a side's lines that must have letters of a script for it to be usual."""
-
-MIN_LETTERS = 4
-"""A line with fewer letters (OK, km, USB) may be in any script."""
 
 
 class SideSurvey:
