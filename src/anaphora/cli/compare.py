@@ -80,20 +80,21 @@ def _markdown(table: "Table") -> list[str]:
 
 
 def _cells(row: "Row") -> tuple[str, str, str, str, str, str]:
-    deviation = f" ± {_number(row.deviation)}" if row.deviation is not None else ""
-    shown = str(row.system), f"{_number(row.value)}{deviation}"
-    if row.against_first is None:
-        return (*shown, "", "", "", "")
-    low, high = row.against_first.interval
+    decimals = 2 if abs(row.value) >= 10 else 4
+
+    def number(value: float, sign: str = "") -> str:
+        return f"{value:{sign}.{decimals}f}"
+
+    deviation = f" ± {number(row.deviation)}" if row.deviation is not None else ""
+    shown = str(row.system), f"{number(row.value)}{deviation}"
     tested = row.against_first
+    if tested is None:
+        return (*shown, "", "", "", "")
+    low, high = tested.interval
     return (
         *shown,
-        f"{_number(tested.difference, '+')}{' *' if row.significant else ''}",
-        f"{_number(low, '+')} to {_number(high, '+')}",
+        f"{number(tested.difference, '+')}{' *' if row.significant else ''}",
+        f"{number(low, '+')} to {number(high, '+')}",
         f"{tested.randomisation_p:.4f}",
         f"{tested.bootstrap_p:.4f}",
     )
-
-
-def _number(value: float, sign: str = "") -> str:
-    return f"{value:{sign}.4g}" if abs(value) < 1 else f"{value:{sign}.2f}"
