@@ -45,7 +45,7 @@ def test_without_a_verb_it_says_what_a_run_supports_and_why_not_the_rest(
     assert [line.split()[0] for line in shown.splitlines() if " no: " in line] == ["span"] and "attention" in shown
     assert "attention    no: it writes no text from a source" in inspect(capsys, runs / "model")
     assert "no: it has no attention" in inspect(capsys, runs / "blind")
-    assert "gates        gates over a sentence" in inspect(capsys)
+    assert "gates        gates over a sentence" in inspect(capsys) and "export RUN --to html" in inspect(capsys)
 
 
 @pytest.mark.parametrize(
@@ -140,6 +140,7 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.Capture
         (["translator", "model", "gates", "--text", "a"], "takes one run, but 2 were given"),
         (["gates", "--text", "a"], "takes a run: name its folder"),
         (["translator", "picture"], "'picture' is nothing that can be shown. Known: attention"),
+        (["translator", "microscope"], "is written by anaphora export RUN --to html"),
         (["nowhere"], "nowhere"),
         (["translator", "length", "--source", "test.en"], "a source and its reference"),
         (["translator", "attention", "test.en", "--text", "a"], "three ways to give a text"),

@@ -120,6 +120,16 @@ def test_alignments_are_the_same_by_forced_decoding_and_soft_ones_point_to_them(
         assert all(row["weights"][j][i] > 0 for i, j in from_pharaoh(hard, "links"))
 
 
+def test_pairs_are_aligned_softly(run: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pairs, soft = tmp_path / "pairs.tsv", tmp_path / "soft"
+    command = ["translate", run, text, "--beam", "2", "--min-length", "4"]
+    assert main([*command, "--soft-alignments", str(soft), "--pairs", str(pairs)]) == 0
+    lines, _ = printed(capsys, "align", run, str(pairs), "--soft")
+    assert lines == soft.read_text().splitlines()
+    refused = ["align", run, str(pairs), "--soft", "--gold", str(soft)]
+    assert "--soft prints weights" in printed(capsys, *refused, code=2)[1]
+
+
 def test_a_translator_without_attention_is_aligned_by_another(
     run: str, text: str, tiny_translator: Path, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,6 +25,7 @@ from anaphora.formats.dictionary import read_dictionary
 from anaphora.formats.documents import recognized
 from anaphora.formats.entries.document import Document
 from anaphora.formats.entries.kinds import read_entries
+from anaphora.formats.glossary import read_glossary
 from anaphora.formats.ink_xml import read_ink_xml
 from anaphora.formats.labelled import read_labelled
 from anaphora.formats.labelled_vectors import read_labelled_vectors
@@ -61,11 +62,11 @@ class Reader:
 def _entries(path: Path) -> list[object]:
     """The entries of a document; it is written as it was, and with its gaps filled it has the same entries."""
     kind = {".xlf": "xliff"}.get(path.suffix, path.suffix[1:])
-    document = Document(path, kind, ("en", "de"))
+    document = Document.read(path, kind, ("en", "de"))
     assert document.filled({}) == b"".join(unpacked(path))
     gaps = {number: entry.gap for number, entry in enumerate(document.entries) if entry.gap}
     path.write_bytes(document.filled({number: [run.text for run in gap.runs] for number, gap in gaps.items()}))
-    again = Document(path, kind, ("en", "de"))
+    again = Document.read(path, kind, ("en", "de"))
     assert {entry.source for entry in document.entries} <= {entry.source for entry in again.entries}
     return [entry[1:4] for entry in document.entries]
 
@@ -219,6 +220,7 @@ READERS = (
     Reader("list.srilm", "-120.5 -36.2 3 <s> the man </s>\n-1 -2 0\n", partial(_nbest, "srilm")),
     Reader("words.vec", "2 3\nman 0.1 -2 3e-1\nwoman 1 2 3\n", lambda path: list(read_vectors(path, 3, _Everything()))),
     Reader("words.dictionary", "man\tMann\t0.9\nhouse\tHaus\t0.5\n", read_dictionary),
+    Reader("terms.glossary", "man\tMann | Herr\n*\t!Weib\n", read_glossary),
     Reader("links.pharaoh", "0-0 1-1\n\n2-0\n", lambda path: read_links(path, 3)),
     Reader("memory.tmx", _TMX, _entries),
     Reader("first.xlf", _XLIFF, _entries),

@@ -134,6 +134,23 @@ def test_windows_gates_and_sharpness_give_what_they_give_in_python(
         assert_same_in_c(replace(network, leaves=network.leaves | {name: 0 * leaf for name, leaf in clock.items()}))
 
 
+@pytest.mark.skipif(not compiled.has_gemm("bf16"), reason="the processor lacks bf16")
+@pytest.mark.parametrize("cell", [Lstm(), Gru(), Gru(reset="before")], ids=str)
+def test_a_decoder_in_bf16_gives_what_the_loop_in_python_gives(cell: Cell, query: str, decoder: Callable) -> None:
+    network = single(decoder(cell, Concat(), query, True, 40, (5, 3, 6, 2), (6, 2, 4, 5)))
+    in_bf16 = replace(TRAINING, backend="gemm-bf16")
+    with counted() as in_c:
+        fast = computed(network, in_bf16)
+    assert in_c
+    with patch.object(native, "is_native", lambda stage: False):
+        plain = computed(network, in_bf16)
+    exact = computed(network, TRAINING)
+    for name, found in fast.items():
+        scale = exact[name].abs().max()
+        assert (found - plain[name]).abs().max() <= 2e-2 * scale  # sums that round to either side
+        assert not torch.equal(found, exact[name]) or not scale
+
+
 def test_one_part_without_a_native_body_leaves_its_whole_stage_to_python(decoder: Callable, layers: Callable) -> None:
     for network in (layers(Peephole(), 7), decoder(Lstm(), Location(), "previous", True, 7)):
         with counted() as in_c:

@@ -46,7 +46,7 @@ def translate_document(
     from anaphora.formats.entries.document import Document
     from anaphora.tasks.translation.documents import fill
 
-    document = Document(file, kind, translator.languages)
+    document = Document.read(file, kind, translator.languages)
     filled = fill(
         document,
         lambda texts: (one.text for one in translator.stream(iter(texts), options, split=split, report=report)),

@@ -41,6 +41,9 @@ EXAMPLES = (
 )
 
 
+MICROSCOPE = "The microscope, a page that computes the model, is written by anaphora export RUN --to html"
+
+
 def run(
     arguments: Annotated[
         list[str] | None,
@@ -147,12 +150,13 @@ def _opened(run: str) -> "Subject":
 def _list(runs: Sequence[str], known: dict[str, Verb]) -> None:
     """What can be shown, of one run or at all."""
     if len(runs) > 1:
-        raise ConfigError(f"'{runs[-1]}' is nothing that can be shown. Known: {', '.join(known)}.")
+        raise ConfigError(f"'{runs[-1]}' is nothing that can be shown. Known: {', '.join(known)}. {MICROSCOPE}.")
     subject = _opened(runs[0]) if runs else None
     for name, verb in known.items():
         if verb.of_runs or not subject:
             why = verb.lacks(subject) if subject else ""
             typer.echo(f"{name:<12} {f'no: {why}' if why else verb.summary}")
+    typer.echo(MICROSCOPE)
 
 
 def _print(shown: Sequence[Shown], given: Given, as_json: bool) -> None:

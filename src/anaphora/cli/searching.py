@@ -20,6 +20,7 @@ from anaphora.cli.options import (
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
+    from anaphora.prediction.glossary import Glossary
     from anaphora.prediction.options import Sampling, SearchOptions
     from anaphora.text.placeholders import Kind
 
@@ -72,6 +73,12 @@ Protect = Annotated[
         rich_help_panel=_SEARCH,
     ),
 ]
+TermsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--terms", metavar="FILE", help="Glossary: source form, tab, form | form | !forbidden.", rich_help_panel=_SEARCH
+    ),
+]
 Sample = Annotated[
     bool, typer.Option("--sample", help="Draw translations instead of searching them.", rich_help_panel=_SAMPLING)
 ]
@@ -110,6 +117,7 @@ class SearchTable:
     diversity: DiversityOption = None
     minimum_risk: MinimumRisk = 0
     protect: Protect = ""
+    terms: TermsOption = None
     sample: Sample = False
     temperature: Temperature = None
     top_k: TopK = None
@@ -124,7 +132,7 @@ class SearchTable:
     @property
     def read(self) -> list[Path | None]:
         """The files that are read for it."""
-        return [self.dictionary, self.candidates]
+        return [self.dictionary, self.candidates, self.terms]
 
     def options(self, **others: Any) -> "SearchOptions":
         """The search that is asked for, with ``others`` of its fields; ConfigError for what does not go together."""
@@ -144,10 +152,19 @@ class SearchTable:
             sampling=self._sampling(),
             minimum_risk=self.minimum_risk,
             protect=self._protected(),
+            terms=self._glossary(),
             **others,
         )
         asked.check()
         return asked
+
+    def _glossary(self) -> "Glossary | None":
+        if self.terms is None:
+            return None
+        from anaphora.formats.glossary import read_glossary
+        from anaphora.prediction.glossary import Glossary
+
+        return Glossary(read_glossary(self.terms))
 
     def _protected(self) -> "tuple[Kind, ...] | None":
         """What ``--protect`` names, None where it is not given; ConfigError for a kind that is none."""

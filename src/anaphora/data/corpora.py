@@ -60,6 +60,9 @@ class AlignedFiles:
         return iter(self)
 
 
+_CHOICE = "--columns {0} (data.columns = [{0}])"
+
+
 @dataclass(frozen=True)
 class PairFile:
     """One file of two columns: the first is the source, the second the target."""
@@ -80,7 +83,7 @@ class PairFile:
 
     def rows(self, rejected: Rejected = ignore) -> Iterator[Row]:
         """The pairs as they are written; ``rejected`` as for ``formats.tsv.read_pairs``."""
-        return read_pairs(self.path, self.layout, sides=self.sides, rejected=rejected)
+        return read_pairs(self.path, self.layout, sides=self.sides, rejected=rejected, choice=_CHOICE)
 
     def __iter__(self) -> Iterator[Pair]:
         """The pairs, lines of other than two columns left out."""

@@ -149,7 +149,7 @@ class SplitSurvey:
     def _add_pair(self, source: str, target: str, place: Place) -> None:
         if place.line == 1 and [source.strip().lower(), target.strip().lower()] == [one.side for one in self.sides]:
             self.faults["header"].add(place, f"{source} | {target}")
-        if all(len(side) > 1 and side[0] == side[-1] == '"' for side in (source, target)):
+        if any(len(side) > 1 and side[0] == side[-1] == '"' for side in (source, target)):
             self.faults["quoted"].add(place)
         if source.strip() and target.strip():
             self._ratios.add_pair(len(source), len(target), place)

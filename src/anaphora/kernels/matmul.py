@@ -63,6 +63,19 @@ class Matmuls:
         """A memory tensor of the first ``rows`` sentences."""
         return self._memory[name][:rows]
 
+    def tensor(self, name: str) -> Tensor:
+        """A weight or a memory tensor as it was given."""
+        return self._weights[name] if name in self._weights else self._memory[name]
+
+    def is_weight(self, name: str) -> bool:
+        """Whether this is a weight, and not a tensor of the memory."""
+        return name in self._weights
+
+    @property
+    def lasting(self) -> bool:
+        """Whether what is prepared of a weight outlives this pass."""
+        return self._runtime.caches_weights and not self._recording
+
     def gradient(self, name: str, rows: int) -> Tensor:
         """The gradient of a vector, or of a memory tensor for its first ``rows`` sentences, to be added to."""
         if name not in self._gradients:

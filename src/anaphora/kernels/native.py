@@ -7,11 +7,8 @@ stand side by side.
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any, NamedTuple
-
-import torch
-from torch import Tensor
+from functools import cache
+from typing import Any, NamedTuple, cast
 
 from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.compiled import Place
@@ -43,9 +40,13 @@ class Loop(NamedTuple):
     obstacles: Mapping[str, str]
     """By the name of a part, why it has no native body."""
 
+    @property
+    def reasons(self) -> str:
+        """Why it runs in Python; empty where it runs in C."""
+        return ", ".join(f"{part}: {obstacle}" for part, obstacle in self.obstacles.items())
+
     def __str__(self) -> str:
-        reasons = ", ".join(f"{part}: {obstacle}" for part, obstacle in self.obstacles.items())
-        return f"loop of {', '.join(self.parts)}: " + (f"in Python ({reasons})" if reasons else "in C")
+        return f"loop of {', '.join(self.parts)}: " + (f"in Python ({self.reasons})" if self.reasons else "in C")
 
 
 def loops(program: Program) -> list[Loop]:
@@ -60,6 +61,7 @@ def loops(program: Program) -> list[Loop]:
     ]
 
 
+@cache
 def is_native(stage: Stage) -> bool:
     """Whether all parts of a looping stage have a native body."""
     return stage.loops and not any(map(obstacle, stage.parts))
@@ -71,8 +73,7 @@ def forward(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks, keeps: b
     ops = Lowering(matmuls, rows, blocks.like, keeps)
     saved = []
     for part in stage.parts:
-        assert isinstance(part, Native)
-        written, noted = part.lower(ops, tuple(values.read(read) for read in part.reads))
+        written, noted = cast(Native, part).lower(ops, tuple(values.read(read) for read in part.reads))
         for signal, value in zip(part.writes, written, strict=True):
             values.write(ops, signal, value)
         saved.append(noted)
@@ -84,30 +85,6 @@ def forward(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks, keeps: b
     return Lowered(ops, tuple(saved))
 
 
-def advance(stage: Stage, matmuls: Matmuls, signals: dict[str, Tensor]) -> None:
-    """Take one step, X hypotheses of B sentences side by side: adds what the stage writes to ``signals``."""
-    like = signals[stage.parts[0].reads[0]]
-    hypotheses, sentences, _ = like.shape
-    values: dict[str, Value] = {}
-    ops = Lowering(matmuls, _one_step(hypotheses * sentences), like, keeps=True, hypotheses=hypotheses)
-    for part in stage.parts:
-        assert isinstance(part, Native)
-        for read in part.reads:
-            if read not in values:
-                rows_RW = signals[read].reshape(len(ops.rows), -1).contiguous()
-                values[read] = Value(rows_RW.shape[1], rows_RW, Place.NOW)
-        written, _ = part.lower(ops, tuple(values[read] for read in part.reads))
-        values.update(zip(part.writes, written, strict=True))
-    ops.finish()
-    written_by_all = (signal for part in stage.parts for signal in part.writes)
-    signals |= {signal: ops.all_rows(values[signal]).view(hypotheses, sentences, -1) for signal in written_by_all}
-
-
-@lru_cache(maxsize=64)
-def _one_step(count: int) -> Rows:
-    return Rows(torch.ones(count, dtype=torch.int64), 1, torch.device("cpu"))
-
-
 def backward(stage: Stage, rows: Rows, matmuls: Matmuls, lowered: Lowered, dblocks: Blocks) -> None:
     """Undo all steps: the gradients of what the stage read are added to ``dblocks``, those of weights recorded."""
     gradients = _Gradients(dblocks)
@@ -115,8 +92,7 @@ def backward(stage: Stage, rows: Rows, matmuls: Matmuls, lowered: Lowered, dbloc
     for part, saved in zip(reversed(stage.parts), reversed(lowered.saved), strict=True):
         doutputs = tuple(gradients.read(signal) for signal in part.writes)
         if any(doutputs):
-            assert isinstance(part, Native)
-            gradients.add(ops, part.reads, part.lower_back(ops, saved, doutputs))
+            gradients.add(ops, part.reads, cast(Native, part).lower_back(ops, saved, doutputs))
     written = {signal for part in stage.parts for signal in part.writes}
     found = {signal: value for signal, value in gradients.changed.items() if signal not in written}
     for value in found.values():

@@ -89,7 +89,8 @@ class Runtime:
         """
         if (recording and not self.training) or self.observer or not compiled.has_loop() or not self.native(block):
             return False
-        return (self.training_backend if recording else self.inference_backend) in ("gemm", "gemm-bf16")
+        backend = self.training_backend if recording else self.inference_backend
+        return backend in ("gemm", "gemm-bf16") and compiled.has_gemm("bf16" if backend == "gemm-bf16" else "fp32")
 
     @property
     def training_backend(self) -> Backend:

@@ -7,6 +7,7 @@ from anaphora.config import Conflict
 from anaphora.errors import ConfigError
 from anaphora.prediction.arguments import LONGEST
 from anaphora.prediction.candidates import Candidates
+from anaphora.prediction.glossary import Glossary
 from anaphora.search.beam import LARGEST, check_size
 from anaphora.search.ranking import Ranking
 from anaphora.search.sampling import check_sampling
@@ -71,10 +72,12 @@ class SearchOptions(NamedTuple):
     Kumar and Byrne 2004, Eikema and Aziz 2020); 0 takes the best by rank."""
     max_tokens: int = LONGEST
     """Maximum number of source tokens of a sentence; longer ones are refused."""
-
     protect: tuple[Kind, ...] | None = None
     """What comes back as it is, each exactly once: some of ``text.placeholders.KINDS``. None for the usual ones where
     texts are translated, and for nothing where translations are scored."""
+
+    terms: Glossary | None = None
+    """Terms that a translation must contain and must not, by what its source has."""
 
     def check(self) -> None:
         """Raise ConfigError for options that conflict or have no effect beside others, and for samples of nothing."""
@@ -123,8 +126,9 @@ class SearchOptions(NamedTuple):
 
     def json(self, unknown: int, left: int) -> dict[str, Any]:
         """A settled search that wrote so many ``unknown`` words and left some, for ``json.dumps``."""
-        protected = {"protected": list(self.protect)} if self.protect else {}
-        return protected | {
+        kept: dict[str, Any] = {"protected": list(self.protect)} if self.protect else {}
+        kept |= {"terms": len(self.terms.entries)} if self.terms else {}
+        return kept | {
             "beam": self.beam,
             "length_penalty": self.length_penalty,
             "unknown_words": unknown,
@@ -145,9 +149,9 @@ class SearchOptions(NamedTuple):
         only = " of known words only" if self.known else ""
         what = "left" if left == unknown else "replaced" if not left else f"of which {left:,} left"
         words = [f"{unknown:,} unknown words {what}"] if unknown else []
-        return ", ".join([f"{counted(sentences, 'sentence')}{only}", *self._how(), *words])
+        return ", ".join([f"{counted(sentences, 'sentence')}{only}", *self.how(), *words])
 
-    def _how(self) -> Iterator[str]:
+    def how(self) -> Iterator[str]:
         """The settings that a settled search has, in words."""
         yield str(self.sampling) if self.sampling else f"beam {self.beam}"
         if self.length_penalty:
@@ -166,11 +170,17 @@ class SearchOptions(NamedTuple):
             yield f"minimum risk among {self.minimum_risk}"
         if self.candidates:
             yield f"among {self.candidates}"
+        if self.terms:
+            yield f"terms of {self.terms}"
         if self.protect:
             yield f"{' and '.join(self.protect)} protected"
 
 
 CONFLICTS = (
+    Conflict(
+        lambda asked: asked.terms and asked.groups,
+        "Terms divide a beam by themselves: leave out the groups of a diverse beam, or the terms",
+    ),
     Conflict(
         lambda asked: asked.sampling and asked.beam is not None,
         "A beam searches, and samples are drawn: leave out the beam, or the sampling",

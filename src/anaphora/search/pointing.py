@@ -37,7 +37,7 @@ class Placeholders:
     stand_ins_BK: Tensor
     """int64: what the model reads in its place once it was written."""
     alone_BK: Tensor
-    """bool: whether no other word of the sentence is that token, so that the output has no use for it."""
+    """bool: whether the output has no other use for that token, so that it is not written."""
     lengths_B: Tensor
     """int64: maximum number of tokens of each output, ``</s>`` included."""
 

@@ -11,7 +11,7 @@ def document_of(folder: Path, name: str, content: str | bytes, languages: tuple[
     """A file with this content, its format known by that."""
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return Document(path, kind_of(path), languages)
+    return Document.read(path, kind_of(path), languages)
 
 
 def filled(document: Document, translate: Callable[[str], str] = str.upper) -> bytes:

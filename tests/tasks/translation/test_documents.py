@@ -132,7 +132,7 @@ WHOLE = "open <x1/>it<x2/>,<x3/> file"
     ("translation", "apart", "target"),
     [
         ("Die <x1/>auf<x2/>, <x3/>Datei", False, "Die <hi>auf</hi>, <ph/>Datei"),
-        (" öffne<x1/> es <x2/>; <x3/>Datei ", False, "öffne<hi> es </hi>; <ph/>Datei"),
+        (" öffne<x1/> ihn <x2/>; <x3/>Datei ", False, "öffne<hi> ihn </hi>; <ph/>Datei"),
         ("<x1/>auf<x2/>, die <x3/>Datei", True, "OPEN <hi>it</hi>,<ph/> FILE"),
         ("Die <x2/>auf<x1/>, <x3/>Datei", True, "OPEN <hi>it</hi>,<ph/> FILE"),
         ("Die <x1/>auf<x2/>, Datei", True, "OPEN <hi>it</hi>,<ph/> FILE"),

@@ -18,25 +18,29 @@ MARKUP = frozenset(("tmx", "xliff", "html"))
 class Document:
     """A file that may lack translations."""
 
-    def __init__(self, path: Path, kind: str, languages: tuple[str, str]) -> None:
-        """Read it, gzipped or not; ``languages`` are those of source and target.
+    def __init__(self, content: bytes, name: str, kind: str, languages: tuple[str, str]) -> None:
+        """Of the bytes of a file that messages call ``name``; ``languages`` are those of source and target.
 
-        Raises DataError as ``kinds.read_entries``, for a file of more than ``LONGEST`` bytes, and for bytes that its
-        encoding would not give back.
+        Raises DataError as ``kinds.read_entries``, and for bytes that the encoding would not give back.
         """
-        self.kind, self.name = kind, str(path)
+        self.kind, self.name, self.languages = kind, name, languages
+        self._encoding = Encoding(content[:PEEKED], name, kind)
+        self._content = b"".join(self._encoding.decoded([content]))
+        if self._encoding.encoded(self._content) != content:
+            raise DataError(f"{name} has bytes that {self._encoding.codec} would write otherwise: convert it to UTF-8.")
+        self._reader = READERS[kind](self.name, languages)
+        self.entries: list[Entry] = list(self._reader.read([self._content]))
+        """All of its entries, in their order."""
+
+    @classmethod
+    def read(cls, path: Path, kind: str, languages: tuple[str, str]) -> "Document":
+        """A file, gzipped or not. Raises DataError as above, and for one of more than ``LONGEST`` bytes."""
         content = bytearray()
         for piece in unpacked(path):
             content += piece
             if len(content) > LONGEST:
                 raise DataError(f"{path} has more than {LONGEST:,} bytes: split it.")
-        self._encoding = Encoding(bytes(content[:PEEKED]), self.name, kind)
-        self._content = b"".join(self._encoding.decoded([bytes(content)]))
-        if self._encoding.encoded(self._content) != content:
-            raise DataError(f"{path} has bytes that {self._encoding.codec} would write otherwise: convert it to UTF-8.")
-        self._reader = READERS[kind](self.name, languages)
-        self.entries: list[Entry] = list(self._reader.read([self._content]))
-        """All of its entries, in their order."""
+        return cls(bytes(content), str(path), kind, languages)
 
     def takes(self, text: str) -> bool:
         """Whether its encoding has all characters of a text, or a way to write them."""

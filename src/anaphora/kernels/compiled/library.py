@@ -45,13 +45,13 @@ def suits(block: Tensor) -> bool:
 def run(name: str, *arguments: Tensor | int) -> None:
     """Call a function of the library with sizes and the addresses of contiguous tensors, in its order.
 
-    Raises ValueError where a tensor is not contiguous, or not of single precision.
+    Raises ValueError where a tensor is not contiguous, or neither of single precision nor of whole numbers (int64).
     """
     addresses = []
     for argument in arguments:
         if isinstance(argument, Tensor):
-            if not argument.is_contiguous() or argument.dtype != torch.float32:
-                raise ValueError(f"{name} takes contiguous tensors of single precision alone.")
+            if not argument.is_contiguous() or argument.dtype not in (torch.float32, torch.int64):
+                raise ValueError(f"{name} takes contiguous tensors of float32 and int64 alone.")
             argument = argument.data_ptr()
         addresses.append(argument)
     _function(name, len(addresses), None)(*addresses)

@@ -27,8 +27,8 @@ NO_TEXT = "that came back empty"
 
 _FOLDED = frozenset(("html", "srt"))
 """Kinds whose line ends are white space."""
-_ENDS = re.compile(r"(\A\s+|\s+\Z)")
-_LINES = re.compile(r"(\A\s+|\s+\Z|\s*[\r\n]+\s*)")
+_ENDS = re.compile(r"(\A\s++|(?<!\s)\s++\Z)")
+_LINES = re.compile(r"(\A\s++|(?<!\s)\s++\Z|(?<!\s)[^\S\r\n]*+[\r\n]\s*+)")
 _CODE = re.compile(r"<x(\d+)/>")
 
 

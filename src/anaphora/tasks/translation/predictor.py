@@ -19,6 +19,7 @@ from anaphora.protocols import Stepper
 from anaphora.search.ensemble import Ensemble, Mean
 from anaphora.search.fusion import Fused
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.steering import Steering
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.language_model import LanguageModelPredictor
@@ -27,6 +28,7 @@ from anaphora.tasks.translation.config import SearchConfig
 from anaphora.tasks.translation.forced import Given
 from anaphora.tasks.translation.inspected import InspectedTranslator, longest
 from anaphora.tasks.translation.protection import Protection, Sentence
+from anaphora.tasks.translation.required_terms import RequiredTerms, SentenceTerms
 from anaphora.tasks.translation.stand_ins import best_copied
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unknown import Filler, demand_unknown, filler
@@ -110,7 +112,6 @@ class TranslationPredictor(InspectedTranslator):
         """The translation of every text as one sentence, in their order.
 
         A text of which nothing can be seen (white space, zero-width characters) is its own translation.
-
         ``asked`` are fields of ``SearchOptions``, as in ``translate(texts, beam=8)``. Raises as ``stream``.
         """
         demand_texts(texts)
@@ -155,22 +156,24 @@ class TranslationPredictor(InspectedTranslator):
         unknown = filler(self._source, self._target, settled.replace_unknown, lambda: self.attends)
         splitter = self._splitter if split else None
         protection = self._protection(settled)
+        glossary = RequiredTerms(settled.terms, self._target) if settled.terms else None
 
         def read(line: str, number: int) -> _Line:
             passage = protection.split(splitter, given_text(line, number))
             parts = [protection.apart(one) for one in passage.sentences]
             ids = [sentence_of(self._source, one.text, number, settled.max_tokens) for one in parts]
-            return _Line(passage, list(map(Sentence, parts, ids)))
+            terms = [glossary.of(one, number) if glossary else SentenceTerms() for one in parts]
+            return _Line(passage, list(map(Sentence, parts, ids, terms)))
 
         def answer(
             lines: abc.Sequence[_Line], watch: Watch, answered: abc.Callable[[int], None]
         ) -> abc.Iterable[Translation]:
             rows = [row for line in lines for row in line.sentences]
-
-            def searched(sentences: int) -> None:
-                answered(len(lines) * sentences // len(rows))
-
-            found = iter(self._search(rows, settled, unknown, protection, watch, searched))
+            found = iter(
+                self._search(
+                    rows, settled, unknown, protection, glossary, watch, lambda n: answered(len(lines) * n // len(rows))
+                )
+            )
             for line in lines:
                 parts = [next(found) for _ in line.sentences]
                 yield together(line.passage, parts, settled, splitter)
@@ -213,6 +216,7 @@ class TranslationPredictor(InspectedTranslator):
         options: SearchOptions,
         unknown: Filler | None,
         protection: Protection,
+        glossary: RequiredTerms | None,
         watch: Watch,
         searched: abc.Callable[[int], None],
     ) -> list[Translation]:
@@ -233,13 +237,18 @@ class TranslationPredictor(InspectedTranslator):
                     batch, constraints=Constraints(candidates=options.candidates.of(texts, self._source, self._target))
                 )
             pointing = protection.pointing(stepper, batch, own, most)
+            steering: list[Steering] = [pointing.steering] if pointing and not options.groups else []
+            if glossary:
+                # placeholders that are due have the last steps
+                before = [length - len(row.apart.units) for length, row in zip(most, own, strict=True)]
+                steering += glossary.steering([row.terms for row in own], before, protection.after_V, stepper.eos)
             hypotheses = search(
                 pointing or stepper,
                 batch,
                 options,
                 max_length=most,
                 attention=options.attention or unknown is not None or any(row.apart.tags for row in own),
-                steering=[pointing.steering] if pointing and not options.groups else [],
+                steering=steering,
             )
             for number, of_one in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
                 place = full[number]

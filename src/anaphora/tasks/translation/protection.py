@@ -3,16 +3,19 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from anaphora.batch import Batch
 from anaphora.prediction.arguments import pieces_of
 from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.pointing import Adjacency, Placeholders, Pointing
+from anaphora.tasks.translation.required_terms import SentenceTerms
 from anaphora.tasks.translation.restoring import (
     Token,
     around,
@@ -40,6 +43,8 @@ class Sentence(NamedTuple):
     apart: Apart
     ids: list[int]
     """Of its text, stand-ins included; none where there is nothing to translate."""
+    terms: SentenceTerms = SentenceTerms()
+    """What its translation must contain, and must not."""
 
 
 class Protection:
@@ -74,13 +79,16 @@ class Protection:
         positions_BKS = torch.zeros(len(rows), most, batch.input_ids.ids_BT.shape[1], dtype=torch.bool)
         stand_ins_BK = torch.zeros(len(rows), most, dtype=torch.int64)
         alone_BK = torch.zeros(len(rows), most, dtype=torch.bool)
+        of_words = isinstance(self._target, WordTokenizer) or self._target.context_free
         for b, row in enumerate(rows):
             own = self._positions(row.apart)
-            others = [number for place, number in enumerate(row.ids) if not any(place in one for one in own)]
+            needed = {token for forms in row.terms.required for form in forms for token in form}
+            if any(number == UNK and not any(place in one for one in own) for place, number in enumerate(row.ids)):
+                needed.add(UNK)
             for k, (unit, places) in enumerate(zip(row.apart.units, own, strict=True)):
                 positions_BKS[b, k, places.start : places.stop] = True
                 stand_ins_BK[b, k] = unit.stand_in.token
-                alone_BK[b, k] = unit.stand_in.token != UNK or UNK not in others
+                alone_BK[b, k] = of_words and unit.stand_in.token not in needed
         placeholders = Placeholders(positions_BKS, stand_ins_BK, alone_BK, torch.tensor(longest))
         return Pointing(stepper, placeholders, self._adjacency)
 
@@ -169,14 +177,20 @@ class Protection:
         _, tokens = around(apart.before, text, tokens, apart.after)
         return respaced(tokens, apart.sentence) if apart.text != apart.sentence else tokens
 
+    @property
+    def after_V(self) -> Tensor:
+        """bool: the tokens that make no word with what stands before them."""
+        return self._adjacency.after_V
+
     @cached_property
     def _stand_ins(self) -> Sequence[StandIn]:
         return self._choose()
 
     def _ends(self, apart: Apart) -> list[int]:
-        """Where the tokens of the source end in its normalised text."""
+        """Where the tokens of the source end in its normalised text, without the white space behind them."""
         starts = [start for _, start in self._source.placed(apart.text)]
-        return [*starts[1:], self._normal(apart, len(apart.text))][: len(starts)]
+        text = normalise(apart.text, lowercase=self._source.lowercase)
+        return [start + len(text[start:end].rstrip()) for start, end in pairwise([*starts, len(text)])]
 
     def _normal(self, apart: Apart, place: int) -> int:
         """A place in the text, in the normalised text."""

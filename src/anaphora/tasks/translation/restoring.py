@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from anaphora.tasks.translation.tag_places import Put, Weights, diagonal, put_tags
+from anaphora.tasks.translation.tag_places import Put, Weights, balanced, diagonal, put_tags
 from anaphora.text.apart import Tag, Unit
 from anaphora.text.placeholders import is_glued
 from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer, shown
@@ -12,6 +12,8 @@ from anaphora.text.words import WordTokenizer
 
 _MARK = 0x100000
 """The first of the characters for private use that stand where a placeholder is to be put."""
+_APOSTROPHES = "'\u2019"
+"""Signs after which a word goes on, as in ``l'eau``."""
 _NEAR = 40
 """Characters within which a token is looked for in the text."""
 
@@ -93,7 +95,10 @@ def with_tags(
     """
     seen = _visible(tokens, text)
     spans = [(token.start, token.end) for token in seen]
-    weights_TS = diagonal(len(seen), source) if weights_TS is None else weights_TS[[token.step for token in seen]]
+    if weights_TS is None:
+        weights_TS = diagonal(len(seen), source)
+    else:
+        weights_TS = balanced(weights_TS[[token.step for token in seen]])
     inner = [number for number in range(1, len(spans)) if not _in_word(text, spans[number - 1][1], spans[number][0])]
     boundaries = [0, *inner, len(spans)] if spans else [0]
     return _composed(text, tokens, spans, put_tags(tags, before, weights_TS, boundaries), tags)
@@ -152,7 +157,8 @@ def _spliced(target: Tokenizer, ids: Sequence[int], marks: Mapping[int, str], un
         text = _behind(text, target, ids[start:step])
         unit = units[ord(mark) - _MARK]
         sign = text[-1:]
-        if sign.strip() and (is_glued(sign) or (unit.spaced and target.context_free)):
+        elided = sign in _APOSTROPHES and is_glued(text[-2:-1])
+        if sign.strip() and not elided and (is_glued(sign) or (unit.spaced and target.context_free)):
             text += " "
         text, start = text + mark, step + 1
     return _behind(text, target, ids[start:])

@@ -20,6 +20,13 @@ Weights = npt.NDArray[np.floating[Any]]
 _SHARPNESS = 8.0
 """How fast a token is taken to look less at what stands elsewhere, without attention: a factor e for each eighth."""
 
+_LEAST = 1e-2
+"""Attention that every token has on every other."""
+_NEARNESS = 4.0
+"""How fast attention counts for less away from there: a factor e for each quarter of the text."""
+_ROUNDS = 10
+"""Steps of the balancing."""
+
 
 class Put(NamedTuple):
     """A tag, by its number, and the boundary that it goes to: that in front of this target token."""
@@ -47,9 +54,28 @@ def put_tags(tags: Sequence[Tag], before: Sequence[int], weights_TS: Weights, bo
 
 def diagonal(target: int, source: int) -> Weights:
     """The weights of so many tokens where a model has none."""
-    distance_TS = np.abs((np.arange(target)[:, None] + 0.5) / target - (np.arange(source) + 0.5) / source)
-    weights_TS = np.exp(-_SHARPNESS * distance_TS)
+    weights_TS = np.exp(-_SHARPNESS * _distance(target, source))
     return np.asarray(weights_TS / weights_TS.sum(axis=1, keepdims=True))
+
+
+def _distance(target: int, source: int) -> Weights:
+    """How much further one token is into its text than another, in parts of the texts."""
+    places_T, places_S = ((np.arange(length) + 0.5) / max(1, length) for length in (target, source))
+    return np.asarray(np.abs(places_T[:, None] - places_S))
+
+
+def balanced(weights_TS: Weights) -> Weights:
+    """Weights of which every source token has its part, those that few look at too (Sinkhorn and Knopp 1967).
+
+    An article looks at its noun, whose gender it has; nothing else looks at the article of the source. What is as far
+    into the source as a token into the translation counts for more.
+    """
+    distance_TS = _distance(*weights_TS.shape)
+    weights_TS = (np.sqrt(weights_TS.astype(np.float64)) + _LEAST) * np.exp(-_NEARNESS * distance_TS)
+    for _ in range(_ROUNDS):
+        weights_TS = weights_TS / weights_TS.sum(axis=0, keepdims=True)
+        weights_TS = weights_TS / weights_TS.sum(axis=1, keepdims=True)
+    return weights_TS
 
 
 def _nested(tags: Sequence[Tag]) -> list[_Node]:

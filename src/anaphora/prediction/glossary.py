@@ -1,0 +1,63 @@
+"""Which terms of a glossary the source of a translation has."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import regex
+
+from anaphora.formats.glossary import ANY, GlossaryEntry
+from anaphora.text.placeholders import is_glued
+
+_WORD = regex.compile(r"(?V1)[\w--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]]+|\S")
+
+
+class Match(NamedTuple):
+    """An entry that a source has."""
+
+    entry: GlossaryEntry
+    capital: bool
+    """Whether it begins with a capital there, as at the start of a sentence."""
+
+
+class Glossary:
+    """Entries by how their source forms begin.
+
+    A form without capitals is found in any case, another as it is written; of several at one place, the longest is.
+    """
+
+    def __init__(self, entries: Iterable[GlossaryEntry]) -> None:
+        self.entries = tuple(entries)
+        self._always = [Match(entry, False) for entry in self.entries if entry.source == ANY]
+        self._by_start: dict[str, list[GlossaryEntry]] = {}
+        for entry in sorted(self.entries, key=lambda entry: -len(entry.source)):
+            if entry.source != ANY and (start := _WORD.search(entry.source)):
+                self._by_start.setdefault(start[0].lower(), []).append(entry)
+
+    def __str__(self) -> str:
+        return f"a glossary of {len(self.entries):,}"
+
+    def of(self, text: str) -> list[Match]:
+        """The entries that a text has, each once."""
+        found: dict[str, Match] = {}
+        place = 0
+        for word in _WORD.finditer(text):
+            if word.start() >= place:
+                for match, place in self._at(text, word):  # noqa: B007
+                    found.setdefault(match.entry.where, match)
+        return [*found.values(), *self._always]
+
+    def _at(self, text: str, word: "regex.Match[str]") -> Iterator[tuple[Match, int]]:
+        """The entries of the longest form that begins with a word, and where it ends."""
+        start, longest = word.start(), 0
+        for entry in self._by_start.get(word[0].lower(), ()):
+            end = start + len(entry.source)
+            written = text[start:end]
+            same = written == entry.source or (written.lower() == entry.source and entry.source.islower())
+            if same and len(entry.source) >= longest and not _goes_on(text, end):
+                longest = len(entry.source)
+                yield Match(entry, written[:1].isupper()), end
+
+
+def _goes_on(text: str, end: int) -> bool:
+    """Whether a word goes on there."""
+    return 0 < end < len(text) and is_glued(text[end - 1]) and is_glued(text[end])

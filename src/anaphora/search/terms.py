@@ -1,0 +1,218 @@
+"""Terms that an output must contain and terms that it must not, for all rows of a search at once.
+
+Each term has one form or several, each a row of tokens. All forms of a batch are one automaton (Aho and Corasick 1975)
+whose state says which forms the last tokens of a row end or begin. A beam gives places to hypotheses with any number of
+terms (Post and Vilar 2018), ``</s>`` waits for the last one, and near the maximum length only tokens that go on with a
+term may be written: so every output has its terms. After a term, no token may make another word of it.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora.search.steering import Edits, Entries, Steering
+
+Form = tuple[int, ...]
+"""The tokens of one form of a term."""
+
+_STRIDE = 1 << 24
+"""More than any number of tokens."""
+
+
+@dataclass(frozen=True)
+class TermsOfBatch:
+    """The terms of the sentences of a batch."""
+
+    required: Sequence[Sequence[Form]]
+    """G terms, each with the forms that are allowed."""
+    forbidden: Sequence[Form]
+    """F forms."""
+    required_BG: Tensor
+    """bool: whether the sentence needs the term."""
+    forbidden_BF: Tensor
+    """bool: whether the sentence must not have the form."""
+    lengths_B: Tensor
+    """int64: maximum number of tokens of each output, ``</s>`` included."""
+    begin: int | None
+    """The token that stands in front of a word, and is taken to stand in front of the output; None where none does."""
+
+
+class _State(NamedTuple):
+    sentences_N: Tensor
+    nodes_N: Tensor
+    done_NG: Tensor
+    ended_N: Tensor
+    """bool: whether the last token ended a term that was pending."""
+    step: int
+
+
+class Terms(Steering):
+    """Steers a search to the terms of one batch."""
+
+    banked = True
+
+    def __init__(self, terms: TermsOfBatch, after_V: Tensor, eos: int) -> None:
+        """``after_V``: the tokens that may stand behind a term."""
+        self._terms, self._eos = terms, eos
+        self._automaton = _Automaton(terms.required, terms.forbidden)
+        self._never_X = (~after_V).nonzero().squeeze(1)
+        self._most_G = torch.tensor([max(map(len, forms)) for forms in terms.required], dtype=torch.int64)
+
+    def start(self, sentences_B: Tensor) -> _State:
+        begun = torch.full_like(sentences_B, self._terms.begin if self._terms.begin is not None else self._eos)
+        nodes_B = self._automaton.after(torch.zeros_like(sentences_B), begun)
+        done_BG = ~self._terms.required_BG.to(sentences_B.device)[sentences_B]
+        return _State(sentences_B, nodes_B, done_BG, torch.zeros_like(sentences_B, dtype=torch.bool), 0)
+
+    def edits(self, ids_NT: Tensor, state: _State) -> Edits:
+        """No ``</s>`` before the last term, no forbidden form, no word that goes on behind a term."""
+        pending_NG = ~state.done_NG
+        device = state.nodes_N.device
+        early_X = pending_NG.any(dim=1).nonzero().squeeze(1)
+        closed_X = state.ended_N.nonzero().squeeze(1)
+        never_X = self._never_X.to(device)
+        rows, ids = [early_X], [torch.full_like(early_X, self._eos)]
+        rows.append(closed_X.repeat_interleave(len(never_X)))
+        ids.append(never_X.repeat(len(closed_X)))
+        barred_NF = self._terms.forbidden_BF.to(device)[state.sentences_N]
+        nodes_E, tokens_E, forms_E = self._automaton.ending_forbidden(device)
+        ending_X, edges_X = ((state.nodes_N[:, None] == nodes_E) & barred_NF[:, forms_E]).nonzero(as_tuple=True)
+        rows.append(ending_X)
+        ids.append(tokens_E[edges_X])
+        return Edits(only=self._due(state, pending_NG), forbidden=Entries(torch.cat(rows), torch.cat(ids)))
+
+    def wanted(self, ids_NT: Tensor, state: _State) -> Entries:
+        """Tokens that begin or go on with a pending term."""
+        return _unique(*self._going_on(state, ~state.done_NG)[:2])
+
+    def extended(self, state: _State, rows_N: Tensor, ids_N: Tensor) -> _State:
+        nodes_N = self._automaton.after(state.nodes_N[rows_N], ids_N)
+        before_NG = state.done_NG[rows_N]
+        done_NG = before_NG | self._automaton.ends(nodes_N)
+        return _State(state.sentences_N[rows_N], nodes_N, done_NG, (done_NG & ~before_NG).any(dim=1), state.step + 1)
+
+    def progress(self, state: _State, rows_X: Tensor, ids_X: Tensor) -> Tensor:
+        """Twice the number of terms that a row has, and one for a term that it has begun."""
+        nodes_X = self._automaton.after(state.nodes_N[rows_X], ids_X)
+        done_XG = state.done_NG[rows_X] | self._automaton.ends(nodes_X)
+        begun_X = (self._automaton.begun(nodes_X).bool() & ~done_XG).any(dim=1)
+        return 2 * done_XG.sum(dim=1) + begun_X
+
+    def _due(self, state: _State, pending_NG: Tensor) -> Entries | None:
+        """The tokens that go furthest with a term, for rows with no time for anything else."""
+        left_N = self._terms.lengths_B.to(state.nodes_N.device)[state.sentences_N] - state.step
+        needed_N = (pending_NG * self._most_G.to(left_N.device)).sum(dim=1)
+        due_N = pending_NG.any(dim=1) & (left_N <= needed_N + 1)
+        if not due_N.any():
+            return None
+        rows_X, ids_X, depths_X = self._going_on(state, pending_NG & due_N[:, None])
+        furthest_N = torch.zeros_like(left_N).scatter_reduce(0, rows_X, depths_X, "amax", include_self=True)
+        kept_X = depths_X == furthest_N[rows_X]
+        return _unique(rows_X[kept_X], ids_X[kept_X])
+
+    def _going_on(self, state: _State, pending_NG: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Rows, tokens, and how many tokens of a pending term each row has in front of the token."""
+        nodes_E, tokens_E, depths_E, terms_E = self._automaton.going_on(state.nodes_N.device)
+        rows_X, edges_X = ((state.nodes_N[:, None] == nodes_E) & pending_NG[:, terms_E]).nonzero(as_tuple=True)
+        return rows_X, tokens_E[edges_X], depths_E[edges_X]
+
+
+def _unique(rows_X: Tensor, ids_X: Tensor) -> Entries:
+    keys_X: Tensor = torch.unique(rows_X * _STRIDE + ids_X)
+    return Entries(keys_X // _STRIDE, keys_X % _STRIDE)
+
+
+class _Automaton:
+    """Nodes are prefixes of forms, 0 the empty one; a node stands for the longest that the last tokens of a row end."""
+
+    def __init__(self, required: Sequence[Sequence[Form]], forbidden: Sequence[Form]) -> None:
+        self._children: list[dict[int, int]] = [{}]
+        self._depths = [0]
+        through: list[set[int]] = [set()]
+        last = [(self._add(form), g) for g, forms in enumerate(required) for form in forms]
+        barred = [(self._add(form), f) for f, form in enumerate(forbidden)]
+        through += [set() for _ in self._children[1:]]
+        for g, forms in enumerate(required):
+            for form in forms:
+                node = 0
+                for token in form:
+                    node = self._children[node][token]
+                    through[node].add(g)
+        chains = self._chains()
+        nodes, terms = len(self._children), max(1, len(required))
+        self._ends_QG = torch.zeros(nodes, terms, dtype=torch.bool)[:, : len(required)]
+        self._begun_QG = torch.zeros(nodes, terms, dtype=torch.int64)[:, : len(required)]
+        ends: dict[int, set[int]] = {}
+        for node, g in last:
+            ends.setdefault(node, set()).add(g)
+        edges: dict[int, int] = {}
+        going_on, ending = list[tuple[int, int, int, int]](), list[tuple[int, int, int]]()
+        bars: dict[int, set[int]] = {}
+        for node, f in barred:
+            bars.setdefault(node, set()).add(f)
+        for node, chain in enumerate(chains):
+            for other in chain:  # the shortest first, so that the longest has the last word
+                for g in ends.get(other, ()):
+                    self._ends_QG[node, g] = True
+                for g in through[other]:
+                    self._begun_QG[node, g] = self._depths[other]
+                for token, child in self._children[other].items():
+                    edges[node * _STRIDE + token] = child
+                    going_on += ((node, token, self._depths[other], g) for g in through[child])
+        for key, child in edges.items():
+            for other in chains[child]:
+                ending += ((key // _STRIDE, key % _STRIDE, f) for f in bars.get(other, ()))
+        keys = sorted(edges)
+        self._keys_E = torch.tensor(keys, dtype=torch.int64)
+        self._next_E = torch.tensor([edges[key] for key in keys], dtype=torch.int64)
+        self._going_on = torch.tensor(going_on, dtype=torch.int64).reshape(-1, 4).T
+        self._ending = torch.tensor(ending, dtype=torch.int64).reshape(-1, 3).T
+
+    def after(self, nodes_N: Tensor, ids_N: Tensor) -> Tensor:
+        """The nodes after one more token of each row."""
+        keys_E, next_E = self._keys_E.to(ids_N.device), self._next_E.to(ids_N.device)
+        keys_N = nodes_N * _STRIDE + ids_N
+        places_N = torch.searchsorted(keys_E, keys_N).clamp(max=len(keys_E) - 1)
+        return torch.where(keys_E[places_N] == keys_N, next_E[places_N], 0)
+
+    def ends(self, nodes_N: Tensor) -> Tensor:
+        """bool [N, G]: whether a form of the term ends there."""
+        return self._ends_QG.to(nodes_N.device)[nodes_N]
+
+    def begun(self, nodes_N: Tensor) -> Tensor:
+        """int64 [N, G]: how many tokens of a form of the term the row ends with."""
+        return self._begun_QG.to(nodes_N.device)[nodes_N]
+
+    def going_on(self, device: torch.device) -> Tensor:
+        """Node, token, number of tokens before it, term: each token that goes on with a form of a term."""
+        return self._going_on.to(device)
+
+    def ending_forbidden(self, device: torch.device) -> Tensor:
+        """Node, token, form: each token that ends a forbidden form."""
+        return self._ending.to(device)
+
+    def _add(self, form: Form) -> int:
+        node = 0
+        for token in form:
+            if token not in self._children[node]:
+                self._children[node][token] = len(self._children)
+                self._children.append({})
+                self._depths.append(self._depths[node] + 1)
+            node = self._children[node][token]
+        return node
+
+    def _chains(self) -> list[list[int]]:
+        """For each node, those whose tokens it ends with, the empty one first and itself last."""
+        chains: list[list[int]] = [[0]] + [[] for _ in self._children[1:]]
+        waiting = deque([0])
+        while waiting:
+            node = waiting.popleft()
+            for token, child in self._children[node].items():
+                shorter = (self._children[other].get(token, 0) for other in chains[node][:-1])
+                chains[child] = [0, *filter(None, shorter), child]
+                waiting.append(child)
+        return chains

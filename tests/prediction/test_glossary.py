@@ -1,0 +1,43 @@
+"""Which entries of a glossary a text has."""
+
+import pytest
+
+from anaphora.formats.glossary import GlossaryEntry
+from anaphora.prediction.glossary import Glossary
+
+
+def found(text: str, *sources: str) -> list[str]:
+    glossary = Glossary(GlossaryEntry(str(number), one, ("x",), ()) for number, one in enumerate(sources))
+    return [match.entry.source for match in glossary.of(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "sources", "expected"),
+    [
+        ("a credit card", ["card", "credit card"], ["credit card"]),
+        ("a credit card and a card", ["card", "credit card"], ["credit card", "card"]),
+        ("Cards, card!", ["card"], ["card"]),
+        ("cards", ["card"], []),
+        ("discard", ["card"], []),
+        ("CARD", ["card"], ["card"]),
+        ("us and US", ["US"], ["US"]),
+        ("us", ["US"], []),
+        ("card card", ["card"], ["card"]),
+        ("我有一张银行卡。", ["银行", "银行卡"], ["银行卡"]),
+        ("C++ code", ["C++"], ["C++"]),
+        ("nothing", ["*"], ["*"]),
+        ("l’eau et Straße", ["eau", "straße"], ["eau", "straße"]),
+        ("", ["card"], []),
+    ],
+)
+def test_forms_are_found_as_whole_words_the_longest_first(text: str, sources: list[str], expected: list[str]) -> None:
+    assert found(text, *sources) == expected
+
+
+def test_entries_of_one_form_are_all_found() -> None:
+    assert found("the card", "card", "card") == ["card", "card"]
+
+
+def test_a_capital_is_noticed() -> None:
+    glossary = Glossary([GlossaryEntry("1", "card", ("Karte",), ())])
+    assert [glossary.of(text)[0].capital for text in ("Card", "the card")] == [True, False]
