@@ -210,6 +210,9 @@ def test_nothing_is_kept_outside_of_every_block(preparations: list[Backend]) -> 
 ENTER = {
     "inspection/attribution.py",
     "inspection/gradients.py",
+    "inspection/neighbours.py",
+    "inspection/span/context.py",
+    "inspection/span/learner.py",
     "inspection/subject.py",
     "inspection/tree.py",
     "prediction/running.py",
@@ -222,6 +225,7 @@ ENTER = {
     "tasks/trace/predictor.py",
     "tasks/translation/forced.py",
     "tasks/translation/inspected.py",
+    "tasks/translation/predictor.py",
     "training/loop.py",
 }
 READ = {

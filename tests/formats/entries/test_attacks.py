@@ -87,7 +87,7 @@ def test_memory_is_that_of_an_entry() -> None:
         finally:
             tracemalloc.stop()
 
-    assert peak(3000) < 1.5 * peak(30) + 100_000
+    assert peak(600) < 1.5 * peak(30) + 100_000
 
 
 @pytest.mark.parametrize(
