@@ -24,7 +24,7 @@ MOST = 12
 
 def adjacency(before: Sequence[int] = (), after: Sequence[int] = ()) -> Adjacency:
     """Any token may stand beside a placeholder, but for these in front of it and these behind it."""
-    allowed = torch.ones(2, SIZE, dtype=torch.bool)
+    allowed = torch.ones(3, SIZE, dtype=torch.bool)
     allowed[0, list(before)] = False
     allowed[1, list(after)] = False
     return Adjacency(*allowed)
@@ -40,7 +40,7 @@ def placeholders(sources: Sequence[Sequence[int]], counts: Sequence[int], stand_
             positions[b, k, k] = True
             tokens[b, k] = stand_ins[k % len(stand_ins)]
     alone = tokens > UNK
-    return Placeholders(positions, tokens, alone, torch.full((len(sources),), MOST))
+    return Placeholders(positions, tokens, alone, torch.ones_like(alone), torch.full((len(sources),), MOST))
 
 
 def search(
@@ -133,7 +133,7 @@ def test_what_attention_is_on_is_written(automaton: Make, batch: MakeBatch) -> N
             return model.select(state[0], rows_N), state[1]
 
     positions = torch.tensor([[[False, True, False]]])
-    given = Placeholders(positions, torch.tensor([[6]]), torch.tensor([[True]]), torch.tensor([MOST]))
+    given = Placeholders(positions, torch.tensor([[6]]), *torch.ones(2, 1, 1).bool(), torch.tensor([MOST]))
     [[best, *_]] = search(Looking(), batch([[3, 4, 5]]), given, 6)  # type: ignore[arg-type]
     assert best.ids.index(SIZE) == 2
 

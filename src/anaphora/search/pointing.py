@@ -38,6 +38,8 @@ class Placeholders:
     """int64: what the model reads in its place once it was written."""
     alone_BK: Tensor
     """bool: whether the output has no other use for that token, so that it is not written."""
+    joined_BK: Tensor
+    """bool: whether a word may be joined to it by a sign."""
     lengths_B: Tensor
     """int64: maximum number of tokens of each output, ``</s>`` included."""
 
@@ -50,7 +52,11 @@ class Placeholders:
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> "Placeholders":
         return Placeholders(
-            change(self.positions_BKS), change(self.stand_ins_BK), change(self.alone_BK), change(self.lengths_B)
+            change(self.positions_BKS),
+            change(self.stand_ins_BK),
+            change(self.alone_BK),
+            change(self.joined_BK),
+            change(self.lengths_B),
         )
 
 
@@ -62,9 +68,11 @@ class Adjacency:
     """bool: whether a placeholder may follow the token."""
     after_V: Tensor
     """bool: whether the token may follow a placeholder."""
+    joins_V: Tensor
+    """bool: whether the token begins with a sign that joins words."""
 
     def to(self, device: torch.device) -> "Adjacency":
-        return Adjacency(self.before_V.to(device), self.after_V.to(device))
+        return Adjacency(self.before_V.to(device), self.after_V.to(device), self.joins_V.to(device))
 
 
 class _Memory(NamedTuple):
@@ -116,7 +124,9 @@ class Pointing:
         with torch.inference_mode():
             log_probs_NU = self._mixed(step, rows, pending_NK)
             known = self._known
-            log_probs_NU[:, :known].masked_fill_(written_N[:, None] & ~self._adjacency.after_V, -inf)
+            joined_N1 = rows.joined_BK.gather(1, which_N[:, None])
+            mutilating_NV = ~self._adjacency.after_V | (self._adjacency.joins_V & ~joined_N1)
+            log_probs_NU[:, :known].masked_fill_(written_N[:, None] & mutilating_NV, -inf)
             after_N = written_N | self._adjacency.before_V[read_N]
             log_probs_NU[:, known:].masked_fill_(~after_N[:, None], -inf)
             left_N = rows.lengths_B - state.step

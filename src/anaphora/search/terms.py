@@ -2,7 +2,7 @@
 
 Each term has one form or several, each a row of tokens. All forms of a batch are one automaton (Aho and Corasick 1975)
 whose state says which forms the last tokens of a row end or begin. A beam gives places to hypotheses with any number of
-terms (Post and Vilar 2018), ``</s>`` waits for the last one, and near the maximum length only tokens that go on with a
+terms (Post and Vilar 2018), ``</s>`` waits for the last one, and near the maximum length only tokens that continue a
 term may be written: so every output has its terms. After a term, no token may make another word of it.
 """
 
@@ -86,7 +86,7 @@ class Terms(Steering):
         return Edits(only=self._due(state, pending_NG), forbidden=Entries(torch.cat(rows), torch.cat(ids)))
 
     def wanted(self, ids_NT: Tensor, state: _State) -> Entries:
-        """Tokens that begin or go on with a pending term."""
+        """Tokens that begin or continue a pending term."""
         return _unique(*self._going_on(state, ~state.done_NG)[:2])
 
     def extended(self, state: _State, rows_N: Tensor, ids_N: Tensor) -> _State:
@@ -188,7 +188,7 @@ class _Automaton:
         return self._begun_QG.to(nodes_N.device)[nodes_N]
 
     def going_on(self, device: torch.device) -> Tensor:
-        """Node, token, number of tokens before it, term: each token that goes on with a form of a term."""
+        """Node, token, number of tokens before it, term: each token that continues a form of a term."""
         return self._going_on.to(device)
 
     def ending_forbidden(self, device: torch.device) -> Tensor:

@@ -15,6 +15,8 @@ import regex
 from anaphora.text.placeholders import Kind, Span, spans
 from anaphora.text.sentences import Passage, Splitter
 
+JOINING = tuple("-\u2010\u2011\u2013_'\u2019")
+"""Signs that make one word of what is around them."""
 _NAME = regex.compile(r"[\w:.-]+")
 
 
@@ -40,6 +42,8 @@ class Unit(NamedTuple):
     stand_in: StandIn
     spaced: bool
     """Whether white space is in front of it, or nothing at all."""
+    joined: bool
+    """Whether a sign that joins words is directly behind it, as in ``{color}-haired``."""
 
 
 class Tag(NamedTuple):
@@ -141,7 +145,8 @@ def _taken(
                 text += " "  # as a line break would
         else:
             stand_in = free[len(units) % len(free)]
-            units.append(Unit(kept, len(text), len(text) + len(stand_in.word), stand_in, spaced[0]))
+            end, joined = len(text) + len(stand_in.word), sentence.startswith(JOINING, one.end)
+            units.append(Unit(kept, len(text), end, stand_in, spaced[0], joined))
             text += stand_in.word
     text = _joined(text, next(texts), bool(tags) and found[-1].tag)
     paired = tuple(tag._replace(partner=places.get(tag.partner, -1)) for tag in tags)

@@ -23,17 +23,17 @@ class Segment(NamedTuple):
 
 
 def segment(draw: random.Random, most: int = 12) -> Segment:
-    """A line of at most so many words and things that are kept, which may be glued to each other."""
+    """A line of at most so many words and things that are kept, which may be glued to each other, but for addresses."""
     parts, kept, opened = list[str](), list[str](), list[tuple[str, int]]()
     for _ in range(draw.randint(1, most)):
         number = len(kept) * 10 + draw.randint(1, 9)
         kind = draw.random()
         if kind < 0.5:
             parts.append(draw.choice(WORDS) + draw.choice(SIGNS))
+        elif kind < 0.64:
+            parts.append(_kept(kept, draw.choice(PLACEHOLDERS).format(n=number)) + draw.choice(SIGNS[3:]))
         elif kind < 0.7:
-            parts.append(
-                _kept(kept, draw.choice((*PLACEHOLDERS, *ADDRESSES)).format(n=number)) + draw.choice(SIGNS[3:])
-            )
+            parts.append(f" {_kept(kept, draw.choice(ADDRESSES).format(n=number))} ")
         elif kind < 0.8:
             parts.append(_kept(kept, draw.choice(SINGLE).format(n=number)))
         elif kind < 0.9 or not opened:

@@ -3,12 +3,17 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+import anaphora
+from anaphora.cli.app import main
 from anaphora.errors import ConfigError
+from anaphora.prediction.options import SearchOptions
+from anaphora.samples.english_french import write
 from anaphora.tasks.translation import Translation, TranslationPredictor
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
@@ -116,3 +121,19 @@ def test_unknown_words_are_never_replaced_by_a_stand_in(name: str) -> None:
     texts: Sequence[str] = ["the zebra {a} walks", "{b} zebra %s"]
     for translation in translator.translate(texts, beam=2, **replaced):
         assert "Xqzvk" not in translation.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("of_words", [False, True], ids=["characters", "words"])
+def test_everything_comes_back_from_a_trained_translator_over_ten_thousand_segments(
+    of_words: bool, tiny_translator: Path, tiny_translator_of_words: Path, tmp_path: Path
+) -> None:
+    size = "training.batch_tokens=1000"
+    recipe = str(tiny_translator_of_words if of_words else tiny_translator)
+    data, run = str(write(tmp_path / "data", train=300, valid=20, test=20)), str(tmp_path / "run")
+    assert main(["train", recipe, "--data", data, "--source", "en", "--target", "fr", "--run", run, "--set", size]) == 0
+    given = segments(10_000, seed=38)
+    translator = anaphora.load(run)
+    assert isinstance(translator, TranslationPredictor)
+    found = translator.stream([one.text for one in given], SearchOptions(2))
+    assert not [(one, left) for one, translation in zip(given, found, strict=True) if (left := lost(one, translation))]

@@ -28,7 +28,7 @@ from anaphora.tasks.translation.restoring import (
     with_tags,
 )
 from anaphora.tasks.translation.translation import Translation
-from anaphora.text.apart import Apart, StandIn, split_around, take_apart
+from anaphora.text.apart import JOINING, Apart, StandIn, split_around, take_apart
 from anaphora.text.joiner import JOINER
 from anaphora.text.normalise import normalise
 from anaphora.text.placeholders import Kind, is_glued, spans
@@ -78,7 +78,7 @@ class Protection:
             return None
         positions_BKS = torch.zeros(len(rows), most, batch.input_ids.ids_BT.shape[1], dtype=torch.bool)
         stand_ins_BK = torch.zeros(len(rows), most, dtype=torch.int64)
-        alone_BK = torch.zeros(len(rows), most, dtype=torch.bool)
+        alone_BK, joined_BK = torch.zeros(2, len(rows), most, dtype=torch.bool)
         of_words = isinstance(self._target, WordTokenizer) or self._target.context_free
         for b, row in enumerate(rows):
             own = self._positions(row.apart)
@@ -88,8 +88,9 @@ class Protection:
             for k, (unit, places) in enumerate(zip(row.apart.units, own, strict=True)):
                 positions_BKS[b, k, places.start : places.stop] = True
                 stand_ins_BK[b, k] = unit.stand_in.token
+                joined_BK[b, k] = unit.joined
                 alone_BK[b, k] = of_words and unit.stand_in.token not in needed
-        placeholders = Placeholders(positions_BKS, stand_ins_BK, alone_BK, torch.tensor(longest))
+        placeholders = Placeholders(positions_BKS, stand_ins_BK, alone_BK, joined_BK, torch.tensor(longest))
         return Pointing(stepper, placeholders, self._adjacency)
 
     def hidden(self, row: Sentence, hypothesis: Hypothesis) -> Hypothesis:
@@ -211,9 +212,16 @@ class Protection:
     @cached_property
     def _adjacency(self) -> Adjacency:
         """Tokens that make no word with a placeholder beside them."""
-        pieces, target = written(self._target), self._target
+        target = self._target
+        of_words = isinstance(target, WordTokenizer)
+        pieces = [one.removeprefix(JOINER) if of_words and one.startswith(JOINER) else one for one in written(target)]
+        marked = [one.startswith(JOINER) or not of_words for one in written(target)]
         any_V = torch.ones(len(pieces), dtype=torch.bool)
-        if isinstance(target, WordTokenizer):
-            return Adjacency(any_V, torch.tensor([one[0] != JOINER or not is_glued(one[1:2]) for one in pieces]))
-        apart_V = torch.tensor([number < len(MARKS) or not is_glued(one[0]) for number, one in enumerate(pieces)])
-        return Adjacency(any_V if target.context_free else apart_V, apart_V)
+        after_V = torch.tensor(
+            [
+                number < len(MARKS) or not own or not is_glued(one[:1])
+                for number, (own, one) in enumerate(zip(marked, pieces, strict=True))
+            ]
+        )
+        joins_V = torch.tensor([own and one.startswith(JOINING) for own, one in zip(marked, pieces, strict=True)])
+        return Adjacency(any_V if of_words or target.context_free else after_V, after_V, joins_V)
