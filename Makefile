@@ -92,7 +92,7 @@ $(INSTALLED): $(MADE) pyproject.toml constraints.txt
 
 $(INSTALLED_DEV): $(INSTALLED)
 	@echo "Installing the development tools into $(VENV) ..."
-	$(INSTALL) -e '.[plot,dev]'
+	$(INSTALL) -e '.[board,plot,dev]'
 	-$(INSTALL) -e '.[kenlm]'
 	@touch $@
 

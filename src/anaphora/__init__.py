@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from anaphora.experiment.conduct import train
     from anaphora.experiment.reading import read_experiment
     from anaphora.prediction.limits import Limits
-    from anaphora.prediction.options import SearchOptions
+    from anaphora.prediction.options import Sampling, SearchOptions
     from anaphora.tasks.alignment import AlignmentPredictor
     from anaphora.tasks.base import ExperimentBase
     from anaphora.tasks.language_model import LanguageModelPredictor
@@ -30,6 +30,7 @@ __all__ = [
     "ExperimentBase",
     "LanguageModelPredictor",
     "Limits",
+    "Sampling",
     "SearchOptions",
     "Translation",
     "TranslationPredictor",
@@ -45,6 +46,7 @@ _HOMES = {
     "ExperimentBase": "anaphora.tasks.base",
     "LanguageModelPredictor": "anaphora.tasks.language_model",
     "Limits": "anaphora.prediction.limits",
+    "Sampling": "anaphora.prediction.options",
     "SearchOptions": "anaphora.prediction.options",
     "Translation": "anaphora.tasks.translation",
     "TranslationPredictor": "anaphora.tasks.translation",

@@ -10,7 +10,7 @@ AnaphoraError                exit code 2
 ├── StoppedError             predictions that ended early, with the first line that has no answer
 │   ├── DeadlineError        their time was up
 │   └── CancelledError       the caller cancelled them
-└── DivergedError            training that cannot go on; exit code 3
+└── DivergedError            training that cannot continue; exit code 3
 """
 
 
@@ -72,6 +72,6 @@ class CancelledError(StoppedError):
 
 
 class DivergedError(AnaphoraError):
-    """Training met losses or gradients that are not finite and cannot go on."""
+    """Training met losses or gradients that are not finite and cannot continue."""
 
     exit_code = 3

@@ -5,7 +5,7 @@ Nothing here prints. The command line attaches a progress bar to them, a noteboo
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 
@@ -47,6 +47,8 @@ class Update:
     """Wall-clock time of this update."""
     seconds_left: float = inf
     """Until training stops because its time is up."""
+    gradient_norms: Mapping[str, float] = field(default_factory=dict)
+    """The norm of the gradient of each tensor of weights, by its name, before clipping."""
 
 
 @dataclass(frozen=True)

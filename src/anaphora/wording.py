@@ -38,6 +38,11 @@ def plural(noun: str) -> str:
     return " ".join([*before, last])
 
 
+def singular(noun: str) -> str:
+    """The singular of a regular plural: "entries" becomes "entry"."""
+    return f"{noun[:-3]}y" if noun.endswith("ies") else noun.removesuffix("s")
+
+
 def agreeing(count: int, clause: str) -> str:
     """A clause with its first plural verb in the singular if ``count`` is 1: "are empty" becomes "is empty"."""
     return _PLURAL_VERB.sub(lambda verb: _VERBS[verb.group()], clause, count=1) if count == 1 else clause

@@ -2,11 +2,13 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from anaphora.cli.app import main
+from anaphora.events import silent
 from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
 from tests.conftest import TINY_LANGUAGE_MODEL, TINY_TRANSLATOR
@@ -40,10 +42,10 @@ def test_without_a_verb_it_says_what_a_run_supports_and_why_not_the_rest(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shown = inspect(capsys, runs / "translator")
-    assert "no:" not in shown and "attention" in shown
+    assert [line.split()[0] for line in shown.splitlines() if " no: " in line] == ["span"] and "attention" in shown
     assert "attention    no: it writes no text from a source" in inspect(capsys, runs / "model")
     assert "no: it has no attention" in inspect(capsys, runs / "blind")
-    assert "gates        gates over a sentence" in inspect(capsys)
+    assert "gates        gates over a sentence" in inspect(capsys) and "export RUN --to html" in inspect(capsys)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +98,23 @@ def test_a_report_is_one_page(runs: Path, tmp_path: Path, capsys: pytest.Capture
     assert {path.name for path in tmp_path.iterdir()} == {"report.html", "report.json"}
 
 
+def test_memory_spans_need_no_run_and_contexts_need_one(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from anaphora.inspection import remedies, span
+
+    plan = replace(span.QUICK, size=4, sequences=64, longest=4)
+    monkeypatch.setattr(span, "PLANS", {True: plan})
+    assert "lstm, forget bias 1" in inspect(capsys, "span", "--quick", "--output", tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"span.jsonl", "span.png", "span.svg", "span.json"}
+    shown = inspect(capsys, runs / "model", "span", runs / "book.txt", "--output", tmp_path)
+    assert "effective context" in shown and (tmp_path / "context.svg").exists()
+    monkeypatch.setattr(remedies, "REMEDIES", dict(list(remedies.REMEDIES.items())[:2]))
+    monkeypatch.setattr(remedies.remedies, "__defaults__", (4, 2, 1, silent))
+    assert "clipping" in inspect(capsys, "gradients", "--remedies", "--output", tmp_path)
+    assert (tmp_path / "remedies.svg").exists()
+
+
 def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "1.51763" in inspect(capsys, "explain", "lstm", "--output", tmp_path)
     assert "1.51763" in (tmp_path / "lstm.html").read_text() and json.loads((tmp_path / "lstm.json").read_text())
@@ -104,6 +123,8 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.Capture
     assert "1.51763" not in (tmp_path / "class" / "lstm.html").read_text()
     assert "recurrence" in inspect(capsys, "diagram", "character-lm", "--output", tmp_path)
     assert (tmp_path / "diagram.svg").read_text().startswith("<svg")
+    assert "W_f x + U_f h" in inspect(capsys, "diagram", "lstm", "--output", tmp_path)
+    assert (tmp_path / "lstm.svg").read_text().startswith("<svg") and json.loads((tmp_path / "lstm.json").read_text())
 
 
 @pytest.mark.parametrize(
@@ -119,6 +140,7 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.Capture
         (["translator", "model", "gates", "--text", "a"], "takes one run, but 2 were given"),
         (["gates", "--text", "a"], "takes a run: name its folder"),
         (["translator", "picture"], "'picture' is nothing that can be shown. Known: attention"),
+        (["translator", "microscope"], "is written by anaphora export RUN --to html"),
         (["nowhere"], "nowhere"),
         (["translator", "length", "--source", "test.en"], "a source and its reference"),
         (["translator", "attention", "test.en", "--text", "a"], "three ways to give a text"),
@@ -127,10 +149,14 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.Capture
         (["translator", "curves", "--output", "model"], "folder of their own"),
         (["model", "neighbours", "--text", "line"], "has no training pairs to show: it writes no text from a source"),
         (["model", "embeddings", "--text", "line"], "is not one token"),
+        (["span"], "takes hours, and goes on from what it finds in --output FOLDER"),
+        (["translator", "span", "test.en"], "has no context to measure: it is no language model"),
+        (["model", "span", "test.en"], "takes more than 612 tokens"),
+        (["gradients"], "takes a run: name its folder, or add --remedies"),
         (["explain"], "takes one of scalar, bptt, truncation, lstm, attention, beam"),
         (["explain", "lsmt"], "Did you mean"),
         (["model", "explain", "lstm"], "takes no run: leave model out"),
-        (["diagram"], "takes a recipe or a run"),
+        (["diagram"], "takes a recipe, a run or a unit"),
         (["diagram", "ptb-ngram"], "has no steps to draw"),
     ],
 )

@@ -120,6 +120,16 @@ def test_alignments_are_the_same_by_forced_decoding_and_soft_ones_point_to_them(
         assert all(row["weights"][j][i] > 0 for i, j in from_pharaoh(hard, "links"))
 
 
+def test_pairs_are_aligned_softly(run: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pairs, soft = tmp_path / "pairs.tsv", tmp_path / "soft"
+    command = ["translate", run, text, "--beam", "2", "--min-length", "4"]
+    assert main([*command, "--soft-alignments", str(soft), "--pairs", str(pairs)]) == 0
+    lines, _ = printed(capsys, "align", run, str(pairs), "--soft")
+    assert lines == soft.read_text().splitlines()
+    refused = ["align", run, str(pairs), "--soft", "--gold", str(soft)]
+    assert "--soft prints weights" in printed(capsys, *refused, code=2)[1]
+
+
 def test_a_translator_without_attention_is_aligned_by_another(
     run: str, text: str, tiny_translator: Path, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -151,6 +161,16 @@ def test_a_refused_line_stays_empty_and_the_others_come_out(
     output = tmp_path / "output"
     assert printed(capsys, *refused, "--output", str(output), code=2)[0] == []
     assert output.read_text().splitlines() == lines
+
+
+def test_an_evaluation_says_how_it_searched(run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    lines, _ = printed(
+        capsys, "evaluate", run, "--beam", "4", "--coverage-penalty", "0.2", "--groups", "2", "--no-keep"
+    )
+    assert "3 sentences, beam 4, coverage penalty 0.2, 2 groups of diversity 0.5" in lines
+    lines, _ = printed(capsys, "evaluate", run, "--sample", "--seed", "3", "--no-keep", "--json")
+    [scores] = json.loads(lines[0])["parts"].values()
+    assert scores["sampling"] == {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "seed": 3}
 
 
 REFUSED = {

@@ -8,6 +8,7 @@ from anaphora.data.directions import direction_of
 from anaphora.data.finding import Names, find_pairs
 from anaphora.errors import DataError
 from anaphora.events import silent
+from anaphora.formats.tsv import Layout
 
 USUAL = ("en", "de")
 
@@ -87,3 +88,19 @@ def test_the_only_pair_of_a_folder_is_what_is_trained_on(tmp_path: Path) -> None
 def test_of_a_heading(tmp_path: Path, heading: str, expected: tuple[str, str] | None) -> None:
     (tmp_path / "pairs.tsv").write_text(f"{heading}\na\tb\n", encoding="utf-8")
     assert direction_of([tmp_path / "pairs.tsv"], ("", ""), USUAL) == expected
+
+
+def test_no_target_is_usual_where_no_recipe_names_one(tmp_path: Path) -> None:
+    files(tmp_path / "two", "train.de", "train.fr")
+    files(tmp_path / "three", "train.en", "train.de", "train.fr")
+    for folder in ("two", "three"):
+        with pytest.raises(DataError, match="--source and --target"):
+            direction_of([tmp_path / folder], ("", ""), ("en", ""))
+    files(tmp_path / "english", "train.cs", "train.en")
+    assert direction_of([tmp_path / "english"], ("", ""), ("en", "")) == ("en", "cs")
+
+
+def test_of_chosen_columns(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("id\tfr\ten\n1\ta\tb\n", encoding="utf-8")
+    layout = Layout(("en", "fr"))
+    assert direction_of([tmp_path / "pairs.tsv"], ("", ""), ("en", ""), layout=layout) == ("en", "fr")

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError
-from anaphora.evaluation.alignment import agreement, hard_links, merge, words_of
+from anaphora.evaluation.alignment import SoftLinks, agreement, hard_links, merge, words_of
 
 links = st.frozensets(st.tuples(st.integers(0, 30), st.integers(0, 30)))
 
@@ -80,3 +80,13 @@ def test_alignments_of_different_sentences_are_refused() -> None:
         agreement([frozenset()], [])
     with pytest.raises(DataError, match="there are none"):
         agreement([frozenset()], [frozenset()])
+
+
+def test_soft_links_sum_over_source_pieces_and_average_over_target_pieces() -> None:
+    weights = np.array([[0.1, 0.2, 0.3, 0.4], [0.5, 0.1, 0.2, 0.2], [0.0, 0.0, 0.9, 0.1], [0.3, 0.3, 0.3, 0.1]])
+    soft = SoftLinks.of(weights, ["▁a", "b", "▁c"], ["▁x", "y", "▁z"])  # </s> is the last of either side
+    assert soft.source == ("ab", "c") and soft.target == ("xy", "z")
+    assert soft.weights_TS == pytest.approx(np.array([[0.45, 0.25], [0.0, 0.9]]))
+    assert soft.json()["weights"] == [[0.45, 0.25], [0.0, 0.9]]
+    empty = SoftLinks.of(np.zeros((1, 1)), [], [])
+    assert empty.json() == {"source": [], "target": [], "weights": []}

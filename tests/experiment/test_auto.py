@@ -89,6 +89,16 @@ def test_vectors_are_shared_where_the_vocabulary_that_is_given_is(text: AnyToken
     assert isinstance(note, Note) and "a translator with the vocabulary of that run, word vectors" in note.text
 
 
+@pytest.mark.parametrize("tokenizer", ["word", "character", "byte", "unigram", "bpe"])
+def test_a_tokenizer_is_chosen_by_its_name_alone(tokenizer: str, toy_pairs: Path) -> None:
+    settings, sides = [f"text.tokenizer={tokenizer}"], ("en", "fr")
+    text = automatic([toy_pairs], *sides, settings=settings)
+    experiment = read_experiment(text, "auto.toml", settings, data=[toy_pairs], source="en", target="fr")
+    assert isinstance(experiment, TranslationExperiment)
+    assert experiment.text.tokenizer == tokenizer
+    assert experiment.embedding.shared == experiment.text.one_vocabulary
+
+
 def test_what_was_chosen_can_be_changed_and_trained(toy_book: Path, tmp_path: Path) -> None:
     settings = ["training.epochs=1", "recurrence.size=8"]
     experiment = read_experiment(automatic([toy_book]), "auto.toml", settings, data=[toy_book])

@@ -23,6 +23,8 @@ from anaphora.formats.columns import Columns
 from anaphora.formats.conllu import Conllu
 from anaphora.formats.dictionary import read_dictionary
 from anaphora.formats.documents import recognized
+from anaphora.formats.entries.document import Document
+from anaphora.formats.entries.kinds import read_entries
 from anaphora.formats.glossary import read_glossary
 from anaphora.formats.ink_xml import read_ink_xml
 from anaphora.formats.labelled import read_labelled
@@ -55,6 +57,18 @@ class Reader:
     content: str | bytes
     read: Callable[[Path], object]
     """Its values hold all that was read; what must be so for any file, it asserts."""
+
+
+def _entries(path: Path) -> list[object]:
+    """The entries of a document; it is written as it was, and with its gaps filled it has the same entries."""
+    kind = {".xlf": "xliff"}.get(path.suffix, path.suffix[1:])
+    document = Document.read(path, kind, ("en", "de"))
+    assert document.filled({}) == b"".join(unpacked(path))
+    gaps = {number: entry.gap for number, entry in enumerate(document.entries) if entry.gap}
+    path.write_bytes(document.filled({number: [run.text for run in gap.runs] for number, gap in gaps.items()}))
+    again = Document.read(path, kind, ("en", "de"))
+    assert {entry.source for entry in document.entries} <= {entry.source for entry in again.entries}
+    return [entry[1:4] for entry in document.entries]
 
 
 def _tagged(format_: TaggedFormat, path: Path, *, is_exact: bool = True) -> list[object]:
@@ -101,6 +115,34 @@ def _saved(save: Callable[..., None], *arrays: Floats, **named: Floats) -> bytes
 def _start(path: Path) -> object:
     start = path.read_bytes()
     return [recognized(start, name) and start[:9].hex() for name in ("a.csv", "a.html", "a.docx", "a", "a.txt.gz")]
+
+
+_TMX = (
+    '<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"><header srclang="en"/><body>\n<tu>'
+    '<tuv xml:lang="en">\n<seg>a <bpt i="1">&lt;b&gt;</bpt>b<ept i="1">x<sub>c</sub></ept></seg></tuv></tu>\n<tu>'
+    '<tuv lang="EN-us"><seg><![CDATA[a]]> &amp; b</seg></tuv><tuv lang="de"><seg/></tuv></tu></body></tmx>'
+)
+_XLIFF = (
+    '<xliff version="1.2" xmlns="urn:x"><file source-language="en" target-language="de"><body>\n<group>'
+    '<trans-unit id="1"><source>a <g id="1">b<x id="2"/></g></source>\n<target state="new"/>'
+    "<alt-trans><target>c</target></alt-trans></trans-unit></group>"
+    '<trans-unit id="2"><source>d</source><target>D</target></trans-unit></body></file></xliff>'
+)
+_XLIFF_2 = (
+    "<?xml version='1.0'?><xliff version='2.0' srcLang='en'><file id='f'><unit id='1'>\n  <segment state='initial'>\n"
+    "    <source>a <pc id='1'>b</pc><sm id='m' translate='no'/>c<em startRef='m'/></source>\n  </segment></unit></file>"
+    "</xliff>"
+)
+_PO = (
+    'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\nPlural-Forms: nplurals=2;\\n"\n\n'
+    '#, c-format\n#| msgid "o"\nmsgctxt "x"\nmsgid "a \\"b\\""\n"c\\n"\n'
+    'msgid_plural "d"\nmsgstr[0] ""\nmsgstr[1] ""\n\n'
+    '#~ msgid "e"\n#~ msgstr "f"\n'
+)
+_HTML = (
+    "<!DOCTYPE html>\n<html><head><title>a</title><script>b < c</script></head><body><p class='x'>d <b>e</b> &eacute; "
+    "&#65; <img alt='f' src=g><!-- h --><br/>i</p><ul><li>j<li>k</ul></body></html>"
+)
 
 
 _BLOCKS = "EU B-ORG\nrejects O\n. O\n\n-DOCSTART- -X-\n\nA B-PER\nB I-PER\n"
@@ -180,6 +222,13 @@ READERS = (
     Reader("words.dictionary", "man\tMann\t0.9\nhouse\tHaus\t0.5\n", read_dictionary),
     Reader("terms.glossary", "man\tMann | Herr\n*\t!Weib\n", read_glossary),
     Reader("links.pharaoh", "0-0 1-1\n\n2-0\n", lambda path: read_links(path, 3)),
+    Reader("memory.tmx", _TMX, _entries),
+    Reader("first.xlf", _XLIFF, _entries),
+    Reader("second.xlf", _XLIFF_2, _entries),
+    Reader("app.po", _PO, _entries),
+    Reader("page.html", _HTML, _entries),
+    Reader("film.srt", "1\n00:00:01,000 --> 00:00:02,000\n<i>a\nb</i>\n\n2\n00:00:03,0 --> 0:00:04,0\n- c\n", _entries),
+    Reader("table.csv", 'en,de\n"a, ""b""\nc",d\n', lambda path: list(read_entries(path, "csv", ("en", "de")))),
     Reader("start.bin", "<?xml version='1.0'?><!-- a --><tmx version='1.4'>", _start),
     Reader("start.po", '# a\n#, fuzzy\nmsgctxt "x"\nmsgid "a"\nmsgstr "b"\n', _start),
     Reader("start.srt", "1\n00:00:01,000 --> 00:00:02,000\nHello\n", _start),

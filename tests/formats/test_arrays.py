@@ -111,6 +111,7 @@ def test_objects_are_refused_with_a_line_that_converts_them(
     rows = np.empty(2, object)
     rows[:] = [np.ones((2, 3)), np.zeros((1, 3))]
     refused = message(saved(tmp_path, form, rows))
+    assert "Only if you saved it yourself" in refused
     exec(refused.partition("in Python:  ")[2])
     both = Sequences(ArrayFile(tmp_path / "new.npz"))
     assert (both[0].tolist(), both[1].tolist()) == ([[1.0] * 3] * 2, [[0.0] * 3])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.errors import DataError
-from anaphora.formats.tsv import HEADING, Layout, read_pairs
+from anaphora.formats.tsv import HEADING, Layout, has_two_columns, languages_of_heading, read_pairs
 
 
 def test_lines_of_other_than_two_columns_are_rejected_and_told(tmp_path: Path) -> None:
@@ -56,7 +56,13 @@ def test_a_layout_says_where_pairs_stand(
     assert rejected == told
 
 
-@pytest.mark.parametrize("heading", ["en\tfr", "EN\tFR ", "en\tFrench", "source\tfr"])
+@pytest.mark.parametrize(
+    "heading",
+    [
+        *("en\tfr", "EN\tFR ", "en\tFrench", "source\tfr", "English\tfrançais", "anglais\tfrançais"),
+        *("Englisch\tFranzösisch", "Source text\tTarget text", "sentence_en\tsentence_fr", "# en\tfr", "src\ttgt"),
+    ],
+)
 def test_a_heading_may_be_of_the_codes_of_both_languages(heading: str, tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text(f"{heading}\na\tb\n", encoding="utf-8")
@@ -65,15 +71,38 @@ def test_a_heading_may_be_of_the_codes_of_both_languages(heading: str, tmp_path:
 
 def test_other_short_words_are_no_heading(tmp_path: Path) -> None:
     path = tmp_path / "words.tsv"
-    path.write_text("no\tit\nen\ten\n", encoding="utf-8")
-    assert [row[1:3] for row in read_pairs(path, sides=("en", "fr"))] == [("no", "it"), ("en", "en")]
+    path.write_text("no\tit\nen\ten\nGerman\tDeutsch\n", encoding="utf-8")
+    assert [row[1:3] for row in read_pairs(path, sides=("en", "fr"))] == [
+        ("no", "it"),
+        ("en", "en"),
+        ("German", "Deutsch"),
+    ]
+
+
+@pytest.mark.parametrize(("columns", "expected"), [(("fr", "Text de"), ("fr", "de")), ((3, 2), ("fr", "de"))])
+def test_chosen_columns_say_their_languages(
+    tmp_path: Path, columns: tuple[int | str, int | str], expected: tuple[str, str]
+) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("id\tText de\tfr\n1\ta\tb\n", encoding="utf-8")
+    assert languages_of_heading(path, Layout(columns)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("a\tb\n" * 3, True), ("a\tb\n" * 2, False), ("a\tb\nc\nd\te\n", False), ("\ta b\n" * 5, False)],
+)
+def test_a_table_of_pairs_is_known_by_its_first_lines(tmp_path: Path, text: str, expected: bool) -> None:
+    path = tmp_path / "pairs.txt"
+    path.write_text(text, encoding="utf-8")
+    assert has_two_columns(path) == expected
 
 
 @pytest.mark.parametrize("heading", ["fr\ten", "French\tEnglish", "target\tsource"])
 def test_a_heading_with_the_target_first_is_refused_unless_columns_are_chosen(heading: str, tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text(f"{heading}\na\tb\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"pairs\.tsv:1 .* target before source: set data\.columns = \[2, 1\]"):
+    with pytest.raises(DataError, match=r"pairs\.tsv:1 .* target before source: set data\.columns = \[2,1\]"):
         list(read_pairs(path, sides=("en", "fr")))
     rows = read_pairs(path, Layout((2, 1)), sides=("en", "fr"))
     assert [row[1:3] for row in rows] == [("b", "a")]

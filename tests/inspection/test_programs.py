@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from anaphora.kernels.description import PartDescription, Read
 from anaphora.models.language_model import LanguageModel
 from anaphora.protocols import VocabularyInfo
 
+PAGE = Path(__file__).parents[2] / "docs" / "kernels.md"
 WITHOUT_STEPS = {"aligner", "ptb-ngram", "ptb-feedforward", "ptb-log-bilinear", "ptb-convolution"}
 
 
@@ -62,6 +64,29 @@ def test_every_recipe_prints_its_steps_or_why_there_are_none(recipe: str, capsys
         assert shown == table["note"] + "\n" and shown.startswith(f"{recipe} has no steps to show: ")
     for step in table["programs"]:
         assert step["name"] in shown and in_order([f". {part['name']}: " for part in step["parts"]], shown)
+
+
+def row(recipe: str) -> str:
+    """What docs/kernels.md says of the loops of a recipe."""
+    in_c, in_python = list[str](), list[str]()
+    for step, parts in programs_of(read_experiment(recipes.read(recipe), recipe)).items():
+        loops = dict.fromkeys(part.loop for part in parts if part.loops)
+        for loop in loops:
+            names, _, where = loop.removeprefix("loop of ").partition(": ")
+            shown = step if len(loops) == 1 else f"{step}: {names}"
+            _, _, why = where.partition("in Python ")
+            (in_python if why else in_c).append(f"{shown} {why}".strip())
+    return f"| {recipe} | {'; '.join(in_c)} | {'; '.join(in_python)} |"
+
+
+@pytest.mark.parametrize("recipe", [name for name in recipes.names() if name not in WITHOUT_STEPS])
+def test_the_page_on_kernels_says_which_loops_of_a_recipe_run_in_c(recipe: str) -> None:
+    assert row(recipe) in PAGE.read_text(encoding="utf-8").splitlines()
+
+
+def test_the_page_on_kernels_has_no_other_recipes() -> None:
+    rows = [line.split(" | ")[0].removeprefix("| ") for line in PAGE.read_text(encoding="utf-8").splitlines()]
+    assert [name for name in rows if name in recipes.names()] == [n for n in recipes.names() if n not in WITHOUT_STEPS]
 
 
 def in_order(words: Sequence[str], text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Products in packed fp32 and in bf16: the same as plain ones up to their rounding, and chosen by the processor."""
+"""Packed products and those in bf16: the same as plain ones up to their rounding, and chosen by the processor."""
 
 import pytest
 import torch
@@ -9,13 +9,11 @@ from torch.testing import assert_close
 
 from anaphora.kernels import compiled
 from anaphora.kernels.backends import (
-    FEW_ROWS,
-    LARGE_WEIGHT,
     Backend,
     Precision,
     _processor_has,
     backend_for,
-    has_packing,
+    without_c,
 )
 from anaphora.kernels.cells import Lstm
 from anaphora.kernels.parts import Project, Unit
@@ -25,26 +23,18 @@ from anaphora.kernels.scan import scan
 from anaphora.kernels.softmax import softmax_loss
 from tests.runtimes import updating
 
-TOLERANCE: dict[Backend, float] = {
-    "torch": 1e-5,
-    "onednn": 1e-5,
-    "gemm": 1e-5,
-    "mixed": 1e-5,
-    "bf16": 2e-2,
-}
+TOLERANCE: dict[Backend, float] = {"torch": 1e-5, "gemm": 1e-5, "bf16": 2e-2, "gemm-bf16": 2e-2}
 """Of the norm of what is compared, or of the terms that it is the sum of: these may cancel, their roundings do not."""
 
-HAS_GEMM = backend_for("fp32", has={"avx2", "fma3"}.__contains__) == "gemm" and torch.cpu.get_capabilities()["avx2"]
-NEEDS_GEMM = pytest.mark.skipif(not HAS_GEMM, reason="the library was not built, or the processor lacks AVX2")
-NEEDS_PACKING = pytest.mark.skipif(not has_packing(), reason="this torch cannot pack weights")
+NEEDS_GEMM = pytest.mark.skipif(not compiled.has_gemm(), reason="the library was not built, or AVX2 is missing")
+NEEDS_BF16 = pytest.mark.skipif(not compiled.has_gemm("bf16"), reason="the processor lacks bf16")
 EACH_BACKEND = pytest.mark.parametrize(
     "backend",
     [
         "torch",
-        pytest.param("onednn", marks=NEEDS_PACKING),
         pytest.param("gemm", marks=NEEDS_GEMM),
-        pytest.param("mixed", marks=NEEDS_PACKING),
         "bf16",
+        pytest.param("gemm-bf16", marks=NEEDS_BF16),
     ],
 )
 
@@ -61,13 +51,11 @@ def assert_near(found: Tensor, exact: Tensor, backend: Backend, terms: Tensor | 
 
 @EACH_BACKEND
 @settings(max_examples=25, deadline=None)
-@given(rows=st.integers(1, 70), prepared_for=st.integers(1, 70), inner=st.integers(1, 70), outer=st.integers(1, 70))
-def test_every_product_is_that_of_torch_up_to_rounding(
-    backend: Backend, rows: int, prepared_for: int, inner: int, outer: int
-) -> None:
+@given(rows=st.integers(1, 70), inner=st.integers(1, 70), outer=st.integers(1, 70))
+def test_every_product_is_that_of_torch_up_to_rounding(backend: Backend, rows: int, inner: int, outer: int) -> None:
     weight, a, dy = normal(outer, inner), normal(rows, inner, seed=1), normal(rows, outer, seed=2)
     with updating(backend=backend):
-        ready = prepare(weight, prepared_for)
+        ready = prepare(weight)
     assert_near(ready.times(a), a @ weight.T, backend, a.abs() @ weight.abs().T)
     assert_near(ready.back(dy), dy @ weight, backend, dy.abs() @ weight.abs())
     assert_near(ready.outer(dy, a), dy.T @ a, backend, dy.abs().T @ a.abs())
@@ -94,65 +82,50 @@ def test_a_network_has_the_loss_and_gradients_of_torch_up_to_rounding(backend: B
         assert_near(found, exact, backend)
 
 
-@NEEDS_PACKING
-@pytest.mark.parametrize(
-    ("rows", "outer", "packs"), [(FEW_ROWS, 512, True), (FEW_ROWS + 1, 512, False), (8, 64, False)]
-)
-def test_mixed_packs_large_weights_for_few_rows(rows: int, outer: int, packs: bool) -> None:
-    weight, a = normal(outer, LARGE_WEIGHT // 512), normal(rows, LARGE_WEIGHT // 512, seed=1)
-    with updating(backend="mixed"):
-        ready = prepare(weight, rows)
-    with updating(backend="torch"):
-        assert (type(ready) is not type(prepare(weight, rows))) is packs
-    dy = normal(rows, outer, seed=2)
-    assert_near(ready.times(a), a @ weight.T, "mixed")
-    assert_near(ready.back(dy), dy @ weight, "mixed")
-    assert torch.equal(ready.outer(dy, a), dy.T @ a)
-
-
 def test_bf16_rounds_and_only_within_its_block() -> None:
     weight, a = normal(20, 20), normal(20, 20, seed=1)
     with updating(backend="bf16"):
-        rounded = prepare(weight, 20).times(a)
-    assert not torch.equal(rounded, prepare(weight, 20).times(a))
+        rounded = prepare(weight).times(a)
+    assert not torch.equal(rounded, prepare(weight).times(a))
     assert torch.equal(rounded, rounded.to(torch.bfloat16).to(torch.float32))
 
 
-@pytest.mark.parametrize("backend", ["onednn", "gemm", "bf16"])
+@pytest.mark.parametrize("backend", ["gemm", "bf16", "gemm-bf16"])
 def test_double_precision_is_always_of_torch(backend: Backend) -> None:
     weight, a = normal(5, 4).double(), normal(3, 4).double()
     with updating(backend=backend):
-        ready = prepare(weight, 3)
+        ready = prepare(weight)
     assert torch.equal(ready.times(a), a @ weight.T)
     assert_close(ready.outer(ready.times(a), a), (a @ weight.T).T @ a)
 
 
 AVX2: frozenset[str] = frozenset({"avx2"})
 FMA = AVX2 | {"fma3"}
-AVX512 = FMA | {"avx512_f"}
 
 
 @pytest.mark.parametrize(
     ("precision", "features", "expected"),
     [
         ("auto", frozenset(), "torch"),
-        ("auto", AVX2, "mixed"),
-        ("auto", AVX512, "onednn"),
-        ("auto", AVX512 | {"avx512_bf16"}, "bf16"),
-        ("auto", AVX512 | {"amx_bf16"}, "bf16"),
-        ("fp32", AVX512 | {"avx512_bf16"}, "onednn"),
-        ("fp32", AVX2, "mixed"),
+        ("auto", AVX2, "torch"),
         ("auto", FMA, "gemm"),
-        ("fp32", FMA, "gemm"),
+        ("auto", FMA | {"avx512_f"}, "gemm"),
+        ("auto", FMA | {"avx512_bf16"}, "gemm-bf16"),
+        ("auto", FMA | {"amx_bf16"}, "gemm-bf16"),
+        ("fp32", FMA | {"avx512_bf16"}, "gemm"),
+        ("fp32", AVX2, "torch"),
         ("bf16", AVX2, "bf16"),
+        ("bf16", FMA | {"avx512_bf16"}, "gemm-bf16"),
     ],
 )
 def test_the_processor_decides(precision: Precision, features: frozenset[str], expected: Backend) -> None:
-    if expected == "gemm" and not compiled.has_gemm():
-        expected = "mixed"
-    if expected in ("onednn", "mixed") and not has_packing():
-        expected = "torch"
-    assert backend_for(precision, has=features.__contains__) == expected
+    packs = compiled.has_gemm("bf16" if expected == "gemm-bf16" else "fp32")
+    assert backend_for(precision, has=features.__contains__) == (expected if packs else without_c(expected))
+
+
+@pytest.mark.parametrize(("precision", "expected"), [("auto", "torch"), ("fp32", "torch"), ("bf16", "bf16")])
+def test_other_devices_are_left_to_torch(precision: Precision, expected: Backend) -> None:
+    assert backend_for(precision, "cuda", has=lambda feature: True) == expected
 
 
 def test_a_torch_that_cannot_name_the_processors_features_has_none(monkeypatch: pytest.MonkeyPatch) -> None:

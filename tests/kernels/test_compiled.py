@@ -1,6 +1,8 @@
 """The steps in C: the mathematics of the torch operations beside them, whatever the sizes, wherever a row stands."""
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,7 +13,7 @@ from torch.testing import assert_close
 
 from anaphora.kernels import compiled
 from anaphora.kernels.cells import Cell, Gru, Lstm
-from anaphora.kernels.compiled.library import run
+from anaphora.kernels.compiled.library import newer_sources, run
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.scores import Concat
@@ -130,22 +132,46 @@ def test_a_row_has_the_same_bits_alone_and_among_others(cell: Cell, size: int) -
             assert torch.equal(mine, among[:, row : row + 1])
 
 
+EVERYWHERE = torch.cat(
+    [torch.linspace(-100, 100, 400_001), torch.logspace(-30, 0, 5000), -torch.logspace(-30, 0, 5000)]
+)
+BOUND = 2.5e-7
+"""Of the value: four roundings and the polynomial of the exponential, which is off by 3e-9."""
+
+
 @built
 @pytest.mark.parametrize(
     ("function", "truth"),
     [("sigmoid", torch.sigmoid), ("tanh", torch.tanh)],
 )
 def test_the_gates_are_exact_to_single_precision_everywhere(function: str, truth: Callable[[Tensor], Tensor]) -> None:
-    a = torch.cat([torch.linspace(-100, 100, 100_001), torch.logspace(-30, 0, 1000), -torch.logspace(-30, 0, 1000)])
-    size = len(a)
+    size = len(EVERYWHERE)
     gates = torch.zeros(1, 4 * size)
-    x = torch.cat([a] * 4).unsqueeze(0)
-    compiled.lstm_forward(gates, x, torch.zeros(1, size))
+    compiled.lstm_forward(gates, torch.cat([EVERYWHERE] * 4).unsqueeze(0), torch.zeros(1, size))
     block = 0 if function == "sigmoid" else 2
-    exact = truth(a.double())
-    error = (gates[0, block * size : (block + 1) * size].double() - exact).abs()
+    found, exact = gates[0, block * size : (block + 1) * size], truth(EVERYWHERE.double())
     # a sigmoid below the smallest normal number may be any number as small
-    assert bool((error <= 4e-7 * exact.abs() + 1e-37).all())
+    assert bool(((found.double() - exact).abs() <= BOUND * exact.abs() + 1e-37).all())
+    assert bool((found.abs() <= 1).all())
+
+
+@built
+def test_the_exponentials_of_the_softmax_are_exact_to_single_precision() -> None:
+    z = torch.cat([torch.zeros(1), -EVERYWHERE[::50].abs()])[None]
+    dz = z.clone()
+    top, s, right, mean = compiled.softmax_rows(True, dz, torch.empty(0), torch.tensor([1]), None, 0.0).flatten()
+    exact = z[0].double().exp()
+    assert (top, right, mean) == (0, z[0, 1], 0) and float(s) == pytest.approx(float(exact.sum()), rel=2 * BOUND)
+    rest = torch.arange(len(exact)) != 1  # all but the target
+    found, exact = dz[0].double()[rest] * float(s), exact[rest]
+    assert bool(((found - exact).abs() <= 2 * BOUND * exact + 1e-34).all())
+
+
+@built
+def test_a_target_that_is_no_word_is_refused_before_memory_is_touched() -> None:
+    for target in (-1, 3):
+        with pytest.raises(IndexError, match="0 to 2"):
+            compiled.softmax_rows(True, drawn(1, 3), torch.empty(0), torch.tensor([target]), None, 0.0)
 
 
 @built
@@ -163,7 +189,7 @@ def test_what_is_not_a_number_stays_none_and_infinity_saturates(bad: float) -> N
 @built
 def test_a_block_that_is_not_contiguous_is_refused_rather_than_misread() -> None:
     with pytest.raises(ValueError, match="contiguous"):
-        run("softmax_exponentials", 4, 2, 0, drawn(2, 4).T, drawn(4), drawn(4))
+        run("limit_instructions", drawn(2, 4).T)
 
 
 def test_without_the_library_or_in_double_precision_nothing_is_compiled() -> None:
@@ -183,3 +209,15 @@ def test_narrow_units_are_stepped_as_they_are_trained(cell: Cell) -> None:
         cell.forward(x, state, Matmuls(weights, {}, recording=recording).of("unit"))[0] for recording in (False, True)
     )
     assert_close(tuple(stepped), tuple(trained))
+
+
+def test_a_library_that_is_older_than_its_sources_is_found_out(tmp_path: Path) -> None:
+    library, source, header = (tmp_path / name for name in ("_library.so", "loop.c", "loop.h"))
+    for path in (source, header, library):
+        path.touch()
+    for path in (source, header):
+        os.utime(path, (0, 0))
+    assert newer_sources(library) == []
+    os.utime(library, (1, 1))
+    os.utime(header, (2, 2))
+    assert newer_sources(library) == [header]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 import torch
@@ -19,24 +20,29 @@ from tests.runtimes import updating
 
 pytestmark = pytest.mark.skipif(not compiled.has_gemm(), reason="the library was not built, or AVX2 is missing")
 
-LEVELS = {"avx2": 1, "avx512": 2, "avx512_bf16": 4, "amx": 5}
+LEVELS = {"avx2": 1, "avx512": 2, "avx512_vnni": 3, "avx512_bf16": 4, "amx": 5}
 """Instructions that make a difference, as ``processor.h`` numbers them."""
 HERE = call("instructions") if has("instructions") else 0
 WAYS: list[tuple[str, PackedPrecision]] = [
     ("avx2", "fp32"),
     ("avx512", "fp32"),
+    ("avx512_vnni", "int8"),
     ("avx512_bf16", "bf16"),
     ("amx", "bf16"),
+    ("amx", "int8"),
 ]
-EVERY_WAY = pytest.mark.parametrize(
-    ("level", "precision"),
-    [
-        pytest.param(
-            *way, marks=pytest.mark.skipif(LEVELS[way[0]] > HERE, reason="the processor lacks them"), id="-".join(way)
-        )
-        for way in WAYS
-    ],
-)
+
+
+def each(ways: list[tuple[str, PackedPrecision]]) -> pytest.MarkDecorator:
+    """A test of each way that this processor has."""
+    lacking = {way: pytest.mark.skipif(LEVELS[way[0]] > HERE, reason=f"the processor lacks {way[0]}") for way in ways}
+    parameters = [pytest.param(*way, marks=lacking[way], id="-".join(way)) for way in ways]
+    return pytest.mark.parametrize(("level", "precision"), parameters)
+
+
+EVERY_WAY = each(WAYS)
+OF_TRAINING = each([way for way in WAYS if way[1] != "int8"])
+OF_INT8 = each([way for way in WAYS if way[1] == "int8"])
 SIZES = st.one_of(st.integers(1, 40), st.sampled_from([65, 130, 513, 1030]))
 """About the edges of tiles and panels, and those of the blocks that a long sum is cut into."""
 
@@ -66,7 +72,7 @@ def limited(level: str) -> Iterator[None]:
 
 
 def near(found: Tensor, a_MK: Tensor, b_KN: Tensor, precision: PackedPrecision) -> bool:
-    """Whether each number is as near to the exact product as its precision allows.
+    """Whether each number, in fp32 or bf16, is as near to the exact product as its precision allows.
 
     A sum of K products is off by K roundings of the sum of their sizes at most; in bf16 the operands are taken as
     rounded, products below 2^-126 count as nothing, and the sum is rounded to 8 bits.
@@ -78,16 +84,16 @@ def near(found: Tensor, a_MK: Tensor, b_KN: Tensor, precision: PackedPrecision) 
     return bool(((found - exact).abs() <= of_sum + (2.0**-8 * exact.abs() if rounds else 0.0)).all())
 
 
-@EVERY_WAY
+@OF_TRAINING
 @settings(deadline=None, max_examples=40)
 @given(M=SIZES, N=SIZES, K=SIZES)
 def test_both_products_are_exact_up_to_their_precision(
-    level: str, precision: PackedPrecision, M: int, N: int, K: int
+    level: str, precision: Literal["fp32", "bf16"], M: int, N: int, K: int
 ) -> None:
     a, b = normal(M, K), normal(K, N, seed=1)
     with limited(level):
         from_columns, from_rows = compiled.pack_columns(b, precision), compiled.pack_rows(b.T, precision)
-        assert torch.equal(from_columns.panels.view(torch.int32), from_rows.panels.view(torch.int32))
+        assert torch.equal(from_columns.numbers.view(torch.int32), from_rows.numbers.view(torch.int32))
         matmul = compiled.gemm(a, from_rows)
         assert near(matmul, a, b, precision)
         assert torch.equal(compiled.gemm_of_columns(a.T, from_columns), matmul)
@@ -111,17 +117,17 @@ def test_a_row_has_the_same_bits_whatever_stands_beside_it(
 
 
 @EVERY_WAY
-@pytest.mark.parametrize(("M", "N", "K"), [(20, 300, 200), (300, 20, 200), (70, 190, 1200), (3, 3, 500_000)])
+@pytest.mark.parametrize(("M", "N", "K"), [(20, 300, 200), (300, 20, 200), (70, 190, 1200), (3, 3, 60_000)])
 def test_the_number_of_threads_changes_no_bit(level: str, precision: PackedPrecision, M: int, N: int, K: int) -> None:
     a, b = normal(M, K), normal(K, N, seed=1)
     made = []
     for count in (1, 2, 3):
         with threads(count), limited(level):
-            panels = compiled.pack_columns(b, precision)
-            made.append((compiled.gemm(a, panels), compiled.gemm_of_columns(a.T, panels)))
-    for matmul, of_columns in made[1:]:
-        assert torch.equal(matmul, made[0][0])
-        assert torch.equal(of_columns, made[0][1])
+            panels = compiled.pack_rows(b.T, precision)
+            made.append(compiled.gemm(a, panels))
+            if precision != "int8":
+                assert torch.equal(compiled.gemm_of_columns(a.T, compiled.pack_columns(b, precision)), made[0])
+            assert torch.equal(made[-1], made[0])
 
 
 @pytest.mark.skipif(LEVELS["avx512"] > HERE, reason="the processor lacks AVX-512")
@@ -133,7 +139,7 @@ def test_in_single_precision_all_processors_give_the_same_bits(M: int, N: int, K
     for level in ("avx2", "avx512"):
         with limited(level):
             b = compiled.pack_rows(weight)
-            made.append((b.panels, compiled.gemm(a, b)))
+            made.append((b.numbers, compiled.gemm(a, b)))
     assert torch.equal(made[0][0], made[1][0])
     assert torch.equal(made[0][1], made[1][1])
 
@@ -154,12 +160,64 @@ def test_nothing_is_a_sum_of_nothing(level: str, precision: PackedPrecision) -> 
         assert torch.equal(compiled.gemm(normal(4, 0), compiled.pack_rows(normal(5, 0), precision)), torch.zeros(4, 5))
 
 
-@EVERY_WAY
+@OF_TRAINING
 def test_what_is_not_a_number_and_infinity_spread_as_in_any_sum(level: str, precision: PackedPrecision) -> None:
     a = torch.tensor([[1.0, torch.inf], [torch.nan, 1.0], [2.0, 3.0]])
     with limited(level):
         found = compiled.gemm(a, compiled.pack_rows(torch.ones(1, 2), precision)).flatten().tolist()
     assert found[0] == torch.inf and found[1] != found[1] and found[2] == 5.0
+
+
+def quantized(x_RK: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows scaled so that the largest number of each becomes 127, rounded, and the scales."""
+    scale_R1 = x_RK.abs().amax(1, keepdim=True) / 127
+    return (x_RK * scale_R1.reciprocal()).round().double(), scale_R1
+
+
+@OF_INT8
+@settings(deadline=None, max_examples=40)
+@given(M=SIZES, N=SIZES, K=SIZES)
+def test_int8_is_an_exact_sum_of_rounded_numbers_scaled_back(
+    level: str, precision: PackedPrecision, M: int, N: int, K: int
+) -> None:
+    a, weight = normal(M, K), normal(N, K, seed=1)
+    with limited(level):
+        found = compiled.gemm(a, compiled.pack_rows(weight, precision))
+    (q_a, of_a), (q_weight, of_weight) = quantized(a), quantized(weight)
+    assert torch.equal(found, (q_a @ q_weight.T).float() * (of_weight.T * of_a))
+    # half a step of either side, times the size of the other
+    off = a.abs() @ of_weight.expand(N, K).T / 2 + of_a * (weight.abs() + of_weight / 2).sum(1) / 2
+    assert bool(((found - a @ weight.T).abs() <= 1.001 * off).all())
+
+
+@OF_INT8
+def test_rows_of_zeros_are_0_in_int8_and_rows_that_are_not_finite_are_not_numbers(
+    level: str, precision: PackedPrecision
+) -> None:
+    a = normal(5, 70)
+    a[1] = 0
+    a[2, 69], a[3, 0] = torch.inf, torch.nan
+    weight = normal(9, 70, seed=1)
+    weight[4] = 0
+    with limited(level):
+        found = compiled.gemm(a, compiled.pack_rows(weight, precision))
+    assert not found[1].any() and not found[[0, 4], 4].any()
+    assert bool(found[2:4].isnan().all()) and bool(found[[0, 1, 4]].isfinite().all())
+
+
+def test_int8_refuses_sums_that_may_overflow_and_products_of_training() -> None:
+    with pytest.raises(ValueError, match="at most 65536"):
+        compiled.pack_rows(torch.empty(1, 65537), "int8")
+    with pytest.raises(ValueError, match="not in int8"):
+        compiled.gemm_of_columns(normal(3, 2), compiled.Packed(torch.empty(0), 3, 1, "int8"))
+
+
+@OF_INT8
+def test_the_longest_sum_of_int8_does_not_overflow(level: str, precision: PackedPrecision) -> None:
+    a = torch.ones(1, 65536)
+    with limited(level):
+        assert compiled.gemm(a, compiled.pack_rows(a, precision)).item() == pytest.approx(65536)
+        assert compiled.gemm(a, compiled.pack_rows(-a, precision)).item() == pytest.approx(-65536)
 
 
 def test_blocks_of_rows_keep_their_shape() -> None:
@@ -171,8 +229,8 @@ def test_blocks_of_rows_keep_their_shape() -> None:
 def test_without_c_products_are_those_of_torch() -> None:
     a, weight = normal(7, 600), normal(9, 600, seed=1)
     with updating(backend="torch"):
-        plain = prepare(weight, 7).times(a)
+        plain = prepare(weight).times(a)
     with updating(backend="gemm"):
-        assert not torch.equal(prepare(weight, 7).times(a), plain)
+        assert not torch.equal(prepare(weight).times(a), plain)
         with running(replace(current(), kernels="python")):
-            assert torch.equal(prepare(weight, 7).times(a), plain)
+            assert torch.equal(prepare(weight).times(a), plain)

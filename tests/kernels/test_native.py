@@ -16,9 +16,9 @@ from torch.testing import assert_close
 
 from anaphora.kernels import compiled, native
 from anaphora.kernels.cells import Cell, Elman, Gru, Lstm, Peephole
-from anaphora.kernels.clock import Clock
 from anaphora.kernels.program import stages
 from anaphora.kernels.runtime import Runtime, running
+from anaphora.kernels.scan import advance
 from anaphora.kernels.scores import Concat, Dot, General, Location, Score
 from anaphora.kernels.spans import LocalMonotonic, LocalPredictive
 from anaphora.kernels.weighing import Softmax
@@ -72,11 +72,11 @@ def computed(network: Any, runtime: Runtime) -> dict[str, Tensor]:
 
 
 def assert_same_in_c(network: Any) -> None:
-    """Every looping stage but a lone clock runs in C, and gives what it gives in Python."""
+    """Every looping stage runs in C, and gives what it gives in Python."""
     network = single(network)
     with counted() as in_c:
         fast = computed(network, TRAINING)
-    assert in_c == [s.parts for s in stages(network.program) if s.loops and not isinstance(s.parts[0], Clock)]
+    assert in_c == [stage.parts for stage in stages(network.program) if stage.loops]
     assert_close(fast, computed(network, PYTHON), rtol=1e-4, atol=1e-4)
 
 
@@ -132,6 +132,23 @@ def test_windows_gates_and_sharpness_give_what_they_give_in_python(
         network = decoder(Gru(), score, query, True, hidden, (5, 3, 6, 2), (8, 2, 1, 5), **options)
         clock = {name: leaf for name, leaf in network.leaves.items() if name == "first clock"}
         assert_same_in_c(replace(network, leaves=network.leaves | {name: 0 * leaf for name, leaf in clock.items()}))
+
+
+@pytest.mark.skipif(not compiled.has_gemm("bf16"), reason="the processor lacks bf16")
+@pytest.mark.parametrize("cell", [Lstm(), Gru(), Gru(reset="before")], ids=str)
+def test_a_decoder_in_bf16_gives_what_the_loop_in_python_gives(cell: Cell, query: str, decoder: Callable) -> None:
+    network = single(decoder(cell, Concat(), query, True, 40, (5, 3, 6, 2), (6, 2, 4, 5)))
+    in_bf16 = replace(TRAINING, backend="gemm-bf16")
+    with counted() as in_c:
+        fast = computed(network, in_bf16)
+    assert in_c
+    with patch.object(native, "is_native", lambda stage: False):
+        plain = computed(network, in_bf16)
+    exact = computed(network, TRAINING)
+    for name, found in fast.items():
+        scale = exact[name].abs().max()
+        assert (found - plain[name]).abs().max() <= 2e-2 * scale  # sums that round to either side
+        assert not torch.equal(found, exact[name]) or not scale
 
 
 def test_one_part_without_a_native_body_leaves_its_whole_stage_to_python(decoder: Callable, layers: Callable) -> None:
@@ -246,3 +263,39 @@ def test_one_output_alone_has_its_whole_gradient(output: str, query: str, decode
             loss = network.fast()[output].sin().sum()
             found.append(torch.autograd.grad(loss, network.leaves.values(), materialize_grads=True))
     assert_close(*found, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("cell", UNITS, ids=str)
+def test_step_by_step_gives_the_bits_of_a_scan(cell: Cell, query: str, decoder: Callable) -> None:
+    network = decoder(cell, Concat(), query, True, 19, (4,) * 5, (4, 6, 2, 5, 3)).to(torch.float32)
+    with torch.no_grad(), running(Runtime(backend="gemm")):
+        expected = network.fast()
+        state, memory = (
+            {n: t.unsqueeze(0) for n, t in network.first(network.leaves).items()},
+            network.memory(network.leaves),
+        )
+        for t in range(4):
+            inputs = {"x": network.leaves["x"][t : t + 1]} | {n: m[t : t + 1] for n, m in network.masks.items()}
+            signals = advance(network.program, inputs, state, network.weights(network.leaves), memory)
+            assert torch.equal(signals["o"][0], expected["o"][t])
+            state = {name: signals[name] for name in state}
+    assert torch.equal(state["layer0.h"][0], expected["last layer0.h"])
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_hypotheses_side_by_side_have_the_bits_of_each_alone(count: int, query: str, decoder: Callable) -> None:
+    network = decoder(Lstm(), Concat(), query, True, 70, (1,) * 3, (4, 6, 2)).to(torch.float32)
+    weights, memory = network.weights(network.leaves), network.memory(network.leaves)
+    generator = torch.Generator().manual_seed(4)
+
+    def of_each(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        return {n: torch.randn(5, 3, t.shape[-1], generator=generator) for n, t in tensors.items()}
+
+    inputs, state = of_each({"x": network.leaves["x"]} | network.masks), of_each(network.first(network.leaves))
+    with threads(count), running(Runtime(backend="gemm")):
+        together = advance(network.program, inputs, state, weights, memory)
+        for k in range(5):
+            own_inputs, own_state = ({n: t[k : k + 1] for n, t in each.items()} for each in (inputs, state))
+            alone = advance(network.program, own_inputs, own_state, weights, memory)
+            for name in (*network.program.returns, *network.program.carried):
+                assert torch.equal(alone[name][0], together[name][k])

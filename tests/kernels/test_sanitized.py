@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SANITIZERS = ["-fsanitize=address,undefined", "-fsanitize=float-cast-overflow", "-fno-sanitize-recover=all"]
-TESTS = ["test_compiled.py", "test_gemm.py", "test_native.py", "test_pointwise.py"]
+TESTS = ["test_compiled.py", "test_gemm.py", "test_native.py", "test_pointwise.py", "test_stepping.py"]
 FAR = """
 import torch
 from anaphora.kernels import compiled
@@ -19,19 +19,21 @@ from anaphora.kernels.compiled.library import run
 assert compiled.available()
 values = torch.tensor([0.0, -0.0, 1e-45, -1e-45, 88.0, -87.0, 3e38, -3e38, torch.inf, -torch.inf, torch.nan])
 for rows in (values, values.flip(0), torch.full((11,), torch.nan)):
-    compiled.softmax_exponentials(rows.repeat(3, 3), torch.empty(0))
+    compiled.softmax_rows(True, rows.repeat(3, 3), torch.empty(0), torch.tensor([0, 9, 32]), None, 0.1)
     gates, x, state = rows[:8].repeat(2).view(2, 8).clone(), torch.zeros(2, 8), rows[:4].view(2, 2).clone()
     run("lstm_forward", 2, 2, gates, x, state, *(torch.zeros(2, 2) for _ in range(3)))
 """
 
 SMALL = """
 from itertools import product
-from torch import randn
+from torch import arange, randn
 from anaphora.kernels import compiled
 assert compiled.available()
 for rows, size, other in product((0, 1, 2, 6, 7), (0, 1, 2, 15, 16, 17, 33), (0, 1, 5, 17)):
-    for bias in (randn(0), randn(size)):
-        compiled.softmax_exponentials(randn(rows, size), bias)
+    for bias, weights, wanted in product((randn(0), randn(size)), (None, randn(rows)), (False, True)):
+        if size:
+            targets = arange(rows) % size
+            compiled.softmax_rows(wanted, randn(rows, size), bias, targets, weights, 0.1)
     gates, h = randn(rows, 4 * size), randn(rows, size)
     _, m, _ = compiled.lstm_forward(gates, randn(rows, 4 * size), h)
     compiled.lstm_backward(gates, h, m, h, h)
@@ -41,11 +43,11 @@ for rows, size, other in product((0, 1, 2, 6, 7), (0, 1, 2, 15, 16, 17, 33), (0,
         compiled.gru_backward(gates, g, h, h, keep)
     e, u = compiled.concat_forward(randn(rows, other, size), randn(other, 3, size), randn(size))
     compiled.concat_backward(e, u, randn(size), randn(other, 3, size))
-    if compiled.has_gemm():
-        packed = compiled.pack_columns(randn(size, other))
-        compiled.pack_rows(randn(other, size))
-        compiled.gemm(randn(rows, size), packed)
-        compiled.gemm_of_columns(randn(size, rows), packed)
+    for precision in ("fp32", "bf16", "int8"):
+        if compiled.has_gemm(precision):
+            compiled.gemm(randn(rows, size), compiled.pack_rows(randn(other, size), precision))
+        if compiled.has_gemm(precision) and precision != "int8":
+            compiled.gemm_of_columns(randn(size, rows), compiled.pack_columns(randn(size, other), precision))
 """
 
 

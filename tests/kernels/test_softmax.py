@@ -105,7 +105,9 @@ class Operations(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         self.names.append(str(func))
-        self.largest = max(self.largest, *(t.numel() for t in (result if isinstance(result, tuple) else [result])))
+        self.largest = max(
+            self.largest, *(t.numel() for t in (result if isinstance(result, tuple | list) else [result]))
+        )
         return result
 
 

@@ -107,7 +107,7 @@ def test_a_word_has_the_same_bits_alone_and_among_others_of_any_length(shape: Sh
         assert torch.equal(alone[0], together[word])
 
 
-@pytest.mark.parametrize("backend", ["mixed", "bf16"])
+@pytest.mark.parametrize("backend", ["gemm", "bf16"])
 def test_every_backend_gives_about_the_same(backend: str) -> None:
     shape = Shape(3, 1)
     weights = {name: weight.detach().float().requires_grad_() for name, weight in weights_of(shape, 8).items()}

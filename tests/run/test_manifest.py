@@ -34,6 +34,13 @@ def test_what_an_older_version_did_not_write_down_is_no_difference() -> None:
     assert "no kernels in C" in without.describe() and "kernels" not in unknown.describe()
 
 
+def test_kernels_that_round_otherwise_are_a_difference() -> None:
+    before = GOOD.environment.model_copy(update={"compiled": True})
+    after = before.model_copy(update={"kernels": 2})
+    assert after.rounds_like(after) and not before.rounds_like(after) and not after.rounds_like(before)
+    assert "kernels in C (rounding 2)" in after.describe() and before.describe().endswith("kernels in C")
+
+
 def test_a_manifest_comes_back_as_it_was_written(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_bytes(GOOD.serialise())
     assert read_manifest(tmp_path) == GOOD

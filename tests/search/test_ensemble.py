@@ -91,6 +91,34 @@ def test_the_geometric_score_of_an_output_is_the_mean_of_its_scores() -> None:
     assert score(Ensemble(members), given)[0].score >= math.fsum(each) / 2 - 1e-9
 
 
+ARCHITECTURES: dict[str, dict[str, Any]] = {
+    "deep LSTM": {"encoder": {"size": 6, "cell": "lstm", "layers": 2}, "decoder": {"size": 6, "cell": "lstm"}},
+    "convolution": {"encoder": {"kind": "gated-convolution", "size": 8}, "attention": "none"},
+    "window": {"attention": {"score": "dot", "window": "local-m"}, "encoder": {"size": 8, "bidirectional": False}},
+    "reversed": {"encoder": {"size": 8, "bidirectional": False, "reversed": True}},
+    "without attention": {"attention": "none"},
+}
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_models_of_other_architectures_are_searched_together(name: str) -> None:
+    """With one vocabulary, whatever reads and whatever writes; attention is averaged where all have it."""
+    members = [translator(4), translator(5, **ARCHITECTURES[name])]
+    together = Ensemble([member.stepper() for member in members])
+    found = beam(together, pair_batch(SOURCES), size=4, n=3, max_length=8)
+    attends = ARCHITECTURES[name].get("attention") != "none"
+    for source, hypotheses in zip(SOURCES, found, strict=True):
+        assert beam(together, pair_batch([source]), size=4, n=3, max_length=8) == [hypotheses]
+        for one in hypotheses:
+            ids = [*one.ids, *([TARGET.eos] if one.finished else [])]
+            [given] = score(together, pair_batch([source], [ids]))
+            assert given.score == pytest.approx(one.score, rel=1e-12)
+            assert (one.weights is not None) == attends
+            if one.weights is not None:
+                each = [score(member.stepper(), pair_batch([source], [ids]))[0].weights for member in members]
+                assert torch.allclose(one.weights, sum(each) / 2, atol=1e-6)  # type: ignore[arg-type, operator]
+
+
 def test_models_of_other_symbols_are_refused() -> None:
     other: Any = build("translate", {}, {"source": SOURCE, "target": VocabularyInfo(12, 0, 1, 2, 3)}, "test.toml")
     with pytest.raises(ConfigError, match="one has 11 and another 12"):

@@ -56,9 +56,10 @@ def serve(stored: Served) -> Iterator[Serve]:
             Doorkeeper(list(keys)),
             limits,
             metrics,
-            names,
+            names=names,
+            origins=origins,
         )
-        app = application(service, origins, (lambda line: None) if lines is None else lines.append)
+        app = application(service, (lambda line: None) if lines is None else lines.append)
         client = TestClient(app, base_url="http://localhost:5000", raise_server_exceptions=False)
         client.app.state.service = service  # type: ignore[attr-defined]
         open_clients.append(client.__enter__())

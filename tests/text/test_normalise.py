@@ -28,6 +28,8 @@ def test_compatibility_forms_stay_as_people_wrote_them() -> None:
         ("tr", "İSTANBUL IŞIK", "istanbul ışık"),
         ("tr-TR", "DIŞ KAPI", "dış kapı"),
         ("az", "I\N{COMBINING DOT ABOVE}ki İlk Il", "iki ilk ıl"),
+        ("tur", "DIŞ KAPI", "dış kapı"),
+        ("aze", "DIŞ", "dış"),
         ("en", "DIŞ KAPI", "diş kapi"),
         ("el", "ΟΔΟΣ, ΣΑΣ.", "οδος, σας."),
         ("de", "STRAẞE Straße", "straße straße"),

@@ -18,6 +18,8 @@ from anaphora.text.special_tokens import without_special_tokens
         "[CLS] A man . [SEP] [PAD]",
         "A man . <pad>",
         "A man . <|endoftext|> ",
+        "<|endoftext|>A man .<|endoftext|>",
+        "<|startoftext|>A man .",
         "<s> <s> A man . </s> </s>",
     ],
 )

@@ -13,6 +13,10 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from anaphora.batch import Batch, Supervision
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.events import Event, Note, Saved, Update, Validated
+from anaphora.kernels.backends import backend_for
+from anaphora.kernels.cells import Lstm, Peephole
+from anaphora.kernels.parts import Unit
+from anaphora.kernels.program import Program
 from anaphora.nn.randomness import dropout_mask
 from anaphora.run import Run
 from anaphora.training.config import TrainingConfig
@@ -60,6 +64,19 @@ def test_the_loss_falls(session: Session) -> None:
     losses = [event.loss for event in session.of(Update)]
     assert sum(losses[-6:]) < 0.6 * sum(losses[:6])
     assert outcome.metrics["loss"] < session.of(Validated)[0].metrics["loss"]
+
+
+@pytest.mark.skipif(backend_for("fp32") != "gemm", reason="no loop runs in C here")
+def test_a_loop_that_runs_in_python_is_reported(session: Session) -> None:
+    units = {"known": Lstm(), "other": Peephole()}
+    parts = tuple(Unit(name, cell, (f"a {name}",)) for name, cell in units.items())
+    session.model.stack = torch.nn.Module()
+    session.model.stack.program = Program(parts, ("known.h", "other.h"))
+    session.train(epochs=1, precision="fp32")
+    [note] = [event.text for event in session.of(Note) if "step by step" in event.text]
+    assert note == (
+        "The loop of other runs step by step in Python, which is slower: other: the unit 'peephole' has no native body."
+    )
 
 
 def test_every_update_is_reported_in_order_with_its_place(session: Session) -> None:

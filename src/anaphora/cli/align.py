@@ -14,11 +14,13 @@ from anaphora.errors import ConfigError, RunError
 from anaphora.wording import counted
 
 if TYPE_CHECKING:
+    from anaphora.evaluation.alignment import SoftLinks
     from anaphora.events import Report
     from anaphora.formats.pharaoh import Links
 
 EXAMPLES = (
     "anaphora align runs/links pairs.tsv --output pairs.links",
+    "anaphora align runs/en-de pairs.tsv --soft",
     "anaphora align runs/en-de --source test.en --target test.de --gold test.links",
 )
 
@@ -38,6 +40,9 @@ def run(
     gold: Annotated[Path | None, typer.Option(help="Reference alignments to score against.")] = None,
     possible: Annotated[Path | None, typer.Option(help="Alignments that are allowed beside those of --gold.")] = None,
     output: Annotated[Path | None, typer.Option(help="Write alignments to this file instead of printing them.")] = None,
+    soft: Annotated[
+        bool, typer.Option("--soft", help="Print a translator's attention between words, as lines of JSON.")
+    ] = False,
     threads: Threads = 0,
 ) -> None:
     """Print word alignments of sentence pairs, one line each (Pharaoh format)."""
@@ -47,10 +52,13 @@ def run(
         raise ConfigError(f"Pairs come from {file} or from --source and --target, but both were given: keep one.")
     if possible is not None and gold is None:
         raise ConfigError("--possible holds what is allowed beside --gold FILE, which is missing.")
+    if soft and (gold is not None or symmetrise):
+        raise ConfigError("--soft prints weights and no links: leave it out, or --gold, --possible and --symmetrise.")
     check_writable(output, read=[file, source, target, gold, possible])
     use_threads(threads)
 
     from anaphora.evaluation.alignment import agreement
+    from anaphora.formats.figures import figures_as_json
     from anaphora.formats.pharaoh import to_pharaoh
     from anaphora.formats.tsv import split_pairs
 
@@ -64,6 +72,11 @@ def run(
         given = list(pairs)
         sure, allowed = (_given_links(path, given) if path else [] for path in (gold, possible))
         pairs = iter(given)
+    if soft:
+        with listening() as report, writing(output) as write:
+            for weights in _soft_links(run_folder, pairs, report):
+                write(figures_as_json(weights.json()))
+        return
     found: list[Links] = []
     with listening() as report, writing(output) as write:
         for links in _links(run_folder, pairs, symmetrise, report):
@@ -108,3 +121,13 @@ def _links(
         raise RunError(f"{run_folder} should be an aligner or a translator, but is {task_at(run_folder).noun}.")
     found: Iterator[Links] = model.align_stream(pairs, symmetrise=symmetrise or None, report=report)
     return found
+
+
+def _soft_links(run_folder: Path, pairs: "Iterable[tuple[str, str]]", report: "Report") -> "Iterator[SoftLinks]":
+    from anaphora.tasks.runs import load_as
+    from anaphora.tasks.translation import NO_LINKS, TranslationPredictor
+
+    model = load_as(TranslationPredictor, run_folder, "a translator, whose attention is soft", report)
+    if not model.attends:
+        raise ConfigError(NO_LINKS)
+    return (found.soft_links() for found in model.score_stream(pairs, attention=True, report=report))

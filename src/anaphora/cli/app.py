@@ -58,6 +58,7 @@ VERBS = (
     "info",
     "inspect",
     "average",
+    "distill",
     "generate",
     "fetch",
 )

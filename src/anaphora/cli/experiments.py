@@ -69,11 +69,13 @@ def languages_of(
     """
     from anaphora.data.directions import direction_of
     from anaphora.data.entry_files import holds_pairs
+    from anaphora.experiment.auto import layout_in
+    from anaphora.experiment.overrides import override
 
     named_elsewhere = any(setting.startswith(("data.source", "data.target")) for setting in settings)
     if not data or (source and target) or named_elsewhere or recipe.endswith(".toml") or not _of_pairs(task):
         return source, target
-    usual = ("en", "de")
+    usual = ("en", "")
     if recipe not in ("", AUTO):
         from anaphora import recipes
         from anaphora.experiment.overrides import read_table
@@ -82,9 +84,9 @@ def languages_of(
         if not isinstance(table, dict) or "source" not in table:
             return source, target
         usual = (table["source"], table["target"])
-    found = direction_of(data, (source, target), usual)
+    found = direction_of(data, (source, target), usual, layout=layout_in(override({}, settings)))
     if found is not None:
-        report(Note(f"The data says that {found.source} is translated into {found.target}, by its names or headings."))
+        report(Note(f"Source language {found.source}, target language {found.target}: by the names or headings."))
         return found
     open_ones = [path for path in data if holds_pairs(path)]
     if open_ones and not (source or target):

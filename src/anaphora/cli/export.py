@@ -1,47 +1,69 @@
 """``anaphora export``: a run in the format of another program."""
 
+from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from anaphora.cli.files import check_writable
 from anaphora.cli.options import RunFolder
 from anaphora.cli.progress import listening
-from anaphora.errors import ConfigError
+from anaphora.errors import AnaphoraError, ConfigError
+from anaphora.events import Note, Report
+from anaphora.wording import counted
+
+if TYPE_CHECKING:
+    from anaphora.export.folder import Example
+    from anaphora.tasks.task import Trained
 
 EXAMPLES = (
     "anaphora export runs/ptb-ngram --to arpa --output ptb.arpa.gz",
     "anaphora export runs/links --to dictionary --output en-de.tsv",
     "anaphora export runs/en-de --to html --output microscope.html",
+    "anaphora export runs/en-de --to onnx --output en-de-onnx",
+    "anaphora export runs/en-de --to onnx --int8 --output en-de-int8",
 )
 
 
-PAGE = "html"
-"""Any network that the page computes, whatever its task."""
+NETWORKS = ("html", "onnx")
+"""What any network that can be computed there is written as, whatever its task."""
+
+_MEASURED = 200
+"""Lines of the validation split on which rounding to int8 is measured."""
 
 
 def run(
     run_folder: RunFolder,
-    output: Annotated[Path, typer.Option(help="Output file; .gz compresses an ARPA file.")],
+    output: Annotated[Path, typer.Option(help="Output file, or new folder for onnx; .gz compresses an ARPA file.")],
     to: Annotated[
         str,
         typer.Option(
-            metavar="arpa|dictionary|html",
+            metavar="arpa|dictionary|html|onnx",
             help="File format; html is a page that computes the model. [default: arpa or dictionary]",
         ),
     ] = "",
+    int8: Annotated[bool, typer.Option("--int8", help="With onnx: round weights to 8 bits.")] = False,
 ) -> None:
-    """Export an n-gram model (ARPA), a dictionary (TSV) or a network (HTML page)."""
+    """Export an n-gram model (ARPA), a dictionary (TSV) or a network (HTML, ONNX)."""
     from anaphora.config import unknown
     from anaphora.tasks.registry import every_kind, kind_of
     from anaphora.tasks.runs import experiment_of
 
     known = [name for _, kind in every_kind() for name in kind.exports]
-    if to and to not in (*known, PAGE):
-        raise ConfigError(unknown("--to", to, [*known, PAGE]))
+    if to == "ctranslate2":
+        raise ConfigError(
+            "CTranslate2 runs Transformers and has no recurrent layers, so no run can be exported to it: use --to onnx."
+        )
+    if to and to not in (*known, *NETWORKS):
+        raise ConfigError(unknown("--to", to, [*known, *NETWORKS]))
+    if int8 and to != "onnx":
+        raise ConfigError("--int8 belongs to --to onnx: leave it out.")
+    if to == "onnx":
+        _write_graphs(run_folder, output, int8)
+        return
     check_writable(output, read=[run_folder])
-    if to == PAGE:
+    if to == "html":
         from anaphora.inspection.microscope import write_microscope
 
         with listening() as report:
@@ -56,3 +78,31 @@ def run(
     with listening() as report:
         exports[to](run_folder, output, report)
     typer.echo(output)
+
+
+def _write_graphs(run_folder: Path, output: Path, int8: bool) -> None:
+    from anaphora.export.folder import write_folder
+    from anaphora.tasks.runs import load_trained
+
+    if not output.exists():
+        check_writable(output, read=[run_folder])
+    with listening() as report:
+        trained = load_trained(run_folder, report=report)
+        examples = _examples(trained, report) if int8 else []
+        rounded = write_folder(trained, output, int8=int8, examples=examples)
+    if rounded:
+        measured = f" ({counted(len(examples), 'line')} of the validation split)" if examples else ""
+        typer.echo(f"{rounded}{measured}")
+    typer.echo(output)
+    typer.echo(f"Next: python {output / 'driver.py'} < FILE")
+
+
+def _examples(trained: "Trained", report: Report) -> "list[Example]":
+    """Some of the validation split; none where the data is no longer there, with a Note."""
+    from anaphora.tasks.registry import kind_of
+
+    try:
+        return list(islice(kind_of(trained.experiment).work(trained.experiment, report).splits.valid, _MEASURED))
+    except AnaphoraError as error:
+        report(Note(f"What rounding does to the loss is not measured: {error}", warning=True))
+        return []

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anaphora.cli.files import given_texts, is_typed, typed_texts, writing
+from anaphora.cli.files import given_lines, is_typed, typed_texts, writing
 from anaphora.cli.options import (
     DeviceOption,
     PrecisionOption,
@@ -106,7 +106,7 @@ def _continue_lines(model: "LanguageModelPredictor", file: str, asked: dict[str,
     """Continue every line of a file; returns the unknown tokens of them all."""
     unknown = 0
     with listening() as report, writing(None) as write:
-        for written in model.generate_stream(given_texts(file), **asked, report=report):
+        for written in model.generate_stream(given_lines(file), **asked, report=report):
             write(written.text)
             unknown += written.unknown
     return unknown

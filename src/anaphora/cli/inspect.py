@@ -31,10 +31,17 @@ EXAMPLES = (
     'anaphora inspect runs/en-de attribute --text "A man is walking." --token 2 --instead Frau',
     'anaphora inspect runs/en-de beam --text "A man is walking." --beam 3',
     "anaphora inspect runs/en-de beam test.en --beam 5 --json",
+    "anaphora inspect gradients --remedies",
+    "anaphora inspect span --quick --output pictures",
+    "anaphora inspect runs/book span book.txt",
     "anaphora inspect explain lstm",
     "anaphora inspect explain bptt --blank --output lesson",
     "anaphora inspect diagram bahdanau2015 --output pictures",
+    "anaphora inspect diagram lstm --output pictures",
 )
+
+
+MICROSCOPE = "The microscope, a page that computes the model, is written by anaphora export RUN --to html"
 
 
 def run(
@@ -60,6 +67,10 @@ def run(
     ] = 0,
     token: Annotated[int | None, typer.Option(min=1, help="attribute: one output token, by number.")] = None,
     instead: Annotated[str, typer.Option(metavar="TOKEN", help="attribute: why --token, and not this one?")] = "",
+    remedies: Annotated[
+        bool, typer.Option("--remedies", help="gradients: train small networks with one remedy each, without a run.")
+    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="span: small networks, in minutes.")] = False,
     output: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write pictures and numbers here.")] = None,
     as_json: Json = False,
     threads: Threads = 0,
@@ -75,7 +86,7 @@ def run(
         return
     if instead and token is None:
         raise ConfigError("--instead is compared with a token of the output: add --token with its number.")
-    asked = Given(rest, beam, fresh, blank, cut_every, token, instead)
+    asked = Given(rest, beam, fresh, blank, cut_every, token, instead, quick, remedies, output)
     given = _with_texts(asked, text, target_text, source, target)
     shown = _shown(known[verb[0]], verb[0], runs, given)
     _print(shown, given, as_json)
@@ -139,12 +150,13 @@ def _opened(run: str) -> "Subject":
 def _list(runs: Sequence[str], known: dict[str, Verb]) -> None:
     """What can be shown, of one run or at all."""
     if len(runs) > 1:
-        raise ConfigError(f"'{runs[-1]}' is nothing that can be shown. Known: {', '.join(known)}.")
+        raise ConfigError(f"'{runs[-1]}' is nothing that can be shown. Known: {', '.join(known)}. {MICROSCOPE}.")
     subject = _opened(runs[0]) if runs else None
     for name, verb in known.items():
         if verb.of_runs or not subject:
             why = verb.lacks(subject) if subject else ""
             typer.echo(f"{name:<12} {f'no: {why}' if why else verb.summary}")
+    typer.echo(MICROSCOPE)
 
 
 def _print(shown: Sequence[Shown], given: Given, as_json: bool) -> None:

@@ -25,6 +25,9 @@ class Given:
     cut_every: int
     token: int | None
     instead: str
+    quick: bool
+    remedies: bool
+    output: Path | None
     texts: Sequence[str] = ()
     targets: Sequence[str] | None = None
     from_file: bool = False
@@ -64,21 +67,28 @@ def verbs() -> dict[str, Verb]:
     """Every verb by name."""
     from anaphora.inspection import attention, attribution, embeddings, gates, length, neighbours, tree
     from anaphora.inspection.explain import LESSONS
+    from anaphora.inspection.span import lacks_context
     from anaphora.inspection.subject import Subject
 
     return {
         "attention": Verb("alignment of a translation", _attention, attention.lacks_attention, True),
         "gates": Verb("gates over a sentence, or over a whole file", _gates, gates.lacks_gates),
-        "gradients": Verb("how far gradients reach back", _gradients, Subject.lacks_layers),
+        "gradients": Verb("how far gradients reach back", _gradients, Subject.lacks_layers, alone=_remedies),
         "attribute": Verb("inputs that output tokens depend on", _attribute, attribution.lacks_attribution),
         "beam": Verb("search tree of a sentence, or greedy against beam on a file", _beam, tree.lacks_search),
         "neighbours": Verb("training pairs nearest to each output token", _neighbours, neighbours.lacks_neighbours),
         "length": Verb("loss and BLEU by length", _length, length.lacks_lengths, True),
         "embeddings": Verb("neighbours of words, map of words or sentences", _embed, embeddings.lacks_embeddings),
+        "span": Verb(
+            "memory span of recurrent layers, or of a language model",
+            _context,
+            lacks_context,
+            alone=_span,
+        ),
         "curves": Verb("training curves", _curves, several=True),
         "report": Verb("most of these on one HTML page", _report),
         "explain": Verb(f"worked examples: {', '.join(LESSONS)}", alone=_explain),
-        "diagram": Verb("picture of the steps of a recipe", alone=_diagram),
+        "diagram": Verb("picture of the steps of a recipe, or of the inside of a unit", alone=_diagram),
     }
 
 
@@ -117,6 +127,31 @@ def _gradients(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
     from anaphora.inspection.gradients import gradients
 
     return [Shown("gradients", gradients(subjects[0], *given.one("gradients"), fresh=given.fresh))]
+
+
+def _remedies(given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.remedies import remedies
+
+    if not given.remedies:
+        raise ConfigError("inspect gradients takes a run: name its folder, or add --remedies, which needs none.")
+    with listening() as report:
+        return [Shown("remedies", remedies(report=report))]
+
+
+def _span(given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.span import PLANS, spans
+
+    if given.output is None and not given.quick:
+        raise ConfigError("inspect span takes hours, and goes on from what it finds in --output FOLDER: add that.")
+    with listening() as report:
+        return [Shown("span", spans(PLANS[given.quick], given.output, report))]
+
+
+def _context(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+    from anaphora.inspection.span import effective_context
+
+    with listening() as report:
+        return [Shown("context", effective_context(subjects[0], "\n".join(given.some("span")), report=report))]
 
 
 def _attribute(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
@@ -180,15 +215,18 @@ def _explain(given: Given) -> Sequence[Shown]:
 def _diagram(given: Given) -> Sequence[Shown]:
     from anaphora import recipes
     from anaphora.experiment.reading import read_experiment
+    from anaphora.inspection.cell_diagram import cell_diagram, cells
     from anaphora.inspection.diagram import diagrams
     from anaphora.inspection.programs import programs_of
     from anaphora.tasks.runs import experiment_of
 
     if len(given.words) != 1:
         raise ConfigError(
-            "inspect diagram takes a recipe or a run: name one, as in anaphora inspect diagram luong2015."
+            "inspect diagram takes a recipe, a run or a unit: name one, as in anaphora inspect diagram luong2015."
         )
     [name] = given.words
+    if name in cells():
+        return [Shown(name, cell_diagram(name))]
     experiment = experiment_of(Path(name)) if Path(name).is_dir() else read_experiment(recipes.read(name), name)
     programs = programs_of(experiment)
     if not programs:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 from anaphora.cli.talk import give_up_stderr, write
 from anaphora.events import Event, LastingReport, Note, Progress, Report, Saved, Skipped, Update, Validated
-from anaphora.wording import agreeing, counted
+from anaphora.wording import agreeing, counted, singular
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -85,7 +85,7 @@ def sentence(event: Event) -> str:
             return f"warning: {text}" if warning else text
         case Skipped(reason, count):
             noun, _, what = reason.partition(" ")
-            return f"{counted(count, noun.removesuffix('s'))} {agreeing(count, what)}" if count else ""
+            return f"{counted(count, singular(noun))} {agreeing(count, what)}" if count else ""
         case Validated(update, epoch, metrics, best):
             figures = ", ".join(f"{name} {value:.4g}" for name, value in metrics.items())
             return f"epoch {epoch}, update {update:,}: validation {figures}{'  (best so far)' if best else ''}"

@@ -74,11 +74,11 @@ def _print_program(name: str, as_json: bool) -> None:
 
 def _as_table(part: "PartDescription") -> Mapping[str, object]:
     """A part for ``json.dumps``."""
-    return part._asdict() | {"reads": [read._asdict() for read in part.reads]}
+    return part._asdict() | {"reads": [read._asdict() for read in part.reads], "loops": part.loops}
 
 
 def _lines(step: str, parts: "Sequence[PartDescription]") -> Iterator[str]:
-    """A step for people: a line a part, and below it what it uses."""
+    """A step for people: a line a part, and below it what it uses; then the loops, and what runs them."""
     yield step
     if not parts:
         yield "  no steps: it reads the whole sentence at once"
@@ -91,3 +91,4 @@ def _lines(step: str, parts: "Sequence[PartDescription]") -> Iterator[str]:
             yield f"       weights: {', '.join(weights)}"
         if part.memory:
             yield f"       memory: {', '.join(part.memory)}"
+    yield from (f"  {loop}" for loop in dict.fromkeys(part.loop for part in parts if part.loops))

@@ -71,9 +71,10 @@ def run(
         Doorkeeper(known),
         limits,
         metrics,
-        {one.lower() for one in (host, *(name or []))},
+        names={one.lower() for one in (host, *(name or []))},
+        origins=allow_origin or [],
     )
-    app = application(service, allow_origin or [], (lambda line: None) if quiet else say)
+    app = application(service, (lambda line: None) if quiet else say)
     if not known and not _is_own(host):
         say("Whoever can reach this address can use it: give --keys FILE to ask for API keys.")
     at = f"[{host}]" if ":" in host else host

@@ -1,5 +1,6 @@
 """``anaphora train``: a recipe and a person's data become a run folder."""
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -29,17 +30,17 @@ EXAMPLES = (
     "anaphora train --data words.tsv --task transduce --columns 2,1 --run runs/words",
     "anaphora train --from runs/en-de --data my-folder --vocabulary extend --run runs/mine",
     "anaphora train ptb-ngram --from runs/en-de --vocabulary only --data german.txt --run runs/german",
+    "anaphora train multi30k-en-de --run runs/en-de --board boards/en-de",
     "anaphora train --resume --run runs/en-de",
 )
 
 
+BoardOption = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write scalars for TensorBoard here.")]
+
+
 def run(
     recipe: Annotated[
-        str,
-        typer.Argument(
-            metavar="RECIPE|FILE.toml",
-            help="Recipe name, or your own TOML file. [default: chosen by the data]",
-        ),
+        str, typer.Argument(metavar="RECIPE|FILE.toml", help="Recipe name, or TOML file. [default: chosen by the data]")
     ] = "",
     data: Annotated[
         list[Path] | None,
@@ -58,6 +59,7 @@ def run(
     ] = None,
     time: Annotated[str, typer.Option(metavar="30m", help="Maximum training time, resumed parts included.")] = "",
     threads: TrainingThreads = None,
+    board: BoardOption = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run from its latest checkpoint.")] = False,
     parent: Annotated[
         Path | None, typer.Option("--from", metavar="RUN", help="Start a new run from the weights of an older one.")
@@ -79,7 +81,7 @@ def run(
     from anaphora.experiment.reading import read_experiment
 
     try:
-        with listening() as report, handling_signals() as signals:
+        with listening() as said, _on_board(board, said) as report, handling_signals() as signals:
             given = _begun_with(folder if resume else None, recipe, _Data(data or [], source, target))
             if not resume and (recipe or not parent):
                 given = _Data(given.data, *languages_of(recipe, *given, changes, report, task))
@@ -93,6 +95,15 @@ def run(
         leave(outcome, folder, signals)
     say(_ending(outcome, folder, experiment))
     typer.echo(folder)
+
+
+def _on_board(folder: Path | None, report: "Report") -> "AbstractContextManager[Report]":
+    """``report``, and with a folder what TensorBoard shows."""
+    if folder is None:
+        return nullcontext(report)
+    from anaphora.inspection.board import board
+
+    return board(folder, report)
 
 
 def _changes(settings: list[str], columns: str, time: str, threads: int | None) -> list[str]:

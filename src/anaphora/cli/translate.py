@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from anaphora.cli.documents import document_kind, translate_document
 from anaphora.cli.files import given_texts, is_typed, typed_texts
 from anaphora.cli.options import (
     DeviceOption,
@@ -40,6 +41,7 @@ EXAMPLES = (
     "anaphora translate runs/en-de test.en --sample --minimum-risk 16",
     "anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv",
     "anaphora translate runs/de-en news.de --no-split --pairs made.tsv --translation-first",
+    "anaphora translate runs/en-de app.po --output app.de.po",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
 
@@ -60,7 +62,7 @@ def run(
         list[str],
         typer.Argument(
             metavar="RUN... [FILE|-]",
-            help="Run folder, or several as an ensemble, then a text file to translate.",
+            help="Run folder, or several as an ensemble, then a text or a document.",
         ),
     ],
     outputs: Outputs,
@@ -74,7 +76,7 @@ def run(
     device: DeviceOption = "cpu",
     precision: PrecisionOption = "fp32",
 ) -> None:
-    """Translate text line by line; keep line breaks and white space.
+    """Translate lines of text, or what a document (TMX, PO, XLIFF, HTML, SRT) lacks.
 
     At a terminal, translate each line that is typed, until Ctrl-D.
     """
@@ -88,6 +90,7 @@ def run(
 
     from anaphora.tasks.translation import load_together
 
+    kind = document_kind(file, outputs.for_lines)
     typed = is_typed(file)
     refused = list[int]()
 
@@ -97,6 +100,8 @@ def run(
 
     with listening(bars=not typed) as report:
         translator = load_together(runs, known_mean(mean, len(runs)), fusion, report, *where)
+        if kind:
+            return translate_document(translator, Path(file), kind, outputs.output, options, report, split=not no_split)
         aligned = outputs.aligner(translator, report)
         waiting = deque[str]()
         lines = _remembered(typed_texts() if typed else given_texts(file), waiting)

@@ -103,6 +103,18 @@ class Outputs:
         """Whether alignments are the attention of the search."""
         return self.aligns and self.align_with is None
 
+    @property
+    def for_lines(self) -> list[str]:
+        """The options that were given and are for lines of text, not for documents."""
+        given = {
+            "--nbest": self.nbest,
+            "--alignments": self.alignments,
+            "--soft-alignments": self.soft_alignments,
+            "--pairs": self.pairs,
+            "--json": self.as_json,
+        }
+        return [option for option, value in given.items() if value]
+
     def aligner(self, translator: "TranslationPredictor", report: "Report") -> Aligned:
         """What aligns the translations of a translator; ConfigError where no attention does."""
         from anaphora.tasks.translation import NO_LINKS, load_together

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
+from anaphora.data.filters import Filters
 from anaphora.errors import DataError
 from anaphora.formats.entries.kinds import read_entries
 from anaphora.formats.lines import check_regular, read_lines
@@ -59,6 +60,9 @@ class AlignedFiles:
         return iter(self)
 
 
+_CHOICE = "--columns {0} (data.columns = [{0}])"
+
+
 @dataclass(frozen=True)
 class PairFile:
     """One file of two columns: the first is the source, the second the target."""
@@ -79,7 +83,7 @@ class PairFile:
 
     def rows(self, rejected: Rejected = ignore) -> Iterator[Row]:
         """The pairs as they are written; ``rejected`` as for ``formats.tsv.read_pairs``."""
-        return read_pairs(self.path, self.layout, sides=self.sides, rejected=rejected)
+        return read_pairs(self.path, self.layout, sides=self.sides, rejected=rejected, choice=_CHOICE)
 
     def __iter__(self) -> Iterator[Pair]:
         """The pairs, lines of other than two columns left out."""
@@ -160,6 +164,8 @@ class PairCorpus:
     count: int
     """Pairs in the corpus."""
     keep: Callable[[str, str], bool] = every_pair
+    filters: Filters | None = None
+    """What else is left out, of the pairs with both sides."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -171,9 +177,22 @@ class PairCorpus:
 
     def lines(self) -> Iterator[Pair | None]:
         """The pair of every line of the files, None for a line that is left out."""
+        keeps = self.kept()
         for file in self.files:
             for pair in file.lines():
-                yield pair if pair is not None and self.keep(*pair) else None
+                yield pair if pair is not None and keeps(*pair) else None
+
+    def kept(self) -> Callable[[str, str], bool]:
+        """Whether pairs are part of the corpus; to be called for every pair of the files once, in order."""
+        if self.filters is None:
+            return self.keep
+        reason = self.filters.begun()
+
+        def keeps(source: str, target: str) -> bool:
+            dropped = both_sides(source, target) and reason(source, target)
+            return not dropped and self.keep(source, target)
+
+        return keeps
 
     def sources(self) -> Iterator[str]:
         """The source sides, read again."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from anaphora.data.entry_files import entry_files_in, languages_of_entries
 from anaphora.errors import DataError
-from anaphora.formats.tsv import languages_of_heading
+from anaphora.formats.tsv import PLAIN, Layout, languages_of_heading
 from anaphora.text.language import bare
 from anaphora.text.scripts import CODES
 
@@ -26,19 +26,23 @@ class Direction(NamedTuple):
 
 
 def direction_of(
-    data: Sequence[Path], given: tuple[str, str], usual: tuple[str, str], train: str = "train"
+    data: Sequence[Path],
+    given: tuple[str, str],
+    usual: tuple[str, str],
+    train: str = "train",
+    layout: Layout = PLAIN,
 ) -> Direction | None:
     """The languages of pairs, as the names of files and folders or the heading of a table have them; else None.
 
     ``given`` are those that are known, empty where not. Two files are source and target in their order; a folder with
     ``train.cs`` and ``train.en`` goes in the direction of its name (``cs-en``), or else in that of ``usual``, where the
-    source or the target is as there. ``train`` is what the files of the training split are called. Raises DataError
-    where the direction stays open.
+    source or the target is as there. ``train`` is what the files of the training split are called, and ``layout`` says
+    which columns of a table are the sides. Raises DataError where the direction stays open.
     """
     found: dict[Direction, None] = {}
     for path in data:
         sides = _by_ending(path, data, train)
-        named = _by_name(path) or _by_heading(path) or _by_content(path, given)
+        named = _by_name(path) or _by_heading(path, layout) or _by_content(path, given)
         if named and (not sides or set(named) == set(sides)):
             found[named] = None
         elif sides:
@@ -80,11 +84,11 @@ def _by_name(path: Path) -> Direction | None:
     return None
 
 
-def _by_heading(path: Path) -> Direction | None:
+def _by_heading(path: Path, layout: Layout) -> Direction | None:
     """The languages that the first line of a table names."""
     if not path.is_file() or not path.name.lower().removesuffix(".gz").endswith(".tsv"):
         return None
-    first, second = languages_of_heading(path)
+    first, second = languages_of_heading(path, layout)
     return Direction(first, second) if _is_code(first) and _is_code(second) else None
 
 

@@ -12,7 +12,7 @@ from anaphora.data.corpora import AlignedFiles, PairFile, PairFiles
 from anaphora.data.entry_files import entry_file, entry_files_in, stem_of
 from anaphora.errors import DataError
 from anaphora.events import Note, Report
-from anaphora.formats.tsv import PLAIN, Layout
+from anaphora.formats.tsv import PLAIN, Layout, has_two_columns
 
 VALIDATION_NAMES = ("val", "valid", "dev")
 """Names that a validation split may have, each as good as the others."""
@@ -257,7 +257,9 @@ def _pair_file(path: Path, sides: tuple[str, str], layout: Layout) -> PairFile:
     if _plain_name(path).lower().endswith(".tsv"):
         return PairFile(path, layout, sides)
     if (entries := entry_file(path, sides, layout)) is None:
-        raise DataError(f"{path} is no folder and no .tsv: pass a folder with train.{sides[0]} and train.{sides[1]}.")
+        hint = ", or name it .tsv, since its lines are text, tab, text" if has_two_columns(path) else ""
+        folder = f"pass a folder with train.{sides[0]} and train.{sides[1]}"
+        raise DataError(f"{path} is no folder and no .tsv: {folder}{hint}.")
     return entries
 
 

@@ -57,7 +57,9 @@ def hallucinated(corpus: PairCorpus, count: int, seed: int) -> HallucinatedCorpu
     letters, draw = sorted(alphabet - {" "}), Random(f"hallucinate {seed}")
     more = tuple(_other(*draw.choice(stemmed), letters, draw) for _ in range(count))
     digest = fingerprint((), corpus.fingerprint, "hallucinated", count, seed)
-    return HallucinatedCorpus(corpus.name, corpus.files, digest, corpus.count + count, corpus.keep, more)
+    return HallucinatedCorpus(
+        corpus.name, corpus.files, digest, corpus.count + count, corpus.keep, corpus.filters, more
+    )
 
 
 def stems(source: str, target: str) -> Stems:

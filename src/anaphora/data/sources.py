@@ -7,6 +7,7 @@ FOLDER holds ``train.txt``, ``valid.txt`` and ``test.txt`` (or ``ptb.train.txt``
 on. Anything may be gzipped, and several are put together.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from anaphora.data.corpora import (
     fingerprint,
     plain_pair,
 )
+from anaphora.data.filters import Filter, Filters
 from anaphora.data.finding import Found, Names, find_files, find_pairs, find_texts
 from anaphora.data.holdout import LARGEST_COUNT, LARGEST_SHARE, HeldOut
 from anaphora.errors import DataError
@@ -47,22 +49,25 @@ def translation_splits(
     valid: str = "val",
     test: str = "test",
     layout: Layout = PLAIN,
+    filters: Sequence[Filter] = (),
     seed: int = 1,
     report: Report = silent,
 ) -> Splits[PairCorpus]:
     """The splits of a translation corpus.
 
     ``train``, ``valid`` and ``test`` are the names of the splits' files; ``test`` takes all names that begin with it;
-    ``layout`` says where the pairs of tables stand. Without a validation split a seeded one is held out of the training
-    split, which a Note says. Pairs with an empty side are dropped from training (a Skipped), and kept in the other
-    splits, whose lines must stay in place.
+    ``layout`` says where the pairs of tables stand; ``filters`` leave pairs out of training, each reported. Without a
+    validation split a seeded one is held out of the training split, which a Note says. Pairs with an empty side are
+    dropped from training (a Skipped), and kept in the other splits, whose lines must stay in place.
 
     Raises DataError for a missing file or side, unequal line counts, invalid UTF-8 and a split with nothing in it.
     """
     _demand(data, "--data FOLDER or --data pairs.tsv")
     names = Names(train, valid, test, layout)
     found = find_pairs(data, (source, target), names, report)
-    return _parts(found, names, seed, LARGEST_SHARE, report)
+    pairs = (pair for file in found.train for pair in file)
+    chosen = Filters(filters, (source, target), pairs) if filters else None
+    return _parts(found, names, seed, LARGEST_SHARE, report, chosen)
 
 
 def string_splits(
@@ -89,17 +94,20 @@ def string_splits(
     return _parts(files, names, seed, _TENTH, report)
 
 
-def _parts(found: Found[PairFiles], names: Names, seed: int, share: float, report: Report) -> Splits[PairCorpus]:
+def _parts(
+    found: Found[PairFiles], names: Names, seed: int, share: float, report: Report, filters: Filters | None = None
+) -> Splits[PairCorpus]:
     """The splits in files that are found; without a validation split at most ``share`` of the training split."""
     held = None if found.valid else HeldOut(seed, share)
     read = set[str]()
-    usable = _scan(found.train, held, read, report)
+    usable = _scan(found.train, held, read, report, filters)
+    read |= {f"without {name}" for name in filters.names} if filters else set()
     tests = {name: _every_pair(name, files) for name, files in found.tests.items()}
     if held is None:
         digest = _digest(found.train, read, "usable")
-        train = PairCorpus(names.train, tuple(found.train), digest, usable, both_sides)
+        train = PairCorpus(names.train, tuple(found.train), digest, usable, both_sides, filters)
         return Splits(train, _every_pair(names.valid, found.valid), tests)
-    whole = PairCorpus(names.train, tuple(found.train), "", usable, both_sides)
+    whole = PairCorpus(names.train, tuple(found.train), "", usable, both_sides, filters)
     train, valid = _split(whole, names.valid, held, seed, read)
     report(
         Note(
@@ -152,17 +160,25 @@ def _demand(data: Sequence[Path], example: str) -> None:
         raise DataError(f"Training needs data, but none was given: pass {example}.")
 
 
-def _scan(files: Sequence[PairFiles], held: HeldOut | None, read: set[str], report: Report) -> int:
+def _scan(
+    files: Sequence[PairFiles], held: HeldOut | None, read: set[str], report: Report, filters: Filters | None
+) -> int:
     """Read all training files once: find faults, count the usable pairs, gather candidates for the held-out part."""
     usable = empty = 0
+    reason = filters.begun() if filters else None
+    dropped = Counter[str]()
     for file in files:
         for source, target in _told(file, read, report):
-            if both_sides(source, target):
+            if not both_sides(source, target):
+                empty += 1
+            elif reason and (why := reason(source, target)):
+                dropped[why] += 1
+            else:
                 usable += 1
                 if held is not None:
                     held.add(source)
-            else:
-                empty += 1
+    for why, count in dropped.items():
+        report(Skipped(f"pairs {why} were left out of the training split", count))
     if empty:
         report(Skipped("pairs with an empty side were left out of the training split", empty))
     if not usable:
@@ -230,8 +246,8 @@ def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int, read: set[st
     rest = _digest(whole.files, read, "without the held-out part", seed)
     split = _digest(whole.files, read, "the held-out part", seed)
     return (
-        PairCorpus(whole.name, whole.files, rest, whole.count - held.count, kept),
-        PairCorpus(valid, whole.files, split, held.count, held_out),
+        PairCorpus(whole.name, whole.files, rest, whole.count - held.count, kept, whole.filters),
+        PairCorpus(valid, whole.files, split, held.count, held_out, whole.filters),
     )
 
 

@@ -9,16 +9,11 @@ from heapq import heappush, heappushpop
 from itertools import pairwise
 from typing import Any
 
+from anaphora.data.filters import RATIO_FACTOR, log_ratio
 from anaphora.datacheck.findings import SHOWN, Place, Tally
 
 LONG_CHARACTERS, LONG_MEDIANS = 500, 20
 """A line is too long if it has more characters than this, and is more than this many times as long as the median."""
-
-RATIO_FACTOR = 3.0
-"""A length ratio is unusual if it is more than this many times the median ratio, or that many times less."""
-
-RATIO_SMOOTHING = 10
-"""Characters added to both sides of a ratio, so that short sentences may differ more."""
 
 _BINS = 12
 _FINE = 100
@@ -111,7 +106,7 @@ class Ratios(Distribution):
 
     def add_pair(self, source: int, target: int, place: Place) -> None:
         """Count a pair with two sides, by their characters."""
-        self.add(math.log((target + RATIO_SMOOTHING) / (source + RATIO_SMOOTHING)), place, source, target)
+        self.add(log_ratio(source, target), place, source, target)
 
     def unusual(self) -> Tally:
         median, reach = self.quantile(0.5) / _FINE, math.log(RATIO_FACTOR)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from anaphora.data.corpora import PairCorpus, TextCorpus
+from anaphora.data.filters import MIN_LETTERS
 from anaphora.datacheck.distribution import Histogram, Lengths, Ratios, length_histogram
 from anaphora.datacheck.findings import SHOWN, Finding, Place, Tally, findings
 from anaphora.datacheck.rows import Row, rows
@@ -15,9 +16,6 @@ from anaphora.text.scripts import script_of
 
 USUAL = 0.1
 """Fraction of a side's lines that must have letters of a script for it to be usual."""
-
-MIN_LETTERS = 4
-"""A line with fewer letters (OK, km, USB) may be in any script."""
 
 
 class SideSurvey:
@@ -151,7 +149,7 @@ class SplitSurvey:
     def _add_pair(self, source: str, target: str, place: Place) -> None:
         if place.line == 1 and [source.strip().lower(), target.strip().lower()] == [one.side for one in self.sides]:
             self.faults["header"].add(place, f"{source} | {target}")
-        if all(len(side) > 1 and side[0] == side[-1] == '"' for side in (source, target)):
+        if any(len(side) > 1 and side[0] == side[-1] == '"' for side in (source, target)):
             self.faults["quoted"].add(place)
         if source.strip() and target.strip():
             self._ratios.add_pair(len(source), len(target), place)

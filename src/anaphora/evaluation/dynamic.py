@@ -1,4 +1,4 @@
-"""Dynamic evaluation: a network goes on learning from the text that it predicts.
+"""Dynamic evaluation: a network continues to learn from the text that it predicts.
 
 The text is read in segments. Each is predicted with the weights W learnt so far, then these move down the gradient g of
 its summed loss, and back towards those of the trained network, W_0:
@@ -39,7 +39,7 @@ TRIED_ON = 5_000
 
 
 class Dynamic(Config):
-    """The network goes on learning from the text."""
+    """The network continues to learn from the text."""
 
     rule: Literal["sgd", "rms"] = "sgd"
     """One learning rate for all weights, or a scale for every weight, measured on the training split."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import tomli_w
 
@@ -9,7 +10,7 @@ from anaphora.config import unknown
 from anaphora.data.finding import Names
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report, silent
-from anaphora.experiment.overrides import override
+from anaphora.experiment.overrides import Table, override
 from anaphora.formats.tsv import Layout
 from anaphora.tasks.registry import every_task
 from anaphora.tasks.sizing import tier_lines, value_at, word_at
@@ -17,6 +18,11 @@ from anaphora.text.tokenization import AnyTokenizer
 
 SUMMARY = "Chosen by the look of your data: a translator for pairs of sentences, a language model for running text."
 """What it is, in one line."""
+
+_TOKENIZERS: dict[str, type[AnyTokenizer]] = {
+    one.model_fields["tokenizer"].default: one for one in get_args(AnyTokenizer)
+}
+"""Tokenizers by name."""
 
 
 def description() -> str:
@@ -46,9 +52,10 @@ def automatic(
 ) -> str:
     """The TOML text of an experiment for ``data`` (as ``--data`` takes it), without a ``[data]`` table of its own.
 
-    What is reported of it is what ``settings`` will make of it. ``text`` is that of the run whose vocabulary is taken
-    over, where one is; ``task`` names the task, which the data decides otherwise. Raises ConfigError when no data is
-    given, a setting is none or no task of that name chooses by the data, DataError for data that cannot be read.
+    What is reported of it is what ``settings`` will make of it; a tokenizer that they name has its usual options.
+    ``text`` is that of the run whose vocabulary is taken over, where one is; ``task`` names the task, which the data
+    decides otherwise. Raises ConfigError when no data is given, a setting is none or no task of that name chooses by
+    the data, DataError for data that cannot be read.
     """
     if not data:
         raise ConfigError(
@@ -56,9 +63,7 @@ def automatic(
         )
     named = override({"data": {"train": "train", "valid": "val", "test": "test"}}, settings)
     languages = source or word_at(named, "data.source"), target or word_at(named, "data.target")
-    columns = value_at(named, "data.columns")
-    two = (columns[0], columns[1]) if isinstance(columns, list | tuple) and len(columns) > 1 else None
-    layout = Layout(two, value_at(named, "data.quoted") is True)
+    layout = layout_in(named)
     train, valid, test = (word_at(named, f"data.{part}") for part in ("train", "valid", "test"))
     names = Names(train, valid, test, layout)
     # the first task takes what no other claims
@@ -68,6 +73,19 @@ def automatic(
     suiting = (one for one in reversed(sizings.values()) if one.suits(data, names, any(languages)))
     sizing = sizings[task] if task else next(suiting)
     sized = sizing.choose(data, names, languages, text)
-    said = sizing.describe(override(sized.table, settings), text)
+    table = sized.table
+    asked = _TOKENIZERS.get(word_at(named, "text.tokenizer"))
+    if text is None and asked is not None and asked != _TOKENIZERS.get(word_at(table, "text.tokenizer")):
+        other = asked(lowercase=value_at(table, "text.lowercase") is True)
+        table = {**sizing.choose(data, names, languages, other).table, "text": other.model_dump()}
+    said = sizing.describe(override(table, settings), text)
     report(Note(f"No recipe was named: for {sized.data}, {said}."))
-    return tomli_w.dumps(sized.table)
+    return tomli_w.dumps(table)
+
+
+def layout_in(table: Table) -> Layout:
+    """Where pairs stand by the ``[data]`` of a table that nobody has checked; as usual where it says nothing sound."""
+    columns = value_at(table, "data.columns")
+    named = columns[:2] if isinstance(columns, list) else []
+    sound = [one for one in named if isinstance(one, str) or (type(one) is int and one > 0)]
+    return Layout((sound[0], sound[1]) if len(sound) == 2 else None, value_at(table, "data.quoted") is True)

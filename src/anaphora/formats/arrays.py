@@ -356,6 +356,7 @@ def _objects(path: Path, name: str | None, where: str, shape: tuple[int, ...]) -
         else f"a = {taken}; np.savez('new.npz', values=np.concatenate(list(a)), lengths=[len(row) for row in a])"
     )
     return (
-        f"{where} has Python objects, which are not loaded since they can run code. If you trust the file, convert it "
-        f"in Python:  import numpy as np; {convert}"
+        f"{where} has Python objects, which are not loaded: loading them runs any code that somebody hid in the file. "
+        f"Ask whoever made it for plain numbers. Only if you saved it yourself, convert it, in Python:  "
+        f"import numpy as np; {convert}"
     )

@@ -5,7 +5,7 @@ documents are expected.
 """
 
 import re
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -17,8 +17,10 @@ _ENTRIES = "translate it as a document, or train a translator on it"
 _CSV = "train a translator on it, or save its columns as tab-separated text, and name it .tsv"
 _DOCUMENT = "translate it as a document, or save its text as plain text in UTF-8"
 _PLAIN = "save its text as plain text in UTF-8, a sentence or paragraph a line"
+_NOT_TEXT = "name a file of text"
 _TABLE = "save the columns of source and target as tab-separated text, and name it .tsv"
 _BEFORE = r"\s*+(?:<\?[^>]*+>\s*+|<!--(?:(?!-->).)*+-->\s*+|<!DOCTYPE(?! *html)[^>\[]*+(?:\[[^\]]*+\][^>]*+)?>\s*+)*+"
+_ALIGNED = r"(?!\d++ \|)[^\n|]++(?<=\S )\|\|\| [^\n|]++"
 
 
 class Document(NamedTuple):
@@ -57,7 +59,16 @@ DOCUMENTS = (
     _document("a Zstandard archive", "unpack it with  unzstd {file}  (gzip is read as it is)", "\\(\xb5/\xfd"),
     _document("a 7-Zip archive", "unpack it with  7z x {file}", "7z\xbc\xaf\x27\x1c"),
     _document("a tar archive", "unpack it with  tar xf {file}", ".{257}ustar"),
+    _document("a RAR archive", "unpack it with  unrar x {file}", "Rar!\x1a\x07"),
+    _document("an LZ4 archive", "unpack it with  unlz4 {file}  (gzip is read as it is)", "\x04\x22M\x18"),
     _document("a Parquet table", _TABLE, "PAR1"),
+    _document("an Arrow table", _TABLE, "ARROW1"),
+    _document("an array of NumPy", _NOT_TEXT, "\x93NUMPY"),
+    _document("a Python pickle, which is not loaded since it can run code", _PLAIN, "\x80[\x02-\x05]"),
+    _document("an image", _NOT_TEXT, "\x89PNG|\xff\xd8\xff|GIF8[79]a|RIFF.{4}WEBP|II\\*\x00|MM\x00\\*"),
+    _document("a sound recording", _NOT_TEXT, "ID3[\x02-\x04]|RIFF.{4}WAVE|OggS|fLaC"),
+    _document("a program", _NOT_TEXT, "\x7fELF|MZ[^\n]{0,64}\x00|\xca\xfe\xba\xbe|\xcf\xfa\xed\xfe"),
+    _document("a PostScript document", "convert it with  ps2ascii {file}", "%!PS"),
     _document("an SQLite database", _TABLE, "SQLite format 3\x00"),
     _document("a translation memory (TMX)", _ENTRIES, rf"{_BEFORE}<(?:\w+:)?tmx\b", reader="tmx"),
     _document("a translation memory (TMX)", _ENTRIES, r"\s*+<", ".tmx", reader="tmx"),
@@ -68,7 +79,9 @@ DOCUMENTS = (
     _document("an HTML page", _DOCUMENT, rf"{_BEFORE}<(?:!doctype +html|html|head|body)\b", reader="html"),
     _document("an HTML page", _DOCUMENT, rf"{_BEFORE}<\w", ".html", ".htm", ".xhtml", reader="html"),
     _document("a test set in SGML", _PLAIN, rf"{_BEFORE}<(?:srcset|refset|tstset|mteval)\b"),
+    _document("subtitles (TTML)", _PLAIN, rf"{_BEFORE}<tt\b[^>]*?ns/ttml"),
     _document("an XML document", _PLAIN, r"\s*+<\?xml\b"),
+    _document("an XML document", _PLAIN, rf"{_BEFORE}<[\w:.-]++[\s/>]", ".xml", ".resx", ".dbk", ".tei", ".fb2"),
     _document(
         "a gettext catalogue (PO)",
         _ENTRIES,
@@ -80,7 +93,24 @@ DOCUMENTS = (
     _document("subtitles (SRT)", _DOCUMENT, r"\s*+\d++[ \t]*+\r?+\n\d++:\d\d:\d\d[,.]\d++[ \t]*+-->", reader="srt"),
     _document("subtitles (WebVTT)", _PLAIN, r"WEBVTT(?=\s|\Z)"),
     _document("subtitles (SSA)", _PLAIN, r"\s*+\[Script Info\]"),
+    _document("subtitles (SBV)", _PLAIN, r"\s*+\d++:\d\d:\d\d\.\d{3},\d++:\d\d:\d\d\.\d{3}\s"),
+    _document("subtitles (MicroDVD)", _PLAIN, r"\{\d++\}\{\d++\}"),
+    _document("song lyrics with times (LRC)", _PLAIN, r"(?:\[[a-z]++:[^\]\n]*+\]\s*+)*+\[\d++:\d\d[.:]\d\d\d?\]"),
+    _document("a LaTeX document", "convert it with  detex {file}", r"(?:\s++|%[^\n]*+\n)*+\\documentclass\b"),
+    _document(
+        "a treebank (CoNLL-U)",
+        "train a tagger on it, or write its sentences as lines",
+        r"(?:#[^\n]*+\n)*+1(?:-\d)?\t(?:[^\t\n]++\t){8}[^\t\n]++\r?+\n",
+    ),
     _document("a JSON document", _PAIRS, r'\s*+\[?\s*+\{\s*+"[^"\n]*+"\s*+:'),
+    _document("a JSON document", _PAIRS, r'\s*+\[\s*+[\["{]', ".json", ".jsonl", ".ndjson"),
+    _document("a YAML document", _PAIRS, r"(?:\s++|#[^\n]*+\n|---\s)*+[\w.\"'-]++:\s", ".yml", ".yaml"),
+    _document(
+        "a table of messages (properties)", _PAIRS, r"(?:\s++|[#!][^\n]*+\n)*+[\w.-]++[ \t]*+[=:]", ".properties"
+    ),
+    _document(
+        "a table of messages (strings)", _PAIRS, r'(?:\s++|/\*(?:(?!\*/).)*+\*/|//[^\n]*+\n)*+"[^"\n]*+"\s*+=\s*+"'
+    ),
     *(
         _document("a table of comma-separated values (CSV)", _CSV, *how, reader="csv")
         for how in (
@@ -89,7 +119,26 @@ DOCUMENTS = (
             (r"[^\n]*?[,;\t]", ".csv"),
         )
     ),
+    _document(
+        "a table of comma-separated values (CSV)",
+        _TABLE,
+        r'[^\s,;"]++(?:([,;])[^\s,;"]++)(?:\1[^\s,;"]++)*+\r?+\n[^\n"]*?\1"[^\n]*+',
+    ),
+    _document("a table of comma-separated values (CSV)", _TABLE, r"[^\s;]++;[^\s;]++\r?+\n[^;\n]++;[^;\n]++\n"),
+    _document(
+        "pairs with ||| between them",
+        r"put a tab there and name it .tsv, with  sed 's/ ||| /\t/' {file} > pairs.tsv",
+        rf"(?:{_ALIGNED}(?:\n|\Z))++\Z|(?:{_ALIGNED}\n){{3}}",
+    ),
+    _document("text in UTF-32", "convert it with  iconv -f UTF-32 -t UTF-8 {file}", "\xff\xfe\0\0|\0\0\xfe\xff"),
     _document("text in UTF-16", "convert it with  iconv -f UTF-16 -t UTF-8 {file}", "\xff\xfe|\xfe\xff"),
+    _document("text in UTF-16", "convert it with  iconv -f UTF-16LE -t UTF-8 {file}", "(?:[\t-~]\0){4}"),
+    _document("text in UTF-16", "convert it with  iconv -f UTF-16BE -t UTF-8 {file}", "(?:\0[\t-~]){4}"),
+    _document(
+        "text whose lines end as on old Macs, in CR",
+        r"convert it with  tr '\r' '\n' < {file}",
+        r"[^\r\n]++(?:\r(?!\n)[^\r\n]*+){3,}\Z",
+    ),
 )
 """In the order in which they are tried, the special before the general."""
 
@@ -107,6 +156,8 @@ def recognized(start: bytes, name: str) -> Document | None:
 
 def _readings(start: bytes) -> tuple[str, ...]:
     """The bytes as characters, in UTF-16 too where they say that they are."""
+    if start.startswith((BOM_UTF32_LE, BOM_UTF32_BE)):
+        return (start.decode("latin-1"),)
     if start.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         return start.decode("utf-16", "ignore"), start.decode("latin-1")
     return (start.removeprefix(BOM_UTF8).decode("latin-1"),)

@@ -99,13 +99,14 @@ def _decoded(
             raise DataError(f"{name}:{number} is longer than {LONGEST:,} bytes: is it text? Break it into lines.")
         content = raw.removesuffix(b"\n").removesuffix(b"\r")
         if 0 in content:
-            raise DataError(f"{name}:{number} has a NUL at byte {content.index(0) + 1}: remove it, or convert UTF-16.")
+            raise DataError(f"{name}:{number} has a NUL at byte {content.index(0) + 1}: is it text? Remove it.")
         try:
             line = content.decode(encoding, "replace" if replace_invalid else "strict")
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{name}:{number} should be UTF-8, but byte {error.start + 1} of the line is "
-                f"0x{content[error.start]:02X} ({error.reason}): convert the file to UTF-8."
+                f"0x{content[error.start]:02X} ({error.reason}): convert the file, as in  "
+                f"iconv -f ISO-8859-1 -t UTF-8  for Western European text."
             ) from None
         if exact:
             yield line + raw[len(content) :].decode()  # what was removed: the line's end

@@ -4,11 +4,13 @@ Empty columns at the end of a line do not count, and a first line that names its
 """
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.errors import DataError
+from anaphora.formats.headings import Column, is_heading, is_reversed
 from anaphora.formats.lines import read_lines
 from anaphora.wording import counted
 
@@ -41,6 +43,15 @@ class Layout(NamedTuple):
         except csv.Error:
             return []
 
+    def cells(self, line: str, columns: tuple[int, int] | None) -> tuple[list[str], bool]:
+        """Those of a line that count, two if it is a pair, and whether empty ones at its end were left out."""
+        every = cells = self.split(line)
+        while len(cells) > 2 and not cells[-1]:
+            cells = cells[:-1]
+        if columns is None:
+            return cells, len(every) > 2
+        return [cells[column - 1] for column in columns] if len(cells) >= max(columns) else cells[:1], False
+
     def numbered(self, path: Path, first: str) -> tuple[int, int] | None:
         """The columns as numbers; DataError if the first line of the table has no column of a name."""
         if self.columns is None:
@@ -60,46 +71,6 @@ class Layout(NamedTuple):
 HEADING = "a heading"
 """Why a first line that names its columns is rejected."""
 
-_NAMES = """
-    english:en german:de french:fr spanish:es italian:it portuguese:pt dutch:nl czech:cs polish:pl russian:ru
-    ukrainian:uk turkish:tr arabic:ar hebrew:he hindi:hi chinese:zh japanese:ja korean:ko greek:el finnish:fi
-    swedish:sv danish:da norwegian:no hungarian:hu romanian:ro bulgarian:bg
-"""
-_CODES = dict(entry.split(":", 1) for entry in _NAMES.split())
-"""Codes of languages by their English names."""
-SIDES = ("source", "src", "sentence1"), ("target", "tgt", "trg", "sentence2")
-"""What headings call the two sides."""
-_SOURCES, _TARGETS = SIDES
-
-
-def code_named(cell: str) -> str:
-    """The code of the language that a cell names; the cell in lower case where it names none."""
-    name = cell.strip().casefold()
-    return _CODES.get(name, name)
-
-
-def is_heading(cells: Sequence[str], sides: tuple[str, str] = ("", "")) -> bool:
-    """Whether two cells name what stands below them: languages, sides, or the codes of the two ``sides``."""
-    first, second = (cell.strip().casefold() for cell in cells)
-    codes = {side.casefold() for side in sides if side}
-    return first != second and {first, second} <= codes.union(_CODES, _SOURCES, _TARGETS)
-
-
-def languages_of_heading(path: Path) -> tuple[str, str]:
-    """The two languages that the first line of a table names, as codes or as the name has it; else empty strings."""
-    first = next(read_lines(path), "").split("\t")
-    names = [_CODES.get(cell.strip().casefold(), cell.strip()) for cell in first]
-    return (names[0], names[1]) if len(names) == 2 and names[0] != names[1] else ("", "")
-
-
-def _is_reversed(cells: Sequence[str], sides: tuple[str, str]) -> bool:
-    """Whether a heading names the target first."""
-    names = [cell.strip().casefold() for cell in cells]
-    named = tuple(map(code_named, cells))
-    return named == tuple(side.casefold() for side in reversed(sides)) or (
-        names[0] in _TARGETS and names[1] in _SOURCES
-    )
-
 
 Rejected = Callable[[int, str], None]
 """Receives the line of what is no pair, and why it is none."""
@@ -113,17 +84,31 @@ PLAIN = Layout()
 """Two columns without quotes."""
 
 
+def languages_of_heading(path: Path, layout: Layout = PLAIN) -> tuple[str, str]:
+    """The two languages that the first line of a table names, as codes or as the name has it; else empty strings.
+
+    Raises DataError where it has none of the columns that ``layout`` names.
+    """
+    first = next(read_lines(path), "")
+    cells, _ = layout.cells(first, layout.numbered(path, first))
+    named = [Column.of(cell).name for cell in cells]
+    names = [cell.strip() if cell.strip().casefold() == name else name for cell, name in zip(cells, named, strict=True)]
+    return (names[0], names[1]) if len(names) == 2 and names[0] != names[1] else ("", "")
+
+
 def read_pairs(
     path: Path,
     layout: Layout = PLAIN,
     *,
     sides: tuple[str, str] = ("", ""),
     rejected: Rejected = ignore,
+    choice: str = "data.columns = [{}]",
 ) -> Iterator[Row]:
     """The pairs of a table; ``rejected`` receives the line number of every other line and why it is none.
 
     That is ``HEADING`` for a first line that names the columns, else how many columns there are; ``sides`` are the
-    languages of source and target.
+    languages of source and target, and ``choice`` is how errors say that two columns are chosen.
+
     Raises DataError as ``read_lines`` does, for a first line that has none of the names in ``layout`` or names the
     target first, and when no line at all has the columns that ``layout`` asks for.
     """
@@ -132,22 +117,18 @@ def read_pairs(
     columns: tuple[int, int] | None = None
     for number, line in enumerate(read_lines(path), 1):
         columns = layout.numbered(path, line) if number == 1 else columns
-        every = cells = layout.split(line)
-        while len(cells) > 2 and not cells[-1]:
-            cells = cells[:-1]
-        if columns:
-            cells = [cells[column - 1] for column in columns] if len(cells) >= max(columns) else cells[:1]
+        cells, trimmed = layout.cells(line, columns)
         named = layout.columns is not None and any(isinstance(column, str) for column in layout.columns)
         if number == 1 and (named or (len(cells) == 2 and is_heading(cells, sides))):
-            if not columns and _is_reversed(cells, sides):
+            if not columns and is_reversed(cells, sides):
                 raise DataError(
                     f"{path}:1 says that its columns are {cells[0]} and {cells[1]}, target before source: set "
-                    f"data.columns = [2, 1], or swap the languages."
+                    f"{choice.format('2,1')}, or swap the languages."
                 )
             rejected(number, HEADING)
         elif len(cells) == 2:
             found += 1
-            yield Row(number, cells[0], cells[1], not columns and len(every) > 2)
+            yield Row(number, cells[0], cells[1], trimmed)
         else:
             wrong += 1
             example = example or f"line {number} has {len(cells)}"
@@ -155,8 +136,17 @@ def read_pairs(
     if wrong and not found:
         raise DataError(
             f"{path} should have two columns with a tab between them, but {example}, and no line has two: name those "
-            f"of source and target, data.columns = [1, 2] for the first and the second."
+            f"of source and target, {choice.format('1,2')} for the first and the second."
         )
+
+
+def has_two_columns(path: Path) -> bool:
+    """Whether a file looks like a table of pairs, whatever its name: its first lines have text on both sides of a tab.
+
+    Raises DataError as ``read_lines`` does.
+    """
+    first = [[cell.strip() for cell in line.split("\t")] for line in islice(read_lines(path), 20)]
+    return len(first) > 2 and all(len(cells) == 2 and all(cells) for cells in first)
 
 
 def split_pairs(lines: Iterable[str], where: str) -> Iterator[tuple[str, str]]:

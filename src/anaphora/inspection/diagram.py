@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+from anaphora.inspection.svg import FILLS, path, picture, text
 from anaphora.kernels.description import PartDescription
 
 WORDS = ("I", "am", "a", "student")
@@ -19,19 +20,6 @@ _WIDE, _HIGH = 150, 40
 _ACROSS, _UP = 216, 66
 """From one box to the next."""
 _LEFT, _TOP = 170, 56
-_FILLS = ("#cfe3f5", "#fde0c5", "#cdeee0", "#f3dbe8", "#e3e3e3", "#fff2bf", "#dcd6f2", "#e6f2d5")
-_STYLE = """text { font: 12px system-ui, sans-serif; fill: #22262e }
-.small { font-size: 10px; fill: #4b515c } .title { font-size: 14px; font-weight: 600 }
-.box { stroke: #4b515c } .flow { stroke: #4b515c; fill: none; marker-end: url(#tip) }
-.carried { stroke: #0072b2; stroke-width: 1.8; fill: none; marker-end: url(#blue) }
-.first { stroke: #0072b2; stroke-dasharray: 4 3; fill: none; marker-end: url(#blue) }
-.memory { stroke: #009e73; stroke-dasharray: 7 3; fill: none; marker-end: url(#green) }
-.cut { stroke: #d55e00; stroke-width: 2; stroke-dasharray: 2 5 }"""
-_TIPS = "".join(
-    f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-    f'<path d="M0 0 8 4 0 8z" fill="{colour}"/></marker>'
-    for name, colour in (("tip", "#4b515c"), ("blue", "#0072b2"), ("green", "#009e73"))
-)
 
 
 @dataclass(frozen=True)
@@ -75,13 +63,7 @@ class Diagram:
                 drawn += lane.cuts(self.cut_every, height)
             bottom -= height
             tops.append(bottom + 40)
-        body = "\n".join(drawn)
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {total:.0f}" width="{width}" '
-            f'height="{total:.0f}" role="img" aria-label="{escape(str(self))}">\n<style>{_STYLE}</style>'
-            f'<defs>{_TIPS}</defs>\n<rect width="100%" height="100%" fill="white"/>\n'
-            f"{_text(20, 28, self.name, 'title')}\n{body}\n</svg>"
-        )
+        return picture(self.name, str(self), width, total, drawn)
 
 
 def diagrams(name: str, programs: Mapping[str, Sequence[PartDescription]], cut_every: int = 0) -> list[Diagram]:
@@ -106,7 +88,7 @@ class _Lane:
 
     def drawn(self) -> list[str]:
         """Boxes, words and arrows."""
-        found = [_text(20, self._y(len(self._parts)) + 16, self._name, "title")]
+        found = [text(20, self._y(len(self._parts)) + 16, self._name, "title")]
         for step in range(self._steps):
             for row, part in enumerate(self._parts):
                 found += self._box(step, row, part)
@@ -119,27 +101,27 @@ class _Lane:
                         found += self._outside(step, row, read.signal, number)
             last = len(self._parts) - 1
             x, y = self._x(step) + _WIDE / 2, self._y(last)
-            found.append(_path("flow", x, y, x, y - 22))
-            found.append(_text(x + 6, y - 12, ", ".join(self._parts[last].writes), "small"))
+            found.append(path("flow", x, y, x, y - 22))
+            found.append(text(x + 6, y - 12, ", ".join(self._parts[last].writes), "small"))
         return found
 
     def _box(self, step: int, row: int, part: PartDescription) -> list[str]:
         x, y = self._x(step), self._y(row)
-        fill = _FILLS[row % len(_FILLS)]
+        fill = FILLS[row % len(FILLS)]
         weights = "; ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in part.weights.items())
         kind = part.kind if len(part.kind) <= 24 else f"{part.kind[:23]}\u2026"
         return [
             f'<rect class="box" x="{x:.0f}" y="{y:.0f}" width="{_WIDE}" height="{_HIGH}" rx="6" fill="{fill}">'
             f"<title>{escape(f'{part.name}: {part.kind}; weights: {weights or None}')}</title></rect>",
-            _text(x + 8, y + 16, part.name),
-            _text(x + 8, y + 31, kind, "small"),
+            text(x + 8, y + 16, part.name),
+            text(x + 8, y + 31, kind, "small"),
         ]
 
     def _flow(self, step: int, row: int, to: int, number: int) -> str:
         """A signal within a step: straight to the next box, around those in between to others."""
         x, y, end = self._x(step), self._y(row), self._y(to) + _HIGH
         if to == row + 1:
-            return _path("flow", x + _WIDE / 2 + 9 * number, y, x + _WIDE / 2 + 9 * number, end)
+            return path("flow", x + _WIDE / 2 + 9 * number, y, x + _WIDE / 2 + 9 * number, end)
         side, out = x + _WIDE, 14 + 7 * (to - row)
         middle_from, middle_to = y + _HIGH / 2, self._y(to) + _HIGH / 2 + 5 * number
         return (
@@ -157,10 +139,10 @@ class _Lane:
             to, start = self._x(step), self._x(step) - 34
             before = self._x(step - 1) + _WIDE if step else 0
         if step:
-            return [_path("carried", before, self._y(self._writer[signal]) + _HIGH / 2, to, y)]
-        named = _text(start + (4 if self._backwards else -4), y - 4, f"{signal}\u2080", "small")
+            return [path("carried", before, self._y(self._writer[signal]) + _HIGH / 2, to, y)]
+        named = text(start + (4 if self._backwards else -4), y - 4, f"{signal}\u2080", "small")
         return [
-            _path("first", start, y, to, y),
+            path("first", start, y, to, y),
             named if self._backwards else named.replace("<text ", '<text text-anchor="end" '),
         ]
 
@@ -169,10 +151,10 @@ class _Lane:
         word = self._word(step) if signal == "x" else signal
         if row == 0:
             x, y = self._x(step) + _WIDE / 2 + 9 * number, self._y(row) + _HIGH
-            return [_path("flow", x, y + 24, x, y), _text(x - 8, y + 38, word)]
+            return [path("flow", x, y + 24, x, y), text(x - 8, y + 38, word)]
         x, y = self._x(step), self._y(row) + _HIGH - 8
-        named = _text(x - 8, y - 5, word).replace("<text ", '<text text-anchor="end" ')
-        return [_path("flow", x - 40, y, x, y), named]
+        named = text(x - 8, y - 5, word).replace("<text ", '<text text-anchor="end" ')
+        return [path("flow", x - 40, y, x, y), named]
 
     def _word(self, step: int) -> str:
         """What is read at a step: a word, or the output of the layer below."""
@@ -190,8 +172,8 @@ class _Lane:
             for row, part in enumerate(self._parts):
                 if part.memory:
                     x = self._x(step) + 18
-                    found.append(_path("memory", x, below, x, self._y(row) + _HIGH))
-        found.append(_text(self._x(0) + 26, below - 8, "memory of the sentence", "small"))
+                    found.append(path("memory", x, below, x, self._y(row) + _HIGH))
+        found.append(text(self._x(0) + 26, below - 8, "memory of the sentence", "small"))
         return found
 
     def cuts(self, every: int, height: float) -> list[str]:
@@ -201,14 +183,5 @@ class _Lane:
             x = self._x(step) - (_ACROSS - _WIDE) / 2
             ends = f'y1="{self._bottom:.0f}" y2="{self._bottom - height + 60:.0f}"'
             found.append(f'<line class="cut" x1="{x:.0f}" x2="{x:.0f}" {ends}/>')
-            found.append(_text(x - 60, self._bottom + 16, "the gradient stops here", "small"))
+            found.append(text(x - 60, self._bottom + 16, "the gradient stops here", "small"))
         return found
-
-
-def _path(kind: str, x: float, y: float, to_x: float, to_y: float) -> str:
-    return f'<path class="{kind}" d="M{x:.0f} {y:.0f} L{to_x:.0f} {to_y:.0f}"/>'
-
-
-def _text(x: float, y: float, text: str, kind: str = "") -> str:
-    named = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:.0f}" y="{y:.0f}"{named}>{escape(text)}</text>'

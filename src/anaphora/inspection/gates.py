@@ -12,6 +12,7 @@ from torch import Tensor
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.inspection.subject import Layer, Subject, demand_page, layers_of
+from anaphora.prediction.examples import GivesSearches
 
 LOW, HIGH = 0.1, 0.9
 """A gate is saturated below the one and above the other."""
@@ -156,8 +157,9 @@ def saturation(subject: Subject, texts: Iterable[str]) -> Saturation:
     Raises DataError for no text, ConfigError for a run without gates.
     """
     steps, blocks = 0, dict[tuple[str, str], list[Tensor]]()
-    for text in texts:
-        layers = layers_of(subject, subject.example(text))
+    texts = list(texts)
+    for text, target in zip(texts, _targets(subject, texts), strict=True):
+        layers = layers_of(subject, subject.example(text, target))
         steps += sum(layer.size for layer in layers)
         for layer in layers:
             for unit, of_unit in _units(layer).items():
@@ -175,6 +177,13 @@ def saturation(subject: Subject, texts: Iterable[str]) -> Saturation:
         low, high = (values_NH < LOW).float().mean(0), (values_NH > HIGH).float().mean(0)
         found.append(GateSaturation(unit, gate, counts, tuple(low.tolist()), tuple(high.tolist())))
     return Saturation(subject.name, steps, tuple(found))
+
+
+def _targets(subject: Subject, texts: Sequence[str]) -> Sequence[str | None]:
+    """What a translator writes greedily, all texts at once; nothing for others."""
+    if "target" not in subject.trained.tokenizers or not isinstance(subject.predictor, GivesSearches):
+        return [None] * len(texts)
+    return [found for found, _ in subject.predictor.searched(texts, 1)]
 
 
 def followers(subject: Subject, text: str, best: int = 5, page: int = 120) -> Followers:

@@ -1,17 +1,15 @@
 """The matmul backends: what makes the matrix products of a network, chosen by what the processor has.
 
-    torch    torch's own product; everywhere, and always in double precision
-    onednn   fp32 through oneDNN, the weight packed for it; where the processor has AVX-512
-    gemm     fp32 through compiled/gemm.c, the weight packed for it; where the processor has AVX2 alone
-    mixed    where that was not built: in training, onednn for products of few rows with a large weight, as in a time
-             loop; else torch
-    bf16     operands rounded to bf16, sums in fp32, the result rounded to bf16 and widened again. Weights, memory
-             cells, softmax and optimizer stay in fp32. Where the processor has no such instructions the same roundings
-             are made around a product in fp32
+    torch      torch's own product; everywhere, and always in double precision
+    gemm       fp32 through compiled/gemm.c, the weight packed for it; where the processor has AVX2
+    bf16       operands rounded to bf16, sums in fp32, the result rounded to bf16 and widened again: by torch. Weights,
+               memory cells, softmax and optimizer stay in fp32. Where the processor has no such instructions the same
+               roundings are made around a product in fp32
+    gemm-bf16  the same through compiled/gemm.c, the weight packed for it; where the processor has AMX, or AVX-512 with
+               bf16
 
-Training packs a weight once for each pass. Search and evaluation pack it once for each of its values (``prepared.py``);
-they take onednn where the processor has AVX-512, where it is twice as fast as torch, else torch, and bf16 where they
-are asked to.
+Training packs a weight once for each pass, search and evaluation once for each of its values (``prepared.py``). All of
+them give a row of a product without a gradient the same bits whatever stands beside it.
 """
 
 from collections.abc import Callable
@@ -25,13 +23,15 @@ from torch.nn import functional
 from anaphora.kernels import compiled
 
 Precision = Literal["auto", "fp32", "bf16"]
-Backend = Literal["torch", "onednn", "gemm", "mixed", "bf16"]
+Backend = Literal["torch", "gemm", "bf16", "gemm-bf16"]
 
-FEW_ROWS, LARGE_WEIGHT = 128, 1 << 18
-"""The most rows of a product, and the fewest numbers of its weight, that are packed by "mixed"."""
+ROWS = 16
+"""torch's product of 16, 32, 48, .. rows gives each row the same bits whatever stands beside it; one of 1 to 7 does
+not, nor, on processors with AMX, one of 8."""
 
-_PACKED_ROWS = 64
-"""Rows that oneDNN packs a weight of inference for; a row has the same bits whatever this is."""
+_COLUMNS, _RUN = 12, 4
+"""A product by torch less wide than this, over a width that is no multiple of that, does not either (measured with
+MKL); nor does one of a single column (with oneDNN, as in bf16)."""
 
 
 class Multiplication(Protocol):
@@ -52,68 +52,52 @@ class Prepared(Multiplication, Protocol):
 
 
 def backend_for(precision: Precision, device: str = "cpu", has: Callable[[str], bool] | None = None) -> Backend:
-    """The backend of training in a precision; of processors on this one, or one that ``has`` some features."""
+    """The backend of a precision; of processors on this one, or one that ``has`` some features."""
     has = has or _processor_has
-    if _rounds(precision, device, has):
-        return "bf16"
-    if device != "cpu":
-        return "torch"
-    if has("avx512_f") and has_packing():
-        return "onednn"
-    if has("avx2") and has("fma3") and compiled.has_gemm():
-        return "gemm"
-    return "mixed" if has("avx2") and has_packing() else "torch"
+    if precision == "bf16" or (precision == "auto" and device == "cpu" and has_bf16(has)):
+        return "gemm-bf16" if device == "cpu" and has_bf16(has) and compiled.has_gemm("bf16") else "bf16"
+    return "gemm" if device == "cpu" and has("avx2") and has("fma3") and compiled.has_gemm() else "torch"
 
 
-def inference_backend_for(
-    precision: Precision, device: str = "cpu", has: Callable[[str], bool] | None = None
-) -> Backend:
-    """The backend of search and evaluation in a precision; with ``has`` as above."""
-    found = backend_for(precision, device, has)
-    return found if found in ("onednn", "bf16") else "torch"
+def without_c(backend: Backend) -> Backend:
+    """What computes the same without C."""
+    plain: dict[Backend, Backend] = {"gemm": "torch", "gemm-bf16": "bf16"}
+    return plain.get(backend, backend)
 
 
-def for_training(backend: Backend, weight_NK: Tensor, rows: int) -> Prepared:
-    """The weight ready for one pass of training with its gradients, for products of about so many ``rows``."""
-    if backend == "torch" or weight_NK.dtype != torch.float32:
-        return _Torch(weight_NK)
-    if backend == "bf16":
-        return _Rounded(weight_NK)
-    if backend == "onednn":
-        return _OneDnn(weight_NK, rows)
-    if backend == "gemm":
-        return PackedWeight(weight_NK) if compiled.suits(weight_NK) else _Torch(weight_NK)
-    suits = rows <= FEW_ROWS and weight_NK.numel() >= LARGE_WEIGHT
-    return _OneDnnWeight(weight_NK, rows) if suits else _Torch(weight_NK)
+def for_training(backend: Backend, weight_NK: Tensor) -> Prepared:
+    """The weight ready for one pass of training with its gradients."""
+    return _ready(backend, weight_NK, functional.linear)
 
 
-def for_inference(backend: Backend, weight_NK: Tensor, lasting: bool) -> Multiplication:
-    """The weight ready for products of any number of rows; packed where it is ``lasting``, or has to be."""
-    if weight_NK.dtype != torch.float32:
-        return _Torch(weight_NK)
-    if backend == "bf16":
-        return _Rounded(weight_NK)
-    if backend == "onednn" and weight_NK.is_cpu:
-        return _OneDnnWeight(weight_NK, _PACKED_ROWS) if lasting else _Unpacked(weight_NK)
-    if backend == "gemm" and compiled.suits(weight_NK):
-        return PackedWeight(weight_NK)
-    return _Torch(weight_NK)
+def for_inference(backend: Backend, weight_NK: Tensor) -> Multiplication:
+    """The weight ready for products whose rows have the same bits whatever stands beside them."""
+    return _ready(backend, weight_NK, steady_linear)
 
 
-@cache
-def has_packing() -> bool:
-    """Whether this build of torch has the two operations of oneDNN that packed products need (they are not public)."""
-    try:
-        weight_NK, a_RK = torch.eye(8), torch.ones(8, 8)
-        return torch.equal(_OneDnn(weight_NK, 8).times(a_RK), a_RK)
-    except (AttributeError, RuntimeError):
-        return False
+def steady_linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
+    """torch's product, with zeros behind its rows and columns: a row has the same bits whatever stands beside it."""
+    shape = a_XK.shape[:-1]
+    columns, width = weight_NK.shape
+    narrow = columns == 1 or (columns < _COLUMNS and width % _RUN != 0)
+    wide_NK = functional.pad(weight_NK, (0, 0, 0, _COLUMNS - columns)) if narrow else weight_NK
+    y = functional.linear(padded(a_XK.reshape(-1, width), 0), wide_NK)
+    return y[: shape.numel(), :columns].contiguous().view(*shape, columns)
 
 
-def _rounds(precision: Precision, device: str, has: Callable[[str], bool]) -> bool:
-    if precision == "auto":
-        return device == "cpu" and (has("avx512_bf16") or has("amx_bf16"))
-    return precision == "bf16"
+def padded(block: Tensor, dimension: int) -> Tensor:
+    """The block with zeros after it, up to a multiple of ``ROWS`` along ``dimension``."""
+    missing = -block.shape[dimension] % ROWS
+    if not missing:
+        return block
+    zeros = block.new_zeros([missing if d == dimension else size for d, size in enumerate(block.shape)])
+    return torch.cat([block, zeros], dimension)
+
+
+def has_bf16(has: Callable[[str], bool] | None = None) -> bool:
+    """Whether this processor, or one that ``has`` some features, has instructions for bf16."""
+    has = has or _processor_has
+    return has("avx512_bf16") or has("amx_bf16")
 
 
 @cache
@@ -122,14 +106,28 @@ def _processor_has(feature: str) -> bool:
     return bool(capabilities().get(feature, False))
 
 
+_Product = Callable[[Tensor, Tensor], Tensor]
+"""a W' from a and W."""
+
+
+def _ready(backend: Backend, weight_NK: Tensor, product: _Product) -> Prepared:
+    """``product``: torch's way, where the backend does not pack."""
+    if weight_NK.dtype != torch.float32:
+        return _Torch(weight_NK, product)
+    precision: Literal["fp32", "bf16"] = "bf16" if backend in ("bf16", "gemm-bf16") else "fp32"
+    if backend != without_c(backend) and compiled.suits(weight_NK) and compiled.has_gemm(precision):
+        return PackedWeight(weight_NK, precision)
+    return _Rounded(weight_NK, product) if precision == "bf16" else _Torch(weight_NK, product)
+
+
 class _Torch:
     """torch's own products."""
 
-    def __init__(self, weight_NK: Tensor) -> None:
-        self._weight_NK = weight_NK.detach()
+    def __init__(self, weight_NK: Tensor, product: _Product) -> None:
+        self._weight_NK, self._product = weight_NK.detach(), product
 
     def times(self, a_XK: Tensor) -> Tensor:
-        return functional.linear(a_XK, self._weight_NK)
+        return self._product(a_XK, self._weight_NK)
 
     def back(self, dy_XN: Tensor) -> Tensor:
         return dy_XN @ self._weight_NK
@@ -138,54 +136,19 @@ class _Torch:
         return dy_RN.T @ a_RK
 
 
-class _Unpacked(_Torch):
-    """The first product through oneDNN, with the bits of ``_OneDnnWeight``, of a weight that packing is not worth."""
-
-    def __init__(self, weight_NK: Tensor) -> None:
-        super().__init__(weight_NK.contiguous())
-
-    def times(self, a_XK: Tensor) -> Tensor:
-        return _through_onednn(a_XK, self._weight_NK)
-
-
-class _OneDnnWeight(_Torch):
-    """The two products with the weight through oneDNN, that over many rows by torch."""
-
-    def __init__(self, weight_NK: Tensor, rows: int) -> None:
-        super().__init__(weight_NK)
-        self._rows = rows
-        self._there = torch.ops.mkldnn._reorder_linear_weight(self._weight_NK, rows)
-        self._back: Tensor | None = None
-
-    def times(self, a_XK: Tensor) -> Tensor:
-        return _through_onednn(a_XK, self._there)
-
-    def back(self, dy_XN: Tensor) -> Tensor:
-        if self._back is None:
-            self._back = torch.ops.mkldnn._reorder_linear_weight(self._weight_NK.T.contiguous(), self._rows)
-        return _through_onednn(dy_XN, self._back)
-
-
-class _OneDnn(_OneDnnWeight):
-    """All three through oneDNN."""
-
-    def outer(self, dy_RN: Tensor, a_RK: Tensor) -> Tensor:
-        return _through_onednn(dy_RN.T.contiguous(), a_RK.T.contiguous())
-
-
 class PackedWeight:
     """All three by the packed GEMM in C."""
 
-    def __init__(self, weight_NK: Tensor) -> None:
+    def __init__(self, weight_NK: Tensor, precision: Literal["fp32", "bf16"]) -> None:
         """``weight_NK``: of single precision, on the processor."""
-        self._weight_NK = weight_NK.detach()
-        self.forward = compiled.pack_rows(self._weight_NK)
+        self._weight_NK, self._precision = weight_NK.detach(), precision
+        self.forward = compiled.pack_rows(self._weight_NK, precision)
         """The right side of a W'."""
 
     @cached_property
     def backward(self) -> compiled.Packed:
         """The right side of dy W."""
-        return compiled.pack_columns(self._weight_NK)
+        return compiled.pack_columns(self._weight_NK, self._precision)
 
     def times(self, a_XK: Tensor) -> Tensor:
         """W a."""
@@ -197,23 +160,18 @@ class PackedWeight:
 
     def outer(self, dy_RN: Tensor, a_RK: Tensor) -> Tensor:
         """Sum dy a' over the rows."""
-        return compiled.gemm_of_columns(dy_RN, compiled.pack_columns(a_RK))
-
-
-def _through_onednn(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
-    y: Tensor = torch.ops.mkldnn._linear_pointwise(a_XK.contiguous(), weight_NK, None, "none", [], "")
-    return y
+        return compiled.gemm_of_columns(dy_RN, compiled.pack_columns(a_RK, self._precision))
 
 
 class _Rounded:
-    """All three of operands in bf16."""
+    """All three by torch, of operands in bf16."""
 
-    def __init__(self, weight_NK: Tensor) -> None:
-        self._weight_NK = _round(weight_NK.detach())
+    def __init__(self, weight_NK: Tensor, product: _Product) -> None:
+        self._weight_NK, self._product = _round(weight_NK.detach()), product
 
     def times(self, a_XK: Tensor) -> Tensor:
         a_RK = _round(a_XK).reshape(-1, a_XK.shape[-1])  # of three dimensions torch may make many products
-        return _widen(functional.linear(a_RK, self._weight_NK)).view(*a_XK.shape[:-1], -1)
+        return _widen(self._product(a_RK, self._weight_NK)).view(*a_XK.shape[:-1], -1)
 
     def back(self, dy_XN: Tensor) -> Tensor:
         return _widen(_round(dy_XN) @ self._weight_NK)
@@ -225,7 +183,7 @@ class _Rounded:
 def _round(x: Tensor) -> Tensor:
     """To bf16; on a processor without the instructions for it, to the fp32 number of the same value."""
     rounded = x.to(torch.bfloat16)
-    return rounded if x.device.type != "cpu" or backend_for("auto") == "bf16" else rounded.to(torch.float32)
+    return rounded if x.device.type != "cpu" or has_bf16() else rounded.to(torch.float32)
 
 
 def _widen(y: Tensor) -> Tensor:

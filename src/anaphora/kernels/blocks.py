@@ -31,11 +31,18 @@ class Blocks:
         return next(iter(self._signals.values()))
 
     def carry(self, signal: str, first_BW: Tensor) -> None:
-        """Make room for a carried signal, zero after the value before its first step."""
-        buffer = first_BW.new_zeros(len(first_BW) + len(self._rows), first_BW.shape[1])
+        """Make room for a carried signal behind the value before its first step."""
+        buffer = first_BW.new_empty(len(first_BW) + len(self._rows), first_BW.shape[1])
         buffer[: len(first_BW)] = first_BW
+        self._hold(signal, buffer)
+
+    def carry_zeros(self, signal: str, like_BW: Tensor) -> None:
+        """Make room to add to a carried signal; ``like_BW`` lends its size and type."""
+        self._hold(signal, like_BW.new_zeros(len(like_BW) + len(self._rows), like_BW.shape[1]))
+
+    def _hold(self, signal: str, buffer: Tensor) -> None:
         self._carried[signal] = buffer
-        self._set(signal, buffer[len(first_BW) :])
+        self._set(signal, buffer[len(buffer) - len(self._rows) :])
 
     def _set(self, signal: str, rows_RW: Tensor) -> None:
         self._signals[signal] = rows_RW

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from anaphora.kernels import native
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.parts import is_previous, kind_of, previous, signal_of
-from anaphora.kernels.program import Program, stages
+from anaphora.kernels.program import Program
 
 
 class Read(NamedTuple):
@@ -34,8 +35,14 @@ class PartDescription(NamedTuple):
     """Shapes of the matrices that it multiplies by and of the vectors that it adds or scales with, by name."""
     memory: tuple[str, ...]
     """Tensors of the sentence that it looks at."""
-    loops: bool
-    """Whether it waits for the step before; if not, it runs over all steps at once, outside the time loop."""
+    loop: str
+    """The loop that it is part of, and whether that runs in C, or why in Python; empty where it runs over all steps at
+    once, since it does not wait for the step before."""
+
+    @property
+    def loops(self) -> bool:
+        """Whether it waits for the step before."""
+        return bool(self.loop)
 
 
 class _Recorded(Matmuls):
@@ -72,7 +79,7 @@ def described(
 ) -> tuple[PartDescription, ...]:
     """The parts of a program in order; the tensors are those of ``scan.advance``, and their values do not matter."""
     signals = dict(inputs) | {previous(name): block for name, block in state.items()}
-    looping = {part for stage in stages(program) if stage.loops for part in stage.parts}
+    loop_of = {name: str(loop) for loop in native.loops(program) for name in loop.parts}
     found = []
     for part in program.parts:
         products = _Recorded(weights, memory)
@@ -86,7 +93,7 @@ def described(
                 part.writes,
                 {name: tuple(weights[name].shape) for name in products.asked if name in weights},
                 tuple(name for name in products.asked if name in memory),
-                part in looping,
+                loop_of.get(part.name, ""),
             )
         )
     return tuple(found)

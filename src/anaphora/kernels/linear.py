@@ -11,19 +11,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from anaphora.kernels.autograd import once_differentiable, outside_autocast
+from anaphora.kernels.backends import steady_linear
 from anaphora.kernels.prepared import prepare, prepared
 from anaphora.kernels.runtime import current
-
-ROWS = 16
-"""A product of 16, 32, 48, .. rows gives each row the same bits whatever stands beside it; one of 1 to 7 does not, nor,
-on processors with AMX, one of 8 (with MKL; with oneDNN every number of rows does)."""
-
-_COLUMNS, _RUN = 12, 4
-"""A product less wide than this, over a width that is no multiple of that, does not either (measured with MKL); nor
-does one of a single column (with oneDNN)."""
 
 
 def linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
@@ -33,29 +25,14 @@ def linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
     if wants_gradient and runtime.training:
         y_XN: Tensor = _Linear.apply(a_XK, weight_NK)  # type: ignore[no-untyped-call]
         return y_XN
-    shape = a_XK.shape[:-1]
-    columns, width = weight_NK.shape
-    narrow = columns == 1 or (columns < _COLUMNS and width % _RUN != 0)
-    wide_NK = functional.pad(weight_NK, (0, 0, 0, _COLUMNS - columns)) if narrow else weight_NK
-    flat = padded(a_XK.reshape(-1, width), 0)
-    y = functional.linear(flat, wide_NK) if wants_gradient else prepared(wide_NK, runtime).times(flat)
-    return y[: shape.numel(), :columns].contiguous().view(*shape, columns)
-
-
-def padded(block: Tensor, dimension: int) -> Tensor:
-    """The block with zeros after it, up to a multiple of ``ROWS`` along ``dimension``."""
-    missing = -block.shape[dimension] % ROWS
-    if not missing:
-        return block
-    zeros = block.new_zeros([missing if d == dimension else size for d, size in enumerate(block.shape)])
-    return torch.cat([block, zeros], dimension)
+    return steady_linear(a_XK, weight_NK) if wants_gradient else prepared(weight_NK, runtime).times(a_XK)
 
 
 class _Linear(torch.autograd.Function):
     @staticmethod
     @outside_autocast
     def forward(ctx: Any, a_XK: Tensor, weight_NK: Tensor) -> Tensor:
-        ctx.weight = prepare(weight_NK, a_XK.shape[:-1].numel())
+        ctx.weight = prepare(weight_NK)
         ctx.save_for_backward(a_XK, weight_NK)
         y_XN: Tensor = ctx.weight.times(a_XK)  # 1
         return y_XN

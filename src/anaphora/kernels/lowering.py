@@ -6,7 +6,7 @@ once for each scan and only note what to do; ``native.py`` has it done.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import torch
@@ -66,14 +66,35 @@ class Native(Protocol):
 class Lowering:
     """The operations of one direction of a loop, and the memory that they work in."""
 
-    def __init__(self, matmuls: Matmuls, rows: Rows, like: Tensor, keeps: bool, back_from: "Lowering | None" = None):
-        """``keeps``: whether values stay for the backward pass; ``back_from``: the forward pass that this undoes."""
-        self.matmuls, self.rows = matmuls, rows
+    def __init__(
+        self,
+        matmuls: Matmuls,
+        rows: Rows,
+        like: Tensor,
+        keeps: bool,
+        hypotheses: int = 1,
+        back_from: "Lowering | None" = None,
+    ):
+        """Nothing is noted yet.
+
+        Args:
+            matmuls: the products of the pass.
+            rows: where the rows lie.
+            hypotheses: how many rows a step has for each sentence, in as many groups of all sentences.
+            like: a tensor of the type and on the device of all.
+            keeps: whether values stay after the loop.
+            back_from: the forward pass that this undoes.
+        """
+        self.matmuls, self.rows, self.hypotheses = matmuls, rows, hypotheses
+        self.sentences = rows.active[0] // hypotheses
         self.like, self._keeps, self._backward = like, keeps, back_from is not None
         self._operations: list[tuple[str, list[tuple[Value, bool]]]] = []
         self._made: list[Value] = []
         self._after: list[Callable[[], None]] = []
-        self._packed: list[compiled.Packed] = []
+        self.packed: dict[str, compiled.Packed] = {}
+        """By matrix, the right side of its products; it must be there when they are made."""
+        self.asked: dict[str, Tensor] = {}
+        """The vectors and memory tensors that operations read, by name."""
         self._work = 0
         self.factors: defaultdict[str, list[Value]] = defaultdict(list)
         """By matrix, what it was multiplied by, in the order of the forward pass."""
@@ -116,16 +137,17 @@ class Lowering:
 
     def multiply(self, name: str, a: Value, back: bool) -> Value:
         """y = W a, or W' a."""
-        packed = self.matmuls.packed(name, len(self.rows) // len(self.rows.active), back)
+        packed = self.packed[name] = self.matmuls.packed(name, back)
         self._work = max(self._work, packed.N * packed.K)
-        self._packed.append(packed)  # to be there when it is read
         y = self.value(packed.N)
         self.run("product", (y,), (a, Value(0, packed.description)))
         return y
 
-    def sum(self, values: Sequence[Value]) -> Value:
-        """The sum of values, for use at this step alone; of one, the value itself."""
-        return values[0] if len(values) == 1 else self.sum_in(self.scratch(values[0].width), values)
+    def sum(self, values: Sequence[Value], keeps: bool = False) -> Value:
+        """The sum of values, for use at this step alone unless it ``keeps``; of one, the value itself."""
+        if len(values) == 1:
+            return values[0]
+        return self.sum_in((self.value if keeps else self.scratch)(values[0].width), values)
 
     def sum_in(self, total: Value, values: Sequence[Value]) -> Value:
         """The sum of values, written to ``total``."""
@@ -161,34 +183,63 @@ class Lowering:
         assert value.tensor is not None and value.place is not Place.FIXED
         return self.rows.before(value.tensor) if value.place is Place.BEFORE else value.tensor
 
+    def vector(self, name: str) -> Tensor:
+        """A vector of the weights."""
+        self.asked[name] = self.matmuls.tensor(name)
+        return self.asked[name].detach()
+
+    def memory(self, name: str) -> Tensor:
+        """A memory tensor of the sentences of the first step."""
+        self.asked[name] = self.matmuls.tensor(name)
+        return self.asked[name].detach()[: self.sentences]
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a step is worth more than one thread."""
+        return self._work * len(self.rows) > _ALONE * len(self.rows.active)
+
     def finish(self) -> None:
         """Take all steps."""
-        self._allocate()
-        threads = torch.get_num_threads() if self._work * len(self.rows) > _ALONE * len(self.rows.active) else 1
-        operations = (
-            Operation(name, [self._operand(value, adds) for value, adds in operands])
-            for name, operands in self._operations
-        )
-        compiled.loop(operations, self.rows.active, self.rows.active[0], self._backward, threads)
+        places, size = self.laid_out()
+        arena = self.like.new_empty(size)
+        for value, (at, height) in places.items():
+            value.tensor = arena[at : at + height * value.width].view(height, value.width)
+            value.place = Place.NOW if height == len(self.rows) else Place.FIXED
+        numbers = compiled.entries(self.operations())
+        threads = torch.get_num_threads() if self.is_large else 1
+        compiled.loop(numbers, self.rows.active, self.hypotheses, self._backward, threads)
         for action in self._after:
             action()
 
-    def _allocate(self) -> None:
-        """One arena for all values whose place is open."""
-        waiting = [value for value in self._made if value.tensor is None]
-        heights = [len(self.rows) if value.kept else self.rows.active[0] for value in waiting]
-        sizes = [height * value.width for height, value in zip(heights, waiting, strict=True)]
-        arena = self.like.new_empty(sum(-(-size // _ALIGNED) * _ALIGNED for size in sizes))
-        at = 0
-        for value, height, size in zip(waiting, heights, sizes, strict=True):
-            value.tensor = arena[at : at + size].view(height, value.width)
-            value.place = Place.NOW if value.kept else Place.FIXED
-            at += -(-size // _ALIGNED) * _ALIGNED
+    def laid_out(self) -> tuple[dict[Value, tuple[int, int]], int]:
+        """One arena for all values whose place is open: where each begins and its rows, and the size of all."""
+        places, at = dict[Value, tuple[int, int]](), 0
+        for value in self._made:
+            if value.tensor is None:
+                height = len(self.rows) if value.kept else self.rows.active[0]
+                places[value] = at, height
+                at += -(-height * value.width // _ALIGNED) * _ALIGNED
+        return places, at
+
+    def operands(self) -> Iterator[tuple[int, int, Value]]:
+        """The number of each operation, that of each of its operands, and the value."""
+        for operation, (_, operands) in enumerate(self._operations):
+            for operand, (value, _) in enumerate(operands):
+                yield operation, operand, value
+
+    def operations(self) -> Iterator[Operation]:
+        """The operations in order, once every value has its place; one without has the address 0."""
+        for name, operands in self._operations:
+            yield Operation(name, [self._operand(value, adds) for value, adds in operands])
 
     def _operand(self, value: Value, adds: bool) -> Operand:
-        assert value.tensor is not None and value.tensor.is_contiguous()
+        if value.tensor is None:
+            return Operand(0, value.width, Place.NOW, adds)
+        if not value.tensor.is_contiguous():
+            raise ValueError("an operation of the loop takes contiguous tensors alone.")
         ahead = self.rows.active[0] if value.place is Place.BEFORE else 0
-        return Operand(value.tensor[ahead:] if ahead else value.tensor, value.width, value.place, adds)
+        address = value.tensor.data_ptr() + ahead * value.width * value.tensor.element_size()
+        return Operand(address, value.width, value.place, adds)
 
 
 class PartLowering:
@@ -220,12 +271,11 @@ class PartLowering:
 
     def given(self, gradient: Value | None, width: int) -> Value:
         """A gradient, or zeros where there is none."""
-        return gradient or self._ops.fixed(self._ops.like.new_zeros(self._ops.rows.active[0], width))
+        return gradient or self._ops.fixed(self._ops.like.new_zeros(self._ops.sentences, width))
 
     def vector(self, name: str) -> Value:
         """A vector, to add or to scale with."""
-        vector = self._ops.matmuls.vector(self._full(name)).detach()
-        return self._ops.fixed(vector.reshape(1, -1))
+        return self._ops.fixed(self._ops.vector(self._full(name)).reshape(1, -1))
 
     def add_vector_gradient(self, name: str, dy: Value) -> None:
         """Add the sum of dy over all rows to the gradient of a vector; of wider rows that of their last numbers."""
@@ -238,13 +288,13 @@ class PartLowering:
         """The gradient of a vector, a row for each sentence, to be added to."""
         full, ops = self._full(name), self._ops
         vector = ops.matmuls.vector(full)
-        rows_BW = vector.new_zeros(ops.rows.active[0], vector.numel())
+        rows_BW = vector.new_zeros(ops.sentences, vector.numel())
         ops.afterwards(lambda: ops.matmuls.add_gradient(full, rows_BW.sum(0).view(vector.shape)))
         return ops.fixed(rows_BW)
 
     def sentences(self, name: str) -> Value:
         """A memory tensor."""
-        sentences = self._ops.matmuls.sentences(self._full(name), self._ops.rows.active[0]).detach()
+        sentences = self._ops.memory(self._full(name))
         return self._ops.fixed(sentences if sentences.is_floating_point() else sentences.to(self._ops.like))
 
     def memory_width(self, name: str) -> int:
@@ -259,7 +309,7 @@ class PartLowering:
 
     def gradient(self, name: str) -> Value:
         """The gradient of a memory tensor, to be added to."""
-        return self._ops.fixed(self._ops.matmuls.gradient(self._full(name), self._ops.rows.active[0]))
+        return self._ops.fixed(self._ops.matmuls.gradient(self._full(name), self._ops.sentences))
 
     def mix(self, name: str, weights: Value, window: Value) -> Value:
         """y = a M_b: the sum of the rows of the memory matrix, one for each position, by their weights."""
@@ -290,7 +340,7 @@ class PartLowering:
         return da
 
     def _matrix(self, name: str) -> Tensor:
-        return self._ops.matmuls.sentences(self._full(name), self._ops.rows.active[0]).detach()
+        return self._ops.memory(self._full(name))
 
     def _columns(self, name: str) -> Value:
         return self._ops.fixed(self._matrix(name).transpose(1, 2))

@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels.backends import PackedWeight, Prepared
+from anaphora.kernels.backends import PackedWeight, Prepared, padded
 from anaphora.kernels.compiled import Packed
-from anaphora.kernels.linear import linear, padded
+from anaphora.kernels.linear import linear
 from anaphora.kernels.prepared import prepare, prepared
 from anaphora.kernels.rows import Rows
 from anaphora.kernels.runtime import current
@@ -28,8 +28,7 @@ class Matmuls:
     """The matrices of one pass over a program, what they were multiplied with, and the gradients that follow.
 
     They are made in the runtime of the forward pass, the backward pass too, wherever that runs. Without ``recording``
-    nothing is kept and rows are padded to a multiple of 16, so that the result of a row does not depend on how many
-    stand beside it.
+    nothing is kept, and the result of a row does not depend on what stands beside it.
     """
 
     def __init__(self, weights: Mapping[str, Tensor], memory: Mapping[str, Tensor], recording: bool) -> None:
@@ -64,6 +63,19 @@ class Matmuls:
         """A memory tensor of the first ``rows`` sentences."""
         return self._memory[name][:rows]
 
+    def tensor(self, name: str) -> Tensor:
+        """A weight or a memory tensor as it was given."""
+        return self._weights[name] if name in self._weights else self._memory[name]
+
+    def is_weight(self, name: str) -> bool:
+        """Whether this is a weight, and not a tensor of the memory."""
+        return name in self._weights
+
+    @property
+    def lasting(self) -> bool:
+        """Whether what is prepared of a weight outlives this pass."""
+        return self._runtime.caches_weights and not self._recording
+
     def gradient(self, name: str, rows: int) -> Tensor:
         """The gradient of a vector, or of a memory tensor for its first ``rows`` sentences, to be added to."""
         if name not in self._gradients:
@@ -79,25 +91,23 @@ class Matmuls:
         """y = W a for every row of the block."""
         if self._recording:
             self._operands[name].append(a_XBK)
-            return self._ready(name, a_XBK).times(a_XBK)
+            return self._ready(name).times(a_XBK)
         return linear(a_XBK, self._weights[name])
 
     def times_back(self, name: str, dy_XBN: Tensor) -> Tensor:
         """da = W' dy, and the record of dW = sum dy a'."""
         self._doutputs[name].append(dy_XBN)
-        return self._ready(name, dy_XBN).back(dy_XBN)
+        return self._ready(name).back(dy_XBN)
 
-    def _ready(self, name: str, rows_XBK: Tensor) -> Prepared:
+    def _ready(self, name: str) -> Prepared:
         """The weight as this pass multiplies by it, prepared when it is first asked for."""
         if name not in self._prepared:
-            self._prepared[name] = prepare(self._weights[name], rows_XBK.shape[:-1].numel(), self._runtime)
+            self._prepared[name] = prepare(self._weights[name], self._runtime)
         return self._prepared[name]
 
-    def packed(self, name: str, rows: int, back: bool) -> Packed:
-        """The right side of the product of about so many ``rows`` with W, or with W'; where the loop runs in C."""
-        if self._recording and name not in self._prepared:
-            self._prepared[name] = prepare(self._weights[name], rows, self._runtime)
-        weight = self._prepared[name] if self._recording else prepared(self._weights[name], self._runtime)
+    def packed(self, name: str, back: bool) -> Packed:
+        """The right side of a product with W, or with W' going ``back``; where the loop runs in C."""
+        weight = self._ready(name) if self._recording else prepared(self._weights[name], self._runtime)
         assert isinstance(weight, PackedWeight)
         return weight.backward if back else weight.forward
 

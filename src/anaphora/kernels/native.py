@@ -6,14 +6,16 @@ stand side by side.
 """
 
 from collections import Counter
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple, cast
 
 from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.compiled import Place
 from anaphora.kernels.lowering import Lowering, Native, Value
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.parts import Part, is_previous, signal_of
-from anaphora.kernels.program import Stage
+from anaphora.kernels.program import Program, Stage, stages
 from anaphora.kernels.rows import Rows
 
 
@@ -30,6 +32,36 @@ def obstacle(part: Part) -> str:
     return part.obstacle() if isinstance(part, Native) else "no native body"
 
 
+class Loop(NamedTuple):
+    """A looping stage in words."""
+
+    parts: tuple[str, ...]
+    """Their names."""
+    obstacles: Mapping[str, str]
+    """By the name of a part, why it has no native body."""
+
+    @property
+    def reasons(self) -> str:
+        """Why it runs in Python; empty where it runs in C."""
+        return ", ".join(f"{part}: {obstacle}" for part, obstacle in self.obstacles.items())
+
+    def __str__(self) -> str:
+        return f"loop of {', '.join(self.parts)}: " + (f"in Python ({self.reasons})" if self.reasons else "in C")
+
+
+def loops(program: Program) -> list[Loop]:
+    """The looping stages of a program, and what keeps them from running in C, where native kernels are chosen."""
+    return [
+        Loop(
+            tuple(part.name for part in stage.parts),
+            {part.name: why for part in stage.parts if (why := obstacle(part))},
+        )
+        for stage in stages(program)
+        if stage.loops
+    ]
+
+
+@cache
 def is_native(stage: Stage) -> bool:
     """Whether all parts of a looping stage have a native body."""
     return stage.loops and not any(map(obstacle, stage.parts))
@@ -41,8 +73,7 @@ def forward(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks, keeps: b
     ops = Lowering(matmuls, rows, blocks.like, keeps)
     saved = []
     for part in stage.parts:
-        assert isinstance(part, Native)
-        written, noted = part.lower(ops, tuple(values.read(read) for read in part.reads))
+        written, noted = cast(Native, part).lower(ops, tuple(values.read(read) for read in part.reads))
         for signal, value in zip(part.writes, written, strict=True):
             values.write(ops, signal, value)
         saved.append(noted)
@@ -61,8 +92,7 @@ def backward(stage: Stage, rows: Rows, matmuls: Matmuls, lowered: Lowered, dbloc
     for part, saved in zip(reversed(stage.parts), reversed(lowered.saved), strict=True):
         doutputs = tuple(gradients.read(signal) for signal in part.writes)
         if any(doutputs):
-            assert isinstance(part, Native)
-            gradients.add(ops, part.reads, part.lower_back(ops, saved, doutputs))
+            gradients.add(ops, part.reads, cast(Native, part).lower_back(ops, saved, doutputs))
     written = {signal for part in stage.parts for signal in part.writes}
     found = {signal: value for signal, value in gradients.changed.items() if signal not in written}
     for value in found.values():

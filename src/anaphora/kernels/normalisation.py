@@ -15,7 +15,7 @@ from anaphora.kernels.lowering import Lowering, PartLowering, Value, Values
 from anaphora.kernels.matmul import Matmuls, PartMatmuls
 from anaphora.kernels.sums import OfSum
 
-_EPSILON = 1e-5
+EPSILON = 1e-5
 """Keeps a row of equal numbers from being divided by zero."""
 
 
@@ -31,7 +31,7 @@ class Normal(NamedTuple):
 
 def normal(a_XBW: Tensor, gain_W: Tensor, bias_W: Tensor | None = None) -> tuple[Tensor, Normal]:
     """Steps 1 to 3, and what to keep of them; the bits of a row depend on that row alone."""
-    y_XBW, *rows = torch.native_layer_norm(a_XBW, a_XBW.shape[-1:], gain_W, bias_W, _EPSILON)
+    y_XBW, *rows = torch.native_layer_norm(a_XBW, a_XBW.shape[-1:], gain_W, bias_W, EPSILON)
     return y_XBW, Normal(a_XBW, *rows)
 
 
@@ -76,7 +76,7 @@ class Normalise(OfSum):
     def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, "LoweredNormal"]:
         """Steps 1 to 3."""
         part = ops.of(self.name)
-        y, saved = lowered_normal(part, "gain", ops.sum(inputs))
+        y, saved = lowered_normal(part, "gain", ops.sum(inputs, keeps=True))
         if self.bias:
             ops.run("add_vector", (y,), (y, part.vector("bias")))
         return (y,), saved
@@ -142,24 +142,23 @@ class UnitMatmuls(PartMatmuls):
 
 
 class LoweredNormal(NamedTuple):
-    """What going back needs."""
+    """What going back needs, as values."""
 
-    n: Value
+    a: Value
+    mean: Value
     inverse: Value
-    """1 / s of each row."""
 
 
 def lowered_normal(part: PartLowering, gain: str, a: Value) -> tuple[Value, LoweredNormal]:
     """Steps 1 to 3."""
-    y, saved = part.value(a.width), LoweredNormal(part.value(a.width), part.value(1))
-    part.run("normal_rows", (y, *saved), (a, part.vector(gain)))
+    y, saved = part.value(a.width), LoweredNormal(a, part.value(1), part.value(1))
+    part.run("normal_rows", (y, saved.mean, saved.inverse), (a, part.vector(gain)))
     return y, saved
 
 
 def lowered_normal_back(part: PartLowering, gain: str, saved: LoweredNormal, dy: Value) -> Value:
     """da = (dn - mean(dn) - n * mean(dn * n)) / s with dn = dy * gain; dgain is the sum of dy * n over all rows."""
-    da = part.value(dy.width)
-    dgain = part.vector_gradient_by_sentence(gain)
+    da, dgain = part.value(dy.width), part.vector_gradient_by_sentence(gain)
     part.run("normal_rows_back", (da, dgain), (dy, *saved, part.vector(gain)))
     return da
 

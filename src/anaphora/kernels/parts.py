@@ -102,7 +102,7 @@ class Project(OneToOne):
         matmul = matmuls.of(self.name)
         y = matmul("weight", inputs[0])
         if self.bias:
-            y = y + matmul.vector("bias")
+            y += matmul.vector("bias")
         return (y,), None
 
     def backward(self, matmuls: Matmuls, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

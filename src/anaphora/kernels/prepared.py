@@ -18,14 +18,11 @@ from anaphora.kernels.backends import Backend, Multiplication, Prepared, for_inf
 from anaphora.kernels.runtime import Runtime, current
 
 
-def prepare(weight_NK: Tensor, rows: int, runtime: Runtime | None = None) -> Prepared:
-    """A weight for products and their gradients in a runtime, the current one where none is given.
-
-    ``rows``: about how many rows a product will have.
-    """
+def prepare(weight_NK: Tensor, runtime: Runtime | None = None) -> Prepared:
+    """A weight for products and their gradients in a runtime, the current one where none is given."""
     runtime = runtime or current()
     if runtime.training:
-        return for_training(runtime.training_backend, weight_NK, rows)
+        return for_training(runtime.training_backend, weight_NK)
     return _Evaluated(weight_NK, runtime)
 
 
@@ -33,13 +30,13 @@ def prepared(weight_NK: Tensor, runtime: Runtime) -> Multiplication:
     """A weight for products without a gradient in a runtime; a parameter's is kept while it has this value."""
     backend = runtime.inference_backend
     if not runtime.caches_weights or not isinstance(weight_NK, Parameter) or weight_NK.is_inference():
-        return for_inference(backend, weight_NK, lasting=False)
+        return for_inference(backend, weight_NK)
     state = backend, weight_NK._version, weight_NK.data_ptr()
     found = _kept.get(id(weight_NK))
     if found and found.weight() is weight_NK and found.state == state:
         return found.multiplication
     with torch.inference_mode(False), torch.no_grad():
-        made = for_inference(backend, weight_NK, lasting=True)
+        made = for_inference(backend, weight_NK)
     key = id(weight_NK)
 
     def forget(weight: weakref.ref[Tensor]) -> None:
@@ -74,7 +71,7 @@ class _Evaluated:
     """A weight outside of training: the first product as in inference, the others by torch."""
 
     def __init__(self, weight_NK: Tensor, runtime: Runtime) -> None:
-        self._forward, self._weight = prepared(weight_NK, runtime), for_training("torch", weight_NK, 0)
+        self._forward, self._weight = prepared(weight_NK, runtime), for_training("torch", weight_NK)
 
     def times(self, a_XK: Tensor) -> Tensor:
         return self._forward.times(a_XK)

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from anaphora.errors import ConfigError
 from anaphora.kernels import compiled
-from anaphora.kernels.backends import Backend, Precision, inference_backend_for
+from anaphora.kernels.backends import Backend, Precision, backend_for, without_c
 
 if TYPE_CHECKING:
     from anaphora.kernels.observer import Observer
@@ -85,16 +85,17 @@ class Runtime:
     def loops_in_c(self, block: Tensor, recording: bool) -> bool:
         """Whether to take all steps of a loop in one call of C; ``block`` is one of its tensors.
 
-        Its products are those of the backend "gemm". ``recording``: whether there will be a backward pass.
+        Its products are those of the packed GEMM. ``recording``: whether there will be a backward pass.
         """
         if (recording and not self.training) or self.observer or not compiled.has_loop() or not self.native(block):
             return False
-        return (self.training_backend if recording else self.inference_backend) == "gemm"
+        backend = self.training_backend if recording else self.inference_backend
+        return backend in ("gemm", "gemm-bf16") and compiled.has_gemm("bf16" if backend == "gemm-bf16" else "fp32")
 
     @property
     def training_backend(self) -> Backend:
         """Backend of products with a gradient: ``backend``, but torch instead of C if kernels are not native."""
-        return "torch" if self.backend == "gemm" and self.kernels != "native" else self.backend
+        return self._allowed(self.backend)
 
     @property
     def inference_backend(self) -> Backend:
@@ -102,12 +103,15 @@ class Runtime:
 
         In training these are of a frozen network, or of a decoder that predicts its own input: they are never rounded.
         """
-        return inference_backend_for("fp32", self.device.type) if self.training else self.backend
+        return self._allowed(backend_for("fp32", self.device.type) if self.training else self.backend)
+
+    def _allowed(self, backend: Backend) -> Backend:
+        return backend if self.kernels == "native" else without_c(backend)
 
 
 @cache
 def _inference(device: torch.device, precision: Precision) -> Runtime:
-    return Runtime(device, inference_backend_for(precision, device.type))
+    return Runtime(device, backend_for(precision, device.type))
 
 
 @cache

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels import cudnn, native
+from anaphora.kernels import cudnn, native, stepping
 from anaphora.kernels.autograd import once_differentiable, outside_autocast
 from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.checks import check_scan
@@ -93,9 +93,14 @@ def advance(program: Program, inputs: Tensors, state: Tensors, weights: Tensors,
     program = with_naive_units(program) if current().kernels == "naive" else program
     matmuls = Matmuls(weights, memory, recording=False)
     signals = dict(inputs) | {previous(name): block for name, block in state.items()}
-    for part in program.parts:
-        outputs, _ = part.forward(matmuls, tuple(signals[read] for read in part.reads))
-        signals.update(zip(part.writes, outputs, strict=True))
+    in_c = matmuls.loops_in_c(next(iter(signals.values())))
+    for stage in stages(program):
+        if in_c and native.is_native(stage):
+            stepping.advance(stage, matmuls, signals)
+            continue
+        for part in stage.parts:
+            outputs, _ = part.forward(matmuls, tuple(signals[read] for read in part.reads))
+            signals.update(zip(part.writes, outputs, strict=True))
     return signals
 
 
@@ -216,7 +221,7 @@ def _walk_back(spec: _Spec, walked: _Walked, gradients: tuple[Tensor, ...], want
     program, rows, returned = spec.program, spec.rows, dict(zip(spec.program.returns, gradients, strict=False))
     dblocks = Blocks(rows)
     for name, dlast_BW in zip(program.carried, gradients[len(program.returns) :], strict=True):
-        dblocks.carry(name, torch.zeros_like(dlast_BW))
+        dblocks.carry_zeros(name, dlast_BW)
         dblocks.all(name).index_copy_(0, rows.last_B, dlast_BW)
     for name, dgrid_TBW in returned.items():
         dblocks.add(name, rows.of_batch(dgrid_TBW))

@@ -9,9 +9,8 @@ For each row n with hidden state h, target y, and label smoothing e (Szegedy et 
     1' dh = W' dz,  dW += dz h',  db += dz
 
 Rows are taken a chunk at a time. Where a gradient is wanted, 3' and 1' follow in the same pass while q is at hand, so
-that z is made once; what is kept is dh, dW and db, which ``backward`` only scales. The division by s and the constant
-e / V never touch the chunk: they are carried through the products (dh = W' (s dz) / s, dW = (s dz) (h / s)', and the
-constant times a column sum of W or of h).
+that z is made once; what is kept is dh, dW and db, which ``backward`` only scales. A row's weight multiplies its L and
+its dz.
 """
 
 import torch
@@ -73,49 +72,43 @@ def cross_entropy(
 ) -> tuple[Tensor, Gradients]:
     """The loss of ``softmax_loss`` in double precision and, if ``recording``, its gradients: without autograd."""
     dhidden_NH = torch.empty_like(hidden_NH) if recording else hidden_NH.new_empty(0)
-    dweight_VH = hidden_NH.new_empty(0)
+    dweight_VH = torch.zeros_like(weight_VH) if recording and not len(targets_N) else hidden_NH.new_empty(0)
     dbias_V = torch.zeros_like(bias_V)
-    size = weight_VH.shape[0]
-    share = smoothing / size
     loss = torch.zeros((), dtype=torch.float64, device=hidden_NH.device)
-    if share:  # 3: e mean(z); w weights both the loss of a row and, in 3', its dz
-        weighted_NH = hidden_NH if weights_N is None else hidden_NH * weights_N[:, None]
-        total = len(targets_N) if weights_N is None else weights_N.sum()
-        spread_H = weight_VH.sum(0)
-        loss -= share * ((weighted_NH @ spread_H).sum(dtype=torch.float64) + total * bias_V.sum())
-    rows = max(8, CHUNK // size)
-    weight = prepare(weight_VH, rows)
+    rows = max(8, CHUNK // weight_VH.shape[0])
+    weight = prepare(weight_VH)
     for start in range(0, len(targets_N), rows):
-        h, y = hidden_NH[start : start + rows], targets_N[start : start + rows, None]
-        q, right, top, s = _exponentials(weight.times(h), bias_V, y)  # 1, 2
-        w = 1 if weights_N is None else weights_N[start : start + rows, None]
-        loss += (w * (s.log() + top - (1 - smoothing) * right)).sum(dtype=torch.float64)  # 3
+        chunk = slice(start, start + rows)
+        h, w = hidden_NH[chunk], None if weights_N is None else weights_N[chunk]
+        dz, (top, s, right, mean) = _derived(recording, weight.times(h), bias_V, targets_N[chunk], w, smoothing)
+        losses = s.log() + top - (1 - smoothing) * right - smoothing * mean  # 3
+        loss += (losses if w is None else losses * w).sum(dtype=torch.float64)
         if recording:
-            q.scatter_add_(1, y, (smoothing - 1) * s)  # 3': q is now s (dz + e / V)
-            dh = weight.back(q).div_(s)  # 1'
-            dhidden_NH[start : start + rows] = (dh.sub_(share * spread_H) if share else dh).mul_(w)
-            of_chunk = weight.outer(q, h * (w / s))
+            dhidden_NH[chunk] = weight.back(dz)  # 1'
+            of_chunk = weight.outer(dz, h)
             dweight_VH = dweight_VH.add_(of_chunk) if start else of_chunk
             if bias_V.numel():
-                dbias_V.addmv_(q.T, (w / s).squeeze(1))
-    if recording and not len(targets_N):
-        dweight_VH = torch.zeros_like(weight_VH)
-    if recording and share:
-        dweight_VH -= share * weighted_NH.sum(0)
-        if bias_V.numel():
-            dbias_V -= share * total
+                dbias_V.addmv_(dz.T, dz.new_ones(len(dz)))
     return loss, (dhidden_NH, dweight_VH, dbias_V) if recording else ()
 
 
-def _exponentials(z_NV: Tensor, bias_V: Tensor, y_N1: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """q in the place of ``z_NV``, which has no bias yet; z_y, max z and s, each N x 1."""
-    right = z_NV.gather(1, y_N1)
+def _derived(
+    recording: bool, z_NV: Tensor, bias_V: Tensor, targets_N: Tensor, weights_N: Tensor | None, smoothing: float
+) -> tuple[Tensor, Tensor]:
+    """If ``recording``, w dz in the place of ``z_NV``, which has no bias yet; max z, s, z_y and mean z (4 x N)."""
+    if current().native(z_NV):
+        return z_NV, compiled.softmax_rows(recording, z_NV, bias_V, targets_N, weights_N, smoothing)
     if bias_V.numel():
-        right += bias_V[y_N1]
-    if not current().native(z_NV):
-        if bias_V.numel():
-            z_NV += bias_V
-        top = z_NV.amax(-1, keepdim=True)
-        q_NV = z_NV.sub_(top).exp_()
-        return q_NV, right, top, q_NV.sum(-1, keepdim=True)
-    return z_NV, right, *compiled.softmax_exponentials(z_NV, bias_V)
+        z_NV += bias_V
+    size, y_N1 = z_NV.shape[1], targets_N[:, None]
+    top_N1, right_N1 = z_NV.amax(-1, keepdim=True), z_NV.gather(1, y_N1)
+    mean_N1 = z_NV.mean(-1, keepdim=True) if smoothing else torch.zeros_like(top_N1)
+    q_NV = z_NV.sub_(top_N1).exp_()  # 2
+    s_N1 = q_NV.sum(-1, keepdim=True)
+    if recording:
+        w_N1 = torch.ones_like(s_N1) if weights_N is None else weights_N[:, None]
+        q_NV.mul_(w_N1 / s_N1)  # 3'
+        q_NV.scatter_add_(1, y_N1, (smoothing - 1) * w_N1)
+        if smoothing:
+            q_NV.sub_(smoothing / size * w_N1)
+    return q_NV, torch.cat([top_N1, s_N1, right_N1, mean_N1], 1).T

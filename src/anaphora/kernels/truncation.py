@@ -56,7 +56,9 @@ def scan_windows(
     if not torch.is_grad_enabled() or back >= steps:
         outputs, state = scan(program, inputs, first, weights, memory, lengths_B)
         earlier = {name: value_BD.detach() for name, value_BD in first.items()} if torch.is_grad_enabled() else {}
-        return Windows({name: block_TBW[context:] for name, block_TBW in outputs.items()}, state, earlier)
+        if context:
+            outputs = {name: block_TBW[context:] for name, block_TBW in outputs.items()}
+        return Windows(outputs, state, earlier)
     every = replace(program, returns=(*dict.fromkeys((*program.returns, *program.carried)),))
     walked = scan(every, inputs, first, weights, memory, lengths_B)  # in the arithmetic of the windows
     known = {name: torch.cat([value_BD[None], walked.outputs[name]]).detach() for name, value_BD in first.items()}

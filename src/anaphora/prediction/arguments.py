@@ -55,8 +55,8 @@ def demand_texts(texts: abc.Sequence[str]) -> None:
         demand_text(text, number)
 
 
-def demand_pairs(sources: abc.Sequence[str], targets: abc.Sequence[str]) -> None:
-    """TypeError for one text alone or what is none, DataError for unequal counts."""
+def given_pairs(sources: abc.Sequence[str], targets: abc.Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of texts; TypeError for one text alone or what is none, DataError for unequal counts."""
     demand_texts(sources)
     demand_texts(targets)
     if len(sources) != len(targets):
@@ -64,6 +64,7 @@ def demand_pairs(sources: abc.Sequence[str], targets: abc.Sequence[str]) -> None
             f"Sources and translations should be equally many, but there are {counted(len(sources), 'source')} and "
             f"{counted(len(targets), 'translation')}: give both sides of the same pairs."
         )
+    return list(zip(sources, targets, strict=True))
 
 
 def demand_short(row: abc.Sequence[int], most: int, number: int, otherwise: str) -> None:

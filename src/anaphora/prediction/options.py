@@ -72,7 +72,6 @@ class SearchOptions(NamedTuple):
     Kumar and Byrne 2004, Eikema and Aziz 2020); 0 takes the best by rank."""
     max_tokens: int = LONGEST
     """Maximum number of source tokens of a sentence; longer ones are refused."""
-
     protect: tuple[Kind, ...] | None = None
     """What comes back as it is, each exactly once: some of ``text.placeholders.KINDS``. None for the usual ones where
     texts are translated, and for nothing where translations are scored."""
@@ -89,13 +88,13 @@ class SearchOptions(NamedTuple):
             check_sampling(*self.sampling)
 
     def settled(self, beam: int, length_penalty: float) -> Self:
-        """The same, with what it leaves open as the run has it.
+        """The same, with what it leaves open as the run has it; samples have no beam.
 
         Raises ConfigError as ``check``, and for a beam, penalties or groups that a search refuses.
         """
         self.check()
         if self.sampling is not None:
-            beam, length_penalty = 1, 0.0
+            return self
         settled = self._replace(
             beam=beam if self.beam is None else self.beam,
             length_penalty=0.0 if self.per_token else length_penalty,
@@ -150,9 +149,9 @@ class SearchOptions(NamedTuple):
         only = " of known words only" if self.known else ""
         what = "left" if left == unknown else "replaced" if not left else f"of which {left:,} left"
         words = [f"{unknown:,} unknown words {what}"] if unknown else []
-        return ", ".join([f"{counted(sentences, 'sentence')}{only}", *self._how(), *words])
+        return ", ".join([f"{counted(sentences, 'sentence')}{only}", *self.how(), *words])
 
-    def _how(self) -> Iterator[str]:
+    def how(self) -> Iterator[str]:
         """The settings that a settled search has, in words."""
         yield str(self.sampling) if self.sampling else f"beam {self.beam}"
         if self.length_penalty:

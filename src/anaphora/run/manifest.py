@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from anaphora.errors import RunError
 from anaphora.files import DamagedError, is_sealed, json_bytes, read_exactly, read_json, sealed, sha256
-from anaphora.kernels.compiled import available
+from anaphora.kernels.compiled import ROUNDING, available
 from anaphora.kernels.runtime import Runtime
 from anaphora.wording import counted
 
@@ -37,6 +37,8 @@ class Environment(_Record):
     """What weights are kept in; in which arithmetic they are multiplied, the experiment and the processor say."""
     compiled: bool | None = None
     """Whether the kernels in C were there; None in checkpoints of versions that did not write it down."""
+    kernels: int = 0
+    """Version of the rounding of these kernels; 0 without them, and in checkpoints from before it was counted."""
 
     def rounds_like(self, other: "Environment") -> bool:
         """Whether nothing that both have written down differs."""
@@ -45,7 +47,8 @@ class Environment(_Record):
 
     def describe(self) -> str:
         """A few words for a message."""
-        kernels = {True: ", kernels in C", False: ", no kernels in C", None: ""}[self.compiled]
+        version = f" (rounding {self.kernels})" if self.kernels else ""
+        kernels = {True: f", kernels in C{version}", False: ", no kernels in C", None: ""}[self.compiled]
         threads = counted(self.threads, "thread")
         return f"{threads} on {self.processor}, torch {self.torch}, {self.precision}{kernels}"
 
@@ -111,13 +114,15 @@ def check_format(number: Any, path: Path) -> None:
 
 def environment(precision: str, device: torch.device) -> Environment:
     """This process: its threads, torch, and the processor or GPU that ``device`` is."""
+    compiled = available() and Runtime().kernels == "native"
     processor = f"{_processor()} ({torch.backends.cpu.get_cpu_capability()})"
     return Environment(
         threads=torch.get_num_threads(),
         processor=torch.cuda.get_device_name(device) if device.type == "cuda" else processor,
         torch=torch.__version__,
         precision=precision,
-        compiled=available() and Runtime().kernels == "native",
+        compiled=compiled,
+        kernels=ROUNDING if compiled else 0,
     )
 
 

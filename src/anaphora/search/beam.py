@@ -211,7 +211,7 @@ class _Search:
         if whole or not len(hopeful_BK):
             return torch.arange(hopeful_BK.shape[1], device=hopeful_BK.device).expand_as(hopeful_BK)
         most = int(hopeful_BK.sum(dim=1).max())
-        return hopeful_BK.sort(dim=1, descending=True, stable=True).indices[:, :most]
+        return hopeful_BK.to(torch.uint8).sort(dim=1, descending=True, stable=True).indices[:, :most]
 
     def _ends(self, live: _Live, found: Found, scores_BK: Tensor, ranks_BK: Tensor, ended_BK: Tensor) -> Ends:
         b, k = ended_BK.nonzero(as_tuple=True)

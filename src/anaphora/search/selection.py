@@ -47,14 +47,16 @@ class Pool(NamedTuple):
         the row's score is added: so float32 rows are cut first, and only the rest is summed.
         """
         sentences, hypotheses = scores_BH.shape
-        forced_N, forced_ids_N = (x.repeat_interleave(hypotheses) for x in forced)
-        value_N = log_probs_NV.gather(1, forced_ids_N[:, None]).squeeze(1).double()
+        any_forced = bool(forced.mask_B.any())
+        if any_forced:
+            forced_N, forced_ids_N = (x.repeat_interleave(hypotheses) for x in forced)
+            value_N = log_probs_NV.gather(1, forced_ids_N[:, None]).squeeze(1).double()
         steered.edit(log_probs_NV)
-        values_NC, ids_NC = top_k(log_probs_NV, 1 if forced.mask_B.all() else size)
+        values_NC, ids_NC = top_k(log_probs_NV, 1 if any_forced and forced.mask_B.all() else size)
         values_NC = values_NC.double()
         for entries in steered.wanted():
             values_NC, ids_NC = _with(entries, values_NC, ids_NC, log_probs_NV)
-        if forced.mask_B.any():
+        if any_forced:
             values_NC[forced_N] = -inf
             values_NC[:, 0] = torch.where(forced_N, value_N, values_NC[:, 0])
             ids_NC = torch.where(forced_N[:, None], forced_ids_N[:, None], ids_NC)

@@ -4,21 +4,25 @@ The names and values are those of LibreTranslate's API. ``alignment`` in a reque
 links between the words of every text and its translation.
 """
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
+
+from starlette.responses import Response
 
 from anaphora.prediction.options import SearchOptions
-from anaphora.serving.batching import Batching, Search
+from anaphora.serving.batching import TEXTS, Batching, Search
 from anaphora.serving.detection import Detector
+from anaphora.serving.documents import ENDINGS, Downloads, Translate, document, html
 from anaphora.serving.keys import Doorkeeper
 from anaphora.serving.languages import name_of
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.metrics import Metrics
 from anaphora.serving.parameters import Parameters
 from anaphora.serving.refusal import Refusal, bad
-from anaphora.serving.translators import Translators
-from anaphora.tasks.translation import Translation
+from anaphora.serving.translators import Served, Translators
 
 FORMATS = ("text", "html")
 
@@ -33,8 +37,11 @@ class Service:
     doorkeeper: Doorkeeper
     limits: ServingLimits
     metrics: Metrics
+    downloads: Downloads = field(default_factory=Downloads)
     names: Collection[str] = ()
     """Host names that clients call it by, beside localhost and addresses."""
+    origins: Collection[str] = ()
+    """Other sites whose pages may call it."""
     stopping: bool = False
     """Whether the server was asked to stop."""
 
@@ -51,18 +58,29 @@ async def translate(service: Service, given: Parameters) -> dict[str, Any]:
         found = service.detector.detect("\n".join(texts))[0]
         source, detected = found.language, found.json()
     served = service.translators.find(source, target)
-    aligned = given.flag("alignment") and served.attends
-    options = SearchOptions(alternatives=alternatives, attention=aligned)
-    answers = await service.batching.translate(Search(served, options), texts)
-
-    answer: dict[str, Any] = {"translatedText": [one.text for one in answers]}
+    if format_ == "html":
+        answer = await _translated_html(service, served, texts, alternatives)
+    else:
+        answer = await _translated(service, served, texts, alternatives, given.flag("alignment") and served.attends)
     if detected is not None:
-        answer["detectedLanguage"] = [detected for _ in answers]
-    if alternatives:
-        answer["alternatives"] = [_others(one) for one in answers]
-    if aligned:
-        answer["alignment"] = [[list(link) for link in sorted(one.links())] for one in answers]
+        answer["detectedLanguage"] = [detected for _ in texts]
     return answer if several else {name: values[0] for name, values in answer.items()}
+
+
+async def translate_file(service: Service, given: Parameters) -> dict[str, Any]:
+    """``POST /translate_file``: a document, and where its translation is fetched."""
+    file = given.upload("file", service.limits)
+    served = service.translators.find(given.text("source"), given.text("target"))
+    languages = served.predictor.languages
+    content = await document(file.content, file.name, languages, _translating(service, served))
+    return {"translatedFileUrl": f"{given.address}download_file/{service.downloads.add(file.name, content)}"}
+
+
+async def download_file(service: Service, given: Parameters) -> Response:
+    """``GET /download_file/NAME``: a translated document."""
+    stored = service.downloads.get(given.text("name"))
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(stored.name)}"}
+    return Response(stored.content, media_type="application/octet-stream", headers=headers)
 
 
 async def detect(service: Service, given: Parameters) -> list[dict[str, Any]]:
@@ -84,7 +102,7 @@ async def settings(service: Service, given: Parameters) -> dict[str, Any]:
         "alternativesLimit": service.limits.alternatives,
         "apiKeys": service.doorkeeper.required,
         "charLimit": service.limits.characters,
-        "filesTranslation": False,
+        "filesTranslation": True,
         "frontendTimeout": 300,
         "keyRequired": service.doorkeeper.required,
         "language": {
@@ -92,7 +110,7 @@ async def settings(service: Service, given: Parameters) -> dict[str, Any]:
             for side, code in (("source", first.source), ("target", first.target))
         },
         "suggestions": False,
-        "supportedFilesFormat": [],
+        "supportedFilesFormat": [f".{ending}" for ending in ENDINGS],
     }
 
 
@@ -108,5 +126,40 @@ async def ready(service: Service, given: Parameters) -> dict[str, Any]:
     return {"status": "ok"}
 
 
-def _others(translation: Translation) -> list[str]:
-    return [other.text for other in translation.alternatives]
+async def _translated(
+    service: Service, served: Served, texts: Sequence[str], alternatives: int, aligned: bool
+) -> dict[str, list[Any]]:
+    """The translations of texts, with the other translations and the links between words that were asked for."""
+    search = Search(served, SearchOptions(alternatives=alternatives, attention=aligned))
+    found = await service.batching.translate(search, texts)
+    answer: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
+    if alternatives:
+        answer["alternatives"] = [[other.text for other in one.alternatives] for one in found]
+    if aligned:
+        answer["alignment"] = [[list(link) for link in sorted(one.links())] for one in found]
+    return answer
+
+
+async def _translated_html(
+    service: Service, served: Served, texts: Sequence[str], alternatives: int
+) -> dict[str, list[Any]]:
+    """Pieces of HTML; they have no alternatives."""
+    translate = _translating(service, served)
+    found = await asyncio.gather(*(html(text, served.predictor.languages, translate) for text in texts))
+    answer: dict[str, list[Any]] = {"translatedText": list(found)}
+    return answer | {"alternatives": [[] for _ in texts]} if alternatives else answer
+
+
+def _translating(service: Service, served: Served) -> Translate:
+    """What translates the texts of a document, some at a time, so that other requests come in between."""
+
+    async def translate(texts: Sequence[str]) -> list[str]:
+        if len(texts) > service.limits.document_texts:
+            raise bad(f"Invalid request: a document may have {service.limits.document_texts} different texts at most")
+        found: list[str] = []
+        for start in range(0, len(texts), TEXTS):
+            search = Search(served, SearchOptions())
+            found += [one.text for one in await service.batching.translate(search, texts[start : start + TEXTS])]
+        return found
+
+    return translate

@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
@@ -22,7 +22,7 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.serving import actions
 from anaphora.serving.actions import Service
 from anaphora.serving.batching import Search
-from anaphora.serving.hosts import check_host
+from anaphora.serving.hosts import check_host, check_origin
 from anaphora.serving.metrics import CONTENT_TYPE
 from anaphora.serving.parameters import Parameters, parameters_of
 from anaphora.serving.refusal import Refusal
@@ -54,6 +54,8 @@ class Action:
     run: Callable[[Service, Parameters], Awaitable[Any]]
     open: bool = False
     """Whether no key is needed; that has to be said."""
+    own: bool = False
+    """Whether pages of other origins may not take it, though a browser sends it unasked."""
 
 
 def _page(name: str, kind: str) -> Callable[[Service, Parameters], Awaitable[Response]]:
@@ -77,15 +79,14 @@ ACTIONS = (
     Action("/frontend/settings", "GET", actions.settings),
     Action("/translate", "POST", actions.translate),
     Action("/detect", "POST", actions.detect),
+    Action("/translate_file", "POST", actions.translate_file, own=True),
+    Action("/download_file/{name}", "GET", actions.download_file, open=True),  # its name cannot be guessed
     Action("/metrics", "GET", _metrics),
 )
 
 
-def application(service: Service, origins: Sequence[str] = (), say: Say = lambda line: None) -> Starlette:
-    """The application; pages of ``origins`` may call it too.
-
-    ``say`` takes a line for each request, which holds no text.
-    """
+def application(service: Service, say: Say = lambda line: None) -> Starlette:
+    """The application. ``say`` takes a line for each request, which holds no text."""
 
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
@@ -96,12 +97,15 @@ def application(service: Service, origins: Sequence[str] = (), say: Say = lambda
         await service.batching.stop()
 
     allowed = Middleware(
-        CORSMiddleware, allow_origins=list(origins), allow_methods=["GET", "POST"], allow_headers=["Authorization"]
+        CORSMiddleware,
+        allow_origins=list(service.origins),
+        allow_methods=["GET", "POST"],
+        allow_headers=["Authorization"],
     )
     return Starlette(
         routes=[Route(one.path, _endpoint(one, service, say), methods=[one.method], name=one.path) for one in ACTIONS],
         lifespan=life,
-        middleware=[allowed] if origins else [],
+        middleware=[allowed] if service.origins else [],
         exception_handlers={HTTPException: _no_route},
     )
 
@@ -128,6 +132,8 @@ def _endpoint(action: Action, service: Service, say: Say) -> Callable[[Request],
 
 async def _answer(action: Action, service: Service, request: Request) -> Response:
     check_host(request.headers.get("host", ""), service.names)
+    if action.own:
+        check_origin(request.headers.get("origin"), request.headers.get("host", ""), service.origins)
     given = await parameters_of(request, service.limits)
     if not action.open:
         service.doorkeeper.admit(_key(request, given), request.client.host if request.client else "")

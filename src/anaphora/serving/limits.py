@@ -14,6 +14,10 @@ class ServingLimits(NamedTuple):
     """Other translations of a text that may be asked for."""
     body: int = 1 << 20
     """Bytes of a request."""
+    document: int = 10 << 20
+    """Bytes of a document."""
+    document_texts: int = 20_000
+    """Texts of a document."""
     waiting: int = 200_000
     """Characters that wait in the queue; a request beyond them waits outside for ``patience``, then is refused."""
     patience: float = 10.0

@@ -4,9 +4,11 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, NoReturn
+from pathlib import PurePath
+from typing import Any, NamedTuple, NoReturn
 from urllib.parse import parse_qsl
 
+from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException
 from starlette.requests import ClientDisconnect, Request
 
@@ -18,11 +20,19 @@ _FIELDS = 1_000
 """Most fields of a form."""
 
 
+class Upload(NamedTuple):
+    """A file that came with a form."""
+
+    name: str
+    content: bytes
+
+
 class Parameters(Mapping[str, Any]):
     """The fields of a request, unchecked, and ways to read them that refuse what is wrong."""
 
-    def __init__(self, fields: Mapping[str, Any]) -> None:
-        self._fields = fields
+    def __init__(self, fields: Mapping[str, Any], address: str) -> None:
+        """``address`` is that of the server, as the client wrote it."""
+        self._fields, self.address = fields, address
 
     def __getitem__(self, name: str) -> Any:
         return self._fields[name]
@@ -74,6 +84,15 @@ class Parameters(Mapping[str, Any]):
             raise bad(f"Invalid request: {name} exceeds limit ({most})")
         return max(0, value)
 
+    def upload(self, name: str, limits: ServingLimits) -> Upload:
+        """A file. Raises Refusal where there is none, or a larger one than the limit."""
+        value = self.get(name)
+        if not isinstance(value, Upload):
+            raise bad("Invalid request: missing file parameter")
+        if len(value.content) > limits.document:
+            raise Refusal(413, f"Invalid request: the file exceeds the limit ({limits.document})")
+        return value
+
     def flag(self, name: str) -> bool:
         """Whether a field is set: true, 1 or "true"."""
         return self.get(name) in (True, 1, "1", "true", "True")
@@ -87,25 +106,35 @@ async def parameters_of(request: Request, limits: ServingLimits) -> Parameters:
     """
     if request.headers.get("content-encoding", "identity") != "identity":
         raise Refusal(415, "Invalid request: a packed body is not read; send it as it is")
-    query = dict(reversed(_pairs(request.url.query)))
+    address, query = str(request.base_url), {**dict(reversed(_pairs(request.url.query))), **request.path_params}
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     try:
         async with asyncio.timeout(limits.upload):
             if kind == "multipart/form-data" and request.method != "GET":
-                return Parameters({**query, **await _multipart(request)})
+                _check_length(request, limits.document + limits.body)
+                return Parameters({**query, **await _multipart(request)}, address)
             body = await _body(request, limits.body)
     except TimeoutError:
         raise Refusal(408, f"The request did not come within {limits.upload:g} s") from None
     except ClientDisconnect:
         raise Refusal(400, "The client has gone") from None
     if request.method == "GET" or not body:
-        return Parameters(query)
+        return Parameters(query, address)
     if kind == "application/json":
-        return Parameters({**query, **_json(body)})
+        return Parameters({**query, **_json(body)}, address)
     try:
-        return Parameters({**query, **dict(reversed(_pairs(body.decode("utf-8"))))})
+        return Parameters({**query, **dict(reversed(_pairs(body.decode("utf-8"))))}, address)
     except UnicodeDecodeError:
         raise bad("Invalid request: the form is not UTF-8") from None
+
+
+def _check_length(request: Request, most: int) -> None:
+    """Raise Refusal for a body that is longer, or does not say how long it is."""
+    length = request.headers.get("content-length", "")
+    if not length.isdecimal():
+        raise Refusal(411, "Invalid request: a form with a file needs a Content-Length")
+    if int(length) > most:
+        raise Refusal(413, f"Invalid request: the body exceeds the limit ({most})")
 
 
 async def _body(request: Request, most: int) -> bytes:
@@ -114,14 +143,18 @@ async def _body(request: Request, most: int) -> bytes:
     async for chunk in request.stream():
         read += chunk
         if len(read) > most:
-            raise Refusal(413, f"Invalid request: the body exceeds {most} bytes")
+            raise Refusal(413, f"Invalid request: the body exceeds the limit ({most})")
     return bytes(read)
+
+
+async def _upload(file: UploadFile) -> Upload:
+    return Upload(PurePath(file.filename or "").name or "document", await file.read())
 
 
 async def _multipart(request: Request) -> dict[str, Any]:
     try:
         async with request.form(max_files=1, max_fields=_FIELDS) as form:
-            return {name: value for name, value in form.items() if isinstance(value, str)}
+            return {name: value if isinstance(value, str) else await _upload(value) for name, value in form.items()}
     except MultiPartException as error:
         raise bad(f"Invalid request: {error.message}") from None
 

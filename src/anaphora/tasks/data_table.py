@@ -8,6 +8,7 @@ from pydantic import Field
 
 from anaphora.config import MAX_LENGTH, SET, Config, Conflict
 from anaphora.data.fetch import corpus_folder
+from anaphora.data.filters import Filter
 from anaphora.formats.tsv import Layout
 
 
@@ -73,6 +74,9 @@ class PairData(PairsData):
     """Columns of source and target in a .tsv, counted from 1 or named as in its first line; empty for the only two."""
     quoted: bool = False
     """Whether cells of a .tsv may stand in double quotes, with those inside doubled."""
+    filters: tuple[Filter, ...] = ()
+    """Leave pairs out of training: "near-duplicates" (all but the first), "length-ratio" (over three times the usual
+    one), "script" (no letter of the language's scripts)."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         *DataConfig.conflicts,

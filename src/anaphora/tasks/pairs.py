@@ -61,6 +61,7 @@ def pair_splits(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus
         valid=data.valid,
         test=data.test,
         layout=data.layout,
+        filters=data.filters,
         seed=experiment.training.seed,
         report=report,
     )

@@ -1,12 +1,13 @@
 """What a task is: everything particular to one kind of sequence job, in one value."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import torch
 
+from anaphora.data.corpora import PairCorpus, Splits
 from anaphora.errors import ConfigError
 from anaphora.events import Report
 from anaphora.kernels.runtime import Runtime
@@ -58,6 +59,19 @@ def nothing_more(experiment: Any, checkpoint: Checkpoint) -> Mapping[str, float]
     return {}
 
 
+class Teaching(NamedTuple):
+    """How smaller models learn what trained ones answer."""
+
+    student: Callable[[Any], Table]
+    """From the experiment of a teacher: that of a smaller model."""
+    splits: Callable[[Any, Report], Splits[PairCorpus]]
+    """The pairs that a teacher's experiment trains, validates and tests on."""
+    answers: Callable[[Sequence[Path], Iterable[str], int, Report], Iterator[str]]
+    """What teachers answer together with a beam; empty for what is no input."""
+    measured: Callable[[Sequence[Path], PairCorpus, int, Report], Mapping[str, float]]
+    """Metrics, and outputs per second of processor time, of runs together with a beam."""
+
+
 @dataclass(frozen=True)
 class Kind:
     plural: str
@@ -80,6 +94,8 @@ class Kind:
     """What to do with a trained ``{run}``, where it differs from the task's."""
     example: str = ""
     """Python for its card, with ``{path}``, where it differs from the task's."""
+    teaching: Teaching | None = None
+    """How smaller models of it are trained on its outputs, where they can be."""
     exports: Mapping[str, Callable[[Path, Path, Report], None]] = field(default_factory=dict)
     """Files of other programs that such a run can be written as, by name: from the run and the file to write."""
 

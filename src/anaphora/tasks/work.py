@@ -22,7 +22,7 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training import loop
 from anaphora.training.config import TrainingConfig
-from anaphora.training.loop import Outcome, Stop, Validate
+from anaphora.training.loop import Outcome, Record, Stop, Validate
 
 TRAIN = Path("encoded") / "train"
 """Where in a run's folder its training split is encoded."""
@@ -88,6 +88,10 @@ class UpdatingWork(Work):
     ) -> Validate:
         """What measures a model on the validation split, encoded in the run's folder unless it was before."""
 
+    def recording(self, tokenizers: Mapping[str, Tokenizer], run: Run) -> Record | None:
+        """What is recorded of a model at each validation, where anything is."""
+        return None
+
     def tell_counts(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
     ) -> None:
@@ -113,8 +117,10 @@ class UpdatingWork(Work):
         words = max((module.partition for module in model.modules() if isinstance(module, Output)), default=0)
         if words:
             batches = Partitions(batches, words)
-        validate = self.validation(tokenizers, run, training, report)
-        return loop.train(model, batches, training, run, validate, report, stop, better=experiment.better)
+        validate, record = self.validation(tokenizers, run, training, report), self.recording(tokenizers, run)
+        return loop.train(
+            model, batches, training, run, validate, report, stop, better=experiment.better, record=record
+        )
 
 
 def report_unknown(ids: Integers | Column, symbols: VocabularyInfo, run: Run, report: Report) -> None:

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 import regex
 
-from anaphora.text.language import bare
 from anaphora.text.tokenizer import MARKS, UNK
 
 JOINER = "\uffed"
@@ -44,7 +43,7 @@ class JoinerTokens:
 
     def __init__(self, language: str) -> None:
         """``language`` is a two-letter code, which says to which word an apostrophe belongs."""
-        self._pattern = _pattern(bare(language))
+        self._pattern = _pattern(language)
 
     def split(self, text: str) -> list[str]:
         parts = self._pattern.findall(text.replace(JOINER, "\N{BLACK SQUARE}"))

@@ -7,9 +7,20 @@ _RUN_ON = frozenset(("ja", "yue", "zh"))
 """Those that set none between sentences either; in the others a space is what ends a sentence, or follows its sign."""
 
 
+_THREE_LETTERS = """
+    ara:ar aze:az bel:be ben:bn bod:bo bul:bg cat:ca ces:cs cmn:zh dan:da deu:de ell:el eng:en est:et eus:eu fas:fa
+    fin:fi fra:fr gle:ga glg:gl heb:he hin:hi hrv:hr hun:hu hye:hy ind:id isl:is ita:it jpn:ja kat:ka kaz:kk khm:km
+    kor:ko lao:lo lav:lv lit:lt mkd:mk mya:my nld:nl nor:no pol:pl por:pt ron:ro rus:ru slk:sk slv:sl spa:es sqi:sq
+    srp:sr swe:sv tam:ta tha:th tur:tr ukr:uk urd:ur vie:vi zho:zh
+"""
+_TWO_LETTERS = dict(entry.split(":", 1) for entry in _THREE_LETTERS.split())
+"""Codes of ISO 639-1 by those of ISO 639-3."""
+
+
 def bare(language: str) -> str:
-    """The language alone: ``zh`` of ``zh_Hans``."""
-    return language.replace("_", "-").split("-")[0].lower()
+    """The language alone, by its shorter code: ``zh`` of ``zh_Hans`` and ``zho``."""
+    code = language.replace("_", "-").split("-")[0].lower()
+    return _TWO_LETTERS.get(code, code)
 
 
 def is_unspaced(language: str) -> bool:

@@ -84,11 +84,21 @@ def differences(source: str, target: str) -> Iterator[Difference]:
             yield Difference(kind, *(" ".join(sorted(rest.elements())) for rest in (first - second, second - first)))
 
 
+def without_placeholders(text: str) -> str:
+    """A text with spaces, as many, in the places of its placeholders, tags and addresses."""
+    for kind in USUAL:
+        text = PATTERNS[kind].sub(lambda found: " " * len(found[0]), text)
+    return text
+
+
+def is_translatable(text: str) -> bool:
+    """Whether a text has a letter outside of placeholders, tags and addresses."""
+    return any(map(str.isalpha, without_placeholders(text)))
+
+
 def _digits(text: str) -> list[str]:
     """The digits of numbers, in any script, as 0 to 9: grouping and order differ between languages."""
-    for kind in USUAL:
-        text = PATTERNS[kind].sub(" ", text)
-    return [str(int(digit)) for digit in _DIGIT.findall(text)]
+    return [str(int(digit)) for digit in _DIGIT.findall(without_placeholders(text))]
 
 
 def _found(*kinds: Kind) -> Callable[[str], list[str]]:

@@ -4,9 +4,18 @@ import torch
 from torch import Tensor
 
 
+def norms(gradients: list[Tensor]) -> Tensor:
+    """The Euclidean norm of each gradient, one number for each."""
+    if not gradients:
+        return torch.zeros(0)
+    if gradients[0].is_cuda:  # all at once
+        return torch.stack(torch._foreach_norm(gradients))
+    return torch.stack([torch.linalg.vector_norm(gradient) for gradient in gradients])
+
+
 def global_norm(gradients: list[Tensor]) -> float:
     """The Euclidean norm of all gradients together; not finite when one of them is not."""
-    return float(torch.nn.utils.get_total_norm(gradients)) if gradients else 0.0
+    return float(torch.linalg.vector_norm(norms(gradients)))
 
 
 def clip(gradients: list[Tensor], norm: float, *, largest_value: float = 0.0, largest_norm: float = 0.0) -> None:

@@ -1,6 +1,7 @@
 """The lines of ``metrics.jsonl`` that training writes."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from anaphora.events import Update, Validated
@@ -33,6 +34,11 @@ def validation_line(event: Validated) -> dict[str, Any]:
     """The metrics of a validation; one that is not finite reads null."""
     figures = {name: value if math.isfinite(value) else None for name, value in event.metrics.items()}
     return {"update": event.update, "epoch": event.epoch, "validation": figures, "best": event.best}
+
+
+def record_line(update: int, epoch: int, record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a task records of the model at a validation."""
+    return {"update": update, "epoch": epoch, **record}
 
 
 def fault(name: str, value: float) -> str:

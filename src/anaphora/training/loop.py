@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 
@@ -18,6 +18,8 @@ from anaphora.errors import DataError, DivergedError, RunError
 from anaphora.events import Note, Report, Saved, Update, Validated, silent
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.device import device_for
+from anaphora.kernels.native import loops
+from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.protocols import Batches, Loss
 from anaphora.run import Run
@@ -25,7 +27,7 @@ from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.weights import first_not_finite, tensors_of
 from anaphora.training import log
 from anaphora.training.allocator import keep_freed_memory
-from anaphora.training.clipping import clip, global_norm
+from anaphora.training.clipping import clip, norms
 from anaphora.training.config import TrainingConfig
 from anaphora.training.reduction import per_prediction, reduced, weighted
 from anaphora.training.state import TrainingState
@@ -34,6 +36,9 @@ from anaphora.wording import counted
 
 Validate = Callable[[torch.nn.Module], Mapping[str, float]]
 """Metrics of a model in evaluation mode, on the device of training, by name; called without gradients."""
+
+Record = Callable[[torch.nn.Module], Mapping[str, Any]]
+"""What is logged beside the metrics of a validation, in a line of its own; called as Validate is; empty for nothing."""
 
 Stop = Callable[[], bool]
 """Asked before the first update and after every one whether training should save itself and end."""
@@ -73,6 +78,7 @@ def train(
     stop: Stop = never,
     *,
     better: Better = "lower",
+    record: Record | None = None,
 ) -> Outcome:
     """Train ``model`` (which meets ``protocols.Model``) from where ``run`` stands, and leave its last weights in it.
 
@@ -91,7 +97,7 @@ def train(
     with run.lock(), running(evaluating):
         try:
             model.to(device)
-            return _Training(model, batches, config, run, validate, report, stop, device, better).conduct()
+            return _Training(model, batches, config, run, validate, report, stop, device, better, record).conduct()
         finally:
             model.to("cpu")
 
@@ -112,9 +118,11 @@ class _Training:
         stop: Stop,
         device: torch.device,
         better: Better,
+        record: Record | None,
     ) -> None:
         self._model, self._batches, self._config = model, batches, config
         self._run, self._validate, self._report, self._stop = run, validate, report, stop
+        self._record = record
         self._state = TrainingState(model, config, better)
         self._device = device
         self._runtime = Runtime(device, backend_for(config.precision, device.type), training=True, seed=config.seed)
@@ -122,7 +130,18 @@ class _Training:
         self._epoch_number = 0
         self._fallbacks = 0  # since the last checkpoint: going on from it falls back as often again
 
+    def _say_what_runs_in_python(self) -> None:
+        """Report the time loops that would run in C but for some of their parts."""
+        if not self._runtime.loops_in_c(torch.zeros(1, device=self._device), recording=True):
+            return
+        programs = [getattr(module, "program", None) for module in self._model.modules()]
+        known = [loop for program in programs if isinstance(program, Program) for loop in loops(program)]
+        for loop in (loop for loop in known if loop.obstacles):
+            parts = ", ".join(loop.parts)
+            self._report(Note(f"The loop of {parts} runs step by step in Python, which is slower: {loop.reasons}."))
+
     def conduct(self) -> Outcome:
+        self._say_what_runs_in_python()
         self._state.resume(self._run, self._report)
         best = self._state.best
         # the process may have been killed between saving its best checkpoint and marking it
@@ -184,7 +203,7 @@ class _Training:
         with running(replace(self._runtime, update=cursor.update)):
             loss, carry = self._model(weighted(batch, config.reduction).to(self._device), state.carry or None)
             value = per_prediction(loss, batch.size, config.reduction)
-            norm, fault = self._gradient(loss, batch.size, value)
+            norms_K, norm, fault = self._gradient(loss, batch.size, value)
         if fault:
             self._skip(fault)
         else:
@@ -204,19 +223,21 @@ class _Training:
                 gradient_norm=norm,
                 seconds=time.perf_counter() - started,
                 seconds_left=60 * config.minutes - state.seconds() if config.minutes else math.inf,
+                gradient_norms=dict(zip(state.optimizer.names(), norms_K.tolist(), strict=True)),
             )
             self._run.metrics.add(log.update_line(event), self._report)
             self._report(event)
         cursor.end(total)
 
-    def _gradient(self, loss: Loss, rows: int, value: float) -> tuple[float, str]:
-        """The gradients' global norm, and what is not finite, if anything."""
+    def _gradient(self, loss: Loss, rows: int, value: float) -> tuple[torch.Tensor, float, str]:
+        """The norm of each gradient and of all of them, and what is not finite, if anything."""
         fault = log.fault("loss", value)
         if fault:
-            return 0.0, fault
+            return torch.zeros(0), 0.0, fault
         reduced(loss, rows, self._config.reduction).backward()  # type: ignore[no-untyped-call]
-        norm = global_norm(self._state.optimizer.gradients())
-        return norm, log.fault("gradient norm", norm)
+        norms_K = norms(self._state.optimizer.gradients())
+        norm = float(torch.linalg.vector_norm(norms_K))
+        return norms_K, norm, log.fault("gradient norm", norm)
 
     def _batch(self) -> tuple[Batch, int]:
         cursor = self._state.cursor
@@ -267,8 +288,8 @@ class _Training:
         cursor.fallbacks += self._fallbacks
         # numbered so that going on from the checkpoint drops the line and writes it again
         self._run.metrics.add(log.fallback_line(cursor.update + 1, cursor.epoch, what, factor), self._report)
-        text = f"Training diverged at update {diverged}: {what}. It goes on from {last} with {factor:g} of the rate."
-        self._report(Note(text, warning=True))
+        how = f"It continues from {last} with {factor:g} of the learning rate."
+        self._report(Note(f"Training diverged at update {diverged}: {what}. {how}", warning=True))
 
     def _validation_is_due(self) -> bool:
         cursor = self._state.cursor
@@ -282,6 +303,7 @@ class _Training:
         self._model.eval()
         with torch.no_grad(), state.optimizer.result():
             metrics = self._validate(self._model)
+            recorded = self._record(self._model) if self._record else {}
         self._model.train()
         improved = state.best.observe(metrics, cursor.update)
         cost = state.best.cost(metrics)
@@ -292,6 +314,8 @@ class _Training:
             state.schedule.validated(state.due.observe(metrics, cursor.update))
         event = Validated(cursor.update, cursor.epoch_of_update, dict(metrics), improved)
         self._run.metrics.add(log.validation_line(event), self._report)
+        if recorded:
+            self._run.metrics.add(log.record_line(cursor.update, cursor.epoch_of_update, recorded), self._report)
         self._save()
         if improved:
             self._mark_best()

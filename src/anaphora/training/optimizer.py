@@ -34,6 +34,10 @@ class NamedOptimizer:
         """The gradients there are, in the order of the parameters."""
         return [weight.grad for weight in self.parameters.values() if weight.grad is not None]
 
+    def names(self) -> list[str]:
+        """The names of the weights whose gradients these are."""
+        return [name for name, weight in self.parameters.items() if weight.grad is not None]
+
     def step(self, rate: float, epoch: int) -> None:
         """Update the weights by their gradients, in ``epoch`` (from 1)."""
         for group in self._torch.param_groups:

@@ -2,12 +2,18 @@
 
 import gzip
 import socket
+import time
+import tracemalloc
+from contextlib import suppress
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
 
 from anaphora.errors import DataError
 from anaphora.formats.entries import markup
+from anaphora.formats.entries.po import Po
+from anaphora.formats.entries.tmx import Tmx
 from tests.formats.entries.reading import pairs_of
 
 UNIT = '<tu><tuv xml:lang="en"><seg>{}</seg></tuv><tuv xml:lang="de"><seg>x</seg></tuv></tu>'
@@ -68,3 +74,33 @@ def test_a_truncated_archive_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_ends_early_is_refused_with_its_line(cut: int, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"m\.tmx:2 is no XML"):
         pairs_of(tmp_path, "m.tmx", tmx("Open")[:-cut])
+
+
+def test_memory_is_that_of_an_entry() -> None:
+    def peak(count: int) -> int:
+        head, entry = tmx("a", "").encode().split(UNIT.format("a").encode()), UNIT.format("a <hi>b</hi> " * 20).encode()
+        pieces = chain([head[0]], repeat(entry, count), [head[1]])
+        tracemalloc.start()
+        try:
+            assert sum(one.target == "x" for one in Tmx("m.tmx", ("en", "de")).read(pieces)) == count
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak(3000) < 1.5 * peak(30) + 100_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'msgid "{}"\nmsgstr ""\n'.format("\\\\" * 20_000),
+        "msgid " * 20_000,
+        'msgid ""\n' + '"a"\n' * 20_000 + 'msgstr ""\n',
+        "#" * 40_000,
+    ],
+)
+def test_long_catalogues_take_linear_time(text: str) -> None:
+    begun = time.process_time()
+    with suppress(DataError):
+        list(Po("a.po", ("en", "de")).read([text.encode()]))
+    assert time.process_time() - begun < 2

@@ -42,15 +42,38 @@ def test_other_encodings_are_refused(declared: str, tmp_path: Path) -> None:
         pairs_of(tmp_path, "m.tmx", TMX.format(declared).replace("Ö", "O"))
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "codec"),
+    [
+        ("a.tmx", "<tmx>charset=iso-8859-1", "utf-8"),
+        ("a.tmx", "<?xml version='1.0' encoding='cp1252'?><tmx>Content-Type: charset=utf-8", "cp1252"),
+        ("a.po", '# a\nmsgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-2\\n"', "iso8859-2"),
+        ("a.po", "# " + "a" * 9000 + '\nmsgid ""\nmsgstr "Content-Type: charset=ISO-8859-2\\n"', "iso8859-2"),
+        ("a.pot", 'msgid ""\nmsgstr "Content-Type: text/plain; charset=CHARSET\\n"', "utf-8"),
+        ("a.html", "<html><meta charset=windows-1252>", "cp1252"),
+        ("a.html", "<html><META HTTP-EQUIV='Content-Type' CONTENT='text/html; charset=koi8-r'>", "koi8-r"),
+        ("a.html", "<html>charset=koi8-r", "utf-8"),
+        ("a.srt", "charset=koi8-r", "utf-8"),
+    ],
+)
+def test_kinds_of_files_declare_it_in_their_own_places(name: str, content: str, codec: str) -> None:
+    kind = {".pot": "po"}.get(Path(name).suffix, Path(name).suffix[1:])
+    assert Encoding(content.encode(), name, kind).codec == codec
+
+
 def test_wrong_bytes_are_refused_with_their_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"m.tmx:2 should be utf-8, but has the byte 0xD6"):
         pairs_of(tmp_path, "m.tmx", TMX.format("utf-8").encode("latin-1"))
 
 
-@given(st.text(), st.sampled_from(["utf-8", "utf-16-le", "utf-16-be", "cp1252"]), st.integers(1, 5))
+@given(
+    st.text(st.characters(codec="utf-8", exclude_characters="\0")),
+    st.sampled_from(["utf-8", "utf-16-le", "utf-16-be", "cp1252"]),
+    st.integers(1, 5),
+)
 def test_what_was_decoded_is_encoded_to_the_same_bytes(text: str, codec: str, size: int) -> None:
     mark = "\ufeff" if codec.startswith("utf-16") else "<?xml encoding='cp1252'?>" if codec == "cp1252" else ""
     content = (mark + text).encode(codec, "ignore")
-    encoding = Encoding(content, "a")
+    encoding = Encoding(content, "a", "tmx")
     pieces = [content[at : at + size] for at in range(0, len(content), size)]
     assert encoding.encoded(b"".join(encoding.decoded(pieces))) == content

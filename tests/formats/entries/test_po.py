@@ -64,7 +64,9 @@ def test_the_header_says_which_language_it_is(tmp_path: Path) -> None:
         ('msgid "a\nmsgstr "b"\n', r"a.po:6 is no line of a gettext catalogue: msgid \"a"),
         ('nonsense "a"\n', "a.po:6 is no line"),
         ('msgid "a"\nmsgid "b"\nmsgstr "c"\n', "a.po:7 is a second msgid of one message"),
-        ('msgid "a\\q"\nmsgstr "b"\n', r"a.po:6 has \\q, which gettext does not know"),
+        ('msgid "a\\q"\nmsgstr "b"\n', r"a.po:6 has \\q, which is no escape of text"),
+        ('msgid "a\\000"\nmsgstr "b"\n', r"a.po:6 has \\000, which is no escape of text"),
+        ('msgid "a\0"\nmsgstr "b"\n', "a.po:6 has a NUL"),
     ],
 )
 def test_other_lines_are_refused(lines: str, said: str, tmp_path: Path) -> None:

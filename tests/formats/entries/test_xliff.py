@@ -26,12 +26,12 @@ def second(*entries: str) -> str:
     )
 
 
-def entry(content: str, attributes: str = "") -> str:
+def trans_unit(content: str, attributes: str = "") -> str:
     return f'<trans-unit id="1" {attributes}>{content}</trans-unit>'
 
 
 def segment(content: str, attributes: str = "") -> str:
-    return f'<unit id="1"><segment {attributes}>{content}</segment></unit>'
+    return f'<unit id="1"><segment{" " if attributes else ""}{attributes}>{content}</segment></unit>'
 
 
 BOTH = "<source>Open</source><target{}>Öffnen</target>"
@@ -40,16 +40,16 @@ BOTH = "<source>Open</source><target{}>Öffnen</target>"
 @pytest.mark.parametrize(
     ("document", "taken"),
     [
-        (first(entry(BOTH.format(""))), True),
-        (first(entry(BOTH.format(' state="translated"'), 'approved="no"')), True),
-        (first(entry(BOTH.format(' state="needs-review-translation"'), 'approved="yes"')), True),
-        (first(entry(BOTH.format(' state="final"'))), True),
-        (first(entry(BOTH.format(' state="signed-off"'))), True),
-        (first(entry(BOTH.format(""), 'approved="no"')), False),
-        (first(entry(BOTH.format(' state="new"'))), False),
-        (first(entry(BOTH.format(' state="needs-translation"'))), False),
-        (first(entry(BOTH.format(' state="needs-review-translation"'))), False),
-        (first(entry(BOTH.format(' state="x-mine"'))), False),
+        (first(trans_unit(BOTH.format(""))), True),
+        (first(trans_unit(BOTH.format(' state="translated"'), 'approved="no"')), True),
+        (first(trans_unit(BOTH.format(' state="needs-review-translation"'), 'approved="yes"')), True),
+        (first(trans_unit(BOTH.format(' state="final"'))), True),
+        (first(trans_unit(BOTH.format(' state="signed-off"'))), True),
+        (first(trans_unit(BOTH.format(""), 'approved="no"')), False),
+        (first(trans_unit(BOTH.format(' state="new"'))), False),
+        (first(trans_unit(BOTH.format(' state="needs-translation"'))), False),
+        (first(trans_unit(BOTH.format(' state="needs-review-translation"'))), False),
+        (first(trans_unit(BOTH.format(' state="x-mine"'))), False),
         (second(segment(BOTH.format(""))), True),
         (second(segment(BOTH.format(""), 'state="translated"')), True),
         (second(segment(BOTH.format(""), 'state="reviewed"')), True),
@@ -65,8 +65,8 @@ def test_the_state_decides_what_is_a_translation(document: str, taken: bool, tmp
 @pytest.mark.parametrize(
     "document",
     [
-        first(entry(BOTH.format(""), 'translate="no"')),
-        first(f'<group translate="no"><group>{entry(BOTH.format(""))}</group></group>'),
+        first(trans_unit(BOTH.format(""), 'translate="no"')),
+        first(f'<group translate="no"><group>{trans_unit(BOTH.format(""))}</group></group>'),
         second(f'<unit translate="no"><segment>{BOTH.format("")}</segment></unit>'),
         second(f'<group translate="no">{segment(BOTH.format(""))}</group>'),
     ],
@@ -76,7 +76,7 @@ def test_what_is_not_to_be_translated_is_left_out(document: str, tmp_path: Path)
 
 
 def test_the_nearest_declaration_counts(tmp_path: Path) -> None:
-    inner = entry(BOTH.format(""), 'translate="yes"') + entry("<source>no</source><target>nein</target>")
+    inner = trans_unit(BOTH.format(""), 'translate="yes"') + trans_unit("<source>no</source><target>nein</target>")
     assert pairs_of(tmp_path, "d.xlf", first(f'<group translate="no">{inner}</group>')) == [("Open", "Öffnen")]
 
 
@@ -91,13 +91,13 @@ def test_the_nearest_declaration_counts(tmp_path: Path) -> None:
     ],
 )
 def test_a_side_may_be_missing(content: str, why: str, tmp_path: Path) -> None:
-    assert skipped_of(tmp_path, "d.xlf", first(entry(content))) == [(3, why)]
+    assert skipped_of(tmp_path, "d.xlf", first(trans_unit(content))) == [(3, why)]
 
 
 def test_files_are_of_their_own_languages(tmp_path: Path) -> None:
-    document = first(entry(BOTH.format("")), target="fr")
+    document = first(trans_unit(BOTH.format("")), target="fr")
     assert skipped_of(tmp_path, "d.xlf", document) == [(3, OTHER_LANGUAGES)]
-    both = document.replace("</xliff>", first(entry(BOTH.format(""))).split("\n", 1)[1])
+    both = document.replace("</xliff>", first(trans_unit(BOTH.format(""))).split("\n", 1)[1])
     assert pairs_of(tmp_path, "d.xlf", both) == [("Open", "Öffnen")]
 
 
@@ -113,7 +113,7 @@ def test_files_are_of_their_own_languages(tmp_path: Path) -> None:
 )
 def test_codes_are_no_text_in_version_one(source: str, text: str, tmp_path: Path) -> None:
     content = f"<source>{source}</source><target>x</target>"
-    assert pairs_of(tmp_path, "d.xlf", first(entry(content))) == [(text, "x")]
+    assert pairs_of(tmp_path, "d.xlf", first(trans_unit(content))) == [(text, "x")]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_codes_are_no_text_in_version_two(source: str, text: str, tmp_path: Path
 
 def test_proposals_are_no_translations(tmp_path: Path) -> None:
     other = "<source>no</source><target>nein</target>"
-    one = first(entry(f"{BOTH.format('')}<alt-trans>{other}</alt-trans>"))
+    one = first(trans_unit(f"{BOTH.format('')}<alt-trans>{other}</alt-trans>"))
     two = second(
         f"<unit><mtc:matches><mtc:match>{other}</mtc:match></mtc:matches><segment>{BOTH.format('')}</segment></unit>"
     )

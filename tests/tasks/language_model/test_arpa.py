@@ -383,7 +383,7 @@ def test_an_ngram_whose_context_is_missing_is_no_model(tmp_path: Path) -> None:
     path.write_text(
         SMALL.replace("ngram 2=2", "ngram 2=2\nngram 3=1").replace("\\end\\", "\\3-grams:\n-0.1\ta b a\n\n\\end\\")
     )
-    with pytest.raises(DataError, match="order 3 that go on from none of order 2"):
+    with pytest.raises(DataError, match="order 3 whose beginning is no n-gram of order 2"):
         load(path)
 
 

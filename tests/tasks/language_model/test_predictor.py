@@ -4,6 +4,7 @@ import copy
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -312,6 +313,15 @@ def test_a_prompt_is_written_as_it_was_given(tokenizer: Callable[[], Tokenizer],
     assert "  " not in written.text[len(prompt) - 1 :] or tokenizer is not word_tokenizer
     [streamed] = model.generate_stream([prompt], seed=2, length=9)
     assert streamed.text.startswith(prompt)
+
+
+@pytest.mark.parametrize("prompt", ["<s> the man", "the man </s>", "<bos>\tthe man <eos>"])
+def test_special_tokens_of_a_prompt_are_printed_but_not_read(prompt: str) -> None:
+    model = counted(word_tokenizer())
+    plain = model.generate("the man", seed=2, length=9)
+    assert model.generate(prompt, seed=2, length=9) == replace(plain, text=prompt + plain.text.removeprefix("the man"))
+    [streamed] = model.generate_stream([prompt], seed=2, length=9)
+    assert streamed.unknown == plain.unknown and streamed.text.startswith(prompt)
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])

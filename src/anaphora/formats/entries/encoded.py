@@ -14,27 +14,36 @@ _READ = re.compile(
     r"|big5|tis-620"
 )
 """Names of encodings of text, as Python calls them, for which ASCII is ASCII."""
-_DECLARED = re.compile(rb"""(?:^<\?xml[^>]*?\bencoding\s*=\s*["']|\bcharset=["']?)\s*([\w.:-]+)""")
-_PEEKED = 1 << 12
+_XML = rb"""<\?xml[^>]*?\bencoding\s*=\s*["']([\w.:-]+)"""
+_DECLARED = {
+    "tmx": re.compile(_XML),
+    "xliff": re.compile(_XML),
+    "html": re.compile(rb"(?s:" + _XML + rb"|.*?<meta\b[^>]*?\bcharset\s*=\s*[\"']?\s*([\w.:-]+))", re.IGNORECASE),
+    "po": re.compile(rb"(?s:.*?Content-Type:[^\n]*?\bcharset=\s*([\w.:-]+))", re.IGNORECASE),
+}
+"""Where kinds of files declare it."""
+PEEKED = 1 << 15
+"""Bytes in which they do."""
 
 
 class Encoding:
     """How a file writes characters: a byte order mark or none, and the name of an encoding."""
 
-    def __init__(self, start: bytes, name: str) -> None:
-        """Of a file ``name`` that begins with the bytes ``start``.
+    def __init__(self, start: bytes, name: str, kind: str) -> None:
+        """Of a file ``name`` of a ``kind`` that begins with the bytes ``start``, ``PEEKED`` of them or all.
 
-        By its mark, its XML declaration or its ``charset``, else UTF-8; DataError for one that is not read.
+        By its mark, or as such files declare it, else UTF-8; DataError for an encoding that is not read.
         """
         self._file = name
         self.mark, self.codec = next(((mark, codec) for mark, codec in _BOMS if start.startswith(mark)), (b"", ""))
         self.codec = self.codec or next((codec for begin, codec in _WITHOUT_BOM if start.startswith(begin)), "")
         if not self.codec:
-            declared = _DECLARED.search(start[:_PEEKED])
-            self.codec = _known(declared[1].decode("ascii", "replace"), name) if declared else "utf-8"
+            declared = _DECLARED[kind].match(start[:PEEKED]) if kind in _DECLARED else None
+            code = next(filter(None, declared.groups()), b"") if declared else b"utf-8"
+            self.codec = _known(code.decode("ascii", "replace"), name)
 
     def decoded(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """The pieces in UTF-8, without the mark; DataError, with the line, for bytes that are no characters."""
+        """The pieces in UTF-8, without the mark; DataError, with the line, for bytes that are no text."""
         decoder = codecs.getincrementaldecoder(self.codec)()
         lines, read, mark = 1, 0, len(self.mark)
         for piece in chain(pieces, (b"",)):
@@ -47,14 +56,20 @@ class Encoding:
                     f"{self._file}:{line} should be {self.codec}, but has the byte 0x{error.object[error.start]:02X} "
                     f"({error.reason}): correct the encoding that it declares, or convert it to UTF-8."
                 ) from None
+            if "\0" in text:
+                line = lines + text.count("\n", 0, text.index("\0"))
+                raise DataError(f"{self._file}:{line} has a NUL: remove it, or declare the encoding of the file.")
             read += len(piece)
             lines += text.count("\n")
             yield text.encode()
 
-    def encoded(self, content: bytes) -> bytes:
-        """UTF-8 as the file writes it; DataError for a character that its encoding lacks."""
+    def encoded(self, content: bytes, errors: str = "strict") -> bytes:
+        """UTF-8 as the file writes it; ``errors`` as for ``str.encode``.
+
+        Raises DataError for a character that its encoding lacks, where that is strict.
+        """
         try:
-            return self.mark + (content if self.codec == "utf-8" else content.decode().encode(self.codec))
+            return self.mark + (content if self.codec == "utf-8" else content.decode().encode(self.codec, errors))
         except UnicodeEncodeError as error:
             raise DataError(
                 f"{self._file} is {self.codec}, which lacks {error.object[error.start]!r}: convert it to UTF-8."

@@ -91,12 +91,12 @@ class Entry(NamedTuple):
     """Where its translation goes, if it has none and may have one."""
 
 
-_BREAKS = re.compile(r"\s*[\t\n\r\v\f\x85\u2028\u2029]\s*")
+_BREAK = re.compile(r"[\t\n\r\v\f\x85\u2028\u2029]")
 
 
 def one_line(text: str) -> str:
     """A text on one line, with a space for each line end or tab, and none at its ends."""
-    return _BREAKS.sub(" ", text.strip())
+    return " ".join(filter(None, map(str.strip, _BREAK.split(text))))
 
 
 def pairs(source: Content, target: Content) -> list[tuple[str, str]]:

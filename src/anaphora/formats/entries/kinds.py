@@ -11,7 +11,9 @@ from anaphora.formats.documents import PEEKED, recognized
 from anaphora.formats.entries.declared import Declared
 from anaphora.formats.entries.encoded import Encoding
 from anaphora.formats.entries.entry import Edit, Entry
+from anaphora.formats.entries.html import Html
 from anaphora.formats.entries.po import Po
+from anaphora.formats.entries.subtitles import Srt
 from anaphora.formats.entries.table import Csv, languages_of_table
 from anaphora.formats.entries.tmx import Tmx
 from anaphora.formats.entries.xliff import Xliff
@@ -29,9 +31,15 @@ class Reader(Protocol):
         """From the whole file once it was read: what it has to declare when gaps were filled."""
 
 
-READERS: dict[str, Callable[[str, tuple[str, str]], Reader]] = {"tmx": Tmx, "xliff": Xliff, "po": Po}
+READERS: dict[str, Callable[[str, tuple[str, str]], Reader]] = {
+    "tmx": Tmx,
+    "xliff": Xliff,
+    "po": Po,
+    "html": Html,
+    "srt": Srt,
+}
 """Those whose gaps can be filled, by their names in ``formats.documents``."""
-KINDS = (*READERS, "csv")
+KINDS = ("tmx", "xliff", "po", "csv")
 """Files with entries of two languages."""
 
 
@@ -56,8 +64,8 @@ def read_entries(path: Path, kind: str, languages: tuple[str, str], layout: Layo
     not in its format, and as ``formats.lines.unpacked`` does.
     """
     if kind == "csv":
-        return Csv(str(path), languages, layout).read(_in_utf8(path))
-    return READERS[kind](str(path), languages).read(_in_utf8(path))
+        return Csv(str(path), languages, layout).read(_in_utf8(path, kind))
+    return READERS[kind](str(path), languages).read(_in_utf8(path, kind))
 
 
 def languages_in(path: Path, kind: str) -> tuple[str, ...]:
@@ -65,7 +73,7 @@ def languages_in(path: Path, kind: str) -> tuple[str, ...]:
 
     Raises DataError as ``read_entries``.
     """
-    pieces = islice(_in_utf8(path), _LOOKED_AT)
+    pieces = islice(_in_utf8(path, kind), _LOOKED_AT)
     if kind == "csv":
         return languages_of_table(pieces, str(path))
     if kind == "po":
@@ -81,10 +89,10 @@ def languages_in(path: Path, kind: str) -> tuple[str, ...]:
     return tuple(declared.languages)
 
 
-def _in_utf8(path: Path) -> Iterator[bytes]:
+def _in_utf8(path: Path, kind: str) -> Iterator[bytes]:
     pieces = unpacked(path)
     first = next(pieces, b"")
-    return Encoding(first, str(path)).decoded(chain((first,), pieces))
+    return Encoding(first, str(path), kind).decoded(chain((first,), pieces))
 
 
 _LOOKED_AT = 16

@@ -15,6 +15,7 @@ from anaphora.formats.safe_xml import feed, guarded
 
 _DEPTH = 256
 """Levels of elements; files of real projects have 70."""
+_ATTRIBUTE = re.compile(rb"""(?<=\s)([^\s=/>]++)\s*+=\s*+(?:"[^"]*+"|'[^']*+')""")
 _START = re.compile(rb"""<[^\s/>"'=]+(?:\s+[^\s=/>]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>""")
 
 Attributes = Mapping[str, str]
@@ -164,20 +165,20 @@ def start_tag(content: bytes, begin: int) -> bytes:
     return found[0]
 
 
-def after(content: bytes, end: int) -> int:
-    """The place behind an element whose ``Content.end`` is given."""
-    return content.index(b">", end) + 1 if content.startswith(b"</", end) else end
+def after(content: bytes, element: Content) -> int:
+    """The place behind an element."""
+    empty = start_tag(content, element.begin).endswith(b"/>")
+    return element.end if empty else content.index(b">", element.end) + 1
 
 
 def with_attribute(tag: bytes, name: str, value: str) -> bytes:
     """A start tag with an attribute, in the place of the one of that name if it has it."""
     written = f'{name}="{escaped(value).replace(chr(34), "&quot;")}"'.encode()
-    old = re.compile(rb"""(?<=\s)""" + name.encode() + rb"""\s*=\s*(?:"[^"]*"|'[^']*')""")
-    if old.search(tag):
-        return old.sub(lambda _: written, tag, count=1)
-    body = re.match(rb"(.*?)(\s*/?>)\Z", tag, re.DOTALL)
-    assert body is not None
-    return body[1] + b" " + written + body[2]
+    for old in _ATTRIBUTE.finditer(tag):
+        if old[1] == name.encode():
+            return tag[: old.start()] + written + tag[old.end() :]
+    end = len(tag.removesuffix(b">").removesuffix(b"/").rstrip())
+    return tag[:end] + b" " + written + tag[end:]
 
 
 def filled(content: bytes, source: Content, texts: Iterable[str]) -> bytes:

@@ -197,8 +197,8 @@ def _unescaped(text: str, place: str) -> str:
 
     def character(found: re.Match[str]) -> str:
         letter, octal, hexadecimal = found.groups()
-        if not any(found.groups()):
-            raise DataError(f"{place} has {found[0]}, which gettext does not know: write {found[0][1:]} or \\\\ alone.")
+        if not any(found.groups()) or not int(octal or hexadecimal or "1", 16):
+            raise DataError(f"{place} has {found[0]}, which is no escape of text: write {found[0][1:]} or \\\\ alone.")
         return _LETTERS[letter] if letter else chr(int(octal, 8) if octal else int(hexadecimal, 16))
 
     return _ESCAPE.sub(character, text)

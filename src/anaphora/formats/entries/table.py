@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from anaphora.errors import DataError
 from anaphora.formats.entries.entry import EMPTY, UNTRANSLATED, WITHOUT_COLUMNS, Entry, matches, one_line
 from anaphora.formats.entries.po import raw_lines
-from anaphora.formats.tsv import PLAIN, SIDES, Layout, code_named
+from anaphora.formats.headings import SIDES, Column
+from anaphora.formats.tsv import PLAIN, Layout
 
 _DELIMITERS = ",;\t"
 _CODE = re.compile(r"[a-z]{2,3}(?:[-_][a-z]{2,4})?")
@@ -29,7 +30,7 @@ class Csv:
         lines = (line.decode() for _, line in raw_lines(pieces, self.name))
         first = next(lines, "")
         delimiter = delimiter_of(first)
-        heading = next(csv.reader([first], delimiter=delimiter), [])
+        heading = _heading(first, self.name)
         source, target = self._columns(heading)
         rows = csv.reader(lines, delimiter=delimiter, strict=True)
         line = 2
@@ -70,7 +71,14 @@ class Csv:
         name = cell.strip().casefold()
         if column:
             return name == column.strip().casefold()
-        return name in SIDES[side] or matches(code_named(cell), self._languages[side])
+        return name in SIDES[side] or matches(Column.of(cell).name, self._languages[side])
+
+
+def _heading(line: str, name: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter_of(line)), [])
+    except csv.Error as error:
+        raise DataError(f"{name}:1 is no heading of a CSV ({error}): correct it.") from None
 
 
 def delimiter_of(heading: str) -> str:
@@ -81,5 +89,5 @@ def delimiter_of(heading: str) -> str:
 def languages_of_table(pieces: Iterable[bytes], name: str) -> tuple[str, ...]:
     """The languages that a heading names, in the order of its columns."""
     first = next((line.decode() for _, line in raw_lines(pieces, name)), "")
-    cells = next(csv.reader([first], delimiter=delimiter_of(first)), [])
-    return tuple(dict.fromkeys(code for code in map(code_named, cells) if _CODE.fullmatch(code)))
+    codes = (Column.of(cell).name for cell in _heading(first, name))
+    return tuple(dict.fromkeys(code for code in codes if _CODE.fullmatch(code)))

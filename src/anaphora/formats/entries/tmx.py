@@ -43,18 +43,23 @@ class Tmx(Markup):
 
     natives = frozenset(("bpt", "ept", "ph", "it", "ut"))
 
+    _form = ""
+    """How the file writes the target language."""
+
     def begins(self, name: str, attributes: Attributes, at: int) -> bool:
         if name == "tu":
             self._line, self._variants = self.line, list[_Variant]()
         elif name == "tuv":
             self._language, self._variant = language_of(attributes), at
+            if matches(self._language, self.target):
+                self._form = self._language
             self._attribute = "lang" if "lang" in attributes and "xml:lang" not in attributes else "xml:lang"
         return name == "seg" and self.stack[-3:-1] == ["tu", "tuv"]
 
     def ends(self, name: str, content: Content | None, at: int) -> None:
         if content is not None:
             self._variants.append(_Variant(self._language, self._attribute, self._variant, content))
-        elif name == "tu" and self.stack[-2:-1] == ["body"]:
+        elif name == "tu":
             self.entries += self._pairs(at)
 
     def _pairs(self, at: int) -> Iterator[Entry]:
@@ -85,9 +90,9 @@ class Tmx(Markup):
     ) -> list[Edit]:
         segment = b"<seg>" + filled(content, source.content, texts) + b"</seg>"
         if target is not None:
-            return [Edit(target.content.begin, after(content, target.content.end), segment)]
+            return [Edit(target.content.begin, after(content, target.content), segment)]
         space = space_before(content, source.begin)
         inner = space_before(content, source.content.begin)
         begin = content.rindex(b">", 0, end) + 1
-        variant = with_attribute(b"<tuv>", source.attribute, self.target)
+        variant = with_attribute(b"<tuv>", source.attribute, self._form or self.target)
         return [Edit(begin, begin, b"".join([space, variant, inner, segment, space if inner else b"", b"</tuv>"]))]

@@ -67,7 +67,7 @@ class Xliff(Markup):
             self._contents: dict[str, Content] = {}
             self._states: Attributes = {}
         self._translate.append({"no": False, "yes": True}.get(attributes.get(_TRANSLATE, ""), self._translate[-1]))
-        gathered = name in _TEXTS and self.stack[-2] in _UNIT
+        gathered = name in _TEXTS and len(self.stack) > 1 and self.stack[-2] in _UNIT
         if gathered:
             if name == "target":
                 self._states = attributes
@@ -103,7 +103,7 @@ class Xliff(Markup):
             gap = Gap(shape.runs, partial(self._filled, name, segment, source, shape, target))
             return [Entry(segment.line, text, "", UNTRANSLATED, gap)]
         if not self._is_translated(state, segment.attributes.get("approved", "")):
-            return [Entry(segment.line, "", "", UNAPPROVED)]
+            return [Entry(segment.line, one_line(source.text), "", UNAPPROVED)]
         return [Entry(segment.line, *pair) for pair in pairs(source, target)]
 
     @staticmethod
@@ -133,8 +133,8 @@ class Xliff(Markup):
             edits.append(Edit(segment.begin, segment.begin + len(old), with_attribute(old, "state", "translated")))
         translation = tag + filled(content, shape, texts) + end
         if target is not None:
-            return [*edits, Edit(target.begin, after(content, target.end), translation)]
-        place = after(content, max(source.end, shape.end))
+            return [*edits, Edit(target.begin, after(content, target), translation)]
+        place = max(after(content, source), after(content, shape))
         return [*edits, Edit(place, place, space_before(content, source.begin) + translation)]
 
     def declared(self, content: bytes) -> list[Edit]:

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 from anaphora.inspection.attention import Alignment
 from anaphora.inspection.attribution import Attribution, TokenAttribution
 from anaphora.inspection.curves import Curves
-from anaphora.inspection.drawing import canvas, charts, heat, search_tree
+from anaphora.inspection.drawing import canvas, charts, heat, search_tree, spans_charts
 from anaphora.inspection.drawing.page import write_page
 from anaphora.inspection.embeddings import Embeddings
 from anaphora.inspection.gates import Followers, Gates, Saturation
 from anaphora.inspection.gradients import GradientFlow
 from anaphora.inspection.length import ByLength
 from anaphora.inspection.neighbours import TrainingNeighbours
+from anaphora.inspection.remedies import Remedies
 from anaphora.inspection.report import Report
+from anaphora.inspection.span import EffectiveContext, Spans
 from anaphora.inspection.tree import Tree
 
 if TYPE_CHECKING:
@@ -68,6 +70,12 @@ def figures_of(result: Any) -> Figures:
             return _of_gradients(several[0])
         case TrainingNeighbours():
             return {"": lambda: charts.neighbours_figure(several[0])}
+        case Remedies():
+            return {"": lambda: spans_charts.remedies_figure(several[0])}
+        case Spans():
+            return {"": lambda: spans_charts.spans_figure(several[0])}
+        case EffectiveContext():
+            return {"": lambda: spans_charts.context_figure(several[0])}
         case Tree():
             return {"": lambda: search_tree.tree_figure(several[0])}
     return {}

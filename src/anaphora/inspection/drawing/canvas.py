@@ -82,6 +82,7 @@ def draw(paths: Sequence[Path], make: Callable[[], "Figure"]) -> list[str]:
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path) as stream:
                 _write(figure, stream, path.suffix.lower().removeprefix("."))
+            figure.set_layout_engine("none")  # what was placed for one file stays for the next: measuring takes long
 
     return _drawn(make, save)
 

@@ -133,8 +133,9 @@ def saturation_figure(found: Saturation) -> "Figure":
     count = len(found.gates)
     columns = min(4, count)
     rows = -(-count // columns)
-    figure = canvas.figure(3.0 * columns, 4.4 * rows, layout="constrained")
+    figure = canvas.figure(3.0 * columns, 4.4 * rows)
     grid = figure.subplots(2 * rows, columns, squeeze=False)
+    figure.subplots_adjust(hspace=0.55, wspace=0.35)  # a layout engine would measure every label
     for axes in grid.flat[:]:
         axes.set_visible(False)
     for number, gate in enumerate(found.gates):

@@ -246,6 +246,29 @@ class Page {
   }
 }
 
+/** The alignments of a few validation pairs at each validation of the training; a slider goes through them. */
+function training({records, languages}) {
+  if (!records.length) return;
+  const table = el("div");
+  const slider = el("input", {type: "range", id: "when", min: 0, max: records.length - 1, value: records.length - 1});
+  const pairs = el("select", {id: "pair"}, records[0].pairs.map((one, n) =>
+    el("option", {value: n}, one.source.join("").replaceAll("\u2581", " ").trim())));
+  const says = el("output", {htmlFor: "when"});
+  const draw = () => {
+    const {update, pairs: all} = records[slider.value], one = all[pairs.value];
+    says.textContent = `Validation ${Number(slider.value) + 1} of ${records.length}, after update ${update}`;
+    slider.setAttribute("aria-valuetext", says.textContent);
+    table.replaceChildren(heatTable({caption: "Attention weights over the given translation", rows: one.target.map(shown),
+      columns: one.source.map(shown), values: one.weights, lang: [languages.target, languages.source]}));
+  };
+  slider.addEventListener("input", draw);
+  pairs.addEventListener("change", draw);
+  $("training").append(el("h2", {}, "Training"),
+    el("p", {className: "hint"}, "Alignments of pairs that were not trained on, as training recorded them."),
+    el("p", {className: "row"}, el("label", {}, "Pair ", pairs), el("label", {}, "Validation ", slider), says), table);
+  draw();
+}
+
 async function main() {
   const contents = JSON.parse($("network").textContent);
   const chunks = [...document.querySelectorAll("script.weights")].map((node) => node.textContent.trim());
@@ -269,6 +292,7 @@ async function main() {
   $("undo").addEventListener("click", () => { page.reset(); ask(0); });
   $("input").addEventListener("submit", (event) => event.preventDefault());
   $("text").value = contents.examples[0] || "";
+  training(contents);
   await page.show();
 }
 

@@ -17,11 +17,15 @@ from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
 from anaphora.formats.replacing import replacing
 from anaphora.inspection.microscope.contents import Table, contents
+from anaphora.run import Run
 from anaphora.tasks.runs import load_trained
 from anaphora.tasks.task import Trained
 
 LARGEST = 25_000_000
 """Bytes of the largest page: what every browser opens from a file without trouble."""
+
+RECORDS = 60
+"""Validations whose alignments a page has at most."""
 
 _CHUNK = 3 << 18
 """Bytes of weights in one element, a multiple of 3 and of 2, so that chunks are joined without padding."""
@@ -36,13 +40,22 @@ def write_microscope(run: Path, path: Path, examples: Sequence[str] = (), report
     ``examples`` are texts that a reader can choose from. Raises as ``page_of``; RunError for a folder that holds no
     trained run.
     """
-    page = page_of(load_trained(run, report=report), f"Microscope: {run.resolve().name}", examples)
+    trained = load_trained(run, report=report)
+    page = page_of(trained, f"Microscope: {run.resolve().name}", examples, records_of(run))
     with replacing(path) as file:
         file.write(page.encode())
 
 
-def page_of(trained: Trained, title: str, examples: Sequence[str] = ()) -> str:
-    """The page of a trained model, its weights rounded to float16.
+def records_of(run: Path) -> list[Table]:
+    """The alignments that training recorded, at ``RECORDS`` validations at most, with their updates."""
+    found = [line for line in Run.open(run).metrics.lines() if "alignments" in line]
+    step = max(1, -(-len(found) // RECORDS))
+    kept = found[::-1][::step][::-1]  # the last one is among them
+    return [{"update": line["update"], "pairs": line["alignments"]} for line in kept]
+
+
+def page_of(trained: Trained, title: str, examples: Sequence[str] = (), records: Sequence[Table] = ()) -> str:
+    """The page of a trained model, its weights rounded to float16; ``records`` as ``records_of`` gives them.
 
     Raises ConfigError for a model that the page does not compute, and for one whose page would be larger than
     ``LARGEST``.
@@ -64,6 +77,7 @@ def page_of(trained: Trained, title: str, examples: Sequence[str] = ()) -> str:
         },
         "languages": {side: getattr(data, side, "") for side in trained.tokenizers},
         "examples": list(examples),
+        "records": list(records),
         "about": f"{weights:,} weights, trained with Anaphora. This page computes everything itself and sends nothing.",
     }
     own = files("anaphora.inspection.microscope")

@@ -9,21 +9,32 @@ without one: then, in double precision, and on other devices, a part makes the s
 """
 
 from anaphora.kernels.compiled.concat import concat_backward, concat_forward
-from anaphora.kernels.compiled.gemm import Packed, gemm, gemm_of_columns, has_gemm, pack_columns, pack_rows
+from anaphora.kernels.compiled.gemm import (
+    Packed,
+    PackedPrecision,
+    gemm,
+    gemm_of_columns,
+    has_gemm,
+    pack_columns,
+    pack_rows,
+)
 from anaphora.kernels.compiled.gru import gru_backward, gru_forward
-from anaphora.kernels.compiled.library import available, suits
-from anaphora.kernels.compiled.loop import Operand, Operation, Place, has_loop, loop
+from anaphora.kernels.compiled.library import ROUNDING, available, suits
+from anaphora.kernels.compiled.loop import Operand, Operation, Place, entries, has_loop, loop, place_of
 from anaphora.kernels.compiled.lstm import lstm_backward, lstm_forward
-from anaphora.kernels.compiled.softmax import softmax_exponentials
+from anaphora.kernels.compiled.softmax import softmax_rows
 
 __all__ = [
+    "ROUNDING",
     "Operand",
     "Operation",
     "Packed",
+    "PackedPrecision",
     "Place",
     "available",
     "concat_backward",
     "concat_forward",
+    "entries",
     "gemm",
     "gemm_of_columns",
     "gru_backward",
@@ -35,6 +46,7 @@ __all__ = [
     "lstm_forward",
     "pack_columns",
     "pack_rows",
-    "softmax_exponentials",
+    "place_of",
+    "softmax_rows",
     "suits",
 ]

@@ -45,6 +45,8 @@ static const Kernel of_avx2 = {6, 1, 0, 1 << 18, lay_out_fp32, tiles_avx2, nothi
 static const Kernel of_avx512 = {12, 1, 0, 1 << 19, lay_out_fp32_avx512, tiles_avx512, nothing, nothing};
 static const Kernel of_avx512_bf16 = {12, 1, 1, 1 << 20, lay_out_bf16, tiles_avx512_bf16, nothing, nothing};
 static const Kernel of_amx_bf16 = {32, 0, 1, 1 << 22, lay_out_bf16, tiles_amx_bf16, amx_begin, amx_end};
+static const Kernel of_avx512_int8 = {12, 1, 1, 1 << 20, lay_out_int8, tiles_avx512_int8, nothing, nothing};
+static const Kernel of_amx_int8 = {32, 0, 1, 1 << 22, lay_out_int8, tiles_amx_int8, amx_begin, amx_end};
 
 /* Null where there is none. */
 static const Kernel *kernel_of(int64_t precision)
@@ -52,6 +54,8 @@ static const Kernel *kernel_of(int64_t precision)
     const int64_t has = instructions();
     if (precision == FP32)
         return has >= AVX512 ? &of_avx512 : has >= AVX2 ? &of_avx2 : 0;
+    if (precision == INT8)
+        return has >= AMX ? &of_amx_int8 : has >= AVX512_VNNI ? &of_avx512_int8 : 0;
     return has >= AMX ? &of_amx_bf16 : has >= AVX512_BF16 ? &of_avx512_bf16 : 0;
 }
 
@@ -77,19 +81,26 @@ static int64_t up(int64_t a, int64_t b)
 
 static int64_t numbers_of_unit(int64_t precision)
 {
-    return precision == FP32 ? 1 : 2;
+    return precision == FP32 ? 1 : precision == BF16 ? 2 : 4;
 }
 
-/* Units of k; those of BF16 fill tiles of AMX. */
+/* Units of k; those of BF16 and INT8 fill tiles of AMX. */
 static int64_t units_of(int64_t precision, int64_t K)
 {
-    return precision == FP32 ? K : up(K, 2 * WIDTH) * WIDTH;
+    return precision == FP32 ? K : up(K, numbers_of_unit(precision) * WIDTH) * WIDTH;
+}
+
+/* Of INT8, a correction and a scale for each column stand in front of the panels. */
+static int64_t units_before(int64_t precision, int64_t N)
+{
+    return precision == INT8 ? 2 * up(N, WIDTH) * WIDTH : 0;
 }
 
 typedef struct {
     const Kernel *kernel;
     const Packed *b;
     int64_t M, blocks, units;
+    const int32_t *panels;
     const float *a;
     int64_t a_stride;
     int across; /* whether a lies as K x M */
@@ -101,8 +112,8 @@ static Product product(const Packed *b, int64_t M, const float *a, int64_t a_str
                        int64_t out_stride)
 {
     const Kernel *kernel = kernel_of(b->precision);
-    return (Product){kernel, b, M, up(M, kernel->height), units_of(b->precision, b->K), a, a_stride, across, out,
-                     out_stride};
+    return (Product){kernel, b, M, up(M, kernel->height), units_of(b->precision, b->K),
+                     (const int32_t *)b->panels + units_before(b->precision, b->N), a, a_stride, across, out, out_stride};
 }
 
 static Range rows_of(const Product *p, int64_t block)
@@ -112,23 +123,33 @@ static Range rows_of(const Product *p, int64_t block)
     return (Range){block * p->kernel->height, smaller((block + 1) * p->kernel->height, p->M)};
 }
 
+/* Rows of a as units, where they cannot be read as they lie. */
+typedef struct {
+    int32_t units[(ROWS + WIDTH) * ROOM];
+    float inverses[ROWS], scales[ROWS]; /* of INT8 */
+} Left;
+
 /* Units of some rows of a, from unit k on. */
-static void make_left(const Product *p, Range rows, int64_t k, int64_t depth, int32_t *left)
+static void make_left(const Product *p, Range rows, int64_t k, int64_t depth, Left *left)
 {
     const int64_t numbers = numbers_of_unit(p->b->precision);
+    for (int64_t row = rows.from; p->b->precision == INT8 && row < rows.to; row++)
+        scale_line(p->b->K, p->a + row * p->a_stride, left->inverses + (row - rows.from), left->scales + (row - rows.from));
     for (int64_t row = rows.from; row < rows.to; row += WIDTH)
         for (int64_t j = k; j < k + depth; j += WIDTH) {
             const float *from = p->across ? p->a + j * numbers * p->a_stride + row : p->a + row * p->a_stride + j * numbers;
             const Layout layout = {from, p->a_stride, p->across, smaller(WIDTH, rows.to - row), p->b->K - j * numbers,
-                                   left + (row - rows.from) * ROOM + (j - k), ROOM};
+                                   left->units + (row - rows.from) * ROOM + (j - k), ROOM,
+                                   left->inverses + (row - rows.from)};
             p->kernel->lay_out(&layout, smaller(WIDTH, k + depth - j));
         }
 }
 
 /* All sums of some blocks of rows and some panels, over some units. */
 static void sum(const Product *p, Range blocks, Range panels, int64_t k, int64_t depth, const void *left,
-                int64_t left_stride)
+                int64_t left_stride, const float *row_scales)
 {
+    const int32_t *before = p->b->panels;
     const int64_t first = rows_of(p, blocks.from).from;
     for (int64_t panel = panels.from; panel < panels.to; panel += GROUP)
         for (int64_t block = blocks.from; block < blocks.to; block++) {
@@ -140,12 +161,15 @@ static void sum(const Product *p, Range blocks, Range panels, int64_t k, int64_t
                 .depth = depth,
                 .left = (const char *)left + (rows.from - first) * left_stride * sizeof(int32_t),
                 .left_stride = left_stride,
-                .panels = (const int32_t *)p->b->panels + (panel * p->units + k) * WIDTH,
+                .panels = p->panels + (panel * p->units + k) * WIDTH,
                 .panel_stride = p->units * WIDTH,
                 .out = p->out + rows.from * p->out_stride + panel * WIDTH,
                 .out_stride = p->out_stride,
                 .begins = k == 0,
                 .ends = k + depth == p->units,
+                .corrections = before + panel * WIDTH,
+                .column_scales = (const float *)before + (up(p->b->N, WIDTH) + panel) * WIDTH,
+                .row_scales = row_scales + (rows.from - first),
             };
             p->kernel->tiles(&tiles);
         }
@@ -153,7 +177,7 @@ static void sum(const Product *p, Range blocks, Range panels, int64_t k, int64_t
 
 static void multiply(const Product *p, Range blocks, Range panels)
 {
-    static _Thread_local _Alignas(64) int32_t left[(ROWS + WIDTH) * ROOM];
+    static _Thread_local _Alignas(64) Left left;
     const int copied = p->kernel->copies || p->across;
     const int64_t group = copied ? ROWS / p->kernel->height : blocks.to - blocks.from;
     p->kernel->begin();
@@ -163,10 +187,10 @@ static void multiply(const Product *p, Range blocks, Range panels)
             const Range some = {from, smaller(from + group, blocks.to)};
             const Range rows = {rows_of(p, some.from).from, rows_of(p, some.to - 1).to};
             if (copied) {
-                make_left(p, rows, k, depth, left);
-                sum(p, some, panels, k, depth, left, ROOM);
+                make_left(p, rows, k, depth, &left);
+                sum(p, some, panels, k, depth, left.units, ROOM, left.scales);
             } else
-                sum(p, some, panels, k, depth, p->a + rows.from * p->a_stride + k, p->a_stride);
+                sum(p, some, panels, k, depth, p->a + rows.from * p->a_stride + k, p->a_stride, left.scales);
         }
     }
     p->kernel->end();
@@ -218,18 +242,43 @@ void gemm_of_columns(int64_t precision, int64_t M, int64_t N, int64_t K, const f
 
 int64_t packed_bytes(int64_t precision, int64_t N, int64_t K)
 {
-    return up(N, WIDTH) * WIDTH * units_of(precision, K) * sizeof(int32_t);
+    return (units_before(precision, N) + up(N, WIDTH) * WIDTH * units_of(precision, K)) * sizeof(int32_t);
 }
 
 /* 16 units of a panel, or what is left of them, from unit k on. */
 static void pack(int64_t precision, int64_t N, int64_t K, const float *b, int across, int64_t panel, int64_t k,
-                 int32_t *panels)
+                 const float *inverses, int32_t *panels)
 {
     const int64_t units = units_of(precision, K), number = k * numbers_of_unit(precision), column = panel * WIDTH;
     const float *from = across ? b + number * N + column : b + column * K + number;
     const Layout layout = {from, across ? N : K, across, smaller(WIDTH, N - column), K - number,
-                           panels + (panel * units + k) * WIDTH, 0};
+                           panels + units_before(precision, N) + (panel * units + k) * WIDTH, 0, inverses};
     kernel_of(precision)->lay_out(&layout, smaller(WIDTH, units - k));
+}
+
+/* The scales of a panel of INT8. */
+static void scale_columns(int64_t N, int64_t K, const float *b, int64_t panel, float *inverses, int32_t *panels)
+{
+    float *scales = (float *)panels + (up(N, WIDTH) + panel) * WIDTH;
+    for (int64_t c = 0; c < WIDTH; c++)
+        if (panel * WIDTH + c < N)
+            scale_line(K, b + (panel * WIDTH + c) * K, inverses + c, scales + c);
+        else
+            scales[c] = 0.0f;
+}
+
+/* Of every sum 128 for each number of its column is to be taken away. */
+static void correct_columns(int64_t N, int64_t K, int64_t panel, int32_t *panels)
+{
+    const int64_t units = units_of(INT8, K);
+    const int8_t *numbers = (const int8_t *)(panels + units_before(INT8, N) + panel * units * WIDTH);
+    for (int64_t c = 0; c < WIDTH; c++) {
+        int32_t total = 0;
+        for (int64_t k = 0; k < units; k++)
+            for (int64_t i = 0; i < 4; i++)
+                total += numbers[(k * WIDTH + c) * 4 + i];
+        panels[panel * WIDTH + c] = -128 * total;
+    }
 }
 
 /* Numbers below which a second thread costs more than it gives. */
@@ -238,9 +287,15 @@ static void pack(int64_t precision, int64_t N, int64_t K, const float *b, int ac
 void pack_rows(int64_t precision, int64_t N, int64_t K, const float *b, void *panels)
 {
 #pragma omp parallel for schedule(static) if (N * K > FEW)
-    for (int64_t panel = 0; panel < up(N, WIDTH); panel++)
+    for (int64_t panel = 0; panel < up(N, WIDTH); panel++) {
+        float inverses[WIDTH];
+        if (precision == INT8)
+            scale_columns(N, K, b, panel, inverses, panels);
         for (int64_t k = 0; k < units_of(precision, K); k += WIDTH)
-            pack(precision, N, K, b, 0, panel, k, panels);
+            pack(precision, N, K, b, 0, panel, k, inverses, panels);
+        if (precision == INT8)
+            correct_columns(N, K, panel, panels);
+    }
 }
 
 /* What lies side by side in b is read together. */
@@ -249,7 +304,7 @@ void pack_columns(int64_t precision, int64_t N, int64_t K, const float *b, void 
 #pragma omp parallel for schedule(static) if (N * K > FEW)
     for (int64_t k = 0; k < units_of(precision, K); k += WIDTH)
         for (int64_t panel = 0; panel < up(N, WIDTH); panel++)
-            pack(precision, N, K, b, 1, panel, k, panels);
+            pack(precision, N, K, b, 1, panel, k, 0, panels);
 }
 
 #endif

@@ -6,6 +6,10 @@
  * whatever stands beside it, with any number of threads and on every processor with AVX2. In BF16 the numbers of a and
  * b are rounded to bf16, summed in single precision, and the sum is rounded to bf16: the same bits whatever stands
  * beside it and with any number of threads, on processors with the same instructions.
+ *
+ * In INT8, each row of a and each column of b is scaled so that its largest number becomes 127, and rounded; the sums
+ * are exact, and are scaled back in single precision: the same bits everywhere. b is a weight that lies as N x K, with K
+ * up to GEMM_INT8_LONGEST.
  */
 
 #ifndef ANAPHORA_GEMM_H
@@ -13,7 +17,10 @@
 
 #include <stdint.h>
 
-typedef enum { FP32, BF16 } Precision;
+typedef enum { FP32, BF16, INT8 } Precision;
+
+/* 255 * 127 times as much is less than 2^31. */
+#define GEMM_INT8_LONGEST 65536
 
 typedef struct {
     int64_t precision; /* a Precision */

@@ -8,15 +8,18 @@ from torch import Tensor
 
 from anaphora.kernels.compiled.library import call, has, run
 
-PackedPrecision = Literal["fp32", "bf16"]
-_NUMBERS: dict[PackedPrecision, int] = {"fp32": 0, "bf16": 1}
+PackedPrecision = Literal["fp32", "bf16", "int8"]
+_NUMBERS: dict[PackedPrecision, int] = {"fp32": 0, "bf16": 1, "int8": 2}
 """Of the precisions in ``gemm.h``."""
+
+INT8_LONGEST = 65536
+"""The most terms of a sum of int8."""
 
 
 class Packed(NamedTuple):
     """A matrix b (K x N), laid out as the right side of products."""
 
-    panels: Tensor
+    numbers: Tensor
     K: int
     N: int
     precision: PackedPrecision
@@ -24,23 +27,32 @@ class Packed(NamedTuple):
     @property
     def description(self) -> Tensor:
         """The numbers of ``Packed`` in ``gemm.h``: they say where the panels lie, which must live as long."""
-        return torch.tensor([_NUMBERS[self.precision], self.N, self.K, self.panels.data_ptr()])
+        return torch.tensor([_NUMBERS[self.precision], self.N, self.K, self.numbers.data_ptr()])
 
 
 @cache
 def has_gemm(precision: PackedPrecision = "fp32") -> bool:
-    """Whether the library was built and this processor can multiply in a precision: AVX2, or AVX-512 with bf16."""
+    """Whether the library was built and this processor can multiply in a precision.
+
+    It needs AVX2 in fp32, AVX-512 with bf16 in bf16, and AVX-512 with VNNI in int8.
+    """
     return has("gemm") and bool(call("gemm_supports", _NUMBERS[precision]))
 
 
 def pack_rows(b_NK: Tensor, precision: PackedPrecision = "fp32") -> Packed:
-    """b from its columns, one after another."""
+    """b from its columns, one after another.
+
+    In int8, each column and each row of the left side is scaled so that its largest number becomes 127. Raises
+    ValueError where sums of int8 would have more terms than ``INT8_LONGEST``.
+    """
     N, K = b_NK.shape
+    if precision == "int8" and K > INT8_LONGEST:
+        raise ValueError(f"A sum of int8 has at most {INT8_LONGEST} terms, not {K}: multiply in bf16.")
     return _packed("pack_rows", b_NK, K, N, precision)
 
 
-def pack_columns(b_KN: Tensor, precision: PackedPrecision = "fp32") -> Packed:
-    """b from its rows, one after another."""
+def pack_columns(b_KN: Tensor, precision: Literal["fp32", "bf16"] = "fp32") -> Packed:
+    """b from its rows, one after another; not in int8, which training does not use."""
     K, N = b_KN.shape
     return _packed("pack_columns", b_KN, K, N, precision)
 
@@ -48,14 +60,19 @@ def pack_columns(b_KN: Tensor, precision: PackedPrecision = "fp32") -> Packed:
 def gemm(a_XK: Tensor, b: Packed) -> Tensor:
     """a b, ... x N: each row with the same bits whatever stands beside it, and with any number of threads."""
     out = a_XK.new_empty(*a_XK.shape[:-1], b.N)
-    run("gemm", *_sizes(a_XK.shape[:-1].numel(), b), a_XK.contiguous(), b.panels, out)
+    run("gemm", *_sizes(a_XK.shape[:-1].numel(), b), a_XK.contiguous(), b.numbers, out)
     return out
 
 
 def gemm_of_columns(a_KM: Tensor, b: Packed) -> Tensor:
-    """a' b, M x N."""
+    """a' b, M x N.
+
+    Raises ValueError where b is in int8, which training does not use.
+    """
+    if b.precision == "int8":
+        raise ValueError("A product of columns is made in fp32 or bf16, not in int8.")
     out = a_KM.new_empty(a_KM.shape[1], b.N)
-    run("gemm_of_columns", *_sizes(a_KM.shape[1], b), a_KM.contiguous(), b.panels, out)
+    run("gemm_of_columns", *_sizes(a_KM.shape[1], b), a_KM.contiguous(), b.numbers, out)
     return out
 
 
@@ -65,6 +82,6 @@ def _sizes(M: int, b: Packed) -> tuple[int, ...]:
 
 def _packed(way: str, b: Tensor, K: int, N: int, precision: PackedPrecision) -> Packed:
     number = _NUMBERS[precision]
-    panels = torch.empty(call("packed_bytes", number, N, K) // 4)
-    run(way, number, N, K, b.detach().contiguous(), panels)
-    return Packed(panels, K, N, precision)
+    numbers = torch.empty(call("packed_bytes", number, N, K) // 4)
+    run(way, number, N, K, b.detach().contiguous(), numbers)
+    return Packed(numbers, K, N, precision)

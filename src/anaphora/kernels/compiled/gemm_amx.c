@@ -7,9 +7,10 @@
 
 #include <immintrin.h>
 
+#include "finish.h"
 #include "tiles.h"
 
-#define TARGET "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,amx-tile,amx-bf16"
+#define TARGET "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,amx-tile,amx-bf16,amx-int8"
 #define INLINE __attribute__((target(TARGET), always_inline)) static inline
 #define SIDE 16
 
@@ -52,15 +53,15 @@ INLINE void fetch(const Tiles *t, int64_t row, int64_t column, float *sums)
                                               there, t->out + (row + r) * t->out_stride + column) : _mm512_setzero_ps());
 }
 
-INLINE void put(const Tiles *t, int64_t row, int64_t column, const float *sums)
+INLINE void put(const int precision, const Tiles *t, int64_t row, int64_t column, const float *sums)
 {
     const __mmask16 there = first(t->columns - column);
+    if (!there)
+        return;
     for (int64_t r = 0; r < smaller(SIDE, t->rows - row); r++) {
         __m512 sum = _mm512_load_ps(sums + r * WIDTH);
-        if (t->ends) {
-            const __m256i half = (__m256i)_mm512_cvtneps_pbh(sum);
-            sum = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
-        }
+        if (t->ends)
+            sum = finished(precision, t, row + r, column, sum);
         _mm512_mask_storeu_ps(t->out + (row + r) * t->out_stride + column, there, sum);
     }
 }
@@ -79,8 +80,16 @@ INLINE void put(const Tiles *t, int64_t row, int64_t column, const float *sums)
 #define LEFT(tmm, row, k) _tile_loadd(tmm, a + ((row) * t->left_stride + (k)) * 4, t->left_stride * 4)
 #define RIGHT(tmm, panel, k) _tile_loadd(tmm, b + (panel) * t->panel_stride + (k) * WIDTH, 64)
 
+#define MULTIPLY_ADD(sums, left, right)                                                                                \
+    do {                                                                                                               \
+        if (precision == BF16)                                                                                         \
+            _tile_dpbf16ps(sums, left, right);                                                                         \
+        else                                                                                                           \
+            _tile_dpbusd(sums, left, right);                                                                           \
+    } while (0)
+
 /* 32 rows x 2 panels. */
-INLINE void square(const Tiles *t, int64_t column)
+INLINE void square(const int precision, const Tiles *t, int64_t column)
 {
     Sums sums[4];
     const char *a = t->left;
@@ -95,24 +104,24 @@ INLINE void square(const Tiles *t, int64_t column)
         RIGHT(6, 0, k);
         RIGHT(7, second, k);
         LEFT(5, SIDE, k);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_dpbf16ps(1, 4, 7);
-        _tile_dpbf16ps(2, 5, 6);
-        _tile_dpbf16ps(3, 5, 7);
+        MULTIPLY_ADD(0, 4, 6);
+        MULTIPLY_ADD(1, 4, 7);
+        MULTIPLY_ADD(2, 5, 6);
+        MULTIPLY_ADD(3, 5, 7);
     }
     _tile_stored(0, sums[0], 64);
     _tile_stored(1, sums[1], 64);
     _tile_stored(2, sums[2], 64);
     _tile_stored(3, sums[3], 64);
     MEMORY();
-    put(t, 0, column, sums[0]);
-    put(t, 0, column + WIDTH, sums[1]);
-    put(t, SIDE, column, sums[2]);
-    put(t, SIDE, column + WIDTH, sums[3]);
+    put(precision, t, 0, column, sums[0]);
+    put(precision, t, 0, column + WIDTH, sums[1]);
+    put(precision, t, SIDE, column, sums[2]);
+    put(precision, t, SIDE, column + WIDTH, sums[3]);
 }
 
 /* 16 rows x 4 panels. */
-INLINE void flat(const Tiles *t, int64_t column)
+INLINE void flat(const int precision, const Tiles *t, int64_t column)
 {
     Sums sums[4];
     const char *a = t->left;
@@ -127,33 +136,43 @@ INLINE void flat(const Tiles *t, int64_t column)
         LEFT(4, 0, k);
         RIGHT(6, 0, k);
         RIGHT(7, second, k);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_dpbf16ps(1, 4, 7);
+        MULTIPLY_ADD(0, 4, 6);
+        MULTIPLY_ADD(1, 4, 7);
         RIGHT(6, third, k);
         RIGHT(7, fourth, k);
-        _tile_dpbf16ps(2, 4, 6);
-        _tile_dpbf16ps(3, 4, 7);
+        MULTIPLY_ADD(2, 4, 6);
+        MULTIPLY_ADD(3, 4, 7);
     }
     _tile_stored(0, sums[0], 64);
     _tile_stored(1, sums[1], 64);
     _tile_stored(2, sums[2], 64);
     _tile_stored(3, sums[3], 64);
     MEMORY();
-    put(t, 0, column, sums[0]);
-    put(t, 0, column + WIDTH, sums[1]);
-    put(t, 0, column + 2 * WIDTH, sums[2]);
-    put(t, 0, column + 3 * WIDTH, sums[3]);
+    put(precision, t, 0, column, sums[0]);
+    put(precision, t, 0, column + WIDTH, sums[1]);
+    put(precision, t, 0, column + 2 * WIDTH, sums[2]);
+    put(precision, t, 0, column + 3 * WIDTH, sums[3]);
 }
 
-__attribute__((target(TARGET))) void tiles_amx_bf16(const Tiles *t)
+INLINE void all(const int precision, const Tiles *t)
 {
     MEMORY(); /* what the registers read is written */
     if (t->rows > SIDE)
         for (int64_t column = 0; column < t->columns; column += 2 * WIDTH)
-            square(t, column);
+            square(precision, t, column);
     else
         for (int64_t column = 0; column < t->columns; column += 4 * WIDTH)
-            flat(t, column);
+            flat(precision, t, column);
+}
+
+__attribute__((target(TARGET))) void tiles_amx_bf16(const Tiles *t)
+{
+    all(BF16, t);
+}
+
+__attribute__((target(TARGET))) void tiles_amx_int8(const Tiles *t)
+{
+    all(INT8, t);
 }
 
 #endif

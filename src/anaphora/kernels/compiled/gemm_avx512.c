@@ -7,9 +7,11 @@
 
 #include <immintrin.h>
 
+#include "finish.h"
 #include "tiles.h"
 
-#define TARGET "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16"
+/* Each of the functions at the end uses no more of these than its own precision needs. */
+#define TARGET "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx512vnni"
 #define INLINE __attribute__((target(TARGET), always_inline)) static inline
 
 INLINE __m512 multiply_add(const int precision, int32_t a, __m512 b, __m512 sum)
@@ -17,14 +19,10 @@ INLINE __m512 multiply_add(const int precision, int32_t a, __m512 b, __m512 sum)
     const __m512i x = _mm512_set1_epi32(a);
     if (precision == FP32)
         return _mm512_fmadd_ps(_mm512_castsi512_ps(x), b, sum);
+    if (precision == INT8)
+        return _mm512_castsi512_ps(
+            _mm512_dpbusd_epi32(_mm512_castps_si512(sum), x, _mm512_castps_si512(b)));
     return _mm512_dpbf16_ps(sum, (__m512bh)x, (__m512bh)b);
-}
-
-/* Rounded to bf16, and widened again. */
-INLINE __m512 rounded(__m512 sum)
-{
-    const __m256i half = (__m256i)_mm512_cvtneps_pbh(sum);
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
 }
 
 INLINE void tile(const int precision, const int rows, const int panels, const Tiles *t, int64_t column)
@@ -57,8 +55,9 @@ INLINE void tile(const int precision, const int rows, const int panels, const Ti
     }
     for (int r = 0; r < rows; r++)
         for (int p = 0; p < panels; p++) {
-            const __m512 sum = precision == BF16 && t->ends ? rounded(sums[r][p]) : sums[r][p];
-            _mm512_mask_storeu_ps(out + r * t->out_stride + p * WIDTH, there[p], sum);
+            if (t->ends)
+                sums[r][p] = finished(precision, t, r, column + p * WIDTH, sums[r][p]);
+            _mm512_mask_storeu_ps(out + r * t->out_stride + p * WIDTH, there[p], sums[r][p]);
         }
 }
 
@@ -100,6 +99,11 @@ INLINE void all(const int precision, const Tiles *t)
 __attribute__((target(TARGET))) void tiles_avx512(const Tiles *t)
 {
     all(FP32, t);
+}
+
+__attribute__((target(TARGET))) void tiles_avx512_int8(const Tiles *t)
+{
+    all(INT8, t);
 }
 
 __attribute__((target(TARGET))) void tiles_avx512_bf16(const Tiles *t)

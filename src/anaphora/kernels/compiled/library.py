@@ -3,24 +3,47 @@
 Its functions take plain addresses and sizes, so it depends on no version of torch or Python.
 """
 
+import warnings
 from ctypes import CDLL, c_int64, c_void_p, cast
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
+ROUNDING = 2
+"""Version of the bits that the library gives: raised with every change of a function that changes a last bit.
+Checkpoints record it, so that a resumed run can say that its last bits may differ."""
+
 
 @cache
 def _library() -> CDLL | None:
-    """The library; None where it was not built or cannot be loaded."""
+    """The library; None where it was not built, cannot be loaded, or was built of older sources."""
     found = find_spec("anaphora.kernels.compiled._library")
     if found is None or found.origin is None:
+        return None
+    if newer := newer_sources(Path(found.origin)):
+        warnings.warn(
+            f"The kernels in C are not used, as they are older than {newer[0].name}: build them again with "
+            f"pip install -e .",
+            RuntimeWarning,
+            stacklevel=2,
+        )
         return None
     try:
         return CDLL(found.origin)
     except OSError:
         return None
+
+
+def newer_sources(library: Path) -> list[Path]:
+    """The sources beside a library that have changed since it was built; only a checkout has sources there.
+
+    A library of other sources would read other arguments than it is given.
+    """
+    built = library.stat().st_mtime
+    return sorted(source for source in library.parent.glob("*.[ch]") if source.stat().st_mtime > built)
 
 
 def available() -> bool:
@@ -41,13 +64,13 @@ def suits(block: Tensor) -> bool:
 def run(name: str, *arguments: Tensor | int) -> None:
     """Call a function of the library with sizes and the addresses of contiguous tensors, in its order.
 
-    Raises ValueError where a tensor is not contiguous, or not of single precision.
+    Raises ValueError where a tensor is not contiguous, or neither of single precision nor of whole numbers (int64).
     """
     addresses = []
     for argument in arguments:
         if isinstance(argument, Tensor):
-            if not argument.is_contiguous() or argument.dtype != torch.float32:
-                raise ValueError(f"{name} takes contiguous tensors of single precision alone.")
+            if not argument.is_contiguous() or argument.dtype not in (torch.float32, torch.int64):
+                raise ValueError(f"{name} takes contiguous tensors of float32 and int64 alone.")
             argument = argument.data_ptr()
         addresses.append(argument)
     _function(name, len(addresses), None)(*addresses)

@@ -42,17 +42,33 @@ void product(int64_t from, int64_t to, const Block *of)
                of[0].width, 0, 1);
 }
 
-/* The rows of one step, and where those of its sentences a step before begin; a first value lies before all rows. */
+/* The rows of one step, and where those of its sentences a step before begin; a first value lies before all rows. The
+ * rows are hypotheses of the same sentences, one group after another; outside of search there is one.
+ */
 typedef struct {
-    int64_t rows, begins, before;
+    int64_t rows, begins, before, hypotheses;
 } Step;
 
-static void find(const Entry *entry, Step step, Block *of)
+/* The operands of an entry, ``skipped`` rows into the step. */
+static void find(const Entry *entry, Step step, int64_t skipped, Block *of)
 {
     for (int64_t n = 0; n < OPERANDS; n++) {
         const Operand operand = entry->operands[n];
-        const int64_t row = operand.place == FIXED ? 0 : operand.place == NOW ? step.begins : step.before;
+        const int64_t row = operand.place == FIXED ? 0 : skipped + (operand.place == NOW ? step.begins : step.before);
         of[n] = (Block){operand.numbers + row * operand.width, operand.width, operand.adds};
+    }
+}
+
+/* The rows ``from`` .. ``to`` - 1, each hypothesis with the fixed operands of its sentence. */
+static void take_rows(const Entry *entry, Step step, int64_t from, int64_t to)
+{
+    const int64_t sentences = step.rows / step.hypotheses;
+    for (int64_t begins = 0; begins < to; begins += sentences) {
+        const int64_t first = from > begins ? from - begins : 0, end = to - begins < sentences ? to - begins : sentences;
+        Block of[OPERANDS];
+        find(entry, step, begins, of);
+        if (first < end)
+            entry->function(first, end, of);
     }
 }
 
@@ -71,9 +87,9 @@ static Done take(Step step, int64_t count, const Entry *entries, int64_t thread,
 {
     const int64_t from = step.rows * thread / threads, to = step.rows * (thread + 1) / threads;
     for (int64_t n = 0; n < count; n++) {
-        Block of[OPERANDS];
-        find(entries + n, step, of);
         if (entries[n].function == product) {
+            Block of[OPERANDS];
+            find(entries + n, step, 0, of);
             if (done != NOTHING)
                 meet(&done);
             gemm_share((const Packed *)of[2].numbers, step.rows, of[1].numbers, of[1].width, of[0].numbers,
@@ -82,16 +98,16 @@ static Done take(Step step, int64_t count, const Entry *entries, int64_t thread,
         } else {
             if (done == COLUMNS_OF_ITS_OWN)
                 meet(&done);
-            entries[n].function(from, to, of);
+            take_rows(entries + n, step, from, to);
             done = ROWS_OF_ITS_OWN;
         }
     }
     return done;
 }
 
-/* All steps, or all of them from the last to the first; ``active`` has the rows of each, ``sentences`` those before it. */
-void loop(int64_t steps, int64_t sentences, const int64_t *active, int64_t count, const Entry *entries, int64_t backward,
-          int64_t threads)
+/* All steps, or all of them from the last to the first; ``active`` has the rows of each, ``first`` those before it. */
+void loop(int64_t steps, int64_t first, const int64_t *active, int64_t hypotheses, int64_t count, const Entry *entries,
+          int64_t backward, int64_t threads)
 {
     int64_t rows = 0;
     for (int64_t t = 0; t < steps; t++)
@@ -103,7 +119,7 @@ void loop(int64_t steps, int64_t sentences, const int64_t *active, int64_t count
         for (int64_t n = 0; n < steps; n++) {
             const int64_t t = backward ? steps - 1 - n : n;
             begins -= backward ? active[t] : 0;
-            const Step step = {active[t], begins, t ? begins - active[t - 1] : -sentences};
+            const Step step = {active[t], begins, t ? begins - active[t - 1] : -first, hypotheses};
             done = take(step, count, entries, THREAD, THREADS, done);
             if (done != NOTHING)
                 meet(&done); /* the next step may share out its rows otherwise */

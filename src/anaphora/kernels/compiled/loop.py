@@ -6,12 +6,11 @@ from enum import IntEnum
 from functools import cache
 from typing import NamedTuple
 
-from torch import Tensor
-
 from anaphora.kernels.compiled.library import address_of, has, run
 
 _OPERANDS = 10
 _NOTHING = (0, 0, 0, 0)
+_ENTRY = 1 + _OPERANDS * len(_NOTHING)
 
 
 class Place(IntEnum):
@@ -28,8 +27,8 @@ class Place(IntEnum):
 class Operand(NamedTuple):
     """Rows that an operation reads or writes."""
 
-    numbers: Tensor
-    """Of the first row of the first step, and what comes after."""
+    address: int
+    """Of the first number of the first step."""
     width: int
     place: Place
     adds: bool = False
@@ -49,24 +48,32 @@ def has_loop() -> bool:
     return has("loop")
 
 
-def loop(operations: Iterable[Operation], active: Sequence[int], sentences: int, backward: bool, threads: int) -> None:
-    """Run operations in order for every step, the last step first if ``backward``.
+def entries(operations: Iterable[Operation]) -> "array[int]":
+    """Operations as ``loop`` takes them."""
+    numbers = array("q")
+    for name, operands in operations:
+        numbers.append(address_of(name))
+        for operand in operands:
+            numbers.extend(operand)
+        numbers.extend(_NOTHING * (_OPERANDS - len(operands)))
+    return numbers
+
+
+def place_of(operation: int, operand: int) -> int:
+    """Where among the numbers of ``entries`` the address of an operand stands, both counted from 0."""
+    return operation * _ENTRY + 1 + operand * len(_NOTHING)
+
+
+def loop(numbers: "array[int]", active: Sequence[int], hypotheses: int, backward: bool, threads: int) -> None:
+    """Run operations in order for every step.
 
     Args:
-        operations: what to run.
+        numbers: what to run: ``entries``. The memory that they point to must be there.
         active: rows of each step, never more than of the step before.
-        sentences: rows before the first step.
+        hypotheses: how many rows there are for each sentence, in as many groups of all sentences.
         backward: whether the last step comes first.
         threads: how many threads share the work.
     """
-    numbers = array("q")
-    count = 0
-    for name, operands in operations:
-        numbers.append(address_of(name))
-        for tensor, width, place, adds in operands:
-            numbers.extend((tensor.data_ptr(), width, place, adds))
-        numbers.extend(_NOTHING * (_OPERANDS - len(operands)))
-        count += 1
     steps = array("q", active)
-    entries, _ = numbers.buffer_info()
-    run("loop", len(steps), sentences, steps.buffer_info()[0], count, entries, int(backward), threads)
+    (at_steps, _), (at_numbers, count) = steps.buffer_info(), numbers.buffer_info()
+    run("loop", len(steps), active[0], at_steps, hypotheses, count // _ENTRY, at_numbers, int(backward), threads)

@@ -1,4 +1,4 @@
-/* The bias of step 1, and step 2 of softmax.py, a row at a time while it is near; the numbering is the same. */
+/* The bias of step 1, and steps 2 to 3' of softmax.py, a row at a time while it is near; the numbering is the same. */
 
 #include <math.h>
 
@@ -48,12 +48,47 @@ EVERY_PROCESSOR static float exponentials(int64_t size, float top, float *restri
     return sum;
 }
 
-/* z (rows x size), with the bias (or null) to be added, becomes q; tops and sums (rows) are given max z and s. */
-void softmax_exponentials(int64_t rows, int64_t size, const float *bias, float *z, float *tops, float *sums)
+/* The sum of z, in an order that depends on the size alone. */
+EVERY_PROCESSOR static float total(int64_t size, const float *restrict z)
 {
+    float sums[LANES] = {0}, sum = 0;
+    const int64_t whole = size - size % LANES;
+    for (int64_t j = 0; j < whole; j += LANES)
+        for (int64_t lane = 0; lane < LANES; lane++)
+            sums[lane] += z[j + lane];
+    for (int64_t j = whole; j < size; j++)
+        sums[j - whole] += z[j];
+    for (int64_t lane = 0; lane < LANES; lane++)
+        sum += sums[lane];
+    return sum;
+}
+
+/* q becomes dz, except for the right answer's part. */
+EVERY_PROCESSOR static void derivative(int64_t size, float scale, float share, float *restrict z)
+{
+    for (int64_t j = 0; j < size; j++)
+        z[j] = z[j] * scale - share; /* 3' */
+}
+
+/* z (rows x size), without the bias (or null), becomes dz if that is wanted; else nothing that is of use. ``found`` (4 x
+ * rows) is given max z, s, z_y and, with smoothing, mean z. Weights may be null; ``smoothing`` is one number, e.
+ */
+void softmax_rows(int64_t rows, int64_t size, int64_t wanted, const float *bias, const int64_t *targets,
+                  const float *weights, const float *smoothing, float *z, float *found)
+{
+    const float e = *smoothing;
     ROWS(rows *size)
     for (int64_t row = 0; row < rows; row++) {
-        tops[row] = largest(size, bias, z + row * size);
-        sums[row] = exponentials(size, tops[row], z + row * size);
+        float *of_row = z + row * size;
+        const float top = largest(size, bias, of_row);
+        found[row] = top;
+        found[2 * rows + row] = of_row[targets[row]];
+        found[3 * rows + row] = e > 0.0f ? total(size, of_row) / size : 0.0f;
+        const float s = exponentials(size, top, of_row), w = weights ? weights[row] : 1.0f;
+        found[rows + row] = s;
+        if (wanted) {
+            derivative(size, w / s, w * e / size, of_row);
+            of_row[targets[row]] -= w * (1.0f - e);
+        }
     }
 }

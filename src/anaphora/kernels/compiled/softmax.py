@@ -1,12 +1,22 @@
-"""The bias of step 1 of ``kernels/softmax.py``, and step 2: see ``softmax.c``."""
+"""The bias of step 1 of ``kernels/softmax.py``, and steps 2 to 3': see ``softmax.c``."""
 
 from torch import Tensor
 
 from anaphora.kernels.compiled.library import run
 
 
-def softmax_exponentials(z_NV: Tensor, bias_V: Tensor) -> tuple[Tensor, Tensor]:
-    """max z and s (N x 1); ``z_NV``, without its bias (of no elements for none), becomes q."""
-    top, s = z_NV.new_empty(len(z_NV), 1), z_NV.new_empty(len(z_NV), 1)
-    run("softmax_exponentials", *z_NV.shape, bias_V if bias_V.numel() else 0, z_NV, top, s)
-    return top, s
+def softmax_rows(
+    wanted: bool, z_NV: Tensor, bias_V: Tensor, targets_N: Tensor, weights_N: Tensor | None, smoothing: float
+) -> Tensor:
+    """max z, s, z_y and, if there is smoothing, mean z (4 x N).
+
+    ``z_NV``, without its bias (of no elements for none), becomes dz if that is ``wanted``. Raises IndexError where a
+    target is no column of it.
+    """
+    rows, size = z_NV.shape
+    if rows and not 0 <= int(targets_N.min()) <= int(targets_N.max()) < size:
+        raise IndexError(f"Targets should be 0 to {size - 1}, but are {targets_N.min()} to {targets_N.max()}.")
+    found_4N, e = z_NV.new_empty(4, rows), z_NV.new_tensor(smoothing)
+    bias, weights = (bias_V if bias_V.numel() else 0), (0 if weights_N is None else weights_N.contiguous())
+    run("softmax_rows", rows, size, int(wanted), bias, targets_N.contiguous(), weights, e, z_NV, found_4N)
+    return found_4N

@@ -1,8 +1,11 @@
 /* What a product is made of: units, panels and tiles. Of gemm.c and of the files that make tiles.
  *
- * A unit is four bytes of a row of a, or of a column of b: one number of FP32, two of BF16. A panel is 16 columns of
- * b, unit by unit: 64 bytes, one vector of AVX-512 or one row of an AMX tile, for each unit of k, with zeros for columns
- * and numbers that are missing.
+ * A unit is four bytes of a row of a, or of a column of b: one number of FP32, two of BF16, four of INT8. A panel is 16
+ * columns of b, unit by unit: 64 bytes, one vector of AVX-512 or one row of an AMX tile, for each unit of k, with zeros
+ * for columns and numbers that are missing.
+ *
+ * In INT8, 128 is added to the numbers of a, which the instructions take as unsigned; what that adds to a sum is
+ * taken away in the end.
  */
 
 #ifndef ANAPHORA_TILES_H
@@ -29,12 +32,17 @@ typedef struct {
     float *out;
     int64_t out_stride;
     int begins, ends; /* whether these are the first and the last units of all */
+    /* of INT8: what to add to the sums of each column, and what to multiply columns and rows with */
+    const int32_t *corrections;
+    const float *column_scales, *row_scales;
 } Tiles;
 
 void tiles_avx2(const Tiles *tiles);        /* FP32 */
 void tiles_avx512(const Tiles *tiles);      /* FP32 */
 void tiles_avx512_bf16(const Tiles *tiles); /* BF16 */
+void tiles_avx512_int8(const Tiles *tiles); /* INT8, AVX512_VNNI */
 void tiles_amx_bf16(const Tiles *tiles);    /* BF16 */
+void tiles_amx_int8(const Tiles *tiles);    /* INT8 */
 
 /* Called by a thread before and after it makes tiles with AMX. */
 void amx_begin(void);

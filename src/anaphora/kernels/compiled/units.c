@@ -16,6 +16,8 @@ void lay_out_fp32(const Layout *layout, int64_t units)
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
+#include <math.h>
+
 #include <immintrin.h>
 
 #define TARGET "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16"
@@ -32,6 +34,16 @@ INLINE __m512i of_line(const int precision, const Layout *layout, int64_t line)
     const float *from = layout->numbers + line * layout->stride;
     if (line >= layout->lines)
         return _mm512_setzero_si512();
+    if (precision == INT8) {
+        __m128i bytes[4];
+        for (int i = 0; i < 4; i++) {
+            const __m512 four = _mm512_maskz_loadu_ps(first(layout->length - i * WIDTH), from + i * WIDTH);
+            bytes[i] = _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(_mm512_mul_ps(four, _mm512_set1_ps(layout->inverses[line]))));
+        }
+        const __m512i all = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_set_m128i(bytes[1], bytes[0])),
+                                               _mm256_set_m128i(bytes[3], bytes[2]), 1);
+        return layout->room ? _mm512_xor_si512(all, _mm512_set1_epi8(-128)) : all; /* + 128, as unsigned numbers */
+    }
     const __m512 low = _mm512_maskz_loadu_ps(first(layout->length), from);
     if (precision == FP32)
         return _mm512_castps_si512(low);
@@ -111,6 +123,25 @@ __attribute__((target(TARGET))) void lay_out_fp32_avx512(const Layout *layout, i
 __attribute__((target(TARGET))) void lay_out_bf16(const Layout *layout, int64_t units)
 {
     lay_out(BF16, layout, units);
+}
+
+__attribute__((target(TARGET))) void lay_out_int8(const Layout *layout, int64_t units)
+{
+    lay_out(INT8, layout, units);
+}
+
+__attribute__((target(TARGET))) void scale_line(int64_t length, const float *numbers, float *inverse, float *scale)
+{
+    __m512i largest = _mm512_setzero_si512(); /* sizes are in the order of their bits, what is not a number last */
+    for (int64_t k = 0; k < length; k += WIDTH) {
+        const __m512 size = _mm512_abs_ps(_mm512_maskz_loadu_ps(first(length - k), numbers + k));
+        largest = _mm512_max_epi32(largest, _mm512_castps_si512(size));
+    }
+    const int32_t bits = _mm512_reduce_max_epi32(largest);
+    float size;
+    memcpy(&size, &bits, sizeof size);
+    *scale = isfinite(size) ? size / 127.0f : NAN;
+    *inverse = *scale > 0.0f ? 1.0f / *scale : 0.0f;
 }
 
 #endif

@@ -13,11 +13,18 @@ typedef struct {
     int64_t lines, length;
     int32_t *units;
     int64_t room; /* units from one line of a left side to the next; 0 in a panel, where lines lie side by side */
+    const float *inverses; /* of INT8: what each line is multiplied with before it is rounded */
 } Layout;
 
 /* What lies behind the lines and their numbers becomes zero: all 16 lines in a panel, ``units`` of each line. */
 void lay_out_fp32(const Layout *layout, int64_t units);
 void lay_out_fp32_avx512(const Layout *layout, int64_t units);
 void lay_out_bf16(const Layout *layout, int64_t units); /* AVX512_BF16; always 16 units */
+void lay_out_int8(const Layout *layout, int64_t units); /* AVX512_VNNI; always 16 units, of lines that are not across */
+
+/* What a line of INT8 is rounded with, and what a sum of it is multiplied with: 127 / its largest size, and the inverse
+ * of that. Both are 0 for a line of zeros; the second is not a number where the line has one that is not finite.
+ */
+void scale_line(int64_t length, const float *numbers, float *inverse, float *scale);
 
 #endif

@@ -66,7 +66,7 @@ def _walk(
         if not len(rows):
             gradients += tuple(torch.zeros_like(tensor) for tensor in (P, B, b)) if recording else ()
             continue
-        h, projection = hidden_NH[rows], prepare(P, len(rows))
+        h, projection = hidden_NH[rows], prepare(P)
         u = projection.times(h)  # 2
         w = None if weights_N is None else weights_N[rows]
         more, of_tail = cross_entropy(recording, u, B, b, ranks_N[rows] - low, w)  # 3

@@ -112,7 +112,7 @@ def _among_class(
     weights_N: Tensor | None,
 ) -> tuple[Tensor, Gradients]:
     """The second term for rows sorted by class, W being the words of their classes: the loss, dh, dW and db."""
-    weights = [prepare(weight_WH[words], rows.stop - rows.start) for rows, words in runs]
+    weights = [prepare(weight_WH[words]) for _, words in runs]
     longest = max(words.stop - words.start for _, words in runs)
     z = hidden_NH.new_full((len(hidden_NH), longest), -torch.inf)
     for weight, (rows, words) in zip(weights, runs, strict=True):  # 2

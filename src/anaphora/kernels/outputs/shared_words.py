@@ -34,7 +34,7 @@ def shared_words_loss(
         loss = torch.zeros((), dtype=torch.float64, device=h_NH.device)
         gradients = tuple(torch.zeros_like(leaf) for leaf in (h_NH, weight_VH, bias_V)) if recording else ()
         rows = max(8, CHUNK // max(1, len(words_C)))
-        chosen = prepare(weight_VH[words_C], rows)
+        chosen = prepare(weight_VH[words_C])
         for start in range(0, len(targets_N), rows):
             h, y = h_NH[start : start + rows], targets_N[start : start + rows]
             own = weight_VH[y]

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
-from torch.nn import functional
+from torch.nn import Parameter, functional
 
 from anaphora.batch import Ids
 from anaphora.errors import ShapeError
@@ -47,7 +47,9 @@ class Shortlist(NamedTuple):
         words_U, places = torch.unique(ids_BC[inside_BC], return_inverse=True)
         places_BC = torch.full_like(ids_BC, -1).masked_scatter_(inside_BC, places)
         words_U = functional.pad(words_U, (0, -len(words_U) % _WIDTH))
-        return cls(weight_VH[words_U], bias_V[words_U] if bias_V.numel() else bias_V, places_BC, ids_BC, size)
+        with torch.inference_mode(False):
+            weight_UH = Parameter(weight_VH.detach()[words_U], requires_grad=False)  # prepared once for all steps
+        return cls(weight_UH, bias_V[words_U] if bias_V.numel() else bias_V, places_BC, ids_BC, size)
 
     def log_probs(self, states_NH: Tensor) -> Tensor:
         """N x V: log-probabilities that sum to 1 over the words of the row's sentence; minus infinity for all others.

@@ -16,7 +16,7 @@ from anaphora.models.alignment import aligner as models
 from anaphora.models.alignment.groups import LONGEST
 from anaphora.models.alignment.lexicon import EMPTY
 from anaphora.models.alignment.symmetrise import Symmetrise
-from anaphora.prediction.arguments import demand_pairs, given_text, pieces_of
+from anaphora.prediction.arguments import given_pairs, given_text, pieces_of
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.stream import answers
 from anaphora.text.tokenizer import MARKS, Tokenizer
@@ -51,8 +51,7 @@ class AlignmentPredictor:
 
         Raises DataError for unequal counts, and as ``align_stream``.
         """
-        demand_pairs(sources, targets)
-        pairs = list(zip(sources, targets, strict=True))
+        pairs = given_pairs(sources, targets)
         return list(self.align_stream(pairs, symmetrise=symmetrise, limits=limits, report=report))
 
     def align_stream(

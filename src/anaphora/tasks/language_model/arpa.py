@@ -73,7 +73,7 @@ def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
             )
         if not model.put(order, tokens, log_probs, log_gammas):
             raise DataError(
-                f"{path} has n-grams of order {order} that go on from none of order {order - 1}: "
+                f"{path} has n-grams of order {order} whose beginning is no n-gram of order {order - 1}: "
                 f"it is damaged, or was pruned by a program that does not mind its contexts."
             )
     return model, tokenizer

@@ -76,7 +76,7 @@ class Generation:
     """A text that a language model wrote."""
 
     text: str
-    """The prompt as it was given, and what the model went on with."""
+    """The prompt as it was given, and its continuation."""
     score: float
     """ln p of all of it, the prompt included, and of the line end when it is finished."""
     finished: bool
@@ -90,7 +90,7 @@ Decode = Callable[[Sequence[int]], str]
 
 
 def continued(prompt: str, begin: Sequence[int], decode: Decode) -> Decode:
-    """``decode`` for texts that go on from a prompt, whose tokens they ``begin`` with: the prompt stays as it is given.
+    """``decode`` for texts that continue a prompt, whose tokens they ``begin`` with: the prompt stays as it is given.
 
     A tokenizer does not know all characters, nor where it may set spaces before it has seen what follows.
     """

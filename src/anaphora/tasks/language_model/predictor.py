@@ -24,6 +24,7 @@ from anaphora.tasks.language_model.generation import Choice, Generation, Streame
 from anaphora.tasks.language_model.inspected import InspectedLanguageModel
 from anaphora.tasks.language_model.line_scores import STATIC
 from anaphora.tasks.language_model.lines import Reading, prompt_batch
+from anaphora.text.special_tokens import without_special_tokens
 from anaphora.text.tokenizer import Tokenizer
 
 _LINE = 200
@@ -60,7 +61,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
         on_text: Callable[[str], None] = lambda text: None,
         limits: Limits = UNLIMITED,
     ) -> Generation:
-        """Go on from ``prompt`` to the end of its line; or for ``length`` tokens, line ends among them, or ``lines``.
+        """Continue ``prompt`` to the end of its line; or for ``length`` tokens, line ends among them, or ``lines``.
 
         Where both are given, whichever is reached first; a line that has no end is cut after 200 tokens. A model of
         sentences begins every further line from nothing. A ``beam`` of 0 draws at the given temperature and seed, from
@@ -68,9 +69,9 @@ class LanguageModelPredictor(InspectedLanguageModel):
         takes the most probable token every time, more is the size of a beam search. ``on_text`` is called with each
         piece of the text as it is written, or once with what a beam found.
 
-        Raises ConfigError for a length or lines below 1, prompts of several lines that a model of sentences cannot go
-        on from, several lines of a beam, and what ``search.beam`` or ``search.sampling`` refuse; StoppedError as
-        ``limits`` say; TypeError for what is no text.
+        Raises ConfigError for a length or lines below 1, prompts of several lines that a model of sentences
+        cannot continue, several lines of a beam, and what ``search.beam`` or ``search.sampling`` refuse; StoppedError
+        as ``limits`` say; TypeError for what is no text.
         """
         choice, prompt = Choice(beam, temperature, top_k, top_p, seed), one_text(prompt)
         choice.check(lines)  # before the prompt is shown
@@ -154,16 +155,19 @@ class LanguageModelPredictor(InspectedLanguageModel):
         return Watched(Without.special_tokens(self._model.stepper(), self._tokenizer.symbols), watch.check)
 
     def _begin(self, prompt: str, length: int, lines: int | None = None) -> list[int]:
-        """The tokens of a text that can be continued for ``length`` tokens; errors as for ``generate``."""
+        """The tokens of a text that can be continued for ``length`` tokens; errors as for ``generate``.
+
+        Special tokens at the ends of its lines are not read, as in training text.
+        """
         if length < 1 or (lines is not None and lines < 1):
             raise ConfigError(
-                f"A text should go on for at least 1 token and 1 line, but {length} and {lines} were given: raise them."
+                f"A text should be continued for at least 1 token and 1 line, not {length} and {lines}: raise them."
             )
         if "\n" in prompt and self._of_sentences:
             raise ConfigError(
                 "A model of sentences reads each line by itself, but the prompt has several lines: give one."
             )
-        return self._encode(prompt)
+        return self._encode("\n".join(map(without_special_tokens, prompt.split("\n"))))
 
     def adapted(self, adaptation: Adaptation, lines: Iterable[str], trained_on: Iterable[str] = ()) -> Adaptation:
         """``adaptation`` with the numbers under which ``lines`` are most probable, where they are not given.

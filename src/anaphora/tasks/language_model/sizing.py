@@ -8,6 +8,7 @@ from anaphora.data.finding import Names, find_pairs, find_texts
 from anaphora.data.sources import text_splits
 from anaphora.errors import DataError
 from anaphora.events import silent
+from anaphora.formats.tsv import has_two_columns
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
@@ -60,7 +61,7 @@ def _is_running_text(path: Path, names: Names) -> bool:
             return True
         find_pairs([path], ("source", "target"), names, silent)
     except DataError:
-        return not path.is_dir()
+        return not path.is_dir() and not (path.is_file() and has_two_columns(path))
     return False
 
 

@@ -124,7 +124,7 @@ def _scored(
         scores_of(outputs, answers.values(), model.target),
         scores_of(stripped(outputs), map(stripped, answers.values()), model.target) if left_out else None,
         left_out,
-        f"beam {search.beam}" + (f", length penalty {search.length_penalty:g}" if search.length_penalty else ""),
+        ", ".join(search.how()),
         {source: (output, of_one) for (source, of_one), output in zip(answers.items(), outputs, strict=True)},
     )
 

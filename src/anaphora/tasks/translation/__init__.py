@@ -20,6 +20,7 @@ from anaphora.tasks.translation.evaluation import evaluate, score_translations
 from anaphora.tasks.translation.fusion import fused_run
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.scores import TranslationScores
+from anaphora.tasks.translation.teaching import TEACHING
 from anaphora.tasks.translation.translation import NO_LINKS, Translation
 from anaphora.text.sentences import Splitter
 
@@ -88,6 +89,7 @@ TASK = Task(
             TranslationWork,
             complete=complete,
             givers=givers,
+            teaching=TEACHING,
         )
     },
     predictor=_predictor,

@@ -39,6 +39,8 @@ class TranslationEvaluation(SearchConfig):
 
     conditions: Literal["raw", "moses-lowercase"] = "raw"
     """"raw" scores text as it is; "moses-lowercase" lower-cased, normalised, Moses-tokenised text on both sides."""
+    recorded_alignments: int = Field(0, ge=0, le=10)
+    """Validation pairs whose alignment is recorded at each validation, for the microscope; 0 records none."""
 
 
 class TranslatorExperiment(TranslatorConfig, ExperimentBase):

@@ -76,6 +76,16 @@ CONFLICTS = (
 
 OF_SENTENCES = (
     Conflict(
+        {"evaluation.recorded_alignments": SET, "attention.kind": other_than("soft")},
+        "only attention over positions has alignments; leave it out",
+        written=True,
+    ),
+    Conflict(
+        {"evaluation.recorded_alignments": SET, "text.rare": other_than("none")},
+        "given translations are not aligned where rare words are annotated; leave it out",
+        written=True,
+    ),
+    Conflict(
         {"evaluation.conditions": "moses-lowercase", "data.target": is_unspaced},
         "it counts what stands between spaces, which that language is written without; set "
         'evaluation.conditions = "raw"',

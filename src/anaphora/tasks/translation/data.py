@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import torch
 
@@ -25,12 +25,13 @@ from anaphora.tasks.translation.config import TranslationExperiment, TranslatorE
 from anaphora.tasks.translation.guidance import GivenLinks, learnt_links
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.rare import RareWords
+from anaphora.tasks.translation.recording import MOST_RECORDS, recorded, short_pairs
 from anaphora.tasks.work import TRAIN, UpdatingWork, mean_loss, not_skipping, report_unknown
 from anaphora.text import tokenization
 from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.config import TrainingConfig
-from anaphora.training.loop import Validate
+from anaphora.training.loop import Record, Validate
 
 
 class TranslatorWork(PairWork, UpdatingWork):
@@ -146,15 +147,19 @@ class TranslatorWork(PairWork, UpdatingWork):
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], sources: Sequence[str]
     ) -> list[str]:
         """What ``model`` makes of ``sources``, searched as [evaluation] says for validation."""
-        translator = TranslationPredictor(
+        beam = self._experiment.evaluation.validation_beam
+        translator = self.translator(model, tokenizers)
+        return [output.text for output in translator.translate(sources, beam=beam, protect=())]
+
+    def translator(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer]) -> TranslationPredictor:
+        """``model`` in training as what translates."""
+        return TranslationPredictor(
             cast(Searchable, model).stepper,
             tokenizers["source"],
             tokenizers["target"],
             self._experiment.evaluation,
             runtime=Runtime.inference(device_of(model)),
         )
-        beam = self._experiment.evaluation.validation_beam
-        return [output.text for output in translator.translate(sources, beam=beam, protect=())]
 
 
 class TranslationWork(TranslatorWork):
@@ -178,3 +183,18 @@ class TranslationWork(TranslatorWork):
         texts = self.searched(model, tokenizers, sources)
         language, condition = self._of_sentences.data.target, self._of_sentences.evaluation.conditions
         return {"bleu": bleu(texts, references, language=language, condition=condition).value}
+
+    def recording(self, tokenizers: Mapping[str, Tokenizer], run: Run) -> Record | None:
+        """The alignments of the first short validation pairs, as many as [evaluation] asks for."""
+        pairs = short_pairs(self.splits.valid, tokenizers, self._of_sentences.evaluation.recorded_alignments)
+        if not pairs:
+            return None
+        sources, targets = zip(*pairs, strict=True)
+
+        def record(model: torch.nn.Module) -> Mapping[str, Any]:
+            if sum("alignments" in line for line in run.metrics.lines()) >= MOST_RECORDS:
+                return {}
+            found = self.translator(model, tokenizers).score_pairs(sources, targets, attention=True)
+            return {"alignments": [recorded(one) for one in found]}
+
+        return record

@@ -11,7 +11,7 @@ from anaphora.formats.figures import LN_10
 from anaphora.formats.pharaoh import Links
 from anaphora.formats.tsv import split_pairs
 from anaphora.kernels.runtime import Runtime, running
-from anaphora.prediction.arguments import demand_pairs, given_text, pieces_of, sentence_of
+from anaphora.prediction.arguments import given_pairs, given_text, pieces_of, sentence_of
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.scores import LineScore
@@ -70,8 +70,7 @@ class ForcedDecoding:
 
         Raises DataError for unequal counts, and as ``score_stream``.
         """
-        demand_pairs(sources, targets)
-        pairs = list(zip(sources, targets, strict=True))
+        pairs = given_pairs(sources, targets)
         return list(self.score_stream(pairs, attention=attention, limits=limits, report=report))
 
     def score_stream(
@@ -116,8 +115,7 @@ class ForcedDecoding:
 
         Raises DataError for unequal counts, and as ``align_stream``.
         """
-        demand_pairs(sources, targets)
-        pairs = list(zip(sources, targets, strict=True))
+        pairs = given_pairs(sources, targets)
         return list(self.align_stream(pairs, symmetrise=symmetrise, limits=limits, report=report))
 
     def align_stream(

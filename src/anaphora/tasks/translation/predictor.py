@@ -112,7 +112,6 @@ class TranslationPredictor(InspectedTranslator):
         """The translation of every text as one sentence, in their order.
 
         A text of which nothing can be seen (white space, zero-width characters) is its own translation.
-
         ``asked`` are fields of ``SearchOptions``, as in ``translate(texts, beam=8)``. Raises as ``stream``.
         """
         demand_texts(texts)
@@ -170,11 +169,11 @@ class TranslationPredictor(InspectedTranslator):
             lines: abc.Sequence[_Line], watch: Watch, answered: abc.Callable[[int], None]
         ) -> abc.Iterable[Translation]:
             rows = [row for line in lines for row in line.sentences]
-
-            def searched(sentences: int) -> None:
-                answered(len(lines) * sentences // len(rows))
-
-            found = iter(self._search(rows, settled, unknown, protection, glossary, watch, searched))
+            found = iter(
+                self._search(
+                    rows, settled, unknown, protection, glossary, watch, lambda n: answered(len(lines) * n // len(rows))
+                )
+            )
             for line in lines:
                 parts = [next(found) for _ in line.sentences]
                 yield together(line.passage, parts, settled, splitter)
@@ -227,9 +226,8 @@ class TranslationPredictor(InspectedTranslator):
         full = [place for place, row in enumerate(rows) if row.ids]
         found = [protection.copied(row, options.attention) for row in rows]
         done = len(rows) - len(full)
-        assert options.beam is not None
         given = [Given(rows[place].apart.text, rows[place].ids) for place in full]
-        for batch in self._batches(given, beam=options.beam):
+        for batch in self._batches(given, beam=options.beam or 1):
             own = [rows[full[number]] for number in batch.example_ids_B.tolist()]
             most = [longest(len(row.ids)) for row in own]
             if options.candidates is not None:

@@ -1,0 +1,76 @@
+"""``anaphora distill``: a small, fast translator that is trained on what larger ones write."""
+
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anaphora.cli.options import Json
+from anaphora.cli.progress import clock, listening
+from anaphora.cli.signals import handling_signals
+from anaphora.cli.talk import say
+
+if TYPE_CHECKING:
+    from anaphora.experiment.distillation import Distilled
+
+EXAMPLES = (
+    "anaphora distill runs/en-de --run runs/small",
+    "anaphora distill runs/en-de-1 runs/en-de-2 runs/en-de-3 --run runs/small --beam 8",
+    "anaphora distill runs/en-de --run runs/small --set decoder.size=192 --set training.epochs=12",
+)
+
+
+def run(
+    teachers: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Translator, or several that translate together.")
+    ],
+    run_folder: Annotated[Path, typer.Option("--run", metavar="DIR", help="Run folder of the student.")],
+    beam: Annotated[int, typer.Option("--beam", min=1, help="Beam size of the teachers.")] = 5,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the student; may be repeated."),
+    ] = None,
+    threads: Annotated[int | None, typer.Option("--threads", min=0, max=1024, help="Number of CPU threads.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a smaller translator on the translations of others; repeat to continue.
+
+    The student has one decoder layer of half the size, and searches greedily. Translations go to DIR-pairs.
+    """
+    if threads:
+        import torch
+
+        torch.set_num_threads(threads)
+
+    from anaphora.experiment.distillation import distill
+
+    changes = [*(settings or []), *([f"training.threads={threads}"] if threads is not None else [])]
+    again = "to continue, repeat the command."
+    try:
+        with listening() as report, handling_signals() as signals:
+            found = distill(teachers, run_folder, report, beam=beam, settings=changes, stop=signals.stop)
+    except (KeyboardInterrupt, typer.Exit):
+        say(f"What was written is kept; {again}")
+        raise
+    if not found.systems:
+        say(f"Stopped; {again}")
+        raise typer.Exit(signals.exit_code)
+    _print(found, run_folder, as_json)
+
+
+def _print(found: "Distilled", run_folder: Path, as_json: bool) -> None:
+    from anaphora.formats.figures import figures_as_json
+
+    if as_json:
+        systems = [{"name": system.name, **system.metrics} for system in found.systems]
+        typer.echo(figures_as_json({"run": str(run_folder), "split": found.split, "systems": systems}))
+        return
+    if found.outcome:
+        say(f"Trained in {clock(found.outcome.seconds)}. Next: anaphora evaluate {quote(str(run_folder))}")
+    names = list(found.systems[0].metrics)
+    rows = [(found.split, *names), *((one.name, *(f"{one.metrics[n]:,.2f}" for n in names)) for one in found.systems)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for first, *cells in rows:
+        typer.echo("  ".join([first.ljust(widths[0]), *map(str.rjust, cells, widths[1:])]))
+    typer.echo("Sentences per second are of processor time on this machine.")

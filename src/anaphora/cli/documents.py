@@ -1,0 +1,78 @@
+"""Documents that ``anaphora translate`` writes back with their gaps filled."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from anaphora.errors import ConfigError
+from anaphora.wording import agreeing, counted
+
+if TYPE_CHECKING:
+    from anaphora.events import Report
+    from anaphora.prediction.options import SearchOptions
+    from anaphora.tasks.translation import TranslationPredictor
+
+
+def document_kind(file: str, for_lines: Sequence[str]) -> str:
+    """The kind of a file that is a document with a reader; empty for text.
+
+    Raises ConfigError for a document with options that are ``for_lines`` of text.
+    """
+    from anaphora.formats.entries.kinds import READERS, kind_of
+
+    kind = kind_of(Path(file)) if file != "-" and Path(file).is_file() else ""
+    if kind not in READERS:
+        return ""
+    for option in for_lines:
+        raise ConfigError(f"{option} is for lines of text, but {file} is a document: leave it out.")
+    return kind
+
+
+def translate_document(
+    translator: "TranslationPredictor",
+    file: Path,
+    kind: str,
+    output: Path | None,
+    options: "SearchOptions",
+    report: "Report",
+    *,
+    split: bool,
+) -> None:
+    """Write a document with its gaps filled to ``output``, or print it; what was left empty is reported."""
+    from anaphora.events import Note
+    from anaphora.formats.entries.document import Document
+    from anaphora.tasks.translation.documents import fill
+
+    document = Document.read(file, kind, translator.languages)
+    filled = fill(
+        document,
+        lambda texts: (one.text for one in translator.stream(iter(texts), options, split=split, report=report)),
+        translator.languages[1],
+    )
+    _write(filled.content, output)
+    total = filled.entries + sum(map(len, filled.left.values()))
+    others = len(document.entries) - total
+    reasons = Counter(entry.skipped for entry in document.entries if entry.skipped and not entry.gap)
+    which = f" ({', '.join(f'{count:,} {why}' for why, count in reasons.items())})" if reasons else ""
+    unchanged = f"; {counted(others, 'other entry')} {agreeing(others, 'are')} unchanged{which}" if others else ""
+    gaps = f"{counted(total, 'missing translation')} {agreeing(total, 'were')}"
+    report(Note(f"{filled.entries:,} of {gaps} filled{unchanged}."))
+    for why, lines in filled.left.items():
+        shown = ", ".join(map(str, lines[:5])) + (", ..." if len(lines) > 5 else "")
+        one = agreeing(len(lines), f"{why} were")
+        report(Note(f"{counted(len(lines), 'entry')} {one} left empty (line {shown}).", warning=True))
+
+
+def _write(content: bytes, output: Path | None) -> None:
+    """Write a file whole, packed where its name ends in ``.gz``, or print it where there is none."""
+    from anaphora.formats.lines import packed_by_name
+    from anaphora.formats.replacing import replacing
+
+    if output is None:
+        typer.echo(content, nl=False)
+        return
+    with replacing(output) as plain, packed_by_name(output, plain) as stream:
+        stream.write(content)

@@ -1,0 +1,205 @@
+"""A smaller model trained on what larger ones answer (sequence-level distillation, Kim and Rush 2016), in three steps.
+
+1. The pairs of the teachers' data are written to ``RUN-pairs/``, the training targets replaced by what they answer.
+2. The student is trained on them, into ``RUN``.
+3. Teachers and student are measured on the test split, or on the validation split if there is none.
+
+Each step goes on where it was stopped. An answer does not depend on other lines, so a file of answers that was written
+in parts has the same bytes as one that was not.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from anaphora.data.corpora import PairCorpus, Splits
+from anaphora.errors import ConfigError, RunError
+from anaphora.events import Event, Note, Progress, Report, silent
+from anaphora.experiment.conduct import train
+from anaphora.experiment.reading import read_experiment
+from anaphora.files import json_bytes, read_json, replace_durably, sha256
+from anaphora.formats.lines import write_lines
+from anaphora.run import Run
+from anaphora.run.layout import EXPERIMENT
+from anaphora.tasks.base import ExperimentBase, StartConfig
+from anaphora.tasks.registry import kind_of, task_of
+from anaphora.tasks.runs import experiment_of
+from anaphora.tasks.task import Teaching
+from anaphora.training.loop import Outcome, Stop, never
+from anaphora.wording import counted
+
+_ABOUT = "distillation.json"
+
+
+class Measured(NamedTuple):
+    """The metrics of one system."""
+
+    name: str
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Distilled:
+    """What came of it."""
+
+    outcome: Outcome | None
+    """Of the training; None where it was stopped before."""
+    split: str = ""
+    """Name of the text that was measured."""
+    systems: tuple[Measured, ...] = ()
+    """Teachers and student; none where training was stopped."""
+
+
+def distill(
+    teachers: Sequence[Path],
+    path: Path,
+    report: Report = silent,
+    *,
+    beam: int = 5,
+    settings: Sequence[str] = (),
+    stop: Stop = never,
+) -> Distilled:
+    """Train a student of runs of one task into the run folder ``path``, or continue one that was begun there.
+
+    ``settings`` change options of the student, whose defaults are those of its task (``Teaching.student``). ``stop`` is
+    asked after every answer and update. Raises ConfigError for runs that cannot teach together and options that do
+    not fit, RunError where ``path`` was begun with other teachers, and as ``train``.
+    """
+    experiment = experiment_of(teachers[0])
+    teaching = _teaching(teachers, experiment)
+    splits, pairs = teaching.splits(experiment, report), path.with_name(f"{path.name}-pairs")
+    begun = (path / EXPERIMENT).exists()
+    # what does not fit is refused before hours are spent on answers
+    student = _begun(path, settings, report) if begun else _student(teaching, teachers, pairs, settings, report)
+    _begin(pairs, teachers, beam, splits.train.fingerprint)
+    if not _write_pairs(pairs, splits, _Answers(teachers, beam, teaching.answers, report, stop)):
+        return Distilled(None)
+    outcome = train(student, path, report, resume=begun, stop=stop)
+    if outcome.reason == "stopped":
+        return Distilled(outcome)
+    name, corpus = next(iter(splits.tests.items()), ("validation", splits.valid))
+    report(Note(f"Measuring on {name} ..."))
+    together = f"{counted(len(teachers), 'teacher')} together" if teachers[1:] else "teacher"
+    systems = (
+        Measured(f"{together}, beam {beam}", teaching.measured(teachers, corpus, beam, report)),
+        Measured(f"{together}, greedy", teaching.measured(teachers, corpus, 1, report)),
+        Measured("student, greedy", teaching.measured([path], corpus, 1, report)),
+    )
+    return Distilled(outcome, name, systems)
+
+
+def _teaching(teachers: Sequence[Path], experiment: ExperimentBase) -> Teaching:
+    teaching = kind_of(experiment).teaching
+    if teaching is None:
+        raise ConfigError(
+            f"Translators can teach others, but {teachers[0]} is {task_of(experiment).noun}: name others."
+        )
+    for other in teachers[1:]:
+        languages = experiment_of(other).data.languages
+        if languages != experiment.data.languages:
+            raise ConfigError(f"Teachers translate the same languages, but {teachers[0]} and {other} do not.")
+    return teaching
+
+
+def _begun(path: Path, settings: Sequence[str], report: Report) -> ExperimentBase:
+    return read_experiment(experiment_of(path).tables(), str(path / EXPERIMENT), settings, report=report)
+
+
+def _student(
+    teaching: Teaching, teachers: Sequence[Path], pairs: Path, settings: Sequence[str], report: Report
+) -> ExperimentBase:
+    """The experiment of the student, over the files that are going to be in ``pairs``."""
+    teacher = experiment_of(teachers[0])
+    table = teaching.student(teacher)
+    table["data"] = {
+        **{side: code for side, code in teacher.data.languages.items()},
+        "max_length": table["data"]["max_length"],
+        "files": [str(pairs)],
+    }
+    table["training"] |= {"minutes": 0.0, "threads": 0}
+    start = StartConfig(run=str(teachers[0].absolute()), vocabulary="only")
+    return read_experiment(table, f"The student of {teachers[0]}", settings, start=start, report=report)
+
+
+def _begin(pairs: Path, teachers: Sequence[Path], beam: int, data: str) -> None:
+    """Note in ``pairs`` whose answers are there; RunError where they are another's."""
+    best = [Run.open(teacher).load("best").path for teacher in teachers]
+    about = {
+        "teachers": [str(teacher.absolute()) for teacher in teachers],
+        "checkpoints": [sha256((path / "manifest.json").read_bytes()) for path in best],
+        "beam": beam,
+        "data": data,
+    }
+    file = pairs / _ABOUT
+    if not file.exists():
+        pairs.mkdir(parents=True, exist_ok=True)
+        replace_durably(file, json_bytes(about))
+        return
+    was = read_json(file)
+    changed = [name for name in about if was.get(name) != about[name]]
+    if changed:
+        raise RunError(
+            f"{pairs} was begun with other {' and '.join(changed)}: continue with the same, remove the folder, or name "
+            f"another run."
+        )
+
+
+class _Answers(NamedTuple):
+    """What teachers answer, and whether to go on."""
+
+    teachers: Sequence[Path]
+    beam: int
+    answers: Callable[[Sequence[Path], Iterable[str], int, Report], Iterator[str]]
+    report: Report
+    stop: Stop
+
+    def write(self, path: Path, corpus: PairCorpus) -> bool:
+        """Write the answers for all sources, after those that are there; False where it was stopped."""
+        part = path.with_name(f"{path.name}.part")
+        with part.open("ab+") as file:
+            file.seek(0)
+            done = end = 0
+            for line in file:
+                if line.endswith(b"\n"):  # a killed process may have left half a line
+                    done, end = done + 1, end + len(line)
+            file.truncate(end)
+            if done:
+                self.report(Note(f"Continuing after {counted(done, 'answer')} of {path.name}."))
+            rest = islice(corpus.sources(), done, None)
+            # no bar of the search, which does not know how many lines there are
+            for answer in self.answers(self.teachers, rest, self.beam, lambda event: _notes(event, self.report)):
+                file.write(answer.encode() + b"\n")
+                file.flush()
+                done += 1
+                self.report(Progress("answer", done, corpus.count, "lines"))
+                if self.stop() and done < corpus.count:
+                    return False
+            os.fsync(file.fileno())
+        part.replace(path)
+        return True
+
+
+def _notes(event: Event, report: Report) -> None:
+    if isinstance(event, Note):
+        report(event)
+
+
+def _write_pairs(pairs: Path, splits: Splits[PairCorpus], answers: _Answers) -> bool:
+    """Write what is missing of the student's corpus; False where it was stopped."""
+    languages = experiment_of(answers.teachers[0]).data.languages
+    named = {"train": splits.train, "val": splits.valid}
+    named |= {name if name.startswith("test") else f"test-{name}": corpus for name, corpus in splits.tests.items()}
+    for name, corpus in named.items():
+        source, target = (pairs / f"{name}.{languages[side]}" for side in ("source", "target"))
+        if not source.exists():
+            write_lines(source, corpus.sources())
+        if target.exists():
+            continue
+        if name != "train":
+            write_lines(target, corpus.targets())
+        elif not answers.write(target, corpus):
+            return False
+    return True

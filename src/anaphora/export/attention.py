@@ -1,0 +1,150 @@
+"""Attention as ONNX operators: rows of queries (N x Q) over the positions of one sentence (S), none of them padding."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from anaphora.export.refusal import unsupported
+from anaphora.kernels.attention import Attend
+from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location
+from anaphora.kernels.spans import Global, LocalMonotonic, LocalPredictive, Median
+from anaphora.kernels.weighing import Sigmoid, Softmax
+
+if TYPE_CHECKING:
+    from anaphora.export.parts import Parts
+
+
+class Attention:
+    """One attention on its way into a graph."""
+
+    def __init__(self, parts: "Parts", part: Attend) -> None:
+        self._parts, self._part, self._graph = parts, part, parts.graph
+
+    def weighed(self, inputs: Sequence[str]) -> Sequence[str]:
+        """The context and the weights."""
+        graph, part = self._graph, self._part
+        query, *beside = inputs
+        to_score = len(part.score.beside)
+        scores = self._scores(query, beside[:to_score])
+        if part.scale != 1:
+            scores = graph.node("Mul", scores, graph.constant(part.scale))
+        closed, factor = self._focus(query, beside[to_score:])
+        if isinstance(part.score, Location):
+            beyond = graph.node("Greater", self._positions(), graph.constant(float(part.score.max_length)))
+            closed = graph.node("Or", closed, beyond) if closed else beyond
+        if closed:
+            scores = graph.node("Where", closed, graph.constant(float("-inf")), scores)  # 1
+        weights = self._normalised(scores)  # 2
+        if factor:
+            weights = graph.node("Mul", weights, factor)  # 3
+        return graph.node("MatMul", weights, self._memory("values")), weights  # 4
+
+    def _memory(self, name: str) -> str:
+        return self._parts.memory[f"{self._part.name}.{name}"]
+
+    def _matmul(self, name: str, signal: str) -> str:
+        return self._parts.matmul(f"{self._part.name}.{name}", signal)
+
+    def _scores(self, query: str, beside: Sequence[str]) -> str:
+        """One score a position, N x S."""
+        graph, score = self._graph, self._part.score
+        match score:
+            case Dot() | General():
+                return str(graph.node("MatMul", query, graph.node("Transpose", self._memory("keys"), perm=[1, 0])))
+            case Location():
+                return self._as_wide_as_memory(self._matmul("places", query))
+            case Concat():
+                terms = [self._rows(self._matmul("query", query)), self._memory("keys")]
+                covered = self._parts.vector(f"{self._part.name}.coverage") if beside else ""
+                terms += [graph.node("Mul", self._columns(one), covered) for one in beside]
+                return self._layer(terms)
+            case Hybrid():
+                terms = [self._rows(self._matmul("query", query)), self._matmul("location", self._filtered(beside[0]))]
+                terms += [self._parts.vector(f"{self._part.name}.bias")] if score.bias else []
+                return self._layer([*terms, self._memory("keys")] if score.content else terms)
+        raise unsupported(f"the attention score {type(score).__name__}")
+
+    def _layer(self, terms: Sequence[str]) -> str:
+        """v' tanh(sum of terms), N x S x A to N x S."""
+        made = self._matmul("v", self._graph.node("Tanh", self._graph.add(terms)))
+        return str(self._graph.node("Squeeze", made, self._graph.constant([-1])))
+
+    def _rows(self, signal: str) -> str:
+        """N x A as N x 1 x A."""
+        return str(self._graph.node("Unsqueeze", signal, self._graph.constant([1])))
+
+    def _columns(self, signal: str) -> str:
+        """N x S as N x S x 1."""
+        return str(self._graph.node("Unsqueeze", signal, self._graph.constant([-1])))
+
+    def _filtered(self, before: str) -> str:
+        """What filters see in the weights before, N x S x F."""
+        graph, radius = self._graph, getattr(self._part.score, "radius", 0)
+        filters = graph.node("Unsqueeze", self._parts.vector(f"{self._part.name}.filters"), graph.constant([1]))
+        seen = graph.node("Conv", self._rows(before), filters, pads=[radius, radius])
+        return str(graph.node("Transpose", seen, perm=[0, 2, 1]))
+
+    def _as_wide_as_memory(self, scores: str) -> str:
+        """Scores of the first positions, N x L, for all S; those beyond are closed."""
+        graph, length = self._graph, self._length()
+        beyond = graph.node("Concat", graph.constant([0, 0, 0]), length, axis=0)
+        starts, axes = graph.constant([0]), graph.constant([1])
+        return str(graph.node("Slice", graph.node("Pad", scores, beyond), starts, length, axes))
+
+    def _length(self) -> str:
+        """S, as a list of one number."""
+        return str(self._graph.node("Shape", self._memory("values"), start=0, end=1))
+
+    def _positions(self) -> str:
+        """1 .. S as real numbers."""
+        graph = self._graph
+        end = graph.node("Squeeze", graph.node("Add", self._length(), graph.constant([1])))
+        return str(graph.node("Cast", graph.node("Range", graph.constant(1), end, graph.constant(1)), to=1))
+
+    def _focus(self, query: str, beside: Sequence[str]) -> tuple[str, str]:
+        """Which positions are closed, and the factor of the weights; empty for none."""
+        graph, span = self._graph, self._part.span
+
+        def far(distance: str, radius: int) -> str:
+            return str(graph.node("Greater", graph.node("Abs", distance), graph.constant(float(radius))))
+
+        def length() -> str:
+            return str(graph.node("Cast", self._length(), to=1))
+
+        match span:
+            case Global():
+                return "", ""
+            case LocalMonotonic():
+                centre = graph.node("Min", beside[0], length())
+                return far(graph.node("Sub", self._positions(), centre), span.radius), ""
+            case LocalPredictive():
+                u = graph.node("Tanh", self._matmul("centre", query))
+                r = graph.node("Sigmoid", self._matmul("centre_v", u))
+                distance = graph.node("Sub", self._positions(), graph.node("Mul", r, length()))
+                squared = graph.node("Mul", distance, distance)
+                factor = graph.node("Exp", graph.node("Mul", squared, graph.constant(-2 / span.radius**2)))
+                return far(distance, span.radius), factor
+            case Median():
+                return self._around_median(beside[0], span.radius), ""
+        raise unsupported(f"the attention window {type(span).__name__}")
+
+    def _around_median(self, before: str, radius: int) -> str:
+        """The closed positions of a window around the median of the weights before."""
+        graph = self._graph
+        so_far = graph.node("CumSum", before, graph.constant(-1))
+        total = graph.slice(so_far, -1, 1 << 40, axis=-1)
+        below = graph.node("Less", graph.node("Mul", so_far, graph.constant(2.0)), total)
+        count = graph.node("ReduceSum", graph.node("Cast", below, to=1), graph.constant([-1]))
+        distance = graph.node("Sub", self._positions(), graph.node("Add", count, graph.constant(1.0)))
+        before_it = graph.node("Less", distance, graph.constant(float(-radius)))
+        behind_it = graph.node("GreaterOrEqual", distance, graph.constant(float(radius)))
+        return str(graph.node("Or", before_it, behind_it))
+
+    def _normalised(self, scores: str) -> str:
+        graph, weighing = self._graph, self._part.weighing
+        match weighing:
+            case Softmax():
+                if weighing.sharpness != 1:
+                    scores = graph.node("Mul", scores, graph.constant(weighing.sharpness))
+            case Sigmoid():
+                scores = graph.node("Neg", graph.node("Softplus", graph.node("Neg", scores)))
+        return str(graph.node("Softmax", scores, axis=-1))

@@ -1,0 +1,124 @@
+"""An ONNX graph that is written node by node; names of nodes are made up, those of weights are of the checkpoint."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from anaphora.errors import MissingExtraError
+
+OPSET = 18
+IR_VERSION = 9
+"""Of ONNX 1.14 (2023): what every runtime since then reads."""
+
+_LAST = -1
+"""The axis of a vector, in one row as in many."""
+
+
+def library(name: str) -> Any:
+    """A module of the extra ``onnx``; MissingExtraError with the line that installs it."""
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingExtraError(name.partition(".")[0], "onnx") from None
+
+
+class Graph:
+    """One graph; a signal is a name, and holds vectors along its last axis: one, or many rows of them."""
+
+    def __init__(self, name: str, outer: "Graph | None" = None) -> None:
+        """``outer`` is the graph around the body of a loop, which has the weights. Raises as ``library``."""
+        self._name = name
+        self._root: Graph = outer._root if outer else self
+        self._nodes: list[Any] = []
+        self._inputs: list[Any] = []
+        self._outputs: list[Any] = []
+        self._helper = library("onnx").helper
+        if not outer:
+            self._count = 0
+            self._weights: dict[str, np.ndarray[Any, Any]] = {}
+
+    def node(self, operator: str, *inputs: str, outputs: int = 0, **attributes: Any) -> Any:
+        """The name of what an operator makes of signals; a list of names where ``outputs`` says how many."""
+        made = [self._fresh(operator) for _ in range(outputs or 1)]
+        self._nodes.append(self._helper.make_node(operator, inputs, made, **attributes))
+        return made if outputs else made[0]
+
+    def weight(self, name: str, tensor: Tensor, *, transposed: bool = False) -> str:
+        """A tensor of the network, perhaps transposed, which is stored once."""
+        stored = f"{name}.transposed" if transposed else name
+        values = tensor.detach().float().numpy()
+        self._root._weights.setdefault(stored, np.ascontiguousarray(values.T if transposed else values))
+        return stored
+
+    def constant(self, value: Any) -> str:
+        """A number or a list: float32, or int64 for whole numbers."""
+        array = np.asarray(value)
+        array = array.astype(np.float32 if array.dtype.kind == "f" else np.int64)
+        name = f"constant {array.dtype} {array.tolist()}"
+        self._root._weights.setdefault(name, array)
+        return name
+
+    def input(self, name: str, shape: Sequence[int | str | None], *, integers: bool = False) -> str:
+        """A signal from outside."""
+        kinds = library("onnx").TensorProto
+        self._inputs.append(self._helper.make_tensor_value_info(name, kinds.INT64 if integers else kinds.FLOAT, shape))
+        return name
+
+    def output(self, name: str, signal: str, shape: Sequence[int | str | None]) -> None:
+        """Give a signal out under a name."""
+        self._nodes.append(self._helper.make_node("Identity", [signal], [name]))
+        kinds = library("onnx").TensorProto
+        self._outputs.append(self._helper.make_tensor_value_info(name, kinds.FLOAT, shape))
+
+    def body(self) -> "Graph":
+        """The body of a loop of this graph."""
+        return Graph(self._fresh("body"), self)
+
+    def scan(self, body: "Graph", first: Sequence[str], rows: Sequence[str], outputs: int) -> list[str]:
+        """Run a body over rows; the last states and ``outputs`` signals of all steps."""
+        attributes = {"body": body.proto(), "num_scan_inputs": len(rows)}
+        made: list[str] = self.node("Scan", *first, *rows, outputs=len(first) + outputs, **attributes)
+        return made
+
+    def add(self, signals: Sequence[str]) -> str:
+        """The sum of signals."""
+        return signals[0] if len(signals) == 1 else str(self.node("Sum", *signals))
+
+    def split(self, signal: str, parts: int) -> list[str]:
+        """A vector in parts of one size."""
+        if parts == 1:
+            return [signal]
+        made: list[str] = self.node("Split", signal, outputs=parts, axis=_LAST, num_outputs=parts)
+        return made
+
+    def join(self, signals: Sequence[str], axis: int = _LAST) -> str:
+        """Vectors one after the other; with axis 0 rows."""
+        return signals[0] if len(signals) == 1 else str(self.node("Concat", *signals, axis=axis))
+
+    def slice(self, signal: str, start: int, end: int, step: int = 1, axis: int = 0) -> str:
+        """A part of a signal along an axis, perhaps backwards."""
+        return str(self.node("Slice", signal, *(self.constant([number]) for number in (start, end, axis, step))))
+
+    def proto(self) -> Any:
+        """The graph as ONNX has it; the outermost one with all weights."""
+        weights: Mapping[str, Any] = self._weights if self._root is self else {}
+        initializers = [library("onnx").numpy_helper.from_array(array, name) for name, array in weights.items()]
+        return self._helper.make_graph(self._nodes, self._name, self._inputs, self._outputs, initializers)
+
+    def model(self) -> Any:
+        """The graph as a model that was checked."""
+        onnx = library("onnx")
+        opsets = [self._helper.make_opsetid("", OPSET)]
+        made = self._helper.make_model(
+            self.proto(), opset_imports=opsets, ir_version=IR_VERSION, producer_name="anaphora"
+        )
+        onnx.checker.check_model(made)
+        return made
+
+    def _fresh(self, operator: str) -> str:
+        self._root._count += 1
+        return f"{operator}.{self._root._count}"

@@ -1,0 +1,62 @@
+"""A whole file with gaps, and the same file with them filled and every other byte as it was."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from anaphora.errors import DataError
+from anaphora.formats.entries.encoded import PEEKED, Encoding
+from anaphora.formats.entries.entry import Edit, Entry, edited
+from anaphora.formats.entries.kinds import READERS
+from anaphora.formats.lines import unpacked
+
+LONGEST = 1 << 27
+"""Bytes of the longest file that is written back, which is held in memory."""
+MARKUP = frozenset(("tmx", "xliff", "html"))
+"""Kinds that can write any character in any encoding."""
+
+
+class Document:
+    """A file that may lack translations."""
+
+    def __init__(self, content: bytes, name: str, kind: str, languages: tuple[str, str]) -> None:
+        """Of the bytes of a file that messages call ``name``; ``languages`` are those of source and target.
+
+        Raises DataError as ``kinds.read_entries``, and for bytes that the encoding would not give back.
+        """
+        self.kind, self.name, self.languages = kind, name, languages
+        self._encoding = Encoding(content[:PEEKED], name, kind)
+        self._content = b"".join(self._encoding.decoded([content]))
+        if self._encoding.encoded(self._content) != content:
+            raise DataError(f"{name} has bytes that {self._encoding.codec} would write otherwise: convert it to UTF-8.")
+        self._reader = READERS[kind](self.name, languages)
+        self.entries: list[Entry] = list(self._reader.read([self._content]))
+        """All of its entries, in their order."""
+
+    @classmethod
+    def read(cls, path: Path, kind: str, languages: tuple[str, str]) -> "Document":
+        """A file, gzipped or not. Raises DataError as above, and for one of more than ``LONGEST`` bytes."""
+        content = bytearray()
+        for piece in unpacked(path):
+            content += piece
+            if len(content) > LONGEST:
+                raise DataError(f"{path} has more than {LONGEST:,} bytes: split it.")
+        return cls(bytes(content), str(path), kind, languages)
+
+    def takes(self, text: str) -> bool:
+        """Whether its encoding has all characters of a text, or a way to write them."""
+        return self.kind in MARKUP or not self._encoding.lacks(text)
+
+    def filled(self, translations: Mapping[int, Sequence[str]]) -> bytes:
+        """The file with translations, by the number of the entry a text for every run of its gap.
+
+        Without any, it is the file as it was.
+        """
+        edits: list[Edit] = []
+        for number, texts in translations.items():
+            gap = self.entries[number].gap
+            assert gap is not None
+            edits += gap.fill(self._content, texts)
+        if edits:
+            edits += self._reader.declared(self._content)
+        replaced = "xmlcharrefreplace" if self.kind in MARKUP else "strict"
+        return self._encoding.encoded(edited(self._content, edits), replaced)

@@ -1,0 +1,154 @@
+"""HTML pages: text between tags, and the attributes that people read (``alt``, ``title``, ``placeholder``).
+
+An entry is what stands in one block, in the runs between its inline tags. Code, scripts and what is marked
+``translate="no"`` stay as they are.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape, unescape
+from html.parser import HTMLParser
+
+from anaphora.formats.entries.entry import UNTRANSLATED, Edit, Entry, Gap, Run, one_line
+
+_INLINE = frozenset(
+    (
+        *("a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "del", "dfn", "em", "font", "i", "img", "ins", "kbd"),
+        *("mark", "q", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"),
+    )
+)
+_KEPT = frozenset(
+    ("code", "kbd", "math", "noscript", "pre", "samp", "script", "style", "svg", "textarea", "tt", "var"),
+)
+"""Elements whose text is no language of people."""
+_KEPT_BY = ("translate", "no")
+_VOID = frozenset(
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"),
+)
+_READ = re.compile(r"""(?<=\s)(?:alt|title|placeholder)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
+
+
+class Html(HTMLParser):
+    """The texts of one page."""
+
+    def __init__(self, name: str, languages: tuple[str, str]) -> None:
+        """Of a file that messages call ``name``; a page does not say which languages it could be in."""
+        super().__init__(convert_charrefs=False)
+        self.name, self._languages = name, languages
+
+    def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
+        """The entries of a page in UTF-8; no page is so odd that it is refused."""
+        text = b"".join(pieces).decode()
+        starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self._line_starts, self._source = starts, text
+        self._entries: list[Entry] = []
+        self._runs: list[Run] = []
+        self._text: list[str] = []
+        self._open = -1
+        self._kept: list[str] = []  # the element whose text is kept, and those of its name inside
+        self._characters = self._bytes = 0
+        self.feed(text)
+        self.close()
+        self._end_block(len(text))
+        yield from self._entries
+
+    def declared(self, content: bytes) -> list[Edit]:
+        """Nothing."""
+        return []
+
+    @property
+    def _at(self) -> int:
+        line, column = self.getpos()
+        return self._line_starts[line - 1] + column
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        at = self._at
+        self._tag(tag, at)
+        if self._kept:
+            self._kept += [tag] if tag == self._kept[0] else []
+            return
+        for found in _READ.finditer(self.get_starttag_text() or ""):
+            group = 1 if found[1] is not None else 2
+            if found[group].strip():
+                self._attribute(at + found.start(group), found[group])
+        if (tag in _KEPT or _KEPT_BY in attrs) and tag not in _VOID:
+            self._kept = [tag]
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if self._kept and self._kept[-1] == tag:
+            self._kept.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        self._tag(tag, self._at)
+        if self._kept and self._kept[-1] == tag:
+            self._kept.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not self._kept:
+            self._open = self._at if self._open < 0 else self._open
+            self._text.append(data)
+
+    def handle_entityref(self, name: str) -> None:
+        self._reference(f"&{name}")
+
+    def handle_charref(self, name: str) -> None:
+        self._reference(f"&#{name}")
+
+    def handle_comment(self, data: str) -> None:
+        self._close_run(self._at)
+
+    def handle_decl(self, decl: str) -> None:
+        self._close_run(self._at)
+
+    def handle_pi(self, data: str) -> None:
+        self._close_run(self._at)
+
+    def unknown_decl(self, data: str) -> None:
+        self._close_run(self._at)
+
+    def _reference(self, written: str) -> None:
+        ends = self._source.startswith(";", self._at + len(written))
+        self.handle_data(unescape(written + ";" if ends else written))
+
+    def _tag(self, tag: str, at: int) -> None:
+        if tag in _INLINE:
+            self._close_run(at)
+        else:
+            self._end_block(at)
+
+    def _close_run(self, at: int) -> None:
+        if self._open >= 0:
+            self._runs.append(Run(self._open, at, "".join(self._text)))
+            self._text, self._open = [], -1
+
+    def _end_block(self, at: int) -> None:
+        self._close_run(at)
+        if any(run.text.strip() for run in self._runs):
+            self._add(self._runs, quoted=False)
+        self._runs = []
+
+    def _attribute(self, begin: int, written: str) -> None:
+        self._add([Run(begin, begin + len(written), unescape(written))], quoted=True)
+
+    def _add(self, runs: Sequence[Run], *, quoted: bool) -> None:
+        places = tuple(runs)
+
+        def fill(content: bytes, texts: Sequence[str]) -> list[Edit]:
+            return [
+                Edit(*self._in_bytes(run), escape(text, quote=quoted).encode())
+                for run, text in zip(places, texts, strict=True)
+            ]
+
+        source = "".join(run.text for run in runs)
+        line = bisect_right(self._line_starts, runs[0].begin)
+        self._entries.append(Entry(line, one_line(source), "", UNTRANSLATED, Gap(places, fill)))
+
+    def _in_bytes(self, run: Run) -> tuple[int, int]:
+        """The place of a run in UTF-8; quick where runs come in their order."""
+        if run.begin < self._characters:
+            self._characters = self._bytes = 0
+        begin = self._bytes + len(self._source[self._characters : run.begin].encode())
+        self._characters, self._bytes = run.begin, begin
+        return begin, begin + len(self._source[run.begin : run.end].encode())

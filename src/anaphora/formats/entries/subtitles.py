@@ -1,0 +1,93 @@
+"""Subtitles (SRT): numbered cues with a line of times, their text below, and a blank line after each.
+
+The lines of a cue are one text, set in as many lines again, but a line that begins with a dash is another speaker's.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+
+from anaphora.formats.entries.entry import UNTRANSLATED, Edit, Entry, Gap, Run, one_line
+from anaphora.formats.entries.po import raw_lines
+
+_TIMES = re.compile(rb"\s*\d+:\d\d:\d\d[,.]\d+\s*-->\s*\d+:\d\d:\d\d[,.]\d+.*", re.DOTALL)
+_NUMBER = re.compile(rb"(?:\A|(?<=\n))[^\w\n]*\d+\s*\Z")
+_CODE = re.compile(rb"</?[A-Za-z][^<>\n]*>|\{\\[^{}\n]*\}")
+_SPEAKER = re.compile(r"\r?\n(?=[ \t]*[-\u2013\u2014])")
+
+
+class Srt:
+    """The cues of one file."""
+
+    def __init__(self, name: str, languages: tuple[str, str]) -> None:
+        """Of a file that messages call ``name``; subtitles do not say which languages they could be in."""
+        self.name, self._languages = name, languages
+
+    def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
+        """The cues of a file in UTF-8; lines outside of cues stay as they are."""
+        cue, begin, first, inside = bytearray(), 0, 0, False
+        for number, (at, line) in enumerate(raw_lines(pieces, self.name), 1):
+            times = bool(_TIMES.fullmatch(line))
+            if inside and line.strip() and not times:
+                begin, first = (begin, first) if cue else (at, number)
+                cue += line
+                continue
+            if inside and times:  # no blank line came before
+                cue = bytearray(_NUMBER.sub(b"", bytes(cue)))
+            yield from self._cue(bytes(cue), begin, first)
+            cue.clear()
+            inside = times
+        yield from self._cue(bytes(cue), begin, first)
+
+    def declared(self, content: bytes) -> list[Edit]:
+        """Nothing."""
+        return []
+
+    def _cue(self, content: bytes, begin: int, line: int) -> Iterator[Entry]:
+        content = content.rstrip()
+        runs, end = [], 0
+        for code in [*_CODE.finditer(content), None]:
+            place = code.start() if code else len(content)
+            runs += list(_runs(content[end:place], begin + end))
+            end = code.end() if code else place
+        source = "".join(run.text for run in runs)
+        if source.strip():
+            yield Entry(line, one_line(source), "", UNTRANSLATED, Gap(tuple(runs), partial(_fill, runs)))
+
+
+def _runs(content: bytes, begin: int) -> Iterator[Run]:
+    """The texts of a stretch without codes, one for each speaker."""
+    text, start = content.decode(), 0
+    for found in [*_SPEAKER.finditer(text), None]:
+        end = found.start() if found else len(text)
+        if end > start:
+            piece = text[start:end]
+            place = begin + len(text[:start].encode())
+            yield Run(place, place + len(piece.encode()), piece)
+        start = found.end() if found else end
+
+
+def _fill(runs: Sequence[Run], content: bytes, texts: Sequence[str]) -> list[Edit]:
+    edits = []
+    for run, text in zip(runs, texts, strict=True):
+        end = "\r\n" if "\r\n" in run.text else "\n"
+        core = text.strip()
+        before, _, behind = text.partition(core) if core else (text, "", "")
+        lines = wrapped(one_line(core), run.text.strip().count("\n") + 1)
+        edits.append(Edit(run.begin, run.end, f"{before}{end.join(lines)}{behind}".encode()))
+    return edits
+
+
+def wrapped(text: str, count: int) -> list[str]:
+    """A text in at most ``count`` lines of about the same length, broken at spaces, not before a dash."""
+    lines = []
+    rest = text
+    while count > 1 and " " in rest.strip():
+        wanted = len(rest) / count
+        spaces = [found.start() for found in re.finditer(r"(?<=\S) (?=[^\s\-\u2013\u2014])", rest)]
+        if not spaces:
+            break
+        at = min(spaces, key=lambda space: abs(space - wanted))
+        lines.append(rest[:at])
+        rest, count = rest[at + 1 :], count - 1
+    return [*lines, rest]

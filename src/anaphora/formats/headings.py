@@ -1,0 +1,54 @@
+"""What the first line of a table may call its columns: by languages, or by source and target."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_NAMES = """
+    english:en german:de french:fr spanish:es italian:it portuguese:pt dutch:nl czech:cs polish:pl russian:ru
+    ukrainian:uk turkish:tr arabic:ar hebrew:he hindi:hi chinese:zh japanese:ja korean:ko greek:el finnish:fi
+    swedish:sv danish:da norwegian:no hungarian:hu romanian:ro bulgarian:bg
+    deutsch:de français:fr español:es castellano:es italiano:it português:pt nederlands:nl čeština:cs česky:cs polski:pl
+    русский:ru українська:uk türkçe:tr العربية:ar عربي:ar עברית:he हिन्दी:hi 中文:zh 日本語:ja 한국어:ko ελληνικά:el
+    suomi:fi svenska:sv dansk:da norsk:no magyar:hu română:ro български:bg
+    englisch:en französisch:fr spanisch:es italienisch:it anglais:en allemand:de espagnol:es italien:it inglés:en
+    alemán:de francés:fr
+"""
+_CODES = dict(entry.split(":", 1) for entry in _NAMES.split())
+"""Codes of languages by their names in English, in the language itself, and some in German, French and Spanish."""
+SIDES = ("source", "src", "sentence1"), ("target", "tgt", "trg", "sentence2")
+"""What headings call the two sides."""
+_SOURCES, _TARGETS = map(frozenset, SIDES)
+_BESIDE = frozenset(["column", "lang", "language", "phrase", "segment", "sentence", "string", "text"])
+"""Words that stand beside a name, as in "Source text" and "sentence_de"."""
+_WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)?")
+
+
+class Column(NamedTuple):
+    """What a cell of a heading names."""
+
+    name: str
+    """A language, by its code where that is known, or a side; in lower case."""
+    spelt: bool
+    """Whether it is a language that is written out, which its code alone is not."""
+
+    @classmethod
+    def of(cls, cell: str) -> "Column":
+        """That of "# Source text" is "source", those of "German" and "sentence_de" are "de"."""
+        words = [word for word in _WORD.findall(cell.casefold()) if word not in _BESIDE]
+        word = words[0] if len(words) == 1 else cell.strip().casefold()
+        return cls(_CODES.get(word, word), word in _CODES)
+
+
+def is_heading(cells: Sequence[str], sides: tuple[str, str] = ("", "")) -> bool:
+    """Whether two cells name what stands below them: languages, sides, or the codes of the two ``sides``."""
+    first, second = map(Column.of, cells)
+    names = _SOURCES | _TARGETS | {side.casefold() for side in sides if side}
+    return first.name != second.name and all(column.spelt or column.name in names for column in (first, second))
+
+
+def is_reversed(cells: Sequence[str], sides: tuple[str, str]) -> bool:
+    """Whether a heading names the target first."""
+    first, second = (Column.of(cell).name for cell in cells)
+    target_first = first in _TARGETS and second in _SOURCES
+    return target_first or (second, first) == tuple(side.casefold() for side in sides)

@@ -1,0 +1,133 @@
+"""How much context a language model uses: its loss with the context cut to k tokens, and shuffled beyond k.
+
+Khandelwal, He, Qi and Jurafsky (2018), "Sharp Nearby, Fuzzy Far Away", section 3: the effective context is the least k
+whose loss is within 1% of that with the whole context.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from math import exp
+from typing import Any
+
+import torch
+
+from anaphora.batch import Batch, pad
+from anaphora.errors import ConfigError, DataError
+from anaphora.events import Progress, Report, silent
+from anaphora.inspection.subject import Subject
+from anaphora.kernels.runtime import running
+from anaphora.nn.randomness import generator
+from anaphora.prediction.examples import GivesExamples
+from anaphora.protocols import Carry
+from anaphora.wording import counted
+
+LONGEST = 512
+"""Tokens of the whole context."""
+POSITIONS = 100
+"""Tokens that are predicted, spread evenly over the text."""
+WITHIN = 0.01
+
+
+@dataclass(frozen=True)
+class EffectiveContext:
+    """The loss of one model on one text by how much context it has."""
+
+    run: str
+    predicted: int
+    """Tokens."""
+    longest: int
+    """Tokens of the whole context."""
+    whole: float
+    """Nats a token with the whole context."""
+    sizes: tuple[int, ...]
+    """k, ascending."""
+    cut: tuple[float, ...]
+    """Nats a token with the last k tokens alone."""
+    shuffled: tuple[float, ...]
+    """Nats a token with the last k tokens, and those before them in random order."""
+
+    @property
+    def effective(self) -> int | None:
+        """The least k whose loss is within 1% of that with the whole context; None where no k is."""
+        return next(
+            (k for k, loss in zip(self.sizes, self.cut, strict=True) if loss <= self.whole * (1 + WITHIN)), None
+        )
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return asdict(self) | {"effective": self.effective}
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.run}: {counted(self.predicted, 'prediction')}; whole context, {counted(self.longest, 'token')}: "
+            f"loss {self.whole:.4f}, perplexity {exp(self.whole):.2f}",
+            f"  {'k':>5}{'cut to k':>12}{'shuffled beyond k':>20}",
+        ]
+        for k, cut, shuffled in zip(self.sizes, self.cut, self.shuffled, strict=True):
+            lines.append(f"  {k:>5}{cut:>12.4f}{shuffled:>20.4f}")
+        found = "longer than all of these" if self.effective is None else counted(self.effective, "token")
+        return "\n".join([*lines, f"  effective context, within {WITHIN:.0%} of the whole: {found}"])
+
+
+def lacks_context(subject: Subject) -> str:
+    """Why a run has no context to measure; empty where it has."""
+    if not hasattr(subject.trained.model, "carry_after") or not isinstance(subject.predictor, GivesExamples):
+        return "it is no language model of tokens"
+    reads = getattr(subject.trained.experiment, "reads", "stream")
+    return "it reads every line by itself" if reads == "sentences" else ""
+
+
+def effective_context(
+    subject: Subject,
+    text: str,
+    longest: int = LONGEST,
+    positions: int = POSITIONS,
+    seed: int = 1,
+    report: Report = silent,
+) -> EffectiveContext:
+    """The loss of a language model of running text with less and less context, at k = 1, 2, 4, .. ``longest``.
+
+    Raises ConfigError for another model, DataError for a text of no more than ``longest`` tokens.
+    """
+    why = lacks_context(subject)
+    if why:
+        raise ConfigError(f"{subject.name} has no context to measure: {why}.")
+    ids: list[int] = subject.predictor.example(text).batch.target_ids.ids_BT[0].tolist()
+    if len(ids) <= longest + positions:
+        raise DataError(
+            f"The context of {counted(positions, 'prediction')} takes more than "
+            f"{counted(longest + positions, 'token')}, but the text has {len(ids):,}: give a longer one."
+        )
+    ends = [longest + (len(ids) - 1 - longest) * n // (positions - 1) for n in range(positions)]
+    sizes = [2**n for n in range(longest.bit_length()) if 2**n < longest]
+    contexts = [ids[end - longest : end] for end in ends]
+    targets = [ids[end] for end in ends]
+    cut, shuffled = list[float](), list[float]()
+    for number, size in enumerate(sizes):
+        report(Progress("contexts", number, len(sizes), "sizes"))
+        cut.append(_loss(subject, [row[-size:] for row in contexts], targets))
+        source = generator(seed, f"context {size}")
+        mixed = [_shuffled(row[:-size], source) + row[-size:] for row in contexts]
+        shuffled.append(_loss(subject, mixed, targets))
+    whole = _loss(subject, contexts, targets)
+    return EffectiveContext(subject.name, len(targets), longest, whole, tuple(sizes), tuple(cut), tuple(shuffled))
+
+
+def _shuffled(ids: Sequence[int], source: torch.Generator) -> list[int]:
+    return [ids[place] for place in torch.randperm(len(ids), generator=source).tolist()]
+
+
+def _loss(subject: Subject, contexts: Sequence[Sequence[int]], targets: Sequence[int]) -> float:
+    """Nats a target after its context; only the last state of each is turned into a prediction."""
+    model: Any = subject.trained.model.eval()
+    count = len(targets)
+    rows, carried = torch.arange(count), torch.zeros(count, dtype=torch.bool)
+    carry: Carry | None = None
+    with torch.no_grad(), running(subject.trained.runtime):
+        if len(contexts[0]) > 1:
+            before = [row[:-1] for row in contexts]
+            carry = model.carry_after(Batch(pad(before), pad(before), rows, carried))
+            carried = ~carried
+        last = Batch(pad([row[-1:] for row in contexts]), pad([[one] for one in targets]), rows, carried)
+        log_probs_BT, _ = model.target_log_probs(last, carry)
+    return -float(log_probs_BT.sum()) / count

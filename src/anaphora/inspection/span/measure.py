@@ -1,0 +1,222 @@
+"""The longest distance at which each unit still learns each task: a plan, its trials, and what came of them.
+
+Every trial starts from new weights. A task is learnt where 99% of the answers on test sequences are right, asked every
+``CHECKED`` sequences. The distance doubles until it is not; the learning rate is the one of three that learns the
+shortest distance with the fewest sequences, or fails best, with the first seed.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from anaphora.errors import DataError
+from anaphora.events import Progress, Report, silent
+from anaphora.files import append, lines
+from anaphora.inspection.span.learner import Learner, Setting
+from anaphora.inspection.span.tasks import TASKS
+from anaphora.nn.stack import StackConfig
+from anaphora.nn.weights import Orthogonal
+from anaphora.training.rules import Adam
+
+LEARNT = 0.99
+CHECKED = 1600
+"""Sequences between two tests."""
+MAIN = ("elman", "lstm, forget bias 0", "lstm, forget bias 1", "gru")
+OTHERS = (
+    "lstm-no-forget",
+    "lstm-no-output-tanh",
+    "lstm-additive",
+    "lstm-input",
+    "lstm-forget",
+    "two-gate",
+    "peephole",
+    "multiplicative",
+)
+_LOG = "span.jsonl"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured."""
+
+    name: str
+    size: int = 128
+    """Hidden size."""
+    batch: int = 32
+    sequences: int = 100_000
+    """That a network sees at most at one distance."""
+    rates: tuple[float, ...] = (1e-2, 3e-3, 1e-3)
+    seeds: tuple[int, ...] = (1, 2, 3)
+    shortest: int = 4
+    longest: int = 1024
+    units: tuple[str, ...] = MAIN
+    """On every task."""
+    others: tuple[str, ...] = OTHERS
+    """On ``copy`` alone, with the first seed."""
+
+    def series(self) -> Iterator[tuple[str, str, int]]:
+        """Task, unit and seed of each series of growing distances."""
+        for seed in self.seeds:
+            yield from ((task, unit, seed) for task in TASKS for unit in self.units)
+        yield from (("copy", unit, self.seeds[0]) for unit in self.others)
+
+
+FULL = Plan("full")
+QUICK = Plan("quick", 64, 32, 32_000, (3e-3,), (1,), 4, 64, ("elman", "lstm, forget bias 1", "gru"), ())
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One network on one task at one distance."""
+
+    task: str
+    unit: str
+    seed: int
+    rate: float
+    distance: int
+    learnt: bool
+    accuracy: float
+    """The best on the test sequences."""
+    sequences: int
+    """That it saw."""
+    seconds: float = field(compare=False)
+    """Of processor time."""
+
+    @property
+    def key(self) -> tuple[str, str, int, float, int]:
+        """What tells it from others of a plan."""
+        return self.task, self.unit, self.seed, self.rate, self.distance
+
+
+@dataclass(frozen=True)
+class Spans:
+    """All trials of a plan."""
+
+    plan: Plan
+    trials: tuple[Trial, ...]
+
+    def spans(self) -> dict[tuple[str, str], list[int]]:
+        """The longest distance that was learnt, for each seed, by task and unit; 0 where not even the shortest was."""
+        found: dict[tuple[str, str], list[int]] = {}
+        for task, unit, seed in self.plan.series():
+            own = [one for one in self.trials if (one.task, one.unit, one.seed) == (task, unit, seed)]
+            if own:
+                longest = max((one.distance for one in own if one.learnt), default=0)
+                found.setdefault((task, unit), []).append(longest)
+        return found
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        spans = [{"task": task, "unit": unit, "spans": own} for (task, unit), own in self.spans().items()]
+        return {"plan": asdict(self.plan), "spans": spans, "trials": [asdict(one) for one in self.trials]}
+
+    def __str__(self) -> str:
+        plan = self.plan
+        lines = [
+            f"Longest distance, {plan.shortest} to {plan.longest} steps, that is learnt ({LEARNT:.0%} right) within "
+            f"{plan.sequences:,} sequences; hidden size {plan.size}",
+            f"  {'':<24}{''.join(f'{task:>18}' for task in TASKS)}",
+        ]
+        found = self.spans()
+        for unit in dict.fromkeys(unit for _, unit in found):
+            cells = [self._shown(found.get((task, unit), [])) for task in TASKS]
+            lines.append(f"  {unit:<24}{''.join(f'{cell:>18}' for cell in cells)}")
+        seconds = sum(one.seconds for one in self.trials)
+        return "\n".join([*lines, f"  {len(self.trials):,} networks, {seconds:,.0f} s of processor time"])
+
+    def _shown(self, own: Sequence[int]) -> str:
+        """The median, and the extremes where they differ; at least the longest where that was learnt."""
+        if not own:
+            return "-"
+        low, high = min(own), max(own)
+        more = ">= " if low >= self.plan.longest else ""
+        return f"{more}{median(own):g}" + (f" ({low} to {high})" if low < high else "")
+
+
+def spans(plan: Plan, folder: Path | None = None, report: Report = silent) -> Spans:
+    """Conduct a plan; what a ``folder`` has of it already is not done again, so that it can be interrupted.
+
+    Raises DataError where the folder cannot be written or holds another plan.
+    """
+    store = _Store(plan, folder)
+    series = list(plan.series())
+    for number, (task, unit, seed) in enumerate(series):
+        report(Progress(f"memory spans ({plan.name})", number, len(series), "series"))
+        rate, distance = _rate(plan, task, unit, store), plan.shortest
+        while distance <= plan.longest and store.trial(task, unit, seed, rate, distance).learnt:
+            distance *= 2
+    report(Progress(f"memory spans ({plan.name})", len(series), len(series), "series"))
+    return Spans(plan, tuple(store.trials.values()))
+
+
+def _rate(plan: Plan, task: str, unit: str, store: "_Store") -> float:
+    """The learning rate of a unit on a task, found at the shortest distance with the first seed."""
+    if len(plan.rates) == 1:
+        return plan.rates[0]
+    found = [store.trial(task, unit, plan.seeds[0], rate, plan.shortest) for rate in plan.rates]
+    return min(found, key=lambda one: (not one.learnt, one.sequences, -one.accuracy)).rate
+
+
+class _Store:
+    """Trials, each made once."""
+
+    def __init__(self, plan: Plan, folder: Path | None) -> None:
+        self._plan, self._path = plan, None if folder is None else folder / _LOG
+        self.trials: dict[tuple[str, str, int, float, int], Trial] = {}
+        head = json.dumps({"plan": asdict(plan)}) + "\n"
+        if self._path is None:
+            return
+        found = list(lines(self._path))
+        if not found:
+            self._append(head)
+        elif found[0].decode() != head:
+            raise DataError(f"{self._path} is of another plan of measurements: name another folder, or remove it.")
+        if found and not found[-1].endswith(b"\n"):
+            self._append("\n")
+        for line in found[1:]:
+            try:
+                trial = Trial(**json.loads(line))
+            except (ValueError, TypeError):
+                continue  # a line that a killed process left unfinished
+            self.trials[trial.key] = trial
+
+    def trial(self, task: str, unit: str, seed: int, rate: float, distance: int) -> Trial:
+        """A trial, from before or made now."""
+        key = task, unit, seed, rate, distance
+        if key not in self.trials:
+            self.trials[key] = conduct(self._plan, *key)
+            self._append(json.dumps(asdict(self.trials[key])) + "\n")
+        return self.trials[key]
+
+    def _append(self, line: str) -> None:
+        if self._path is None:
+            return
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            append(self._path, line.encode())
+        except OSError as error:
+            raise DataError(f"{self._path} cannot be written to: {error.strerror}: name another folder.") from None
+
+
+def conduct(plan: Plan, task: str, unit: str, seed: int, rate: float, distance: int) -> Trial:
+    """Train one network until it has learnt the task or has seen all of its sequences."""
+    config = StackConfig.parse({"cell": cell_table(unit), "size": plan.size}, "span")
+    setting = Setting(config, Orthogonal(), Adam(learning_rate=rate), 1.0, plan.batch)
+    started, best = time.process_time(), 0.0
+    learner = Learner(setting, TASKS[task], distance, seed)
+    while best < LEARNT and (learner.updates + 1) * plan.batch <= plan.sequences:
+        learner.update()
+        if learner.updates * plan.batch % CHECKED < plan.batch:
+            best = max(best, learner.accuracy())
+    seen, seconds = learner.updates * plan.batch, round(time.process_time() - started, 3)
+    return Trial(task, unit, seed, rate, distance, best >= LEARNT, best, seen, seconds)
+
+
+def cell_table(unit: str) -> dict[str, Any]:
+    """The options of a unit as a plan names it: its kind, perhaps with its forget bias."""
+    kind, _, bias = unit.partition(", forget bias ")
+    return {"kind": kind} | ({"forget_bias": float(bias)} if bias else {})

@@ -1,0 +1,77 @@
+"""Documents and pieces of HTML, translated text by text; all else in them stays as it is."""
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from anaphora.errors import DataError
+from anaphora.formats.documents import PEEKED, recognized
+from anaphora.formats.entries.document import Document
+from anaphora.formats.entries.kinds import READERS
+from anaphora.serving.refusal import Refusal, bad
+from anaphora.tasks.translation.documents import fill
+
+Translate = Callable[[Sequence[str]], Coroutine[Any, Any, list[str]]]
+"""From texts to their translations, in order."""
+
+ENDINGS = ("html", "po", "srt", "tmx", "xlf", "xliff")
+"""How the names of documents end."""
+HELD = 1 << 26
+"""Bytes of translated documents that wait to be fetched; beyond them the oldest are dropped."""
+
+
+async def html(text: str, languages: tuple[str, str], translate: Translate) -> str:
+    """A piece of HTML in another language: tags and attributes as they were, text escaped."""
+    return (await _filled(Document(text.encode(), "q", "html", languages), translate)).decode()
+
+
+async def document(content: bytes, name: str, languages: tuple[str, str], translate: Translate) -> bytes:
+    """A document with what it lacks. Raises Refusal for one that is not read, with what it is."""
+    try:
+        found = recognized(content[:PEEKED], name)
+        if found is None or found.reader not in READERS:
+            what = f"{name} is {found.name}" if found else f"{name} is none that is known"
+            raise bad(f"Documents are TMX, PO, XLIFF, HTML and SRT, but {what}")
+        return await _filled(Document(content, name, found.reader, languages), translate)
+    except DataError as error:
+        raise bad(str(error)) from None
+
+
+async def _filled(found: Document, translate: Translate) -> bytes:
+    loop = asyncio.get_running_loop()
+
+    def wait(texts: Sequence[str]) -> list[str]:
+        return asyncio.run_coroutine_threadsafe(translate(texts), loop).result()
+
+    return (await asyncio.to_thread(fill, found, wait, found.languages[1])).content
+
+
+class Stored(NamedTuple):
+    """A translated document."""
+
+    name: str
+    content: bytes
+
+
+class Downloads:
+    """Translated documents until they are fetched, each under a name that cannot be guessed."""
+
+    def __init__(self) -> None:
+        self._stored: OrderedDict[str, Stored] = OrderedDict()
+
+    def add(self, name: str, content: bytes) -> str:
+        """Keep a document; returns the name to fetch it by."""
+        token = secrets.token_urlsafe(32) + PurePath(name).suffix
+        self._stored[token] = Stored(name, content)
+        while len(self._stored) > 1 and sum(len(one.content) for one in self._stored.values()) > HELD:
+            self._stored.popitem(last=False)
+        return token
+
+    def get(self, token: str) -> Stored:
+        """A document; Refusal where there is none of the name."""
+        if token not in self._stored:
+            raise Refusal(404, "There is no document of this name, or it was dropped for later ones")
+        return self._stored[token]

@@ -1,0 +1,170 @@
+"""Documents translated: entries without a translation get one, and everything else stays byte for byte.
+
+A sentence with inline codes is translated as a whole, with a tag for each code. Where the tags do not come back in
+their order, the texts between them are translated apart, so that codes always stay in place. What would lose a
+placeholder, a tag or an address, or has an unknown word, stays without a translation.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from anaphora.formats.entries.document import Document
+from anaphora.formats.entries.entry import Gap
+from anaphora.text.accelerators import Label, label
+from anaphora.text.quality import differences, is_translatable
+from anaphora.text.tokenizer import MARKS, UNK
+
+Translate = Callable[[Sequence[str]], Iterable[str]]
+"""From texts to their translations, in order."""
+
+LOST = "whose placeholders, tags or addresses did not come back"
+UNKNOWN = "with unknown words"
+UNWRITABLE = "with characters that the encoding of the file lacks"
+NO_TEXT = "that came back empty"
+"""Why an entry stays without a translation."""
+
+_FOLDED = frozenset(("html", "srt"))
+"""Kinds whose line ends are white space."""
+_ENDS = re.compile(r"(\A\s++|(?<!\s)\s++\Z)")
+_LINES = re.compile(r"(\A\s++|(?<!\s)\s++\Z|(?<!\s)[^\S\r\n]*+[\r\n]\s*+)")
+_CODE = re.compile(r"<x(\d+)/>")
+
+
+class Filled(NamedTuple):
+    """A document with translations, and what became of its entries."""
+
+    content: bytes
+    entries: int
+    """How many got a translation."""
+    left: dict[str, list[int]]
+    """The lines of those that got none, by the reason."""
+
+
+def fill(document: Document, translate: Translate, language: str) -> Filled:
+    """Fill the gaps of a document with translations into ``language``; each different text is translated once."""
+    flows = {
+        number: list(_flows(entry.gap, document.kind)) for number, entry in enumerate(document.entries) if entry.gap
+    }
+    every = [flow for of_entry in flows.values() for flow in of_entry]
+    known = _translated([flow.whole for flow in every if flow.whole], translate, {})
+    known = _translated([text for flow in every for text in flow.apart(known)], translate, known)
+    filled: dict[int, list[str]] = {}
+    left: dict[str, list[int]] = {}
+    for number, of_entry in flows.items():
+        why = next((why for flow in of_entry if (why := flow.fault(known))), "")
+        put = [text for flow in of_entry for text in flow.put(known, language)] if not why else []
+        if not all(map(document.takes, put)):
+            why = UNWRITABLE
+        if why:
+            left.setdefault(why, []).append(document.entries[number].line)
+        else:
+            filled[number] = put
+    return Filled(document.filled(filled), len(filled), left)
+
+
+def _translated(texts: Iterable[str], translate: Translate, known: dict[str, str]) -> dict[str, str]:
+    """What is known, and the translations of the texts that are not among it."""
+    new = [text for text in dict.fromkeys(texts) if text not in known]
+    return {**known, **dict(zip(new, translate(new), strict=True))} if new else known
+
+
+class _Run:
+    """A stretch of text: white space and lines in turn."""
+
+    def __init__(self, text: str, kind: str) -> None:
+        folded = kind in _FOLDED
+        self.text = text
+        parts = (_ENDS if folded else _LINES).split(text)
+        self.spaces = parts[1::2]
+        self.labels = [label(" ".join(part.split()) if folded else part) for part in parts[::2]]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is one line without a key."""
+        lines = [one for one in self.labels if one.text]
+        return len(lines) < 2 and not any(one.mark for one in lines)
+
+    def texts(self) -> Iterator[str]:
+        """What is to be translated."""
+        return (one.text for one in self.labels if is_translatable(one.text))
+
+    def put(self, known: dict[str, str], language: str) -> str:
+        """The stretch with translations."""
+        lines = [_line(one, known, language) for one in self.labels]
+        return "".join(piece for pair in zip(lines, [*self.spaces, ""], strict=True) for piece in pair)
+
+
+class _Flow:
+    """The stretches of one sentence, between which there are codes."""
+
+    def __init__(self, texts: Sequence[str], kind: str) -> None:
+        self._runs = [_Run(text, kind) for text in texts]
+        self.whole = ""
+        """The sentence with tags for its codes; empty where that would say no more than its stretches."""
+        if sum(any(run.texts()) for run in self._runs) > 1 and all(run.is_plain for run in self._runs):
+            texts = [_CODE.sub("", " ".join(re.split(r"\s+", run.text))) for run in self._runs]
+            self.whole = "".join(f"{text}<x{place}/>" for place, text in enumerate(texts[:-1], 1)) + texts[-1]
+            self.whole = self.whole.strip()
+
+    def apart(self, known: dict[str, str]) -> list[str]:
+        """What is to be translated where the sentence as a whole was not, or not well."""
+        return [] if self._pieces(known) else [text for run in self._runs for text in run.texts()]
+
+    def fault(self, known: dict[str, str]) -> str:
+        """Why its translation is not to be used; empty for a good one."""
+        return next((why for text in self.apart(known) if (why := fault(text, known[text]))), "")
+
+    def put(self, known: dict[str, str], language: str) -> list[str]:
+        """The stretches with translations."""
+        pieces = self._pieces(known)
+        if not pieces:
+            return [run.put(known, language) for run in self._runs]
+        before, behind = (_ENDS.findall(run.text) for run in (self._runs[0], self._runs[-1]))
+        first, last = self._runs[0].text, self._runs[-1].text
+        pieces[0] = "".join(before[:1] if first[:1].isspace() else []) + pieces[0].lstrip()
+        pieces[-1] = pieces[-1].rstrip() + "".join(behind[-1:] if last[-1:].isspace() else [])
+        return pieces
+
+    def _pieces(self, known: dict[str, str]) -> list[str]:
+        """The sentence's translation between its tags, if all of them came back in order and around some text."""
+        if not self.whole or fault(self.whole, known[self.whole]):
+            return []
+        first, *others = _CODE.split(known[self.whole])
+        numbers, pieces = others[::2], [first, *others[1::2]]
+        in_order = numbers == [str(place) for place in range(1, len(self._runs))]
+        alike = all(bool(one.strip()) == bool(run.text.strip()) for one, run in zip(pieces, self._runs, strict=False))
+        return pieces if in_order and alike else []
+
+
+def _flows(gap: Gap, kind: str) -> Iterator[_Flow]:
+    for _, runs in groupby(gap.runs, key=lambda run: run.flow):
+        yield _Flow([run.text for run in runs], kind)
+
+
+def _line(one: Label, known: dict[str, str], language: str) -> str:
+    if not is_translatable(one.text):
+        return one.marked(one.text, "")
+    return one.marked(" ".join(known[one.text].split()), language)
+
+
+def fault(text: str, translation: str) -> str:
+    """Why a translation of a text is not to be used; empty for one that may be."""
+    if MARKS[UNK] in translation:
+        return UNKNOWN
+    if not translation.strip():
+        return NO_TEXT
+    lost = any(one.kind != _NUMBERS for one in differences(text, translation))
+    return LOST if lost or _formats(text) != _formats(translation) else ""
+
+
+_NUMBERS = "numbers"
+"""What may be written otherwise in another language."""
+_FORMAT = re.compile(r"%(\(\w+\)|\d+\$)?[-+#0]*+[\d*]*+(?:\.[\d*]+)?(?:hh?|ll?|[Lzjt])?+[A-Za-z%]?")
+
+
+def _formats(text: str) -> tuple[list[str], list[str]]:
+    """What a text has of printf, even before a letter: those that count by their order, and those with names."""
+    found = list(_FORMAT.finditer(text))
+    return [one[0] for one in found if not one[1]], sorted(one[0] for one in found if one[1])

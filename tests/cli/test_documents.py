@@ -1,0 +1,94 @@
+"""``anaphora train`` on a translation memory, and ``anaphora translate`` on documents."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from anaphora.cli.app import main
+
+XLIFF = (
+    '<xliff version="1.2"><file source-language="en" target-language="fr"><body>\n'
+    '<trans-unit id="1"><source>adf <g id="1">beg</g></source>{}</trans-unit>\n'
+    '<trans-unit id="2"><source>adf</source><target>fda</target></trans-unit>\n</body></file></xliff>'
+)
+
+
+@pytest.fixture
+def memory(toy_pairs: Path) -> Path:
+    """The toy corpus as a translation memory."""
+    sides = [(toy_pairs / f"train.{code}").read_text().split() for code in ("en", "fr")]
+    entries = "".join(
+        f'<tu><tuv xml:lang="en"><seg>{source}</seg></tuv><tuv xml:lang="fr"><seg>{target}</seg></tuv></tu>\n'
+        for source, target in zip(*sides, strict=True)
+    )
+    path = toy_pairs.parent / "memory.tmx"
+    path.write_text(f'<tmx version="1.4"><body>{entries}<tu><tuv xml:lang="en"><seg>no</seg></tuv></tu></body></tmx>')
+    return path
+
+
+@pytest.fixture
+def run(memory: Path, tiny_translator_of_words: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """A translator that learnt from the memory."""
+    run = str(memory.parent / "run")
+    command = [
+        "train",
+        str(tiny_translator_of_words),
+        "--data",
+        str(memory),
+        "--source",
+        "en",
+        "--target",
+        "fr",
+        "--run",
+        run,
+    ]
+    assert main(command) == 0
+    assert "1 entry of" in (told := capsys.readouterr().err) and "without a translation was left out" in told
+    return run
+
+
+def test_a_document_is_written_back_with_its_gaps_filled(
+    run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = tmp_path / "d.xlf"
+    document.write_text(XLIFF.format(""))
+    assert main(["translate", run, str(document)]) == 0
+    printed = capsys.readouterr()
+    begin, end = XLIFF.split("{}")
+    assert printed.out.startswith(f'{begin}<target state="needs-review-translation">')
+    assert printed.out.endswith(f"</g></target>{end}")
+    assert "1 of 1 missing translation was filled; 1 other entry is unchanged." in printed.err
+    for name in ("out.xlf", "out.xlf.gz"):
+        assert main(["translate", run, str(document), "--output", str(tmp_path / name)]) == 0
+        content = (tmp_path / name).read_bytes()
+        assert (gzip.decompress(content) if name.endswith(".gz") else content).decode() == printed.out
+
+
+def test_a_document_without_gaps_comes_back_as_it_is(
+    run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = tmp_path / "d.xlf"
+    document.write_bytes(XLIFF.format("<target>x</target>").replace("\n", "\r\n").encode())
+    assert main(["translate", run, str(document), "--output", str(tmp_path / "out.xlf")]) == 0
+    assert (tmp_path / "out.xlf").read_bytes() == document.read_bytes()
+
+
+@pytest.mark.parametrize("option", [["--json"], ["--pairs", "p.tsv"], ["--alignments", "a.txt"]])
+def test_what_is_for_lines_is_refused_before_any_work(
+    option: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("d.xlf").write_text(XLIFF.format(""))
+    assert main(["translate", "no-run", "d.xlf", *option]) == 2
+    assert f"{option[0]} is for lines of text, but d.xlf is a document: leave it out." in capsys.readouterr().err
+
+
+def test_a_broken_document_is_refused_and_nothing_is_written(
+    run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = tmp_path / "d.xlf"
+    document.write_text(XLIFF.format("")[:-9])
+    assert main(["translate", run, str(document), "--output", str(tmp_path / "out.xlf")]) == 2
+    assert "d.xlf:4 is no XML" in capsys.readouterr().err
+    assert not (tmp_path / "out.xlf").exists()

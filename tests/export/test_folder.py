@@ -1,0 +1,112 @@
+"""The folder of an exported run works without the package, and says what rounding costs."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anaphora.cli.app import main
+from anaphora.tasks.runs import load
+from anaphora.text.subwords import SubwordTokenizer
+from anaphora.text.words import WordTokenizer
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+from anaphora.export.driver import Model, Tokens
+
+RUN = Path(__file__).parents[1] / "runs" / "format-2"
+LINES = "The old man sees a cat.\n\nAlice is in the garden.\n"
+
+
+def test_the_driver_translates_as_the_run_does_without_torch_or_the_package(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "exported"
+    assert main(["export", str(RUN), "--to", "onnx", "--output", str(out)]) == 0
+    assert capsys.readouterr().out.splitlines() == [str(out), f"Next: python {out / 'driver.py'} < FILE"]
+    check = "import sys, runpy; sys.modules['torch'] = sys.modules['anaphora'] = None; sys.argv = sys.argv[1:]; "
+    command = [sys.executable, "-c", f"{check}runpy.run_path(sys.argv[0], run_name='__main__')", str(out / "driver.py")]
+    said = subprocess.run(
+        [*command, "--beam", "2", "--scores"], input=LINES, capture_output=True, text=True, check=True, env=os.environ
+    )
+    expected = load(RUN).translate(LINES.splitlines(), beam=2)
+    rows = [line.split("\t") for line in said.stdout.splitlines()]
+    assert [text for _, text in rows] == [one.text for one in expected]
+    assert [float(score) for score, _ in rows] == pytest.approx([one.score for one in expected], abs=1e-4)
+
+
+def test_int8_is_smaller_and_its_loss_is_reported(
+    toy_pairs: Path, tiny_translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, sizes = str(tmp_path / "run"), ["--set", "decoder.size=64", "--set", "encoder.size=64"]
+    data = ["--data", str(toy_pairs), "--source", "en", "--target", "fr"]
+    assert main(["train", str(tiny_translator), *data, *sizes, "--set", "training.epochs=1", "--run", run]) == 0
+    capsys.readouterr()
+    assert main(["export", run, "--to", "onnx", "--int8", "--output", str(tmp_path / "int8")]) == 0
+    said = capsys.readouterr().out
+    assert "3 lines of the validation split" in said and "loss a token" in said
+    before, after = (float(said.split(word)[0].split()[-1]) for word in (" before", " after"))
+    assert after == pytest.approx(before, rel=0.05) and after != before
+    assert main(["export", run, "--to", "onnx", "--output", str(tmp_path / "whole")]) == 0
+    small, whole = (sum(p.stat().st_size for p in (tmp_path / n).glob("*.onnx")) for n in ("int8", "whole"))
+    assert small < 0.5 * whole
+    model = Model(tmp_path / "int8")
+    found, score = model.write(model.tokens["source"].encode("adf"), beam=2)
+    assert isinstance(model.tokens["target"].decode(found), str) and score < 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--to", "ctranslate2"], "no recurrent layers"),
+        (["--to", "onx"], "Did you mean 'onnx'?"),
+        (["--to", "html", "--int8"], "--int8 belongs to --to onnx"),
+        (["--to", "onnx"], "is there already"),
+    ],
+)
+def test_what_cannot_be_exported_is_one_clear_error(
+    options: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", str(RUN), *options, "--output", str(tmp_path)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_missing_library_is_named_with_what_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    assert main(["export", str(RUN), "--to", "onnx", "--output", str(tmp_path / "exported")]) == 2
+    assert "pip install 'anaphora[onnx]'" in capsys.readouterr().err
+    assert not (tmp_path / "exported").exists()
+
+
+TEXTS = ["The old man sees a cat.", "Alice is in the garden!", "a Ünicode çat", "old cats see old men"]
+BPE = SubwordTokenizer.learn(TEXTS * 20, size=320, lowercase=True, byte_fallback=True)
+TABLE = {"kind": "bpe", "pieces": BPE.pieces(range(BPE.symbols.size)), "lowercase": True}
+letters = st.text(st.sampled_from("the old man İç\u2581çü,  \U0001f600Aß") | st.characters(codec="utf-8"), max_size=30)
+
+
+@settings(max_examples=50)
+@given(letters.filter(lambda text: "\n" not in text and "\0" not in text))
+def test_the_driver_has_the_subwords_of_the_package(text: str) -> None:
+    own = Tokens(TABLE)
+    assert own.encode(text) == BPE.encode(text)
+    assert own.decode(own.encode(text)) == BPE.decode(BPE.encode(text))
+
+
+@given(st.lists(st.integers(0, BPE.symbols.size - 1), max_size=12))
+def test_the_driver_writes_any_ids_as_the_package_does(ids: list[int]) -> None:
+    assert Tokens(TABLE).decode(ids) == BPE.decode(ids)
+
+
+@given(st.text("ab cÄ", max_size=12))
+def test_the_driver_has_the_words_of_the_package(text: str) -> None:
+    words = WordTokenizer.learn(["a ab c"], size=9, least=1, lowercase=False, segmentation="whitespace", language="en")
+    own = Tokens({"kind": "word", "pieces": ["", "", "", "", *words.vocabulary], "lowercase": False})
+    assert own.encode(text) == words.encode(text)
+    assert own.decode(own.encode(text)) == words.decode(words.encode(text))

@@ -1,0 +1,92 @@
+"""HTML and SRT: which texts are translated, and all else as it was."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from anaphora.formats.entries.subtitles import wrapped
+from tests.formats.entries.filling import document_of, filled, filled_text
+
+PAGE = "<!DOCTYPE html>\n<html lang=en><head><title>{}</title></head><body>\n{}</body></html>\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("<p>a <b class='x'>b</b> c</p>", "<p>A <b class='x'>B</b> C</p>"),
+        ("<p>a &lt; &eacute; &#65;&amp;b R&D</p>", "<p>A &lt; É A&amp;B R&amp;D</p>"),
+        (
+            "<script>a < b</script><style>p{}</style><pre>a</pre>b",
+            "<script>a < b</script><style>p{}</style><pre>a</pre>B",
+        ),
+        ("<p>a <code>b <code>c</code></code> d</p>", "<p>A <code>b <code>c</code></code> D</p>"),
+        ('<p>a <span translate="no">b <i>c</i></span></p>', '<p>A <span translate="no">b <i>c</i></span></p>'),
+        ('<img alt="a &quot;b" src="c.png">', '<img alt="A &quot;B" src="c.png">'),
+        ("<input placeholder='a' value='b'>", "<input placeholder='A' value='b'>"),
+        ("a<!-- b --><br/>c<?d?>e", "A<!-- b --><br/>C<?d?>E"),
+        ("<ul><li>a<li>b</ul></b></i>c", "<ul><li>A<li>B</ul></b></i>C"),
+        ("<p>1 2 <b> </b>\n</p>", "<p>1 2 <b> </b>\n</p>"),
+        ("<a href='x?a=1&copy=2'>a</a", "<a href='x?a=1&copy=2'>A</a"),
+    ],
+)
+def test_a_page_keeps_all_but_its_text(before: str, after: str, tmp_path: Path) -> None:
+    for name in ("a.html", "b.htm"):
+        found = filled_text(tmp_path, name, PAGE.format("über", before))
+        assert found.removesuffix("</body></html>\n") == PAGE.format("ÜBER", after).removesuffix("</body></html>\n")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(text=st.text("<>/!-&;=\"' abpé\n\r?[]"))
+def test_no_page_is_too_odd(text: str, tmp_path: Path) -> None:
+    document = document_of(tmp_path, "a.html", f"<html>{text}")
+    again = document_of(tmp_path, "b.html", filled(document, lambda text: text))
+    assert [entry.source for entry in again.entries] == [entry.source for entry in document.entries]
+
+
+def test_blocks_are_entries_of_their_own_with_their_lines(tmp_path: Path) -> None:
+    document = document_of(tmp_path, "a.html", PAGE.format("a", "<p>b <i>c</i>\nd</p>\n<td title='e'>f"))
+    assert [(entry.line, entry.source) for entry in document.entries] == [
+        (2, "a"),
+        (3, "b c d"),
+        (5, "e"),
+        (5, "f"),
+    ]
+
+
+CUES = "1\n00:00:01,000 --> 00:00:02,500 X1:1\n{}\n\n2\n00:00:03,000 --> 00:00:04,000\nz\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a b", "A B"),
+        ("one two three\nfour", "ONE TWO\nTHREE FOUR"),
+        ("- yes, I\n- no", "- YES, I\n- NO"),
+        ("<i>a</i> {\\an8}b", "<i>A</i> {\\an8}B"),
+        ("<i>one\ntwo</i>", "<i>ONE\nTWO</i>"),
+        ("12", "12"),
+    ],
+)
+def test_cues_keep_their_times_tags_and_number_of_lines(before: str, after: str, tmp_path: Path) -> None:
+    def translate(text: str) -> str:
+        return " ".join(text.upper().split(" ")).replace("\r\n", " ").replace("\n", " ")
+
+    for ends in ("\n", "\r\n"):
+        text = "\ufeff" + CUES.format(before).replace("\n", ends)
+        expected = "\ufeff" + CUES.format(after).replace("z", "Z").replace("\n", ends)
+        assert filled_text(tmp_path, "a.srt", text, translate) == expected
+
+
+def test_cues_need_no_blank_line_between_them(tmp_path: Path) -> None:
+    text = "1\n00:00:01,000 --> 00:00:02,000\na\n2\n00:00:03,000 --> 00:00:04,000\n3\nb\n"
+    assert [entry.source for entry in document_of(tmp_path, "a.srt", text).entries] == ["a", "3 b"]
+    assert filled_text(tmp_path, "a.srt", text) == text.replace("a", "A").replace("b", "B")
+
+
+@given(st.text("ab ", max_size=30), st.integers(1, 4))
+def test_wrapping_loses_no_word(text: str, count: int) -> None:
+    lines = wrapped(text, count)
+    assert len(lines) <= count
+    assert " ".join(lines) == text

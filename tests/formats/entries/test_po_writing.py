@@ -1,0 +1,136 @@
+"""PO with its gaps filled: fuzzy, all plural forms or none, accepted by msgfmt, and all else as it was."""
+
+import gzip
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from anaphora.errors import DataError
+from tests.formats.entries.filling import document_of, filled, filled_text
+from tests.formats.entries.reading import entries_of
+
+HEAD = (
+    'msgid ""\nmsgstr ""\n"MIME-Version: 1.0\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
+    '"Content-Transfer-Encoding: 8bit\\n"\n"Language: de\\n"\n"Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n\n'
+)
+THREE = HEAD.replace("nplurals=2; plural=(n != 1)", "nplurals=3; plural=n<3?n:2")
+ONE = HEAD.replace("nplurals=2; plural=(n != 1)", "nplurals=1; plural=0")
+
+
+@pytest.fixture
+def msgfmt(tmp_path: Path) -> "Msgfmt":
+    return Msgfmt(tmp_path)
+
+
+class Msgfmt:
+    """``msgfmt -c`` where there is one, over fuzzy messages too."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "checked.po"
+        self._program = shutil.which("msgfmt")
+
+    def accepts(self, content: bytes) -> str:
+        """What it has to say of a catalogue; nothing of a good one."""
+        if self._program is None:
+            pytest.skip("msgfmt is not here")
+        self._file.write_bytes(content)
+        command = [self._program, "--check-format", "--check-domain", "--use-fuzzy", "-o", "/dev/null", str(self._file)]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        return "".join(line for line in ran.stderr.splitlines() if "warning: header field" not in line)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('msgid "a"\nmsgstr ""\n', '#, fuzzy\nmsgid "a"\nmsgstr "A"\n'),
+        ('msgid "a"\nmsgstr ""', '#, fuzzy\nmsgid "a"\nmsgstr "A"'),
+        ('#, c-format\nmsgid "a"\nmsgstr ""\n', '#, fuzzy, c-format\nmsgid "a"\nmsgstr "A"\n'),
+        ('#, fuzzy\nmsgid "a"\nmsgstr ""\n', '#, fuzzy\nmsgid "a"\nmsgstr "A"\n'),
+        (
+            '# t\n#. c\n#: f:1\n#| msgid "b"\nmsgctxt "x"\nmsgid ""\n"a\\n"\n"\\"b\\"\\t\\\\"\n'
+            'msgstr   ""\n""\n\n# end\n',
+            '# t\n#. c\n#: f:1\n#, fuzzy\n#| msgid "b"\nmsgctxt "x"\nmsgid ""\n"a\\n"\n"\\"b\\"\\t\\\\"\n'
+            'msgstr ""\n"A\\n"\n"\\"B\\"\\t\\\\"\n\n# end\n',
+        ),
+    ],
+)
+def test_a_message_gets_a_translation_that_is_fuzzy(before: str, after: str, tmp_path: Path, msgfmt: Msgfmt) -> None:
+    for ends in ("\n", "\r\n"):
+        found = filled_text(tmp_path, "a.po", (HEAD + before).replace("\n", ends))
+        assert found == (HEAD + after).replace("\n", ends)
+    assert msgfmt.accepts((HEAD + after).encode()) == ""
+
+
+@pytest.mark.parametrize(
+    ("head", "given", "forms"),
+    [
+        (HEAD, ("", ""), ["%d FILE", "%d FILES"]),
+        (THREE, ("", "", ""), ["%d FILE", "%d FILES", "%d FILES"]),
+        (THREE, ("", ""), ["%d FILE", "%d FILES", "%d FILES"]),
+        (ONE, ("",), ["%d FILES"]),
+        (ONE, ("", ""), ["%d FILES"]),
+    ],
+)
+def test_all_plural_forms_are_filled(
+    head: str, given: tuple[str, ...], forms: list[str], tmp_path: Path, msgfmt: Msgfmt
+) -> None:
+    def message(forms: list[str] | tuple[str, ...]) -> str:
+        lines = "".join(f'msgstr[{number}] "{form}"\n' for number, form in enumerate(forms))
+        return f'msgid "%d file"\nmsgid_plural "%d files"\n{lines}\nmsgid "b"\nmsgstr "B"\n'
+
+    found = filled_text(
+        tmp_path, "a.po", f"{head}#, c-format\n{message(given)}", lambda text: text.upper().replace("%D", "%d")
+    )
+    assert found == f"{head}#, fuzzy, c-format\n{message(forms)}"
+    assert msgfmt.accepts(found.encode()) == ""
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        'msgid "a"\nmsgid_plural "b"\nmsgstr[0] "A"\nmsgstr[1] ""\n',
+        '#~ msgid "a"\n#~ msgstr ""\n',
+        '#, fuzzy\nmsgid "a"\nmsgstr "x"\n',
+        'msgid "a"\nmsgstr "x"\n',
+        'msgctxt "x"\nmsgid ""\nmsgstr ""\n',
+    ],
+)
+def test_what_is_no_gap_stays(message: str, tmp_path: Path) -> None:
+    assert filled_text(tmp_path, "a.po", HEAD + message) == HEAD + message
+
+
+def test_an_encoding_without_a_character_takes_no_translation_with_it(tmp_path: Path) -> None:
+    text = HEAD.replace("UTF-8", "ISO-8859-1") + 'msgid "a"\nmsgstr ""\n'
+    document = document_of(tmp_path, "a.po", text.encode("latin-1"))
+    assert document.takes("é") and not document.takes("ł")
+    assert 'msgstr "é"' in filled(document, lambda _: "é").decode("latin-1")
+    with pytest.raises(DataError, match="is iso8859-1, which lacks 'ł'"):
+        filled(document, lambda _: "ł")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    texts=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1), min_size=1, max_size=5)
+)
+def test_any_translation_can_be_read_again(texts: list[str], tmp_path: Path) -> None:
+    document = document_of(tmp_path, "a.po", HEAD + "".join(f'msgid "m{n}"\nmsgstr ""\n' for n in range(len(texts))))
+    content = document.filled({number: [f"x{text}x"] for number, text in enumerate(texts)})
+    unmarked = content.replace(b"#, fuzzy\n", b"")
+    entries = entries_of(tmp_path, "b.po", unmarked)
+    assert [entry.target.split() for entry in entries] == [f"x{text}x".split() for text in texts]
+
+
+def test_catalogues_of_real_programs_come_back_byte_for_byte(shared_data: Path, tmp_path: Path, msgfmt: Msgfmt) -> None:
+    paths = sorted((shared_data / "po").iterdir())
+    assert len(paths) == 5
+    for path in paths:
+        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        language = path.name.split(".")[1]
+        document = document_of(tmp_path, "a.po", content, ("en", language))
+        assert document.filled({}) == content
+        before = msgfmt.accepts(content)
+        assert msgfmt.accepts(filled(document, lambda text: text)) == before

@@ -1,0 +1,218 @@
+"""TMX and XLIFF with their gaps filled: where translations go, codes in their places, and all else as it was."""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from anaphora.errors import DataError
+from anaphora.formats.entries.kinds import read_entries
+from tests.formats.entries.filling import document_of, filled, filled_text
+from tests.formats.entries.reading import entries_of
+from tests.formats.entries.test_tmx import tmx, tuv
+from tests.formats.entries.test_xliff import first, second, segment, trans_unit
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (tuv("en", "a"), tuv("en", "a") + tuv("de", "A")),
+        (tuv("en", "a", "lang"), tuv("en", "a", "lang") + tuv("de", "A", "lang")),
+        (tuv("en", "a") + '<tuv xml:lang="de"><seg/></tuv>', tuv("en", "a") + tuv("de", "A")),
+        (tuv("en", "a") + tuv("de", " \n"), tuv("en", "a") + tuv("de", "A")),
+        (
+            tuv("fr", "x") + tuv("en", "a") + "<!-- end -->",
+            tuv("fr", "x") + tuv("en", "a") + "<!-- end -->" + tuv("de", "A"),
+        ),
+        (
+            '\n  <tuv xml:lang="en">\n    <seg>a</seg>\n  </tuv>\n',
+            '\n  <tuv xml:lang="en">\n    <seg>a</seg>\n  </tuv>\n  <tuv xml:lang="de">\n    <seg>A</seg>\n  </tuv>\n',
+        ),
+        (
+            '\r\n\t<tuv xml:lang="en"><seg>a</seg></tuv>\r\n',
+            '\r\n\t<tuv xml:lang="en"><seg>a</seg></tuv>\r\n\t<tuv xml:lang="de"><seg>A</seg></tuv>\r\n',
+        ),
+        (tuv("en", "a &lt; <![CDATA[&]]> b"), tuv("en", "a &lt; <![CDATA[&]]> b") + tuv("de", "A &lt; &amp; B")),
+    ],
+)
+def test_a_memory_gets_a_text_beside_the_others(before: str, after: str, tmp_path: Path) -> None:
+    assert filled_text(tmp_path, "m.tmx", tmx(before)) == tmx(after)
+
+
+def test_a_memory_keeps_its_name_of_the_language(tmp_path: Path) -> None:
+    before = tmx(tuv("en", "a"), tuv("en", "b") + tuv("de-AT", "B"))
+    assert filled_text(tmp_path, "m.tmx", before) == before.replace("</tu>", tuv("de-AT", "A") + "</tu>", 1)
+
+
+REVIEW = '<target state="needs-review-translation">'
+X_TARGET = "<target x='1'"
+SEGMENTS = '<mrk mtype="seg" mid="0">_a</mrk> <mrk mtype="seg" mid="1">_b</mrk>'
+CODED = (
+    '<bpt id="1">&lt;a t="<sub>_s</sub>"></bpt>_a<ept id="1"/><!-- c --> <mrk mtype="protected">k</mrk><?p x?>_b'
+    '<ph id="3">&lt;br/></ph><x id="4"/>_c<g id="5"><g id="6">_d</g></g>'
+)
+
+
+def in_capitals(text: str) -> str:
+    """The same with the letters after underscores in capitals."""
+    return re.sub("_.", lambda found: found[0].upper(), text)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("<source>a</source>", f"<source>a</source>{REVIEW}A</target>"),
+        ("<source>a</source><note>n</note>", f"<source>a</source>{REVIEW}A</target><note>n</note>"),
+        ("\n  <source>a</source>\n", f"\n  <source>a</source>\n  {REVIEW}A</target>\n"),
+        ("<source>a</source><target/>", f"<source>a</source>{REVIEW}A</target>"),
+        (
+            '<source>a</source><target x="1" />',
+            "<source>a</source>" + REVIEW.replace("<target", '<target x="1"') + "A</target>",
+        ),
+        ("<source>a</source><target state='new'></target>", f"<source>a</source>{REVIEW}A</target>"),
+        (
+            f"<source>a b</source><seg-source>{SEGMENTS}</seg-source>",
+            f"<source>a b</source><seg-source>{SEGMENTS}</seg-source>{REVIEW}{in_capitals(SEGMENTS)}</target>",
+        ),
+        (f"<source>{CODED}</source>", f"<source>{CODED}</source>{REVIEW}{in_capitals(CODED)}</target>"),
+    ],
+)
+def test_version_one_gets_targets_to_review(before: str, after: str, tmp_path: Path) -> None:
+    assert filled_text(tmp_path, "d.xlf", first(trans_unit(before))) == first(trans_unit(after))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "content"),
+    [
+        ('approved="yes"', "<source>a</source>"),
+        ("", '<source>a</source><target state="final"/>'),
+        ('translate="no"', "<source>a</source>"),
+        ("", '<source>a</source><target state="new">x</target>'),
+    ],
+)
+def test_what_is_no_gap_stays(attributes: str, content: str, tmp_path: Path) -> None:
+    document = first(trans_unit(content, attributes))
+    assert filled_text(tmp_path, "d.xlf", document) == document
+
+
+@pytest.mark.parametrize("state", ["", 'state="initial"', "state='initial'"])
+def test_version_two_gets_targets_that_are_translated_and_no_more(state: str, tmp_path: Path) -> None:
+    source = '<source>a <pc id="1">b</pc><ph id="2"/></source>'
+    target = '<target>A <pc id="1">B</pc><ph id="2"/></target>'
+    after = second(segment(source + target, 'state="translated"'))
+    for empty in ("", "<target/>", "<target></target>"):
+        found = filled_text(tmp_path, "d.xlf", second(segment(source + empty, state)))
+        assert found == after
+
+
+def test_version_two_declares_the_language_of_its_targets(tmp_path: Path) -> None:
+    before = second(segment("<source>a</source>")).replace(' trgLang="de"', "")
+    found = filled_text(tmp_path, "d.xlf", before)
+    assert re.match(r'<xliff [^>]* trgLang="de">', found)
+    assert found.count("trgLang") == 1
+
+
+def test_targets_have_the_prefix_of_their_document(tmp_path: Path) -> None:
+    before = re.sub(r"<(/?)(?=[a-z])", r"<\1x:", first(trans_unit("<source>a</source>")))
+    assert "<x:target state=" in filled_text(tmp_path, "d.xlf", before)
+
+
+def test_characters_that_xml_cannot_write_are_left_out(tmp_path: Path) -> None:
+    found = filled_text(tmp_path, "m.tmx", tmx(tuv("en", "a")), lambda _: "a\x00\x1b<\r&\ufffe")
+    assert tuv("de", "a&lt;&#13;&amp;") in found
+
+
+@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "cp1252"])
+def test_the_encoding_stays(codec: str, tmp_path: Path) -> None:
+    text = f'<?xml version="1.0" encoding="{codec.removesuffix("-sig")}"?>' + tmx(tuv("en", "ä")).split("?>", 1)[1]
+    document = document_of(tmp_path, "m.tmx", text.encode(codec))
+    assert document.filled({}) == text.encode(codec)
+    found = filled(document, lambda text: text + "Łż").decode(codec)
+    assert tuv("de", "ä&#321;&#380;" if codec == "cp1252" else "äŁż") in found
+
+
+def test_bytes_that_would_be_written_otherwise_are_refused(tmp_path: Path) -> None:
+    text = '<?xml version="1.0" encoding="shift_jis"?>' + tmx(tuv("en", "#")).split("?>", 1)[1]
+    content = text.encode().replace(b"#", b"\xfa\x54")  # one of two ways to write a sign
+    with pytest.raises(DataError, match=r"has bytes that shift_jis would write otherwise|should be shift_jis"):
+        document_of(tmp_path, "m.tmx", content)
+
+
+TEXTS = st.text("ab <&>]é\n\u2028'\"", min_size=1, max_size=6)
+CODES = st.sampled_from(
+    ['<x id="1"/>', '<ph id="2">&lt;br/></ph>', "<!-- <b> -->", "<?p a?>", '<mrk mtype="protected">k</mrk>', "<ex/>"]
+)
+PIECES = st.recursive(
+    st.lists(TEXTS.map(lambda text: ("text", text)) | CODES.map(lambda code: ("code", code)), max_size=4),
+    lambda inner: st.lists(inner.map(lambda piece: ("g", piece)) | TEXTS.map(lambda text: ("text", text)), max_size=3),
+    max_leaves=8,
+)
+
+
+def written(pieces: list[tuple[str, object]], change: bool) -> str:
+    """Pieces as XLIFF, the texts in capitals or not."""
+    parts = []
+    for kind, piece in pieces:
+        if kind == "g":
+            assert isinstance(piece, list)
+            parts.append(f'<g id="3">{written(piece, change)}</g>')
+        else:
+            text = str(piece).upper() if change else str(piece)
+            plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+            parts.append(plain if kind == "text" else str(piece))
+    return "".join(parts)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(pieces=PIECES, ends=st.sampled_from(["\n", "\r\n"]))
+def test_whatever_stands_between_texts_comes_back_in_place(
+    pieces: list[tuple[str, object]], ends: str, tmp_path: Path
+) -> None:
+    source = written(pieces, change=False)
+    before = first(
+        trans_unit(f"<source>{source}</source>"), trans_unit("<source>z</source><target>Z</target>")
+    ).replace("\n", ends)
+    document = document_of(tmp_path, "d.xlf", before)
+    if document.entries[0].gap is None:
+        assert not document.entries[0].source
+        return
+    target = written(pieces, change=True)
+    assert filled(document).decode().replace("\r\n", "\n") == first(
+        trans_unit(f"<source>{source}</source>{REVIEW}{target}</target>"),
+        trans_unit("<source>z</source><target>Z</target>"),
+    )
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(texts=st.lists(st.text(max_size=8), min_size=1, max_size=4))
+def test_any_translation_can_be_read_again(texts: list[str], tmp_path: Path) -> None:
+    document = document_of(tmp_path, "m.tmx", tmx(*(tuv("en", f"a {n}") for n in range(len(texts)))))
+    content = document.filled({number: [f"x{text}x"] for number, text in enumerate(texts)})
+    entries = entries_of(tmp_path, "n.tmx", content)
+    forbidden = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+    assert [entry.target.split() for entry in entries] == [f"x{forbidden.sub('', text)}x".split() for text in texts]
+
+
+def test_the_files_of_two_test_suites_come_back_byte_for_byte_and_filled_ones_are_read_again(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    every = (path for folder in ("xliff", "tmx") for path in sorted((shared_data / folder).rglob("*.*")))
+    paths = [path for path in every if path.is_file()]
+    assert len(paths) > 80
+    gaps = 0
+    for path in paths:
+        packed = path.suffix == ".gz"
+        content = gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
+        document = document_of(tmp_path, path.name.removesuffix(".gz"), content, ("en", "fr"))
+        assert document.filled({}) == content, path
+        again = filled(document)
+        (tmp_path / "again").write_bytes(again)
+        entries = list(read_entries(tmp_path / "again", document.kind, ("en", "fr")))
+        again_sources, sources = ([one.source for one in some if one.source] for some in (entries, document.entries))
+        assert again_sources == sources
+        assert not any(entry.gap for entry in entries)
+        gaps += sum(entry.gap is not None for entry in document.entries)
+    assert gaps > 20

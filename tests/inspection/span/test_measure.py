@@ -1,0 +1,129 @@
+"""A plan doubles the distance while a task is learnt, and goes on from whatever it has found."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from anaphora.errors import DataError
+from anaphora.events import Event
+from anaphora.inspection.remedies import REMEDIES, remedies
+from anaphora.inspection.span import measure
+from anaphora.inspection.span.learner import Learner, Setting
+from anaphora.inspection.span.measure import FULL, Plan, Trial, cell_table, conduct, spans
+from anaphora.inspection.span.tasks import TASKS
+from anaphora.kernels.cells import Lstm
+from anaphora.nn.stack import StackConfig
+from anaphora.nn.weights import Xavier
+from anaphora.training.rules import Adam
+
+TINY = Plan("tiny", 16, 8, 64, (1e-2, 1e-3), (1, 2), 4, 16, ("elman", "gru"), ("peephole",))
+
+
+def learnt_up_to(distances: dict[str, int]) -> Any:
+    """Trials that are learnt up to a distance that depends on the unit, and with the lower rate alone."""
+
+    def conducted(plan: Plan, task: str, unit: str, seed: int, rate: float, distance: int) -> Trial:
+        learnt = distance <= distances[unit] and rate == min(plan.rates)
+        return Trial(task, unit, seed, rate, distance, learnt, 1.0 if learnt else 0.2, 64, 0.1)
+
+    return conducted
+
+
+def test_the_distance_doubles_until_a_task_is_not_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "conduct", learnt_up_to({"elman": 8, "gru": 99, "peephole": 0}))
+    found = spans(TINY)
+    assert found.spans() == {
+        **{(task, unit): [longest] * 2 for task in TASKS for unit, longest in (("elman", 8), ("gru", 16))},
+        ("copy", "peephole"): [0],
+    }
+    own = [one for one in found.trials if (one.task, one.unit) == ("copy", "elman")]
+    assert [(one.seed, one.rate, one.distance) for one in own] == [
+        *[(1, 1e-2, 4), (1, 1e-3, 4), (1, 1e-3, 8), (1, 1e-3, 16)],
+        *[(2, 1e-3, 4), (2, 1e-3, 8), (2, 1e-3, 16)],
+    ]
+    assert ">= 16" in str(found) and found.json()["spans"][0] == {"task": "copy", "unit": "elman", "spans": [8, 8]}
+
+
+def test_what_was_found_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    conducted = learnt_up_to({"elman": 8, "gru": 4, "peephole": 4})
+    monkeypatch.setattr(measure, "conduct", conducted)
+    whole = spans(TINY)
+    done: list[Any] = []
+
+    def counted(*asked: Any) -> Trial:
+        if len(done) == 9:
+            raise KeyboardInterrupt
+        done.append(asked[1:])
+        return conducted(*asked)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(measure, "conduct", counted)
+    with pytest.raises(KeyboardInterrupt):
+        spans(TINY, tmp_path / "out")
+    with (tmp_path / "out" / "span.jsonl").open("a") as file:
+        file.write('{"task": "copy", "un')  # killed amid a line
+    monkeypatch.setattr(measure, "conduct", lambda *asked: done.append(asked[1:]) or conducted(*asked))
+    assert spans(TINY, tmp_path / "out").trials == whole.trials
+    assert len(done) == len(set(done)) == len(whole.trials)
+    assert spans(TINY, tmp_path / "out").trials == whole.trials and len(done) == len(whole.trials)
+    with pytest.raises(DataError, match="is of another plan"):
+        spans(replace(TINY, size=8), tmp_path / "out")
+
+
+def test_a_trial_depends_on_its_seed_alone_and_stops_when_it_has_learnt() -> None:
+    plan = replace(TINY, sequences=6400, size=24, batch=32)
+    found = conduct(plan, "recall", "gru", 1, 1e-2, 1)
+    assert found == conduct(plan, "recall", "gru", 1, 1e-2, 1)
+    assert found.learnt and found.accuracy >= 0.99 and found.sequences < 6400
+    assert not conduct(TINY, "copy", "gru", 1, 1e-3, 4).learnt
+
+
+def test_every_unit_of_the_full_plan_can_be_built() -> None:
+    for unit in (*FULL.units, *FULL.others):
+        StackConfig.parse({"cell": cell_table(unit)}, "test")
+    cell: Any = StackConfig.parse({"cell": cell_table("lstm, forget bias 0")}, "test").cell
+    assert isinstance(cell, Lstm) and cell.forget_bias == 0
+    assert len(list(FULL.series())) == 3 * 3 * 4 + 8
+
+
+def test_the_gradient_by_the_first_input_equals_finite_differences() -> None:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        setting = Setting(StackConfig(cell=Lstm(), size=5), Xavier(), Adam(), 1.0)
+        learner = Learner(setting, TASKS["copy"], 4, 3)
+        found, test = learner.reach(), learner._test
+        norms = []
+        for row in range(4):
+            inputs, target = test.inputs_TBD[:, row : row + 1], test.targets_AB[-1:, row : row + 1]
+            slopes = []
+            for place in range(inputs.shape[2]):
+                step = torch.zeros_like(inputs)
+                step[0, 0, place] = 1e-5
+                up, down = (
+                    float(learner.task.loss(learner.network(inputs + s, 1), target).detach()) for s in (step, -step)
+                )
+                slopes.append((up - down) / 2e-5)
+            norms.append(float(torch.tensor(slopes).norm()))
+        x_TBD = test.inputs_TBD.clone().requires_grad_()
+        loss = learner.task.loss(learner.network(x_TBD, 1), test.targets_AB[-1:])
+        [whole] = torch.autograd.grad(loss, x_TBD)
+        torch.testing.assert_close(torch.tensor(norms), 512 * whole[0, :4].norm(dim=1), rtol=1e-6, atol=1e-10)
+        assert found == pytest.approx(float(512 * whole[0].norm(dim=1).mean()))
+    finally:
+        torch.set_default_dtype(before)
+
+
+def test_remedies_are_compared_on_the_same_sequences() -> None:
+    events: list[Event] = []
+    found = remedies(distance=4, updates=3, report=events.append)
+    assert [one.name for one in found.found] == list(REMEDIES) and len(events) == len(REMEDIES) + 1
+    by_name = {one.name.strip(): one for one in found.found}
+    base = by_name["simple unit, uniform weights, SGD"]
+    for name in ("gradient clipping", "momentum", "Adam"):  # which leave the derivative at given weights as it is
+        assert by_name[name].before == base.before
+    assert by_name["Xavier initialization"].before != base.before
+    assert json.loads(json.dumps(found.json()))["distance"] == 4 and "|dL_T/dx_1|" in str(found)

@@ -1,0 +1,100 @@
+"""What TensorBoard is given: every loss, rate and gradient norm of training, once, also after a resumed run."""
+
+import sys
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anaphora.cli.app import main
+from anaphora.errors import MissingExtraError
+from anaphora.events import Event, Note, Update, Validated, silent
+from anaphora.experiment.conduct import train
+from anaphora.experiment.reading import read_experiment
+from anaphora.inspection.board import board
+from anaphora.run import Run
+from tests.conftest import TINY_LANGUAGE_MODEL
+
+
+def update(number: int, **norms: float) -> Update:
+    return Update(number, 1, number, 9, 1, 2.0 / number, 5, 0.1, 3.0, 0.5, gradient_norms=norms)
+
+
+@pytest.fixture
+def scalars() -> Any:
+    """Reads every scalar of a folder: pairs of update and value by name."""
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+
+    def read(folder: Path) -> dict[str, list[tuple[int, float]]]:
+        found = accumulator.EventAccumulator(str(folder))
+        found.Reload()
+        return {name: [(one.step, one.value) for one in found.Scalars(name)] for name in found.Tags()["scalars"]}
+
+    return read
+
+
+def test_each_event_becomes_its_scalars_and_reaches_the_listener(tmp_path: Path, scalars: Any) -> None:
+    heard: list[Event] = []
+    events = [
+        Note("begun"),
+        update(1, **{"encoder.weights.input0.weight": 3.0, "encoder.weights.input0.bias": 4.0, "table": 1.0}),
+        Validated(1, 1, {"loss": 1.5, "bleu": 20.0}, True),
+    ]
+    with board(tmp_path / "board", heard.append) as report:
+        for event in events:
+            report(event)
+    assert heard == events
+    assert scalars(tmp_path / "board") == {
+        "training/loss": [(1, 2.0)],
+        "training/learning_rate": [(1, pytest.approx(0.1))],
+        "gradient_norm/all": [(1, 3.0)],
+        "gradient_norm/encoder.input0": [(1, 5.0)],
+        "gradient_norm/table": [(1, 1.0)],
+        "validation/loss": [(1, 1.5)],
+        "validation/bleu": [(1, 20.0)],
+    }
+
+
+def test_a_training_that_never_began_leaves_nothing(tmp_path: Path, scalars: Any) -> None:
+    with board(tmp_path / "board", silent) as report:
+        report(Note("no data"))
+    assert not (tmp_path / "board").exists()
+
+
+def test_a_resumed_training_replaces_what_came_after_its_checkpoint(tmp_path: Path, scalars: Any) -> None:
+    for numbers in ((1, 2, 3, 4), (3, 4, 5)):
+        with board(tmp_path / "board", silent) as report:
+            for number in numbers:
+                report(update(number))
+    assert [step for step, _ in scalars(tmp_path / "board")["training/loss"]] == [1, 2, 3, 4, 5]
+
+
+def test_gradient_norms_of_layers_make_the_norm_of_all(tmp_path: Path) -> None:
+    (tmp_path / "book.txt").write_text("".join(f"line {n} of the little book\n" for n in range(40)))
+    experiment = read_experiment(TINY_LANGUAGE_MODEL, "m.toml", ["training.epochs=1"], data=[tmp_path / "book.txt"])
+    events: list[Event] = []
+    train(experiment, tmp_path / "run", events.append)
+    updates = [event for event in events if isinstance(event, Update)]
+    model = Run.open(tmp_path / "run").load("latest").model
+    assert updates and all(event.gradient_norms.keys() == model.keys() for event in updates)
+    for event in updates:
+        assert sqrt(sum(norm**2 for norm in event.gradient_norms.values())) == pytest.approx(event.gradient_norm)
+
+
+def test_the_command_writes_what_was_logged(tmp_path: Path, scalars: Any) -> None:
+    (tmp_path / "book.txt").write_text("".join(f"line {n} of the little book\n" for n in range(40)))
+    (tmp_path / "m.toml").write_text(TINY_LANGUAGE_MODEL)
+    files = [str(tmp_path / name) for name in ("m.toml", "book.txt", "run", "board")]
+    command = ["train", files[0], "--data", files[1], "--run", files[2], "--board", files[3]]
+    assert main([*command, "--set", "training.epochs=1"]) == 0
+    lines = [line for line in Run.open(tmp_path / "run").metrics.lines() if "loss" in line]
+    found = scalars(tmp_path / "board")
+    assert found["training/loss"] == [(line["update"], pytest.approx(line["loss"])) for line in lines]
+    assert found["gradient_norm/all"] == [(line["update"], pytest.approx(line["gradient_norm"])) for line in lines]
+
+
+def test_a_missing_extra_is_answered_with_the_pip_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'anaphora\[board\]'"), board(tmp_path, silent):
+        pass

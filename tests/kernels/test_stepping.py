@@ -1,0 +1,120 @@
+"""Single steps in C: a list is made once, follows its weights and memory, and goes with them."""
+
+import gc
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import Parameter
+
+from anaphora.kernels import compiled, stepping
+from anaphora.kernels.cells import Gru
+from anaphora.kernels.runtime import Runtime, running
+from anaphora.kernels.scan import advance
+from anaphora.kernels.scores import Concat
+
+pytestmark = pytest.mark.skipif(
+    not compiled.has_loop() or not compiled.has_gemm(), reason="the library was not built, or the processor lacks AVX2"
+)
+SEARCH = Runtime(backend="gemm")
+
+
+class Search:
+    """A decoder in search, with parameters as its weights."""
+
+    def __init__(self, network: Any) -> None:
+        self.program = network.program
+        self.weights = {name: Parameter(weight.detach()) for name, weight in network.weights(network.leaves).items()}
+        self.memory = {name: tensor.detach().clone() for name, tensor in network.memory(network.leaves).items()}
+        self.x_1BD, self.masks = network.leaves["x"][:1], {n: m[:1] for n, m in network.masks.items()}
+        self.first = {name: value.unsqueeze(0) for name, value in network.first(network.leaves).items()}
+
+    def step(self, hypotheses: int = 1, **changed: Any) -> Tensor:
+        """o of a step."""
+        inputs = {"x": self.x_1BD, **self.masks}
+        inputs, state = ({n: t.expand(hypotheses, -1, -1) for n, t in each.items()} for each in (inputs, self.first))
+        with running(replace(SEARCH, **changed)):
+            return advance(self.program, inputs, state, self.weights, self.memory)["o"]
+
+
+@pytest.fixture
+def search(decoder: Callable) -> Search:
+    return Search(decoder(Gru(), Concat(), "previous", True, 20, (1,) * 3, (4, 6, 2)).to(torch.float32))
+
+
+@pytest.fixture
+def made() -> Iterator[list[int]]:
+    """The sentences of every list that is made."""
+    found: list[int] = []
+    original = stepping._Steps.__init__
+
+    def counted(self: Any, stage: Any, matmuls: Any, signals: Any, like: Tensor) -> None:
+        found.append(like.shape[1])
+        original(self, stage, matmuls, signals, like)
+
+    with patch.object(stepping._Steps, "__init__", counted):
+        yield found
+
+
+def test_a_list_is_made_once_for_each_size(search: Search, made: list[int]) -> None:
+    for _ in range(3):
+        search.step()
+    assert made == [3]
+    assert torch.equal(search.step(hypotheses=5)[4], search.step()[0])
+    assert made == [3, 3]
+
+
+def added(search: Search) -> None:
+    for weight in search.weights.values():
+        weight.add_(0.1)
+
+
+def given_other_memory(search: Search) -> None:
+    search.weights["layer0.h"].data = search.weights["layer0.h"] + 0.1
+    search.weights["attention.v"].data = search.weights["attention.v"] + 0.1
+
+
+def stepped(search: Search) -> None:
+    for weight in search.weights.values():
+        weight.grad = torch.ones_like(weight)
+    torch.optim.SGD(search.weights.values(), lr=0.1, fused=True).step()
+
+
+def sentences_changed(search: Search) -> None:
+    search.memory = {name: tensor.flip(0) for name, tensor in search.memory.items()}
+
+
+@pytest.mark.parametrize("change", [added, given_other_memory, stepped, sentences_changed])
+@torch.no_grad()
+def test_a_step_follows_its_weights_and_memory(change: Callable[[Search], None], search: Search) -> None:
+    before = search.step()
+    change(search)
+    after = search.step()
+    assert not torch.equal(before, after)
+    assert torch.equal(after, search.step(caches_weights=False))
+
+
+def test_a_step_is_not_that_of_another_backend(search: Search) -> None:
+    if not compiled.has_gemm("bf16"):
+        pytest.skip("the processor lacks bf16")
+    found = [search.step(backend=backend) for backend in ("gemm", "gemm-bf16", "gemm")]
+    assert torch.equal(found[0], found[2]) and not torch.equal(found[0], found[1])
+
+
+def test_nothing_outlives_the_memory_of_a_search(search: Search) -> None:
+    stepping._kept.clear()
+    search.step()
+    assert len(stepping._kept) == 1
+    search.memory.clear()
+    gc.collect()
+    assert not stepping._kept
+
+
+def test_without_kept_weights_no_list_is_kept(search: Search) -> None:
+    stepping._kept.clear()
+    search.step(caches_weights=False)
+    assert not stepping._kept

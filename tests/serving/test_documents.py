@@ -1,0 +1,107 @@
+"""Documents and HTML: what is no text stays as it is, and what is written is escaped."""
+
+import asyncio
+from collections.abc import Sequence
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.serving.documents import HELD, Downloads, html
+from anaphora.serving.limits import ServingLimits
+from anaphora.serving.refusal import Refusal
+from anaphora.serving.translators import Served
+from tests.serving.conftest import Serve
+
+PAIR = {"source": "en", "target": "fr"}
+PO = b'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "A man."\nmsgstr ""\n'
+
+
+class Tags(HTMLParser):
+    """The tags of a page, as they are written."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str | None] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.found.append(self.get_starttag_text())
+
+    def handle_endtag(self, tag: str) -> None:
+        self.found.append(f"/{tag}")
+
+
+def test_html_keeps_its_tags_and_what_is_not_translated(serve: Serve) -> None:
+    page = '<p>A man <b>is</b> walking.<br>Two <a href="/x?a=1&amp;b=2">dogs</a> <span translate="no">:run:</span></p>'
+    answer = serve().post("/translate", json={"q": [page, ""], "format": "html", "alternatives": 2, **PAIR}).json()
+    translated, empty = answer["translatedText"]
+    assert Tags(translated).found == Tags(page).found
+    assert ":run:" in translated
+    assert (empty, answer["alternatives"]) == ("", [[], []])
+
+
+def test_plain_text_in_html_is_translated_as_text(serve: Serve, stored: Served) -> None:
+    [wanted] = stored.predictor.translate_text(["A man is walking."])
+    answer = serve().post("/translate", json={"q": "A man is walking.", "format": "html", **PAIR}).json()
+    assert answer == {"translatedText": wanted.text}
+
+
+def test_a_document_comes_back_with_its_gaps_filled(serve: Serve) -> None:
+    client = serve()
+    answer = client.post("/translate_file", data=PAIR, files={"file": ("app.po", PO)})
+    address = answer.json()["translatedFileUrl"]
+    assert address.startswith("http://localhost:5000/download_file/")
+    fetched = client.get(address)
+    assert fetched.headers["content-disposition"] == "attachment; filename*=UTF-8''app.po"
+    assert PO.splitlines()[:2] == fetched.content.splitlines()[:2]
+    assert b"fuzzy" in fetched.content
+
+
+@pytest.mark.parametrize(
+    ("files", "status", "error"),
+    [
+        ({}, 400, "missing file parameter"),
+        ({"file": ("a.txt", b"text")}, 400, "a.txt is none that is known"),
+        ({"file": ("a.pdf", b"%PDF-1.7")}, 400, "a.pdf is a PDF"),
+        ({"file": ("a.po", b"msgid")}, 400, ""),
+        ({"file": ("a.po", b"#" * 200)}, 413, "exceeds the limit (100)"),
+    ],
+)
+def test_what_is_no_document_is_refused(
+    serve: Serve, files: dict[str, tuple[str, bytes]], status: int, error: str
+) -> None:
+    client = serve(limits=ServingLimits(document=100))
+    answer = client.post("/translate_file", data=PAIR, files=files)
+    assert answer.status_code == status
+    assert error in answer.json()["error"]
+
+
+def test_no_page_of_another_origin_may_send_a_document(serve: Serve) -> None:
+    client = serve(origins=["https://site.example"])
+    for origin, status in (
+        ("https://evil.example", 403),
+        ("null", 403),
+        ("https://site.example", 200),
+        ("http://localhost:5000", 200),
+    ):
+        answer = client.post("/translate_file", data=PAIR, files={"file": ("a.po", PO)}, headers={"Origin": origin})
+        assert answer.status_code == status
+
+
+def test_the_oldest_documents_are_dropped_first() -> None:
+    downloads = Downloads()
+    first, second, third = (downloads.add(f"{name}.po", bytes(HELD // 2)) for name in "abc")
+    assert [downloads.get(name).name for name in (second, third)] == ["b.po", "c.po"]
+    with pytest.raises(Refusal):
+        downloads.get(first)
+    assert len({first, second, third}) == 3
+
+
+@given(text=st.text(alphabet="<>&\"'/ab =!-", max_size=40))
+def test_what_a_model_writes_never_becomes_a_tag(text: str) -> None:
+    async def script(texts: Sequence[str]) -> list[str]:
+        return [f"<script>{one}" for one in texts]
+
+    assert "<script>" not in asyncio.run(html(text, ("en", "fr"), script))

@@ -1,0 +1,158 @@
+"""Which texts of a document are translated, what is kept of them, and what stays without a translation."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from anaphora.tasks.translation.documents import LOST, NO_TEXT, UNKNOWN, UNWRITABLE, Filled, fill
+from tests.formats.entries.filling import document_of
+
+HEAD = 'msgid ""\nmsgstr "Content-Type: text/plain; charset={}\\n"\n\n'
+
+
+def po(*sources: str, charset: str = "UTF-8") -> str:
+    return HEAD.format(charset) + "\n".join(f'msgid "{source}"\nmsgstr ""\n' for source in sources)
+
+
+class Translator:
+    """Capitals, or what a table says."""
+
+    def __init__(self, **table: str) -> None:
+        self.asked: list[str] = []
+        self._table = table
+
+    def __call__(self, texts: Sequence[str]) -> list[str]:
+        self.asked += texts
+        return [self._table.get(text, text.replace("file", "FILE").replace("open", "OPEN")) for text in texts]
+
+
+def fill_po(folder: Path, text: str, language: str = "de", **table: str) -> tuple[Filled, list[str]]:
+    """A catalogue that is filled, and the texts that were translated for it."""
+    translator = Translator(**table)
+    return fill(document_of(folder, "a.po", text, ("en", language)), translator, language), translator.asked
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "asked"),
+    [
+        ("open", "OPEN", ["open"]),
+        (" open\\n", " OPEN\\n", ["open"]),
+        ("open\\n\\n file", None, ["open", "file"]),
+        ("_open", "_OPEN", ["open"]),
+        ("&open file", "&OPEN FILE", ["open file"]),
+        ("open & file", "OPEN & FILE", ["open & file"]),
+        ("%s", "%s", []),
+        ("%(name)s: {0} 12!", "%(name)s: {0} 12!", []),
+        ("open %s", "OPEN %s", ["open %s"]),
+    ],
+)
+def test_white_space_line_ends_and_keys_stay(source: str, target: str | None, asked: list[str], tmp_path: Path) -> None:
+    filled, texts = fill_po(tmp_path, po(source))
+    assert texts == asked
+    expected = 'msgstr ""\n"OPEN\\n"\n"\\n"\n" FILE"' if target is None else f'msgstr "{target}"'
+    assert expected in filled.content.decode()
+    assert (filled.entries, filled.left) == (1, {})
+
+
+def test_keys_follow_in_brackets_where_words_have_no_spaces(tmp_path: Path) -> None:
+    filled, _ = fill_po(tmp_path, po("_open"), "ja", open="開く")
+    assert 'msgstr "開く(_O)"' in filled.content.decode()
+
+
+def test_a_key_is_the_same_letter_where_a_word_begins_with_it(tmp_path: Path) -> None:
+    filled, _ = fill_po(tmp_path, po("_open"), open="Datei öffnen oben")
+    assert 'msgstr "Datei öffnen _oben"' in filled.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "why"),
+    [
+        ("open %s", "x", LOST),
+        ("open %s", "x %d", LOST),
+        ("open %s", "%s x %s", LOST),
+        ("open %sfile", "x", LOST),
+        ("%s file %d", "%d x %s", LOST),
+        ("open", "x {0}", LOST),
+        ("open <b>file</b>", "<b>x", LOST),
+        ("open https://a.org/b", "x https://a.org", LOST),
+        ("open", "x <unk>", UNKNOWN),
+        ("open", " ", NO_TEXT),
+        ("open", "Łódź", UNWRITABLE),
+    ],
+)
+def test_a_translation_that_lost_something_is_not_used(source: str, translation: str, why: str, tmp_path: Path) -> None:
+    text = po(source, charset="ISO-8859-1")
+    filled, _ = fill_po(tmp_path, text, **{source: translation})
+    assert filled == Filled(text.encode(), 0, {why: [4]})
+
+
+@pytest.mark.parametrize(
+    ("source", "translation"),
+    [("open 5", "fünf"), ("100% file", "100 % x"), ("open %(a)s %(b)s", "%(b)s x %(a)s"), ("open {0} {1}", "{1} {0}")],
+)
+def test_numbers_and_the_order_of_named_placeholders_may_change(source: str, translation: str, tmp_path: Path) -> None:
+    filled, _ = fill_po(tmp_path, po(source), **{source: translation})
+    assert filled.entries == 1
+
+
+def test_a_text_is_translated_once(tmp_path: Path) -> None:
+    filled, texts = fill_po(tmp_path, po("open", " open", "file"))
+    assert texts == ["open", "file"]
+    assert filled.entries == 3
+
+
+def test_one_lost_form_leaves_all_of_them_empty(tmp_path: Path) -> None:
+    text = HEAD.format("UTF-8") + 'msgid "file"\nmsgid_plural "%d files"\nmsgstr[0] ""\nmsgstr[1] ""\n'
+    filled, _ = fill_po(tmp_path, text, **{"%d files": "x"})
+    assert filled == Filled(text.encode(), 0, {LOST: [4]})
+
+
+def test_a_document_without_gaps_asks_for_nothing(tmp_path: Path) -> None:
+    text = HEAD.format("UTF-8") + 'msgid "a"\nmsgstr "b"\n'
+    assert fill_po(tmp_path, text) == (Filled(text.encode(), 0, {}), [])
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.srt"])
+def test_line_ends_of_pages_and_subtitles_are_white_space(name: str, tmp_path: Path) -> None:
+    text = {"a.html": "<p> open\n  file <b>1</b></p>", "a.srt": "1\n00:00:01,0 --> 00:00:02,0\nopen the\nfile\n"}[name]
+    translator = Translator()
+    filled = fill(document_of(tmp_path, name, text), translator, "de")
+    assert translator.asked == ["open file" if name == "a.html" else "open the file"]
+    assert filled.content.decode() == (
+        "<p> OPEN FILE <b>1</b></p>" if name == "a.html" else text.replace("open", "OPEN").replace("file", "FILE")
+    )
+
+
+SOURCE = '<tuv xml:lang="en"><seg>open <hi>it</hi>,<ph/> file</seg></tuv>'
+WHOLE = "open <x1/>it<x2/>,<x3/> file"
+
+
+@pytest.mark.parametrize(
+    ("translation", "apart", "target"),
+    [
+        ("Die <x1/>auf<x2/>, <x3/>Datei", False, "Die <hi>auf</hi>, <ph/>Datei"),
+        (" öffne<x1/> es <x2/>; <x3/>Datei ", False, "öffne<hi> es </hi>; <ph/>Datei"),
+        ("<x1/>auf<x2/>, die <x3/>Datei", True, "OPEN <hi>it</hi>,<ph/> FILE"),
+        ("Die <x2/>auf<x1/>, <x3/>Datei", True, "OPEN <hi>it</hi>,<ph/> FILE"),
+        ("Die <x1/>auf<x2/>, Datei", True, "OPEN <hi>it</hi>,<ph/> FILE"),
+        ("Die <x1/>auf<x2/>, <x3/><x3/>Datei", True, "OPEN <hi>it</hi>,<ph/> FILE"),
+        ("Die <x1/>auf<x2/>, <x3/>Datei %s", True, "OPEN <hi>it</hi>,<ph/> FILE"),
+    ],
+)
+def test_codes_stay_in_place_and_texts_between_them_are_translated_apart_if_need_be(
+    translation: str, apart: bool, target: str, tmp_path: Path
+) -> None:
+    text = f'<tmx version="1.4"><body><tu>{SOURCE}{{}}</tu></body></tmx>'
+    translator = Translator(**{WHOLE: translation})
+    filled = fill(document_of(tmp_path, "m.tmx", text.format("")), translator, "de")
+    assert translator.asked == [WHOLE, *(["open", "it", "file"] if apart else [])]
+    assert filled.content.decode() == text.format(f'<tuv xml:lang="de"><seg>{target}</seg></tuv>')
+
+
+def test_white_space_at_the_ends_of_a_sentence_with_codes_stays(tmp_path: Path) -> None:
+    text = "<html><p>\n  <b>open</b>\n  the <i>file</i>{}!\n</p>"
+    translator = Translator()
+    filled = fill(document_of(tmp_path, "a.html", text.format(" ")), translator, "de")
+    assert translator.asked == ["<x1/>open<x2/> the <x3/>file<x4/> !"]
+    assert filled.content.decode() == "<html><p>\n  <b>OPEN</b> the <i>FILE</i> !\n</p>"
