@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.serving.documents import HELD, Downloads, html
+from anaphora.serving.documents import HELD, LARGEST_PAGE, Downloads, html
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.refusal import Refusal
 from anaphora.serving.translators import Served
@@ -76,6 +76,12 @@ def test_what_is_no_document_is_refused(
     answer = client.post("/translate_file", data=PAIR, files=files)
     assert answer.status_code == status
     assert error in answer.json()["error"]
+
+
+def test_a_page_beyond_its_limit_is_refused(serve: Serve) -> None:
+    page = b"<!doctype html><p>" + b"A man. " * (LARGEST_PAGE // 7)
+    answer = serve().post("/translate_file", data=PAIR, files={"file": ("page.html", page)})
+    assert (answer.status_code, "the page exceeds" in answer.json()["error"]) == (413, True)
 
 
 def test_no_page_of_another_origin_may_send_a_document(serve: Serve) -> None:

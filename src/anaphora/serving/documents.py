@@ -19,13 +19,15 @@ Translate = Callable[[Sequence[str]], Coroutine[Any, Any, list[str]]]
 
 ENDINGS = ("html", "po", "srt", "tmx", "xlf", "xliff")
 """How the names of documents end."""
+LARGEST_PAGE = 1 << 17
+"""Bytes of the largest page: older versions of Python take time that grows with the square of malformed HTML."""
 HELD = 1 << 26
 """Bytes of translated documents that wait to be fetched; beyond them the oldest are dropped."""
 
 
 async def html(text: str, languages: tuple[str, str], translate: Translate) -> str:
     """A piece of HTML in another language: tags and attributes as they were, text escaped."""
-    return (await _filled(Document(text.encode(), "q", "html", languages), translate)).decode()
+    return (await _filled(text.encode(), "q", "html", languages, translate)).decode()
 
 
 async def document(content: bytes, name: str, languages: tuple[str, str], translate: Translate) -> bytes:
@@ -35,18 +37,24 @@ async def document(content: bytes, name: str, languages: tuple[str, str], transl
         if found is None or found.reader not in READERS:
             what = f"{name} is {found.name}" if found else f"{name} is none that is known"
             raise bad(f"Documents are TMX, PO, XLIFF, HTML and SRT, but {what}")
-        return await _filled(Document(content, name, found.reader, languages), translate)
+        if found.reader == "html" and len(content) > LARGEST_PAGE:
+            raise Refusal(413, f"Invalid request: the page exceeds the limit ({LARGEST_PAGE})")
+        return await _filled(content, name, found.reader, languages, translate)
     except DataError as error:
         raise bad(str(error)) from None
 
 
-async def _filled(found: Document, translate: Translate) -> bytes:
+async def _filled(content: bytes, name: str, kind: str, languages: tuple[str, str], translate: Translate) -> bytes:
+    """A document read and filled in a thread, so that other requests are answered meanwhile."""
     loop = asyncio.get_running_loop()
 
     def wait(texts: Sequence[str]) -> list[str]:
         return asyncio.run_coroutine_threadsafe(translate(texts), loop).result()
 
-    return (await asyncio.to_thread(fill, found, wait, found.languages[1])).content
+    def filled() -> bytes:
+        return fill(Document(content, name, kind, languages), wait, languages[1]).content
+
+    return await asyncio.to_thread(filled)
 
 
 class Stored(NamedTuple):

@@ -23,7 +23,7 @@ class Document:
 
         Raises DataError as ``kinds.read_entries``, and for bytes that the encoding would not give back.
         """
-        self.kind, self.name, self.languages = kind, name, languages
+        self.kind, self.name = kind, name
         self._encoding = Encoding(content[:PEEKED], name, kind)
         self._content = b"".join(self._encoding.decoded([content]))
         if self._encoding.encoded(self._content) != content:
