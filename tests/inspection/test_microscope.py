@@ -150,7 +150,7 @@ def test_a_page_translates_as_the_package_does(tmp_path: Path, name: str, kind: 
     model: Any = with_weights_of(page, trained).model
     predictor = task_of(trained.experiment).predictor(trained)
     answers = computed(page, tmp_path, SENTENCES, 3, 0.6)
-    expected = predictor.translate(SENTENCES, beam=3, length_penalty=0.6, attention=True)
+    expected = predictor.translate(SENTENCES, beam=3, length_penalty=0.6, attention=True, protect=())
     for sentence, answer, translation in zip(SENTENCES, answers, expected, strict=True):
         assert answer["ids"] == trained.tokenizers["source"].encode(sentence)
         assert answer["text"] == translation.text

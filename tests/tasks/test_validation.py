@@ -77,8 +77,11 @@ def test_validation_by_bleu_searches_as_it_is_told_to_and_compares_each_output_w
     train(translator, tmp_path / "run")
     run, asked = Run.open(tmp_path / "run"), list[int]()
 
-    def copied(self: TranslationPredictor, texts: tuple[str, ...], *, beam: int) -> list[Translation]:
+    def copied(
+        self: TranslationPredictor, texts: tuple[str, ...], *, beam: int, protect: tuple[str, ...]
+    ) -> list[Translation]:
         asked.append(beam)
+        assert protect == ()  # scores are those of the network alone
         return [Translation(text, 0.0, True, (), (), None) for text in texts]
 
     monkeypatch.setattr(TranslationPredictor, "translate", copied)

@@ -107,7 +107,7 @@ def test_skips_in_a_row_lead_back_to_the_last_checkpoint_or_the_start_with_half_
     assert outcome.reason == "epochs"
     [*_, note] = [event for event in patient.events if isinstance(event, Note)]
     place = "step-4" if validate_every == 4 else "the start"
-    assert note.warning and f"goes on from {place} with 0.5 of the rate" in note.text
+    assert note.warning and f"continues from {place} with 0.5 of the learning rate" in note.text
     lines = patient.run.metrics.lines()
     assert [line["update"] for line in lines if "loss" in line] == [1, 2, 3, 4, 5, 6]
     assert [line["rate_factor"] for line in lines if "fallback" in line] == [0.5]

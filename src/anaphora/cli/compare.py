@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.evaluate import LabelledOption, TextOption, pairs_of
-from anaphora.cli.files import check_writable, given_texts, named, writing
+from anaphora.cli.files import check_writable, named, text_for, writing
 from anaphora.cli.options import Beam, Json, LengthPenalty, Threads, use_threads
 from anaphora.cli.progress import listening
 
@@ -47,8 +47,9 @@ def run(
     from anaphora.prediction.options import SearchOptions
     from anaphora.tasks.comparison import compare_runs
     from anaphora.tasks.evaluation import Request, Text
+    from anaphora.tasks.runs import task_at
 
-    lines = Text(Path(named(text)).name, list(given_texts(text))) if text else None
+    lines = Text(Path(named(text)).name, list(text_for(task_at(runs[0]), text))) if text else None
     request = Request(pairs, lines, data, SearchOptions(beam, length_penalty), keep=False)
     with listening() as report:
         table = compare_runs(runs, request, report, samples=samples, seed=seed)

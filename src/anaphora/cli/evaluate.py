@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.files import check_writable, given_texts, named
+from anaphora.cli.files import check_writable, named, text_for
 from anaphora.cli.options import (
     DynamicOption,
     FusionWeight,
@@ -93,10 +93,11 @@ def run(
 
     asked = search.options(known=known_words)
     how = known_mean(mean, len(runs)) if mean else ""
-    lines = Text(Path(named(text)).name, given_texts(text)) if text else None
+    task = task_at(runs[0])
+    lines = Text(Path(named(text)).name, text_for(task, text)) if text else None
     request = Request(pairs, lines, data, asked, adapted, ensemble, how, fusion, details, output is not None, keep)
     with listening() as report:
-        answer = task_at(runs[0]).evaluate(runs, request, report)
+        answer = task.evaluate(runs, request, report)
     if output is not None:
         _write(output, answer)
     if as_json:

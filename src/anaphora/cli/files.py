@@ -5,11 +5,15 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from anaphora.cli.talk import say
 from anaphora.errors import DataError
+
+if TYPE_CHECKING:
+    from anaphora.tasks.task import Task
 
 
 def is_typed(file: str) -> bool:
@@ -42,6 +46,11 @@ def given_texts(file: str) -> Iterator[str]:
             said = True
             say(f"Special tokens at the ends of lines, such as <s> or </s>, are left out ({named(file)}:{number}).")
         yield text
+
+
+def text_for(task: "Task", file: str) -> Iterator[str]:
+    """The lines of a file that a task evaluates: texts, or those of a format of its own as they are."""
+    return given_lines(file, exact=True) if task.own_formats else given_texts(file)
 
 
 def given_lines(file: str, *, exact: bool = False) -> Iterator[str]:

@@ -153,6 +153,7 @@ class Lowering:
         """The sum of values, written to ``total``."""
         if len(values) == 1:
             self.copy(total, values[0])
+            return total
         for before, value in zip((values[0], *(total for _ in values[2:])), values[1:], strict=True):
             self.run("add_rows", (total,), (before, value))
         return total

@@ -157,6 +157,8 @@ class Task:
     """The vocabularies it needs, out of those of another run; ConfigError where that has them not."""
     evaluate: Callable[[Sequence[Path], Request, Report], Answer]
     """Score runs as asked."""
+    own_formats: bool = False
+    """Whether its texts are files of formats of its own, whose lines ``evaluate`` is given with their ends."""
     inspected: Callable[[Any], Any] = itself
     """From its predictor: what inspection looks into; see ``prediction.examples``."""
     open_file: Callable[[Path], Any] | None = None

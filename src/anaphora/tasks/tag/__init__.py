@@ -35,6 +35,7 @@ TASK = Task(
     example='tagger = anaphora.load("{path}")\nprint(tagger.predict([["A", "man", "walks", "."]])[0].tags)',
     tokenizers_of=no_vocabulary(NOUN),
     evaluate=evaluate,
+    own_formats=True,
     sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "tagged sentences", sizing.TIERS),
 )
 """Tagging."""

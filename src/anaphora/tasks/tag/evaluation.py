@@ -138,8 +138,8 @@ def _texts(path: Path, experiment: TaggerExperiment, request: Request, report: R
     """The sentences to be tagged, by split."""
     if request.text:
         name = request.text.name
-        lines = (f"{line}\n" for line in request.text.lines)
-        return {name: ((Path(name), one) for one in format_of(experiment).read(lines, name, labelled=True))}
+        found = format_of(experiment).read(request.text.lines, name, labelled=True)
+        return {name: ((Path(name), one) for one in found)}
     check_found(path, experiment, "--text")
     splits = splits_to_score(splits_of(experiment, report), "--text", report)
     return {name: corpus.examples() for name, corpus in splits.items()}
