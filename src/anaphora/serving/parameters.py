@@ -8,8 +8,9 @@ from pathlib import PurePath
 from typing import Any, NamedTuple, NoReturn
 from urllib.parse import parse_qsl
 
+from python_multipart.exceptions import FormParserError
 from starlette.datastructures import UploadFile
-from starlette.formparsers import MultiPartException
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
 from anaphora.serving.limits import ServingLimits
@@ -155,8 +156,8 @@ async def _multipart(request: Request) -> dict[str, Any]:
     try:
         async with request.form(max_files=1, max_fields=_FIELDS) as form:
             return {name: value if isinstance(value, str) else await _upload(value) for name, value in form.items()}
-    except MultiPartException as error:
-        raise bad(f"Invalid request: {error.message}") from None
+    except (FormParserError, HTTPException):  # of the parser, and of Starlette where that is within an application
+        raise bad("Invalid request: the form cannot be read") from None
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
