@@ -127,3 +127,14 @@ def test_a_term_that_begins_with_what_stands_before_a_word_may_begin_the_output(
     model = automaton(size=SIZE, seed=6)
     [found] = search(model, batch([[2, 3]]), 64, 3, steering([([[(2, 4)]], [])], 3, begin=2))
     assert any(one.ids[:1] == (4,) and not contains(one.ids, (2, 4)) for one in found)
+
+
+def test_hypotheses_share_places_by_how_many_tokens_of_their_terms_they_have() -> None:
+    # else those that have just begun a term crowd out those that are about to end it, which cost more so far
+    terms = steering([([[(2, 5, 5)], [(3,)]], [])], most=9)
+    state = terms.start(torch.tensor([0]))
+    found = []
+    for token in (4, 2, 5, 4, 2, 5, 5, 3):
+        found.append(int(terms.progress(state, torch.tensor([0]), torch.tensor([token]))))
+        state = terms.extended(state, torch.tensor([0]), torch.tensor([token]))
+    assert found == [0, 1, 2, 0, 1, 2, 3, 4]

@@ -96,11 +96,11 @@ class Terms(Steering):
         return _State(state.sentences_N[rows_N], nodes_N, done_NG, (done_NG & ~before_NG).any(dim=1), state.step + 1)
 
     def progress(self, state: _State, rows_X: Tensor, ids_X: Tensor) -> Tensor:
-        """Twice the number of terms that a row has, and one for a term that it has begun."""
+        """The tokens of its terms that a row has; a term counts as its longest form, a begun one as far as it is."""
         nodes_X = self._automaton.after(state.nodes_N[rows_X], ids_X)
         done_XG = state.done_NG[rows_X] | self._automaton.ends(nodes_X)
-        begun_X = (self._automaton.begun(nodes_X).bool() & ~done_XG).any(dim=1)
-        return 2 * done_XG.sum(dim=1) + begun_X
+        tokens_XG = torch.where(done_XG, self._most_G.to(done_XG.device), self._automaton.begun(nodes_X))
+        return tokens_XG.sum(dim=1)
 
     def _due(self, state: _State, pending_NG: Tensor) -> Entries | None:
         """The tokens that go furthest with a term, for rows with no time for anything else."""
