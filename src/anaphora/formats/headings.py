@@ -20,7 +20,7 @@ SIDES = ("source", "src", "sentence1"), ("target", "tgt", "trg", "sentence2")
 """What headings call the two sides."""
 _SOURCES, _TARGETS = map(frozenset, SIDES)
 _BESIDE = frozenset(["column", "lang", "language", "phrase", "segment", "sentence", "string", "text"])
-"""Words that stand beside a name, as in "Source text" and "sentence_de"."""
+"""Words that headings add to a name, as in "Source text" and "sentence_de"."""
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)?")
 
 

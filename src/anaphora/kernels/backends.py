@@ -9,7 +9,7 @@
                bf16
 
 Training packs a weight once for each pass, search and evaluation once for each of its values (``prepared.py``). All of
-them give a row of a product without a gradient the same bits whatever stands beside it.
+them give a row of a product without a gradient the same bits in any batch.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ Precision = Literal["auto", "fp32", "bf16"]
 Backend = Literal["torch", "gemm", "bf16", "gemm-bf16"]
 
 ROWS = 16
-"""torch's product of 16, 32, 48, .. rows gives each row the same bits whatever stands beside it; one of 1 to 7 does
+"""torch's product of 16, 32, 48, .. rows gives each row the same bits in any batch; one of 1 to 7 does
 not, nor, on processors with AMX, one of 8."""
 
 _COLUMNS, _RUN = 12, 4
@@ -71,12 +71,12 @@ def for_training(backend: Backend, weight_NK: Tensor) -> Prepared:
 
 
 def for_inference(backend: Backend, weight_NK: Tensor) -> Multiplication:
-    """The weight ready for products whose rows have the same bits whatever stands beside them."""
+    """The weight ready for products in which a row has the same bits in any batch."""
     return _ready(backend, weight_NK, steady_linear)
 
 
 def steady_linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
-    """torch's product, with zeros behind its rows and columns: a row has the same bits whatever stands beside it."""
+    """torch's product, padded with zeros to fixed numbers of rows and columns: a row has the same bits in any batch."""
     shape = a_XK.shape[:-1]
     columns, width = weight_NK.shape
     narrow = columns == 1 or (columns < _COLUMNS and width % _RUN != 0)

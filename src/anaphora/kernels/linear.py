@@ -4,7 +4,7 @@
     1' da = W' dy,   dW = sum dy a'
 
 In training all three are made by its backend (``backends.py``), like those of the loop. Elsewhere a row has the same
-bits whatever stands beside it, and the gradient is left to autograd.
+bits in any batch, and the gradient is left to autograd.
 """
 
 from typing import Any

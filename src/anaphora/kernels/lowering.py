@@ -1,8 +1,8 @@
 """A part of the time loop as operations that C runs for all steps in one call.
 
 A part with a native body has ``lower`` beside its ``forward`` and ``lower_back`` beside its ``backward``: the same
-steps, of ``Value``s in the place of tensors and of the operations of ``compiled/*.c`` in the place of torch's. They run
-once for each scan and only note what to do; ``native.py`` has it done.
+steps, with ``Value``s instead of tensors and operations of ``compiled/*.c`` instead of torch's. They run once for each
+scan and only list what to do; ``native.py`` runs the list.
 """
 
 from collections import defaultdict

@@ -28,7 +28,7 @@ class Matmuls:
     """The matrices of one pass over a program, what they were multiplied with, and the gradients that follow.
 
     They are made in the runtime of the forward pass, the backward pass too, wherever that runs. Without ``recording``
-    nothing is kept, and the result of a row does not depend on what stands beside it.
+    nothing is kept, and the result of a row does not depend on its batch.
     """
 
     def __init__(self, weights: Mapping[str, Tensor], memory: Mapping[str, Tensor], recording: bool) -> None:

@@ -172,7 +172,7 @@ def after(content: bytes, element: Content) -> int:
 
 
 def with_attribute(tag: bytes, name: str, value: str) -> bytes:
-    """A start tag with an attribute, in the place of the one of that name if it has it."""
+    """A start tag with an attribute; an attribute of that name is replaced."""
     written = f'{name}="{escaped(value).replace(chr(34), "&quot;")}"'.encode()
     for old in _ATTRIBUTE.finditer(tag):
         if old[1] == name.encode():

@@ -58,7 +58,7 @@ def pack_columns(b_KN: Tensor, precision: Literal["fp32", "bf16"] = "fp32") -> P
 
 
 def gemm(a_XK: Tensor, b: Packed) -> Tensor:
-    """a b, ... x N: each row with the same bits whatever stands beside it, and with any number of threads."""
+    """a b, ... x N: each row with the same bits in any batch and with any number of threads."""
     out = a_XK.new_empty(*a_XK.shape[:-1], b.N)
     run("gemm", *_sizes(a_XK.shape[:-1].numel(), b), a_XK.contiguous(), b.numbers, out)
     return out
