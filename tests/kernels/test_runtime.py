@@ -229,6 +229,7 @@ ENTER = {
     "training/loop.py",
 }
 READ = {
+    "kernels/graphs.py",
     "kernels/linear.py",
     "kernels/matmul.py",
     "kernels/prepared.py",

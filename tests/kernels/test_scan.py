@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.kernels import scan
+from anaphora.kernels import walk
 from anaphora.kernels.cells import Cell, Gru, Lstm
 from anaphora.kernels.scores import Concat, Dot, General, Score
 
@@ -54,14 +54,14 @@ def test_without_gradients_nothing_is_kept_of_a_step_that_is_over(
         def __del__(self) -> None:
             Saved.alive -= 1
 
-    taken = scan._step
+    taken = walk._step
 
     def step(*arguments: Any) -> Saved:
         Saved.alive += 1
         Saved.most = max(Saved.most, Saved.alive)
         return Saved(taken(*arguments))
 
-    monkeypatch.setattr(scan, "_step", step)
+    monkeypatch.setattr(walk, "_step", step)
     network = decoder(Gru(), Concat(), "current", True, 7)
     values = network.fast()
     assert Saved.most > 2

@@ -6,18 +6,21 @@ compute the same, so that this reading is held to the others on every machine. T
 cuDNN's, and products are made in the type of the tensors, whatever ``precision`` asks for.
 """
 
+import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from anaphora.kernels.cells import Cell, Elman, Gru, Lstm
 from anaphora.kernels.parts import Mask, Project, SentenceMask, Unit, is_previous
 from anaphora.kernels.program import Program
+from anaphora.kernels.rows import Rows
 from anaphora.kernels.sums import Add
+
+warnings.filterwarnings("ignore", message="RNN module weights are not part of single contiguous chunk")
 
 Tensors = Mapping[str, Tensor]
 
@@ -44,6 +47,8 @@ def layers(
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Outputs and last state of a program that ``suits``: all arguments, and what comes back, as for ``scan``."""
     signals, state = dict(inputs), dict[str, Tensor]()
+    steps, device = next(iter(inputs.values())).shape[0], next(iter(weights.values())).device
+    rows = Rows(lengths_B, steps, device)
     projections = {part.target: part for part in program.parts if isinstance(part, Project)}
     for part in program.parts:
         match part:
@@ -51,7 +56,7 @@ def layers(
                 projection = projections[part.inputs[0]]
                 x_TBD = signals[projection.source]
                 before = [first[f"{part.name}.{field}"] for field in part.cell.state]
-                h_TBH, last = _layer(part.cell, x_TBD, lengths_B, before, _weights(part, projection, weights))
+                h_TBH, last = _layer(part.cell, x_TBD, rows, before, _weights(part, projection, weights))
                 signals[f"{part.name}.h"] = h_TBH
                 state |= {f"{part.name}.{field}": last_BH for field, last_BH in zip(part.cell.state, last, strict=True)}
             case Mask():
@@ -83,7 +88,10 @@ def _torch_layer(cell: Cell) -> Callable[..., Any] | None:
 
 
 def _weights(unit: Unit, projection: Project, weights: Tensors) -> list[Tensor]:
-    """In torch's order: both matrices, and both biases where there is one; their blocks stand as ours do."""
+    """In torch's order: both matrices, and both biases where there is one; their blocks stand as ours do.
+
+    cuDNN copies them into one stretch of memory at every call, of which torch would warn each time.
+    """
     into_GD, back_GH = weights[f"{projection.name}.weight"], weights[f"{unit.name}.h"]
     inside_H = weights.get(f"{unit.name}.bias")
     if not projection.bias and inside_H is None:
@@ -97,19 +105,16 @@ def _weights(unit: Unit, projection: Project, weights: Tensors) -> list[Tensor]:
 
 
 def _layer(
-    cell: Cell, x_TBD: Tensor, lengths_B: Tensor, before: list[Tensor], weights: list[Tensor]
+    cell: Cell, x_TBD: Tensor, rows: Rows, before: list[Tensor], weights: list[Tensor]
 ) -> tuple[Tensor, list[Tensor]]:
     """Its output at every step (T x B x H, zero past the end of a sentence), and the last of each field."""
     run = _torch_layer(cell)
     assert run is not None
-    packed = pack_padded_sequence(x_TBD, lengths_B, enforce_sorted=False)
-    assert packed.sorted_indices is not None
-    assert packed.unsorted_indices is not None
-    first = [field_BH.index_select(0, packed.sorted_indices).unsqueeze(0) for field_BH in before]
+    first = [field_BH.index_select(0, rows.order_B).unsqueeze(0) for field_BH in before]
     options = (len(weights) > 2, 1, 0.0, torch.is_grad_enabled(), False)  # biased, layers, dropout, training, both ways
-    h_RH, *last = run(packed.data, packed.batch_sizes, first if len(first) > 1 else first[0], weights, *options)
-    h_TBH, _ = pad_packed_sequence(
-        PackedSequence(h_RH, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices),
-        total_length=x_TBD.shape[0],
-    )
-    return h_TBH, [field_1BH[0].index_select(0, packed.unsorted_indices) for field_1BH in last]
+    state = first if len(first) > 1 else first[0]
+    if rows.whole:  # nothing to leave out: a faster way of cuDNN
+        h_TBH, *last = run(x_TBD, state, weights, *options, False)
+        return h_TBH, [field_1BH[0] for field_1BH in last]
+    h_RH, *last = run(rows.of_batch(x_TBD), torch.tensor(rows.active), state, weights, *options)
+    return rows.to_batch(h_RH), [field_1BH[0].index_select(0, rows.back_B) for field_1BH in last]

@@ -61,17 +61,21 @@ class Rows:
     @cached_property
     def before_R(self) -> Tensor:
         """Where each row's sentence stood one step before, if its first value is put in front of the rows."""
-        sentence_R = torch.cat([torch.arange(rows) for rows in self.active])
         begins = [0, *(self._sentences + start for start in self.starts[: len(self.active) - 1])]
         begin_R = torch.repeat_interleave(torch.tensor(begins), torch.tensor(self.active))
-        return (begin_R + sentence_R).to(self._device)
+        return (begin_R + self._sentence_R).to(self._device)
+
+    @property
+    def _sentence_R(self) -> Tensor:
+        """The place, longest first, of each row's sentence; on the processor."""
+        start_R = torch.repeat_interleave(torch.tensor(self.starts[:-1]), torch.tensor(self.active))
+        return torch.arange(len(self)) - start_R
 
     @cached_property
     def _places_R(self) -> Tensor:
         """The place of each row in the grid of the sentences, longest first, read step by step."""
         step_R = torch.repeat_interleave(torch.arange(len(self.active)), torch.tensor(self.active))
-        sentence_R = torch.cat([torch.arange(rows) for rows in self.active])
-        return (step_R * self._sentences + sentence_R).to(self._device)
+        return (step_R * self._sentences + self._sentence_R).to(self._device)
 
     @cached_property
     def _batch_places_R(self) -> Tensor:

@@ -15,14 +15,19 @@ _LEVELS = 1 << 16
 """The values of a 16-bit draw."""
 
 
-def generator(seed: int, purpose: str, update: int = 0, rank: int = 0) -> torch.Generator:
-    """A generator of its own for each combination of arguments, the same on every machine."""
+CPU = torch.device("cpu")
+
+
+def generator(seed: int, purpose: str, update: int = 0, rank: int = 0, device: torch.device = CPU) -> torch.Generator:
+    """A generator of its own for each combination of arguments, the same on every machine with such a device."""
     digest = hashlib.blake2b(f"{seed}/{purpose}/{update}/{rank}".encode(), digest_size=8).digest()
-    return torch.Generator().manual_seed(int.from_bytes(digest) >> 1)
+    return torch.Generator(device).manual_seed(int.from_bytes(digest) >> 1)
 
 
 def dropout_mask(purpose: str, shape: tuple[int, ...], rate: float, like: Tensor) -> Tensor:
     """A mask that drops a share ``rate`` and scales up the rest, with the type and device of ``like``.
+
+    A GPU draws its own, so its masks are others than those of the processor.
 
     The share is rounded to 1/65536: 16 bits a number are drawn four at a time, which is faster than a draw
     for each, and the rest is scaled by what the rounded share asks for, so that the mean stays 1.
@@ -30,12 +35,13 @@ def dropout_mask(purpose: str, shape: tuple[int, ...], rate: float, like: Tensor
     Raises:
         RuntimeError: a model in training mode is run outside of an update.
     """
-    source = _source(purpose)
+    source = _source(purpose, like.device if like.is_cuda else CPU)
     kept = min(max(1, round((1 - rate) * _LEVELS)), _LEVELS - 1)
     numbers = math.prod(shape)
-    draws_of_64_bits = torch.empty(-(-numbers // 4), dtype=torch.int64).random_(-(1 << 63), None, generator=source)
+    draws_of_64_bits = torch.empty(-(-numbers // 4), dtype=torch.int64, device=source.device)
+    draws_of_64_bits.random_(-(1 << 63), None, generator=source)
     levels = draws_of_64_bits.view(torch.int16)[:numbers].view(shape)
-    return (levels < kept - _LEVELS // 2).to(like.dtype).mul_(_LEVELS / kept).to(like.device)
+    return (levels < kept - _LEVELS // 2).to(like).mul_(_LEVELS / kept)
 
 
 def uniform_draws(purpose: str, count: int, device: torch.device) -> Tensor:
@@ -44,7 +50,7 @@ def uniform_draws(purpose: str, count: int, device: torch.device) -> Tensor:
     Raises:
         RuntimeError: a model in training mode is run outside of an update.
     """
-    return torch.rand(count, dtype=torch.float64, generator=_source(purpose)).to(device)
+    return torch.rand(count, dtype=torch.float64, generator=_source(purpose, CPU)).to(device)
 
 
 def dropped(x: Tensor, purpose: str, rate: float, training: bool) -> Tensor:
@@ -61,9 +67,9 @@ def present_update() -> int:
     return _present().update
 
 
-def _source(purpose: str) -> torch.Generator:
+def _source(purpose: str, device: torch.device) -> torch.Generator:
     runtime = _present()
-    return generator(runtime.seed, purpose, runtime.update, runtime.rank)
+    return generator(runtime.seed, purpose, runtime.update, runtime.rank, device)
 
 
 def _present() -> Runtime:
