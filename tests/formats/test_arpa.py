@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from anaphora.errors import DataError
+from anaphora.formats import arpa, lines
 from anaphora.formats.arpa import NEVER, ArpaGram, read_arpa
 
 FILE = """\\data\\
@@ -28,13 +31,19 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "small.arpa"
 
 
+def grams_of(path: Path) -> list[list[ArpaGram]]:
+    """The n-grams of every order as words."""
+    model = read_arpa(path)
+    return [list(model.grams(order)) for order in range(1, len(model.orders) + 1)]
+
+
 @pytest.mark.parametrize("begin", ["\\1", "\\2", "\\end", "\\"])
 def test_the_empty_lines_between_parts_may_be_missing(path: Path, begin: str) -> None:
     path.write_text(FILE)
-    expected = read_arpa(path)
+    expected = grams_of(path)
     assert f"\n\n{begin}" in FILE
     path.write_text(FILE.replace(f"\n\n{begin}", f"\n{begin}"))
-    assert read_arpa(path) == expected
+    assert grams_of(path) == expected
 
 
 def test_without_empty_lines_too_few_ngrams_are_told(path: Path) -> None:
@@ -45,7 +54,7 @@ def test_without_empty_lines_too_few_ngrams_are_told(path: Path) -> None:
 
 def test_the_begin_of_a_line_alone_may_be_minus_infinity(path: Path) -> None:
     path.write_text(FILE.replace("-99\t<s>", "-inf\t<s>"))
-    assert read_arpa(path)[0][0] == ArpaGram(NEVER, ("<s>",), -0.5)
+    assert grams_of(path)[0][0] == ArpaGram(NEVER, ("<s>",), -0.5)
     path.write_text(FILE.replace("-0.4\ta", "-inf\ta"))
     with pytest.raises(DataError, match=r":8 should read LOG10 WORD \[BACKOFF\], finite numbers"):
         read_arpa(path)
@@ -56,10 +65,64 @@ def test_a_back_off_weight_of_the_highest_order_is_refused(path: Path) -> None:
     with pytest.raises(DataError, match=r":11 should have no back-off weight, .* but has -0\.3"):
         read_arpa(path)
     path.write_text(FILE.replace("<s> a", "<s> a\t0"))  # which is what none stands for
-    assert read_arpa(path)[1] == [ArpaGram(-0.1, ("<s>", "a"), 0.0)]
+    assert grams_of(path)[1] == [ArpaGram(-0.1, ("<s>", "a"), 0.0)]
 
 
 def test_what_kenlm_has_packed_is_told_from_a_damaged_file(path: Path) -> None:
     path.write_bytes(b"mmap lm http://kheafield.com/code format version 5\n\x00\x01\x00")
     with pytest.raises(DataError, match=r"is a KenLM binary"):
         read_arpa(path)
+
+
+WORDS = st.text(st.sampled_from("ab\u00e9\u00a0\x0b\\"), min_size=1, max_size=3)
+NUMBERS = st.sampled_from(["-1", "-0.25", "0", "-2.5e-3", "-99", " -7"])
+BACKOFFS = st.sampled_from(["", "\t-0.5", "\t0.25", " 0", "\t-1e-2 "])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    unigrams=st.lists(st.tuples(NUMBERS, WORDS, BACKOFFS), min_size=1, max_size=12, unique_by=lambda gram: gram[1]),
+    pairs=st.sets(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=12),
+    size=st.sampled_from([1, 30, 1 << 20]),
+    end=st.sampled_from(["\n", "\r\n"]),
+)
+def test_blocks_of_any_size_hold_what_the_lines_say(
+    tmp_path_factory: pytest.TempPathFactory,
+    unigrams: list[tuple[str, str, str]],
+    pairs: set[tuple[int, int]],
+    size: int,
+    end: str,
+) -> None:
+    known = [word for _, word, _ in unigrams]
+    bigrams = [(known[first % len(known)], known[second % len(known)]) for first, second in sorted(pairs)]
+    bigrams = list(dict.fromkeys(bigrams))
+    text = [
+        *("\\data\\", f"ngram 1={len(unigrams)}", f"ngram 2={len(bigrams)}", "", "\\1-grams:"),
+        *(f"{log10}\t{word}{backoff}" for log10, word, backoff in unigrams),
+        *("", "\\2-grams:", *(f"-0.5\t{first} {second}" for first, second in bigrams), "\\end\\"),
+    ]
+    path = tmp_path_factory.mktemp("arpa") / "drawn.arpa"
+    path.write_bytes("".join(f"{line}{end}" for line in text).encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "_BLOCK", size)
+        found = grams_of(path)
+    assert found == [
+        [ArpaGram(float(log10), (word,), float(backoff or 0)) for log10, word, backoff in unigrams],
+        [ArpaGram(-0.5, gram, 0.0) for gram in bigrams],
+    ]
+
+
+@pytest.mark.parametrize(("bad", "said"), [("-0.5\tw7", "repeats the n-gram 'w7'"), ("0.5\tx", "should read LOG10")])
+def test_a_fault_far_into_a_file_is_named_with_its_line(path: Path, bad: str, said: str) -> None:
+    grams = [f"-0.5\tw{number}" for number in range(200_000)]
+    grams[150_000] = bad
+    text = "\n".join(["\\data\\", "ngram 1=200000", "\\1-grams:", *grams, "\\end\\", ""])
+    path.write_text(text)
+    with pytest.raises(DataError, match=rf"small\.arpa:150004 {said}"):
+        read_arpa(path)
+
+
+def test_ngrams_with_one_hash_are_told_apart(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arpa, "_MULTIPLIER", 0)  # the last word is all that is hashed
+    path.write_text(FILE.replace("2=1", "2=2").replace("<s> a", "<s> a\n-0.2\ta a"))
+    assert [gram.words for gram in grams_of(path)[1]] == [("<s>", "a"), ("a", "a")]

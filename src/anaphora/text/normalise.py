@@ -35,6 +35,8 @@ def normalise(text: str, *, lowercase: Lowercase = False) -> str:
 
     Raises DataError for a lone surrogate, which no file can hold but a JSON string can.
     """
+    if text.isascii():
+        return lowered(text, lowercase)
     try:
         text.encode()
     except UnicodeEncodeError as error:

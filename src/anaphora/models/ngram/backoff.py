@@ -56,23 +56,24 @@ class BackoffTable:
             grams_RC[:, order - 1].masked_fill_(~self._matters(order, grams_RC[:, order - 1]), -1)
         return grams_RC
 
-    def log_probs_of(self, context_RC: Tensor, ids_R: Tensor) -> Tensor:
-        """ln p of one token in each context, float64."""
-        return self._backed_off(context_RC, self._grams(context_RC, ids_R))
-
     def matched(self, context_RC: Tensor, ids_R: Tensor) -> Tensor:
         """Length of the longest n-gram in the table that ends in ``ids_R``, given its context."""
         there_RN = self._grams(context_RC, ids_R) >= 0
         return (there_RN * torch.arange(1, there_RN.shape[1] + 1, device=there_RN.device)).amax(dim=1)
 
+    def log_probs_along(self, context_BC: Tensor, ids_BL: Tensor) -> tuple[Tensor, Tensor]:
+        """ln p of every token of rows of text but the first, B x L - 1 in float64, and the context after every token.
+
+        ``context_BC`` is that before the first; contexts are B x L x contexts.
+        """
+        grams, contexts = self._along(context_BC, ids_BL, len(self._orders))
+        before = [context_BL[:, :-1].flatten() for context_BL in contexts]
+        log_probs_R = self._backed_off(before, [gram_BL[:, 1:].flatten() for gram_BL in grams])
+        return log_probs_R.view(len(ids_BL), -1), torch.stack(contexts[: self.contexts], dim=2)
+
     def contexts_along(self, context_BC: Tensor, ids_BT: Tensor) -> Tensor:
         """The context after every token of rows of text, B x T x contexts; ``context_BC`` is that before the first."""
-        places = [ids_BT]
-        for order in range(2, self.contexts + 1):
-            before_BT = torch.cat([context_BC[:, order - 2, None], places[-1][:, :-1]], dim=1)
-            found_BT = self.find(order, before_BT, ids_BT)
-            places.append(found_BT.masked_fill(ids_BT == self._end, -1))
-        return torch.stack(places, dim=2)
+        return torch.stack(self._along(context_BC, ids_BT, self.contexts)[1], dim=2)
 
     def log_probs(self, context_RC: Tensor) -> Tensor:
         """ln p of every token in each context, R x V, float64."""
@@ -98,9 +99,9 @@ class BackoffTable:
         keys_N = self._orders[order - 1].keys_N
         if not len(keys_N):
             return torch.full_like(ids, -1)
-        key = context * self.size + ids
-        place = torch.searchsorted(keys_N, key).clamp(max=len(keys_N) - 1)
-        return torch.where((keys_N[place] == key) & (context >= 0), place, -1)
+        key = context * self.size + ids  # below 0 where there is no context, as no key is
+        place = torch.searchsorted(keys_N, key).clamp_(max=len(keys_N) - 1)
+        return torch.where(keys_N.take(place) == key, place, -1)
 
     def _matters(self, order: int, place_R: Tensor) -> Tensor:
         """Whether predictions depend on these contexts: some n-gram extends them, or their back-off weight is not 1."""
@@ -123,17 +124,27 @@ class BackoffTable:
         higher = [self.find(order, context_RC[:, order - 2], ids_R) for order in range(2, len(self._orders) + 1)]
         return torch.stack([ids_R, *higher], dim=1)
 
-    def _backed_off(self, context_RC: Tensor, grams_RN: Tensor) -> Tensor:
-        """ln p of n-grams by their places, with back-off where the table has none."""
-        log_probs_R = self._orders[0].log_probs_N[grams_RN[:, 0]].double()
-        for order in range(2, len(self._orders) + 1):
-            gram_R, context_R = grams_RN[:, order - 1], context_RC[:, order - 2]
-            gammas_N = self._orders[order - 2].log_gammas_N
+    def _along(self, context_BC: Tensor, ids_BT: Tensor, orders: int) -> tuple[list[Tensor], list[Tensor]]:
+        """The places of the n-grams of orders 1 to ``orders`` that end at every token of rows of text, and as contexts.
+
+        Contexts do not reach across lines.
+        """
+        grams, contexts, ends_BT = [ids_BT], [ids_BT], ids_BT == self._end
+        for order in range(2, orders + 1):
+            before_BT = torch.cat([context_BC[:, order - 2, None], contexts[-1][:, :-1]], dim=1)
+            grams.append(self.find(order, before_BT, ids_BT))
+            contexts.append(grams[-1].masked_fill(ends_BT, -1))
+        return grams, contexts
+
+    def _backed_off(self, contexts: Sequence[Tensor], grams: Sequence[Tensor]) -> Tensor:
+        """ln p of R n-grams by the places of their contexts and their own, with back-off where the table has none."""
+        log_probs_R = self._orders[0].log_probs_N.take(grams[0]).double()
+        for order, context_R, gram_R in zip(range(2, len(self._orders) + 1), contexts, grams[1:], strict=False):
+            gammas_N, found_N = self._orders[order - 2].log_gammas_N, self._orders[order - 1].log_probs_N
             if not len(gammas_N):
                 break  # the text has no n-grams so long, nor longer ones
-            gamma_R = gammas_N[context_R.clamp(min=0)].double()
-            log_probs_R = torch.where(context_R >= 0, log_probs_R + gamma_R, log_probs_R)
-            found = self._orders[order - 1].log_probs_N
-            if len(found):
-                log_probs_R = torch.where(gram_R >= 0, found[gram_R.clamp(min=0)].double(), log_probs_R)
+            gamma_R = gammas_N.take(context_R.clamp(min=0))
+            log_probs_R += gamma_R.masked_fill_(context_R < 0, 0)
+            if len(found_N):
+                log_probs_R = torch.where(gram_R >= 0, found_N.take(gram_R.clamp(min=0)).double(), log_probs_R)
         return log_probs_R

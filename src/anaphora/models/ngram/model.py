@@ -69,12 +69,13 @@ class NgramModel(nn.Module):
 
         Returns whether the context of each is an n-gram of the order below; if not, nothing is set.
         """
-        place_N = torch.zeros_like(tokens_NK[:, 0])
+        columns = (tokens_N.long() for tokens_N in tokens_NK.T)
+        place_N = torch.zeros(len(tokens_NK), dtype=torch.int64)
         for lower in range(1, order):
-            place_N = self.table.find(lower, place_N, tokens_NK[:, lower - 1])
+            place_N = self.table.find(lower, place_N, next(columns))
             if bool((place_N < 0).any()):
                 return False
-        keys_N, sorting_N = (place_N * self.symbols.size + tokens_NK[:, -1]).sort()
+        keys_N, sorting_N = (place_N * self.symbols.size + next(columns)).sort()
         self._set(order, keys_N, log_probs_N[sorting_N], log_gammas_N[sorting_N])
         return True
 
@@ -112,25 +113,19 @@ class NgramModel(nn.Module):
 
     def target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Carry]:
         """ln p of each target of a window: see ``protocols.TextModel``."""
-        table, targets = self.table, batch.target_ids
-        contexts_BTC, after = self._contexts(table, batch, carry)
-        mask_BT = targets.mask_BT
-        log_probs_N = table.log_probs_of(contexts_BTC[mask_BT], targets.ids_BT[mask_BT])
-        return log_probs_N.new_zeros(mask_BT.shape).masked_scatter(mask_BT, log_probs_N), after
+        targets = batch.target_ids
+        ids_BL = torch.cat([batch.input_ids.ids_BT[:, :1], targets.ids_BT], dim=1)
+        log_probs_BT, contexts_BLC = self.table.log_probs_along(self._first(batch, carry), ids_BL)
+        return log_probs_BT.masked_fill_(~targets.mask_BT, 0), _at_ends(contexts_BLC, batch)
 
     def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
         """The contexts at the end of a window: see ``protocols.TextModel``."""
-        return self._contexts(self.table, batch, carry)[1]
+        return _at_ends(self.table.contexts_along(self._first(batch, carry), batch.input_ids.ids_BT), batch)
 
-    def _contexts(self, table: BackoffTable, batch: Batch, carry: Carry | None) -> tuple[Tensor, Carry]:
-        """The context of every target of a window, B x T x C, and those for the next window."""
-        ids_BT = batch.input_ids.ids_BT
-        context_BC = table.empty_context(len(ids_BT))
-        if carry:
-            context_BC = torch.where(batch.carry_mask_B.unsqueeze(1), carry["contexts"], context_BC)
-        contexts_BTC = table.contexts_along(context_BC, ids_BT)
-        ends_B = batch.input_ids.lengths_B - 1
-        return contexts_BTC, {"contexts": contexts_BTC[torch.arange(len(ids_BT)), ends_B]}
+    def _first(self, batch: Batch, carry: Carry | None) -> Tensor:
+        """The context before each row of a window, B x C."""
+        context_BC = self.table.empty_context(batch.size)
+        return torch.where(batch.carry_mask_B.unsqueeze(1), carry["contexts"], context_BC) if carry else context_BC
 
     def stepper(self) -> "NgramStepper":
         """The model one token at a time."""
@@ -140,6 +135,12 @@ class NgramModel(nn.Module):
         setattr(self, f"keys{order}", keys_N)
         setattr(self, f"log_probs{order}", log_probs_N.float())
         setattr(self, f"log_gammas{order}", log_gammas_N.float())
+
+
+def _at_ends(contexts_BLC: Tensor, batch: Batch) -> Carry:
+    """The contexts after the last input of each row."""
+    ends_B = batch.input_ids.lengths_B - 1
+    return {"contexts": contexts_BLC[torch.arange(len(ends_B)), ends_B]}
 
 
 class NgramStepper:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import torch
 
 from anaphora.errors import DataError
-from anaphora.formats.arpa import CAPITAL_UNKNOWN, NEVER, ArpaGram, read_arpa, write_arpa
+from anaphora.formats.arpa import CAPITAL_UNKNOWN, NEVER, Arpa, ArpaOrder, read_arpa, write_arpa
 from anaphora.formats.figures import LN_10
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.text.between import starts_in, words_in
@@ -15,6 +16,8 @@ from anaphora.text.normalise import normalise
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer, written
 from anaphora.wording import counted
+
+Integers = np.ndarray[Any, np.dtype[np.int32]]
 
 _BEGIN, _END, _UNKNOWN = MARKS[BOS], MARKS[EOS], MARKS[UNK]
 _MISSING_UNKNOWN = -100.0
@@ -36,23 +39,27 @@ class ArpaTokenizer(WordTokenizer):
     def words(self, text: str) -> list[str]:
         """The words of one line, the known ones as the file spells them."""
         normalise(text)  # refuses what cannot be encoded
-        return [self._spelt(word) for word in words_in(text)]
+        return [word if word in self._ids else self._spelt(word) for word in words_in(text)]
+
+    def encode(self, text: str) -> list[int]:
+        """One id a word, without special tokens at the ends."""
+        ids = list(map(self._ids.get, words_in(text)))
+        return super().encode(text) if None in ids else cast(list[int], ids)
 
     def placed(self, text: str) -> list[tuple[int, int]]:
         """The words and where they begin: see ``Tokenizer``."""
         return list(zip(self.encode(text), starts_in(normalise(text)), strict=True))
 
     def _spelt(self, word: str) -> str:
-        if word in self._ids:
-            return word
+        """How the file spells a word that it has in another form, if it has it."""
         form = normalise(word)
         return self._decomposed.get(form, form)
 
 
 def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
     """The model in an ARPA file and the tokenizer of its words; DataError for a file that is none or damaged."""
-    orders = read_arpa(path)
-    known = [gram.words[0] for gram in orders[0]]
+    arpa = read_arpa(path)
+    known = arpa.words[: len(arpa.orders[0].log10_N)]
     if _END not in known:
         raise DataError(
             f"{path} should have {_END}, the end of a line, among its {counted(len(known), 'n-gram')} of order 1, "
@@ -62,10 +69,17 @@ def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
     words = [word for word in known if word not in (*MARKS, CAPITAL_UNKNOWN)]
     tokenizer = ArpaTokenizer(words)
     ids = {word: place for place, word in enumerate((*MARKS, *words))} | {CAPITAL_UNKNOWN: UNK}
+    token_of_word = np.array([ids.get(word, -1) for word in arpa.words], np.int32)
     twice = _UNKNOWN in known and CAPITAL_UNKNOWN in known
-    model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=len(orders))), tokenizer.symbols)
-    for order, grams in enumerate(orders, 1):
-        tokens, log_probs, log_gammas = _numbers(grams, order, ids, path)
+    model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=len(arpa.orders))), tokenizer.symbols)
+    for order, grams in enumerate(arpa.orders, 1):
+        tokens_NK = token_of_word[grams.places_NK]
+        if (tokens_NK < 0).any():
+            word = arpa.words[grams.places_NK[tokens_NK < 0][0]]
+            raise DataError(
+                f"{path} has the word {word!r} in an n-gram of order {order}, but not alone: it is damaged."
+            )
+        tokens, log_probs, log_gammas = _numbers(tokens_NK, grams, len(words) + len(MARKS))
         if twice and len(torch.unique(tokens, dim=0)) < len(tokens):
             raise DataError(
                 f"{path} should list every n-gram once, but of order {order} has one with {_UNKNOWN} and with "
@@ -79,32 +93,22 @@ def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
     return model, tokenizer
 
 
-def _numbers(
-    grams: list[ArpaGram], order: int, ids: dict[str, int], path: Path
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The tokens of n-grams, their ln p, and their ln gamma."""
-    try:
-        rows = [[ids[word] for word in gram.words] for gram in grams]
-    except KeyError as error:
-        raise DataError(
-            f"{path} has the word {error} in an n-gram of order {order}, but not alone: it is damaged."
-        ) from None
-    tokens = np.array(rows, dtype=np.int64).reshape(len(rows), order)
-    log_probs = np.array([gram.log10 for gram in grams]) * LN_10
-    log_gammas = np.array([gram.backoff for gram in grams]) * LN_10
-    if order == 1:
+def _numbers(tokens: Integers, grams: ArpaOrder, size: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The tokens of n-grams as the model reads them, their ln p, and their ln gamma; ``size`` of the vocabulary."""
+    log_probs, log_gammas = grams.log10_N * LN_10, grams.backoffs_N * LN_10
+    if tokens.shape[1] == 1:
         # the marks meet in </s>: what predicts it is from </s>, what backs off after it from <s>
-        size = max(ids.values()) + 1
         p, gamma = np.full(size, NEVER * LN_10), np.zeros(size)
         p[UNK] = _MISSING_UNKNOWN * LN_10
         # where there is <unk> beside <UNK>, the later counts, as in KenLM
         p[tokens[:, 0]], gamma[tokens[:, 0]] = log_probs, log_gammas
         gamma[EOS], p[BOS], gamma[BOS] = gamma[BOS], NEVER * LN_10, 0.0
-        tokens, log_probs, log_gammas = np.arange(size)[:, None], p, gamma
+        tokens, log_probs, log_gammas = np.arange(size, dtype=np.int32)[:, None], p, gamma
     else:
         # no line has anything in front of <s> or after </s>
         read = (tokens[:, 1:] != BOS).all(axis=1) & (tokens[:, :-1] != EOS).all(axis=1)
-        tokens, log_probs, log_gammas = np.where(tokens == BOS, EOS, tokens)[read], log_probs[read], log_gammas[read]
+        tokens, log_probs, log_gammas = tokens[read], log_probs[read], log_gammas[read]
+        tokens[tokens == BOS] = EOS
     return torch.from_numpy(tokens), torch.from_numpy(log_probs), torch.from_numpy(log_gammas)
 
 
@@ -119,22 +123,23 @@ def save_arpa(model: NgramModel, tokenizer: Tokenizer, path: Path) -> None:
     names[PAD] = names[BOS] = ""
     names[EOS], names[UNK] = _END, _UNKNOWN
     _check(name for token, name in enumerate(names) if token not in (PAD, BOS))
-    sections: list[list[ArpaGram]] = []
-    for order, (tokens, log_probs, log_gammas) in enumerate(model.ngrams(), 1):
-        section = []
-        for row, log10, backoff in zip(
-            tokens.tolist(), (log_probs / LN_10).tolist(), (log_gammas / LN_10).tolist(), strict=True
-        ):
-            if order == 1:
-                if row == [EOS]:
-                    section += [ArpaGram(NEVER, (_BEGIN,), backoff), ArpaGram(log10, (_END,), 0.0)]
-                elif names[row[0]]:
-                    section.append(ArpaGram(log10, (names[row[0]],), backoff))
-                continue
-            first = _BEGIN if row[0] == EOS else names[row[0]]
-            section.append(ArpaGram(log10, (first, *(names[token] for token in row[1:])), backoff))
-        sections.append(section)
-    write_arpa(path, sections)
+    words, begin, orders = [*names, _BEGIN], len(names), list[ArpaOrder]()
+    for order, (tokens_NK, log_probs_N, log_gammas_N) in enumerate(model.ngrams(), 1):
+        places_NK, log10_N, backoffs_N = (
+            tokens_NK.numpy(),
+            (log_probs_N / LN_10).numpy(),
+            (log_gammas_N / LN_10).numpy(),
+        )
+        if order == 1:
+            shown = np.array([token for token, name in enumerate(names) if name])
+            places_NK, log10_N, backoffs_N = (numbers[shown] for numbers in (places_NK, log10_N, backoffs_N))
+            end = int(np.flatnonzero(shown == EOS)[0])
+            places_NK, log10_N = np.insert(places_NK, end, begin, axis=0), np.insert(log10_N, end, NEVER)
+            backoffs_N = np.insert(backoffs_N, end + 1, 0.0)
+        else:
+            places_NK = np.where((places_NK == EOS) & (np.arange(order) == 0), begin, places_NK)
+        orders.append(ArpaOrder(places_NK.astype(np.int32), log10_N.astype(np.float64), backoffs_N.astype(np.float64)))
+    write_arpa(path, Arpa(words, orders))
 
 
 def _check(names: Iterable[str]) -> None:
