@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.scoring import assess
+
 
 def quickstart(folder: Path, *options: str) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "anaphora", "quickstart", "--folder", str(folder), "--sentences", "1000", *options]
@@ -45,6 +47,9 @@ def test_the_quickstart_translates_sentences_that_it_never_saw(tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     score = re.search(r"BLEU = (\d+\.\d+) \(raw; .*version:", done.stdout)
     assert score and float(score[1]) >= 95
+    for precision in ("bf16", "int8"):
+        [of_test] = assess(folder / "run", precision=precision).values()
+        assert of_test.scores["raw"][0].value >= float(score[1]) - 0.2
     assert (folder / "alignment.png").read_bytes().startswith(b"\x89PNG")
     trained = set((folder / "corpus" / "train.en").read_text().splitlines())
     assert not trained & set((folder / "corpus" / "test.en").read_text().splitlines())

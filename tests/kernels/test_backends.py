@@ -10,9 +10,12 @@ from torch.testing import assert_close
 from anaphora.kernels import compiled
 from anaphora.kernels.backends import (
     Backend,
-    Precision,
+    InferencePrecision,
     _processor_has,
     backend_for,
+    for_inference,
+    for_training,
+    precision_of,
     without_c,
 )
 from anaphora.kernels.cells import Lstm
@@ -116,15 +119,18 @@ FMA = AVX2 | {"fma3"}
         ("fp32", AVX2, "torch"),
         ("bf16", AVX2, "bf16"),
         ("bf16", FMA | {"avx512_bf16"}, "gemm-bf16"),
+        ("int8", frozenset(), "gemm-int8"),
     ],
 )
-def test_the_processor_decides(precision: Precision, features: frozenset[str], expected: Backend) -> None:
-    packs = compiled.has_gemm("bf16" if expected == "gemm-bf16" else "fp32")
+def test_the_processor_decides(precision: InferencePrecision, features: frozenset[str], expected: Backend) -> None:
+    packs = compiled.has_gemm(precision_of(expected))
     assert backend_for(precision, has=features.__contains__) == (expected if packs else without_c(expected))
 
 
-@pytest.mark.parametrize(("precision", "expected"), [("auto", "torch"), ("fp32", "torch"), ("bf16", "bf16")])
-def test_other_devices_are_left_to_torch(precision: Precision, expected: Backend) -> None:
+@pytest.mark.parametrize(
+    ("precision", "expected"), [("auto", "torch"), ("fp32", "torch"), ("bf16", "bf16"), ("int8", "int8")]
+)
+def test_other_devices_are_left_to_torch(precision: InferencePrecision, expected: Backend) -> None:
     assert backend_for(precision, "cuda", has=lambda feature: True) == expected
 
 
@@ -135,3 +141,11 @@ def test_a_torch_that_cannot_name_the_processors_features_has_none(monkeypatch: 
         assert backend_for("auto") == "torch"
     finally:
         _processor_has.cache_clear()
+
+
+@pytest.mark.parametrize("backend", ["int8", "gemm-int8"])
+def test_training_refuses_int8_and_double_precision_is_not_rounded_to_it(backend: Backend) -> None:
+    weight, a = normal(5, 4).double(), normal(3, 4).double()
+    assert_close(for_inference(backend, weight).times(a), a @ weight.T)
+    with pytest.raises(ValueError, match="not in int8"):
+        for_training(backend, weight.float())

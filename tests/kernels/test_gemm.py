@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from anaphora.kernels import compiled
+from anaphora.kernels.backends import for_inference
 from anaphora.kernels.compiled.gemm import PackedPrecision
 from anaphora.kernels.compiled.library import call, has, run
 from anaphora.kernels.prepared import prepare
@@ -20,12 +21,13 @@ from tests.runtimes import updating
 
 pytestmark = pytest.mark.skipif(not compiled.has_gemm(), reason="the library was not built, or AVX2 is missing")
 
-LEVELS = {"avx2": 1, "avx512": 2, "avx512_vnni": 3, "avx512_bf16": 4, "amx": 5}
+LEVELS = {"baseline": 0, "avx2": 1, "avx512": 2, "avx512_vnni": 3, "avx512_bf16": 4, "amx": 5}
 """Instructions that make a difference, as ``processor.h`` numbers them."""
 HERE = call("instructions") if has("instructions") else 0
 WAYS: list[tuple[str, PackedPrecision]] = [
     ("avx2", "fp32"),
     ("avx512", "fp32"),
+    ("baseline", "int8"),
     ("avx512_vnni", "int8"),
     ("avx512_bf16", "bf16"),
     ("amx", "bf16"),
@@ -203,6 +205,20 @@ def test_rows_of_zeros_are_0_in_int8_and_rows_that_are_not_finite_are_not_number
         found = compiled.gemm(a, compiled.pack_rows(weight, precision))
     assert not found[1].any() and not found[[0, 4], 4].any()
     assert bool(found[2:4].isnan().all()) and bool(found[[0, 1, 4]].isfinite().all())
+
+
+@settings(deadline=None, max_examples=40)
+@given(M=SIZES, N=SIZES, K=SIZES, smallest=st.sampled_from([1.0, 1e-37, 1e-39, 0.0, torch.inf, torch.nan]))
+def test_in_int8_all_processors_give_the_same_bits_and_so_does_torch(M: int, N: int, K: int, smallest: float) -> None:
+    a, weight = normal(M, K), normal(N, K, seed=1)
+    a[M // 2] *= smallest
+    weight[N // 2] *= 1.0 if smallest != smallest else min(smallest, 1.0)
+    made = [for_inference("int8", weight).times(a)]
+    for level in dict.fromkeys(way for way, precision in WAYS if precision == "int8" and LEVELS[way] <= HERE):
+        with limited(level):
+            made.append(for_inference("gemm-int8", weight).times(a))
+    assert all(torch.equal(one.view(torch.int32), made[1].view(torch.int32)) for one in made[2:])
+    assert torch.equal(made[0].nan_to_num(1e9), made[1].nan_to_num(1e9))  # of those that are not numbers any
 
 
 def test_int8_refuses_sums_that_may_overflow_and_products_of_training() -> None:

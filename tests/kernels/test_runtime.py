@@ -29,6 +29,8 @@ FLOAT = Runtime(backend="torch")
 BACKENDS: list[Backend] = ["torch", "bf16"]
 BACKENDS += ["gemm"] if compiled.has_gemm() else []
 BACKENDS += ["gemm-bf16"] if compiled.has_gemm("bf16") else []
+OF_INFERENCE: list[Backend] = [*BACKENDS, "int8"]
+OF_INFERENCE += ["gemm-int8"] if compiled.has_gemm("int8") else []
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
@@ -121,7 +123,7 @@ def test_a_backward_pass_on_another_thread_runs_as_its_forward_pass(backend: Bac
 
 
 @pytest.mark.parametrize("columns", [1, 3, 16, 64])
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", OF_INFERENCE)
 def test_a_row_of_inference_has_the_same_bits_wherever_it_stands(backend: Backend, columns: int) -> None:
     block = normal(70, 33)
     for weight in (normal(columns, 33, seed=1), Parameter(normal(columns, 33, seed=1), requires_grad=False)):
@@ -131,7 +133,7 @@ def test_a_row_of_inference_has_the_same_bits_wherever_it_stands(backend: Backen
                 assert torch.equal(linear(block[begin:end], weight), whole[begin:end])
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", OF_INFERENCE)
 @torch.no_grad()
 def test_what_is_prepared_once_has_the_bits_of_what_is_prepared_every_time(backend: Backend) -> None:
     weight, a = Parameter(normal(64, 40)), normal(9, 40, seed=1)

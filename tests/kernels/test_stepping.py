@@ -105,6 +105,13 @@ def test_a_step_is_not_that_of_another_backend(search: Search) -> None:
     assert torch.equal(found[0], found[2]) and not torch.equal(found[0], found[1])
 
 
+def test_a_step_in_int8_is_that_of_python_up_to_rounding(search: Search) -> None:
+    plain, in_c = search.step(), search.step(backend="gemm-int8")
+    in_python = search.step(backend="gemm-int8", kernels="python")
+    for other in (in_python, plain):  # where the last bit decides how a number is rounded, a whole step apart
+        assert 0 < float((in_c - other).norm()) < 0.05 * float(plain.norm())
+
+
 def test_nothing_outlives_the_memory_of_a_search(search: Search) -> None:
     stepping._kept.clear()
     search.step()

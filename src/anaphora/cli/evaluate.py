@@ -14,10 +14,12 @@ from anaphora.cli.options import (
     LanguageModelRun,
     Mean,
     NeuralCacheOption,
+    PrecisionOption,
     Threads,
     adaptation_of,
     fusion_of,
     known_mean,
+    known_precision,
     use_threads,
 )
 from anaphora.cli.progress import listening
@@ -41,6 +43,7 @@ EXAMPLES = (
     "anaphora evaluate runs/en-de-1 runs/en-de-2 runs/en-de-3 --ensemble",
     "anaphora evaluate runs/words --replace-unknown --dictionary en-de.tsv",
     "anaphora evaluate runs/en-de --beam 10 --length-penalty 1 --coverage-penalty 0.2",
+    "anaphora evaluate runs/en-de --precision int8",
     "anaphora evaluate runs/words --candidates en-de.tsv --frequent 2000 --each 10",
     "anaphora evaluate runs/en-de --language-model runs/german --fusion-weight 0.1",
     "anaphora evaluate runs/book --text other.txt",
@@ -80,6 +83,7 @@ def run(
     ] = True,
     as_json: Json = False,
     threads: Threads = 0,
+    precision: PrecisionOption = "fp32",
 ) -> None:
     """Evaluate a run on given text, on its test splits, or on its validation split."""
     pairs = pairs_of(source, reference, text)
@@ -87,6 +91,7 @@ def run(
     _check_number(runs, ensemble, mean, bool(text) or bool(neural_cache or dynamic), fusion is not None)
     check_writable(output, read=[*runs, language_model, source, reference, text or None, data, *search.read])
     use_threads(threads)
+    multiplies = known_precision(precision)
 
     from anaphora.tasks.evaluation import Request, Text
     from anaphora.tasks.runs import task_at
@@ -95,7 +100,9 @@ def run(
     how = known_mean(mean, len(runs)) if mean else ""
     task = task_at(runs[0])
     lines = Text(Path(named(text)).name, text_for(task, text)) if text else None
-    request = Request(pairs, lines, data, asked, adapted, ensemble, how, fusion, details, output is not None, keep)
+    request = Request(
+        pairs, lines, data, asked, adapted, ensemble, how, fusion, multiplies, details, output is not None, keep
+    )
     with listening() as report:
         answer = task.evaluate(runs, request, report)
     if output is not None:

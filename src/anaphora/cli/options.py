@@ -12,7 +12,7 @@ from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
     from anaphora.evaluation.adaptation import Adaptation
-    from anaphora.kernels.backends import Precision as PrecisionName
+    from anaphora.kernels.backends import InferencePrecision as PrecisionName
     from anaphora.kernels.device import Device as DeviceName
     from anaphora.prediction.candidates import Candidates
     from anaphora.search.ensemble import Mean as MeanName
@@ -137,7 +137,7 @@ Threads = Annotated[int, typer.Option("--threads", min=0, max=1024, help="Number
 
 DeviceOption = Annotated[str, typer.Option("--device", metavar="cpu|cuda", help="Device of the network.")]
 PrecisionOption = Annotated[
-    str, typer.Option("--precision", metavar="fp32|bf16|auto", help="Precision of matrix products.")
+    str, typer.Option("--precision", metavar="fp32|bf16|int8|auto", help="Precision of matrix products.")
 ]
 
 TrainingThreads = Annotated[
@@ -262,9 +262,9 @@ def known_device(name: str) -> "DeviceName":
 
 def known_precision(name: str) -> "PrecisionName":
     """The precision of that name; ConfigError for another name."""
-    from anaphora.kernels.backends import Precision
+    from anaphora.kernels.backends import InferencePrecision
 
-    return cast("PrecisionName", _known("--precision", name, Precision))
+    return cast("PrecisionName", _known("--precision", name, InferencePrecision))
 
 
 def _known(option: str, name: str, names: object) -> str:

@@ -7,6 +7,13 @@
                roundings are made around a product in fp32
     gemm-bf16  the same through compiled/gemm.c, the weight packed for it; where the processor has AMX, or AVX-512 with
                bf16
+    int8       of inference alone: each row of the weight and each row that it is multiplied with is scaled so that its
+               largest number becomes 127, and rounded; sums are exact and scaled back in fp32: by torch
+    gemm-int8  the same bits through compiled/gemm.c, the weight packed for it; fast where the processor has AMX, or
+               AVX-512 with VNNI
+
+A row is scaled by its own largest number, and not by one measured before: it has the same bits in any batch, and a
+model needs no text to be prepared with.
 
 Training packs a weight once for each pass, search and evaluation once for each of its values (``prepared.py``). All of
 them give a row of a product without a gradient the same bits in any batch.
@@ -23,7 +30,9 @@ from torch.nn import functional
 from anaphora.kernels import compiled
 
 Precision = Literal["auto", "fp32", "bf16"]
-Backend = Literal["torch", "gemm", "bf16", "gemm-bf16"]
+"""Of training."""
+InferencePrecision = Literal["auto", "fp32", "bf16", "int8"]
+Backend = Literal["torch", "gemm", "bf16", "gemm-bf16", "int8", "gemm-int8"]
 
 ROWS = 16
 """torch's product of 16, 32, 48, .. rows gives each row the same bits in any batch; one of 1 to 7 does
@@ -51,9 +60,13 @@ class Prepared(Multiplication, Protocol):
         """The gradient of W, sum dy a' over the rows."""
 
 
-def backend_for(precision: Precision, device: str = "cpu", has: Callable[[str], bool] | None = None) -> Backend:
+def backend_for(
+    precision: InferencePrecision, device: str = "cpu", has: Callable[[str], bool] | None = None
+) -> Backend:
     """The backend of a precision; of processors on this one, or one that ``has`` some features."""
     has = has or _processor_has
+    if precision == "int8":
+        return "gemm-int8" if device == "cpu" and compiled.has_gemm("int8") else "int8"
     if precision == "bf16" or (precision == "auto" and device == "cpu" and has_bf16(has)):
         return "gemm-bf16" if device == "cpu" and has_bf16(has) and compiled.has_gemm("bf16") else "bf16"
     return "gemm" if device == "cpu" and has("avx2") and has("fma3") and compiled.has_gemm() else "torch"
@@ -61,18 +74,41 @@ def backend_for(precision: Precision, device: str = "cpu", has: Callable[[str], 
 
 def without_c(backend: Backend) -> Backend:
     """What computes the same without C."""
-    plain: dict[Backend, Backend] = {"gemm": "torch", "gemm-bf16": "bf16"}
+    plain: dict[Backend, Backend] = {"gemm": "torch", "gemm-bf16": "bf16", "gemm-int8": "int8"}
     return plain.get(backend, backend)
 
 
+def precision_of(backend: Backend) -> compiled.PackedPrecision:
+    """The precision that a backend multiplies in."""
+    return "bf16" if backend in ("bf16", "gemm-bf16") else "int8" if backend in ("int8", "gemm-int8") else "fp32"
+
+
+def runs_in_c(backend: Backend) -> bool:
+    """Whether a backend is that of the packed GEMM, and it is there."""
+    return backend != without_c(backend) and compiled.has_gemm(precision_of(backend))
+
+
 def for_training(backend: Backend, weight_NK: Tensor) -> Prepared:
-    """The weight ready for one pass of training with its gradients."""
-    return _ready(backend, weight_NK, functional.linear)
+    """The weight ready for one pass of training with its gradients.
+
+    Raises ValueError for a backend of int8, which training does not use.
+    """
+    precision = precision_of(backend)
+    if precision == "int8":
+        raise ValueError("Training multiplies in fp32 or bf16, not in int8.")
+    if _packs(backend, weight_NK):
+        return PackedWeight(weight_NK, precision)
+    return _plain(precision, weight_NK, functional.linear)
 
 
 def for_inference(backend: Backend, weight_NK: Tensor) -> Multiplication:
     """The weight ready for products in which a row has the same bits in any batch."""
-    return _ready(backend, weight_NK, steady_linear)
+    precision = precision_of(backend)
+    if _packs(backend, weight_NK):
+        return PackedForward(weight_NK, precision)
+    if precision == "int8":
+        return _Quantized(weight_NK) if weight_NK.dtype == torch.float32 else _Torch(weight_NK, steady_linear)
+    return _plain(precision, weight_NK, steady_linear)
 
 
 def steady_linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
@@ -110,14 +146,16 @@ _Product = Callable[[Tensor, Tensor], Tensor]
 """a W' from a and W."""
 
 
-def _ready(backend: Backend, weight_NK: Tensor, product: _Product) -> Prepared:
-    """``product``: torch's way, where the backend does not pack."""
-    if weight_NK.dtype != torch.float32:
-        return _Torch(weight_NK, product)
-    precision: Literal["fp32", "bf16"] = "bf16" if backend in ("bf16", "gemm-bf16") else "fp32"
-    if backend != without_c(backend) and compiled.suits(weight_NK) and compiled.has_gemm(precision):
-        return PackedWeight(weight_NK, precision)
-    return _Rounded(weight_NK, product) if precision == "bf16" else _Torch(weight_NK, product)
+def _packs(backend: Backend, weight_NK: Tensor) -> bool:
+    """Whether products with a weight are made in C."""
+    fits = precision_of(backend) != "int8" or weight_NK.shape[1] <= compiled.INT8_LONGEST
+    return fits and runs_in_c(backend) and compiled.suits(weight_NK)
+
+
+def _plain(precision: Literal["fp32", "bf16"], weight_NK: Tensor, product: _Product) -> Prepared:
+    """``product``: torch's way."""
+    rounds = precision == "bf16" and weight_NK.dtype == torch.float32
+    return _Rounded(weight_NK, product) if rounds else _Torch(weight_NK, product)
 
 
 class _Torch:
@@ -136,23 +174,31 @@ class _Torch:
         return dy_RN.T @ a_RK
 
 
-class PackedWeight:
+class PackedForward:
+    """The product without a gradient by the packed GEMM in C."""
+
+    def __init__(self, weight_NK: Tensor, precision: compiled.PackedPrecision) -> None:
+        """``weight_NK``: of single precision, on the processor."""
+        self.forward = compiled.pack_rows(weight_NK.detach(), precision)
+        """The right side of a W'."""
+
+    def times(self, a_XK: Tensor) -> Tensor:
+        """W a."""
+        return compiled.gemm(a_XK, self.forward)
+
+
+class PackedWeight(PackedForward):
     """All three by the packed GEMM in C."""
 
     def __init__(self, weight_NK: Tensor, precision: Literal["fp32", "bf16"]) -> None:
         """``weight_NK``: of single precision, on the processor."""
+        super().__init__(weight_NK, precision)
         self._weight_NK, self._precision = weight_NK.detach(), precision
-        self.forward = compiled.pack_rows(self._weight_NK, precision)
-        """The right side of a W'."""
 
     @cached_property
     def backward(self) -> compiled.Packed:
         """The right side of dy W."""
         return compiled.pack_columns(self._weight_NK, self._precision)
-
-    def times(self, a_XK: Tensor) -> Tensor:
-        """W a."""
-        return compiled.gemm(a_XK, self.forward)
 
     def back(self, dy_XN: Tensor) -> Tensor:
         """W' dy."""
@@ -178,6 +224,29 @@ class _Rounded:
 
     def outer(self, dy_RN: Tensor, a_RK: Tensor) -> Tensor:
         return _widen(_round(dy_RN).T @ _round(a_RK))
+
+
+class _Quantized:
+    """The first by torch, of operands in int8: the bits of ``compiled/gemm.c``."""
+
+    def __init__(self, weight_NK: Tensor) -> None:
+        self._numbers_NK, scales_N1 = _quantized(weight_NK.detach())
+        self._scales_N = scales_N1.squeeze(1)
+
+    def times(self, a_XK: Tensor) -> Tensor:
+        numbers_XK, scales_X1 = _quantized(a_XK)
+        sums_XN = steady_linear(numbers_XK, self._numbers_NK)  # exact, in whatever order
+        return sums_XN.to(torch.float32) * (self._scales_N * scales_X1)
+
+
+def _quantized(x_RK: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows of whole numbers from -128 to 127, in double precision, and what each is multiplied with to be x again."""
+    if not x_RK.shape[-1]:
+        return x_RK.double(), x_RK.new_zeros(*x_RK.shape[:-1], 1)
+    largest_R1 = x_RK.abs().amax(-1, keepdim=True)
+    scales_R1 = torch.where(largest_R1.isfinite(), largest_R1 / 127, torch.nan)
+    inverses_R1 = torch.where(scales_R1 >= torch.finfo(torch.float32).tiny, scales_R1.reciprocal(), 0.0)
+    return (x_RK * inverses_R1).nan_to_num(-128.0).round().clamp(-128, 127).double(), scales_R1
 
 
 def _round(x: Tensor) -> Tensor:

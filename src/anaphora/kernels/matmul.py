@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from anaphora.kernels.backends import PackedWeight, Prepared, padded
+from anaphora.kernels.backends import PackedForward, PackedWeight, Prepared, padded
 from anaphora.kernels.compiled import Packed
 from anaphora.kernels.linear import linear
 from anaphora.kernels.prepared import prepare, prepared
@@ -108,8 +108,11 @@ class Matmuls:
     def packed(self, name: str, back: bool) -> Packed:
         """The right side of a product with W, or with W' going ``back``; where the loop runs in C."""
         weight = self._ready(name) if self._recording else prepared(self._weights[name], self._runtime)
-        assert isinstance(weight, PackedWeight)
-        return weight.backward if back else weight.forward
+        if back:
+            assert isinstance(weight, PackedWeight)
+            return weight.backward
+        assert isinstance(weight, PackedForward)
+        return weight.forward
 
     def record(self, name: str, a_RK: Tensor, dy_RN: Tensor, rows: Rows) -> None:
         """What all rows of a scan were multiplied with, and the gradients of the products: the record of a gradient."""

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from anaphora.errors import ConfigError
 from anaphora.kernels import compiled
-from anaphora.kernels.backends import Backend, Precision, backend_for, without_c
+from anaphora.kernels.backends import Backend, InferencePrecision, backend_for, runs_in_c, without_c
 
 if TYPE_CHECKING:
     from anaphora.kernels.observer import Observer
@@ -74,7 +74,7 @@ class Runtime:
     """What sees every signal and gradient of every scan: for inspection."""
 
     @classmethod
-    def inference(cls, device: torch.device = CPU, precision: Precision = "fp32") -> "Runtime":
+    def inference(cls, device: torch.device = CPU, precision: InferencePrecision = "fp32") -> "Runtime":
         """The runtime of search and evaluation on ``device``."""
         return _inference(device, precision)
 
@@ -89,8 +89,7 @@ class Runtime:
         """
         if (recording and not self.training) or self.observer or not compiled.has_loop() or not self.native(block):
             return False
-        backend = self.training_backend if recording else self.inference_backend
-        return backend in ("gemm", "gemm-bf16") and compiled.has_gemm("bf16" if backend == "gemm-bf16" else "fp32")
+        return runs_in_c(self.training_backend if recording else self.inference_backend)
 
     @property
     def training_backend(self) -> Backend:
@@ -110,7 +109,7 @@ class Runtime:
 
 
 @cache
-def _inference(device: torch.device, precision: Precision) -> Runtime:
+def _inference(device: torch.device, precision: InferencePrecision) -> Runtime:
     return Runtime(device, backend_for(precision, device.type))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar, get_args
 
 from anaphora.errors import ConfigError
-from anaphora.kernels.backends import Precision
+from anaphora.kernels.backends import InferencePrecision
 from anaphora.kernels.device import Device, device_for
 from anaphora.kernels.runtime import Runtime, running
 
@@ -14,11 +14,16 @@ ON_CPU = Runtime.inference()
 """On the CPU, in single precision."""
 
 
-def runtime_for(device: Device = "cpu", precision: Precision = "fp32") -> Runtime:
-    """The runtime of a predictor; ConfigError for a device that is not there or a precision that is unknown."""
-    if precision not in get_args(Precision):
-        known = ", ".join(get_args(Precision))
+def runtime_for(device: Device = "cpu", precision: InferencePrecision = "fp32") -> Runtime:
+    """The runtime of a predictor.
+
+    Raises ConfigError for a device that is not there, and for a precision that is unknown or that the device lacks.
+    """
+    if precision not in get_args(InferencePrecision):
+        known = ", ".join(get_args(InferencePrecision))
         raise ConfigError(f"precision '{precision}' is unknown. Known: {known}.")
+    if precision == "int8" and device != "cpu":
+        raise ConfigError(f'precision = "int8" is for the CPU, not for device = "{device}": choose bf16 there.')
     return Runtime.inference(device_for(device, "device"), precision)
 
 

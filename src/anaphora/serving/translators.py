@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import anaphora
 from anaphora.errors import ConfigError
-from anaphora.kernels.backends import Precision
+from anaphora.kernels.backends import InferencePrecision
 from anaphora.serving.languages import known_as, name_of
 from anaphora.serving.refusal import bad
 from anaphora.tasks.translation import TranslationPredictor
@@ -34,7 +34,7 @@ class Translators:
             self._served[one.source, one.target] = one
 
     @classmethod
-    def load(cls, runs: Sequence[Path], precision: Precision = "fp32") -> "Translators":
+    def load(cls, runs: Sequence[Path], precision: InferencePrecision = "fp32") -> "Translators":
         """The translators of some run folders. Raises ConfigError for a run of another task."""
         return cls([_load(run, precision) for run in runs])
 
@@ -69,7 +69,7 @@ class Translators:
         return self._served[found_source, found_target]
 
 
-def _load(run: Path, precision: Precision) -> Served:
+def _load(run: Path, precision: InferencePrecision) -> Served:
     predictor = anaphora.load(run, precision=precision)
     if not isinstance(predictor, TranslationPredictor):
         raise ConfigError(f"{run} is no translator, and only translators can be served: give another run.")

@@ -11,6 +11,7 @@ from anaphora.evaluation.adaptation import Adaptation, Static
 from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.significance import Comparison
 from anaphora.events import Note, Report
+from anaphora.kernels.backends import InferencePrecision
 from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.base import ExperimentBase
 
@@ -42,6 +43,8 @@ class Request:
     """How the predictions of several runs are averaged."""
     fusion: tuple[Path, float] | None = None
     """A run of a language model, and how much it counts beside a translator."""
+    precision: InferencePrecision = "fp32"
+    """What matrices are multiplied in."""
     details: bool = False
     """Whether groups of sentences are scored too."""
     sentences: bool = False
@@ -67,6 +70,7 @@ _WORDS = {
     "ensemble": "--ensemble",
     "mean": "--mean",
     "fusion": "--language-model",
+    "precision": "--precision",
     "details": "--details",
     "sentences": "--output",
 }

@@ -8,7 +8,7 @@ import torch
 
 from anaphora.errors import ConfigError, RunError
 from anaphora.events import Report, silent
-from anaphora.kernels.backends import Precision
+from anaphora.kernels.backends import InferencePrecision
 from anaphora.kernels.device import Device
 from anaphora.kernels.runtime import Runtime
 from anaphora.models import registry as networks
@@ -115,14 +115,14 @@ def load(
     which: Which = "best",
     *,
     device: Device = "cpu",
-    precision: Precision = "fp32",
+    precision: InferencePrecision = "fp32",
     report: Report = silent,
 ) -> Any:
     """The predictor of a run folder's checkpoint, ready to use.
 
-    It runs on ``device`` ("cpu" or "cuda") and multiplies in ``precision`` ("fp32", "bf16", or "auto" for bf16 where
-    the processor has instructions for it). In place of a run, an ARPA file (``.arpa``, ``.lm``, also gzipped) is the
-    language model in it.
+    It runs on ``device`` ("cpu" or "cuda") and multiplies in ``precision`` ("fp32", "bf16", "int8", or "auto" for bf16
+    where the processor has instructions for it). In place of a run, an ARPA file (``.arpa``, ``.lm``, also gzipped) is
+    the language model in it.
 
     Raises RunError where there is no run that is whole, DataError for a file that is no ARPA file, ConfigError for a
     device that is not there or that such a model cannot run on.
@@ -150,7 +150,7 @@ def load_as(
     what: str,
     report: Report = silent,
     device: Device = "cpu",
-    precision: Precision = "fp32",
+    precision: InferencePrecision = "fp32",
 ) -> Predictor:
     """The same where the predictor is of one ``kind``, which errors call ``what``; RunError where it is another."""
     found = load(run, device=device, precision=precision, report=report)

@@ -11,8 +11,11 @@ from anaphora.evaluation.perplexity import Prediction
 from anaphora.events import Event, Note
 from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.kernels.backends import InferencePrecision
+from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.candidates import Candidates
 from anaphora.prediction.options import SearchOptions
+from anaphora.prediction.running import runtime_for
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.evaluation import Request
@@ -44,6 +47,32 @@ def test_a_translator_is_scored_on_its_own_test_part_or_on_given_files(
     assert own["test"].json()["raw"]["bleu"]["signature"] in str(own["test"])
     with pytest.raises(ConfigError, match="is a translator"):
         assess(run, text=toy_sentences / "test.en")
+
+
+def test_scores_say_what_they_were_multiplied_in(of_sentences: ExperimentBase, tmp_path: Path) -> None:
+    train(of_sentences, tmp_path / "run")
+    plain, rounded = (assess(tmp_path / "run", precision=one)["test"] for one in ("fp32", "int8"))
+    assert (plain.json()["precision"], rounded.json()["precision"]) == ("fp32", "int8")
+    assert str(rounded).endswith(", int8") and "fp32" not in str(plain)
+    assert all(figure.conditions.endswith(", int8") for figure in rounded.figures())
+    with pytest.raises(ConfigError, match="is for the CPU"):
+        runtime_for("cuda", "int8")
+
+
+@pytest.mark.parametrize("precision", ["int8", "bf16"])
+def test_a_sentence_is_translated_alike_in_any_batch_and_by_any_number_of_threads(
+    of_sentences: ExperimentBase, toy_sentences: Path, tmp_path: Path, precision: InferencePrecision
+) -> None:
+    train(of_sentences, tmp_path / "run")
+    translator, texts = load(tmp_path / "run", precision=precision), (toy_sentences / "test.en").read_text().split("\n")
+
+    def found(texts: list[str], threads: int) -> list[tuple[str, float]]:
+        with running(Runtime(threads=threads)):
+            return [(one.text, one.score) for one in translator.translate(texts, beam=4)]
+
+    together = found(texts, 1)
+    assert found(texts, 2) == together
+    assert [alone for text in texts for alone in found([text], 1)] == together
 
 
 def test_the_conditions_that_an_experiment_names_come_first_and_are_those_of_groups(

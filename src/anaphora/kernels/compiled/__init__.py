@@ -10,6 +10,7 @@ without one: then, in double precision, and on other devices, a part makes the s
 
 from anaphora.kernels.compiled.concat import concat_backward, concat_forward
 from anaphora.kernels.compiled.gemm import (
+    INT8_LONGEST,
     Packed,
     PackedPrecision,
     gemm,
@@ -25,6 +26,7 @@ from anaphora.kernels.compiled.lstm import lstm_backward, lstm_forward
 from anaphora.kernels.compiled.softmax import softmax_rows
 
 __all__ = [
+    "INT8_LONGEST",
     "ROUNDING",
     "Operand",
     "Operation",

@@ -25,6 +25,7 @@
 
 typedef void LayOut(const Layout *, int64_t);
 typedef void MakeTiles(const Tiles *);
+typedef void ScaleLine(int64_t, const float *, float *, float *);
 
 /* What multiplies in a precision on this processor. */
 typedef struct {
@@ -35,18 +36,21 @@ typedef struct {
     LayOut *lay_out;
     MakeTiles *tiles;
     void (*begin)(void), (*end)(void);
+    ScaleLine *scale_line; /* of INT8 */
 } Kernel;
 
 static void nothing(void)
 {
 }
 
-static const Kernel of_avx2 = {6, 1, 0, 1 << 18, lay_out_fp32, tiles_avx2, nothing, nothing};
-static const Kernel of_avx512 = {12, 1, 0, 1 << 19, lay_out_fp32_avx512, tiles_avx512, nothing, nothing};
-static const Kernel of_avx512_bf16 = {12, 1, 1, 1 << 20, lay_out_bf16, tiles_avx512_bf16, nothing, nothing};
-static const Kernel of_amx_bf16 = {32, 0, 1, 1 << 22, lay_out_bf16, tiles_amx_bf16, amx_begin, amx_end};
-static const Kernel of_avx512_int8 = {12, 1, 1, 1 << 20, lay_out_int8, tiles_avx512_int8, nothing, nothing};
-static const Kernel of_amx_int8 = {32, 0, 1, 1 << 22, lay_out_int8, tiles_amx_int8, amx_begin, amx_end};
+static const Kernel of_avx2 = {6, 1, 0, 1 << 18, lay_out_fp32, tiles_avx2, nothing, nothing, 0};
+static const Kernel of_avx512 = {12, 1, 0, 1 << 19, lay_out_fp32_avx512, tiles_avx512, nothing, nothing, 0};
+static const Kernel of_avx512_bf16 = {12, 1, 1, 1 << 20, lay_out_bf16, tiles_avx512_bf16, nothing, nothing, 0};
+static const Kernel of_amx_bf16 = {32, 0, 1, 1 << 22, lay_out_bf16, tiles_amx_bf16, amx_begin, amx_end, 0};
+static const Kernel of_plain_int8 = {12, 1, 1, 1 << 16, lay_out_plain_int8, tiles_plain_int8, nothing, nothing,
+                                     scale_line_plain};
+static const Kernel of_avx512_int8 = {12, 1, 1, 1 << 20, lay_out_int8, tiles_avx512_int8, nothing, nothing, scale_line};
+static const Kernel of_amx_int8 = {32, 0, 1, 1 << 22, lay_out_int8, tiles_amx_int8, amx_begin, amx_end, scale_line};
 
 /* Null where there is none. */
 static const Kernel *kernel_of(int64_t precision)
@@ -55,7 +59,7 @@ static const Kernel *kernel_of(int64_t precision)
     if (precision == FP32)
         return has >= AVX512 ? &of_avx512 : has >= AVX2 ? &of_avx2 : 0;
     if (precision == INT8)
-        return has >= AMX ? &of_amx_int8 : has >= AVX512_VNNI ? &of_avx512_int8 : 0;
+        return has >= AMX ? &of_amx_int8 : has >= AVX512_VNNI ? &of_avx512_int8 : &of_plain_int8;
     return has >= AMX ? &of_amx_bf16 : has >= AVX512_BF16 ? &of_avx512_bf16 : 0;
 }
 
@@ -134,7 +138,8 @@ static void make_left(const Product *p, Range rows, int64_t k, int64_t depth, Le
 {
     const int64_t numbers = numbers_of_unit(p->b->precision);
     for (int64_t row = rows.from; p->b->precision == INT8 && row < rows.to; row++)
-        scale_line(p->b->K, p->a + row * p->a_stride, left->inverses + (row - rows.from), left->scales + (row - rows.from));
+        p->kernel->scale_line(p->b->K, p->a + row * p->a_stride, left->inverses + (row - rows.from),
+                              left->scales + (row - rows.from));
     for (int64_t row = rows.from; row < rows.to; row += WIDTH)
         for (int64_t j = k; j < k + depth; j += WIDTH) {
             const float *from = p->across ? p->a + j * numbers * p->a_stride + row : p->a + row * p->a_stride + j * numbers;
@@ -262,7 +267,7 @@ static void scale_columns(int64_t N, int64_t K, const float *b, int64_t panel, f
     float *scales = (float *)panels + (up(N, WIDTH) + panel) * WIDTH;
     for (int64_t c = 0; c < WIDTH; c++)
         if (panel * WIDTH + c < N)
-            scale_line(K, b + (panel * WIDTH + c) * K, inverses + c, scales + c);
+            kernel_of(INT8)->scale_line(K, b + (panel * WIDTH + c) * K, inverses + c, scales + c);
         else
             scales[c] = 0.0f;
 }

@@ -34,7 +34,7 @@ class Packed(NamedTuple):
 def has_gemm(precision: PackedPrecision = "fp32") -> bool:
     """Whether the library was built and this processor can multiply in a precision.
 
-    It needs AVX2 in fp32, AVX-512 with bf16 in bf16, and AVX-512 with VNNI in int8.
+    It needs AVX2 in fp32, AVX-512 with bf16 in bf16, and is fast in int8 with AVX-512 and VNNI or with AMX.
     """
     return has("gemm") and bool(call("gemm_supports", _NUMBERS[precision]))
 

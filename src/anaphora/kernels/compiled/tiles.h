@@ -41,6 +41,7 @@ void tiles_avx2(const Tiles *tiles);        /* FP32 */
 void tiles_avx512(const Tiles *tiles);      /* FP32 */
 void tiles_avx512_bf16(const Tiles *tiles); /* BF16 */
 void tiles_avx512_int8(const Tiles *tiles); /* INT8, AVX512_VNNI */
+void tiles_plain_int8(const Tiles *tiles);  /* INT8 */
 void tiles_amx_bf16(const Tiles *tiles);    /* BF16 */
 void tiles_amx_int8(const Tiles *tiles);    /* INT8 */
 

@@ -1,5 +1,8 @@
 #include "units.h"
 
+#include <float.h>
+#include <math.h>
+
 #include "tiles.h"
 
 void lay_out_fp32(const Layout *layout, int64_t units)
@@ -14,9 +17,48 @@ void lay_out_fp32(const Layout *layout, int64_t units)
         }
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
+/* To the nearest of -128 .. 127, halves to even; what is too large for an int32, or not a number, to -128. */
+static int8_t rounded(float number)
+{
+    if (!(fabsf(number) < 0x1p31f))
+        return -128;
+    const float nearest = nearbyintf(number);
+    return nearest < -128.0f ? -128 : nearest > 127.0f ? 127 : (int8_t)nearest;
+}
 
-#include <math.h>
+void lay_out_plain_int8(const Layout *layout, int64_t units)
+{
+    const int64_t lines = layout->room ? layout->lines : WIDTH;
+    for (int64_t line = 0; line < lines; line++)
+        for (int64_t k = 0; k < units; k++) {
+            const float *from = layout->numbers + line * layout->stride + 4 * k;
+            int8_t bytes[4] = {0};
+            for (int64_t i = 0; i < 4; i++)
+                if (line < layout->lines && 4 * k + i < layout->length)
+                    bytes[i] = rounded(from[i] * layout->inverses[line]);
+            if (layout->room) /* + 128, as unsigned numbers */
+                for (int64_t i = 0; i < 4; i++)
+                    bytes[i] ^= -128;
+            memcpy(layout->units + (layout->room ? line * layout->room + k : k * WIDTH + line), bytes, sizeof bytes);
+        }
+}
+
+static void scales_of(float largest, float *inverse, float *scale)
+{
+    *scale = isfinite(largest) ? largest / 127.0f : NAN;
+    *inverse = *scale >= FLT_MIN ? 1.0f / *scale : 0.0f;
+}
+
+void scale_line_plain(int64_t length, const float *numbers, float *inverse, float *scale)
+{
+    float largest = 0.0f;
+    for (int64_t k = 0; k < length; k++)
+        if (!(fabsf(numbers[k]) <= largest)) /* what is not a number stays */
+            largest = isnan(largest) ? largest : fabsf(numbers[k]);
+    scales_of(largest, inverse, scale);
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
 
 #include <immintrin.h>
 
@@ -140,8 +182,7 @@ __attribute__((target(TARGET))) void scale_line(int64_t length, const float *num
     const int32_t bits = _mm512_reduce_max_epi32(largest);
     float size;
     memcpy(&size, &bits, sizeof size);
-    *scale = isfinite(size) ? size / 127.0f : NAN;
-    *inverse = *scale > 0.0f ? 1.0f / *scale : 0.0f;
+    scales_of(size, inverse, scale);
 }
 
 #endif

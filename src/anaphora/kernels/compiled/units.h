@@ -20,11 +20,15 @@ typedef struct {
 void lay_out_fp32(const Layout *layout, int64_t units);
 void lay_out_fp32_avx512(const Layout *layout, int64_t units);
 void lay_out_bf16(const Layout *layout, int64_t units); /* AVX512_BF16; always 16 units */
-void lay_out_int8(const Layout *layout, int64_t units); /* AVX512_VNNI; always 16 units, of lines that are not across */
+/* Of lines that are not across. */
+void lay_out_int8(const Layout *layout, int64_t units); /* AVX512_VNNI; always 16 units */
+void lay_out_plain_int8(const Layout *layout, int64_t units);
 
 /* What a line of INT8 is rounded with, and what a sum of it is multiplied with: 127 / its largest size, and the inverse
- * of that. Both are 0 for a line of zeros; the second is not a number where the line has one that is not finite.
+ * of that. The first is 0 for a line of zeros, or of numbers so small that it would be infinite; the second is not a
+ * number where the line has one that is not finite.
  */
-void scale_line(int64_t length, const float *numbers, float *inverse, float *scale);
+void scale_line(int64_t length, const float *numbers, float *inverse, float *scale); /* AVX512_VNNI */
+void scale_line_plain(int64_t length, const float *numbers, float *inverse, float *scale);
 
 #endif

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from anaphora.events import Report, silent
-from anaphora.kernels.backends import Precision
+from anaphora.kernels.backends import InferencePrecision
 from anaphora.kernels.device import Device
 from anaphora.search.ensemble import Mean
 from anaphora.tasks.language_model import LanguageModelPredictor
@@ -18,7 +18,7 @@ def load_together(
     fusion: tuple[Path, float] | None = None,
     report: Report = silent,
     device: Device = "cpu",
-    precision: Precision = "fp32",
+    precision: InferencePrecision = "fp32",
 ) -> TranslationPredictor:
     """Translators as one, beside the language model of ``fusion`` with its weight, where there is one.
 

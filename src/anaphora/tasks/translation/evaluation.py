@@ -25,7 +25,7 @@ from anaphora.tasks.translation.scores import TranslationScores
 from anaphora.text.normalise import Lowercase, lowercase_of
 
 _USUAL = SearchOptions()
-_TAKEN = ("pairs", "search", "ensemble", "mean", "fusion", "details", "sentences")
+_TAKEN = ("pairs", "search", "ensemble", "mean", "fusion", "precision", "details", "sentences")
 
 Texts = Mapping[str, Iterable[Pair]]
 
@@ -49,7 +49,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     texts = _texts(paths[0], experiments[0], request, report)
     if together:
         mean = cast(Mean, request.mean or "arithmetic")
-        translator = load_together(paths, mean, request.fusion, report)
+        translator = load_together(paths, mean, request.fusion, report, precision=request.precision)
         results, digests = _scored(translator, texts, experiments[0], request, report)
         found = [Scored(_together(paths, mean, request.fusion), results, digests)]
     else:
@@ -93,6 +93,7 @@ def score_translations(
         search=settled,
         language=experiment.data.target,
         conditions=conditions,
+        precision=translator.precision,
         lowercased=experiment.text.lowercase,
     )
 
@@ -101,7 +102,8 @@ def _of_run(path: Path, experiment: TranslationExperiment, texts: Texts, request
     """Scores by split of the best checkpoint of a run, which keeps them where that is asked for."""
     run = open_run(path, experiment)
     which = run.load("best", report).which  # by its name: training may choose another meanwhile
-    results, digests = _scored(load(path, which), texts, experiment, request, report)
+    translator = load(path, which, precision=request.precision)
+    results, digests = _scored(translator, texts, experiment, request, report)
     if request.keep:
         figures = {part: scores.figures() for part, scores in results.items()}
         keep_scores(run, which, figures, digests, report)

@@ -10,6 +10,8 @@ from anaphora.events import Report, silent
 from anaphora.formats.figures import LN_10
 from anaphora.formats.pharaoh import Links
 from anaphora.formats.tsv import split_pairs
+from anaphora.kernels.backends import precision_of
+from anaphora.kernels.compiled import PackedPrecision
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.arguments import given_pairs, given_text, pieces_of, sentence_of
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
@@ -49,6 +51,11 @@ class ForcedDecoding:
     ) -> None:
         """Every call calls ``stepper`` again, so that a network may be trained further in between."""
         self._stepper, self._source, self._target, self._runtime = stepper, source, target, runtime
+
+    @property
+    def precision(self) -> PackedPrecision:
+        """What it multiplies matrices in."""
+        return precision_of(self._runtime.inference_backend)
 
     @property
     def attends(self) -> bool:

@@ -8,6 +8,7 @@ from anaphora.evaluation.bleu import METRICS, Condition, Score, bleu, chrf, segm
 from anaphora.evaluation.breakdown import Groups
 from anaphora.evaluation.segments import SegmentMetric
 from anaphora.formats.figures import figures_as_json
+from anaphora.kernels.compiled import PackedPrecision
 from anaphora.prediction.options import SearchOptions
 from anaphora.run.evaluations import Figure
 from anaphora.tasks.translation.translation import Translation
@@ -30,6 +31,8 @@ class TranslationScores:
     sources: Sequence[str] = field(compare=False, repr=False)
     references: Sequence[str] = field(compare=False, repr=False)
     outputs: Sequence[Translation] = field(compare=False, repr=False)
+    precision: PackedPrecision = "fp32"
+    """What matrices were multiplied in."""
     lowercased: bool = False
     """Whether the translator writes no capitals."""
     groups: Groups = field(default_factory=dict, compare=False, repr=False)
@@ -45,12 +48,13 @@ class TranslationScores:
         search: SearchOptions,
         language: str,
         conditions: Sequence[Condition],
+        precision: PackedPrecision = "fp32",
         lowercased: bool = False,
     ) -> Self:
         """Score ``outputs``, which a settled ``search`` found, under every condition."""
         texts = [output.text for output in outputs]
         scores = {condition: _both(texts, references, language, condition) for condition in conditions}
-        return cls(search, language, scores, sources, references, outputs, lowercased)
+        return cls(search, language, scores, sources, references, outputs, precision, lowercased)
 
     @property
     def unknown(self) -> int:
@@ -101,7 +105,8 @@ class TranslationScores:
             name: {"sentences": count, "bleu": bleu.json(), "chrf": chrf.json()}
             for name, (count, (bleu, chrf)) in self.of_groups().items()
         }
-        found = {"sentences": len(self.outputs), **self.search.json(self.unknown, self.left), **conditions}
+        how = {**self.search.json(self.unknown, self.left), "precision": self.precision}
+        found = {"sentences": len(self.outputs), **how, **conditions}
         return found | ({"groups": groups} if groups else {})
 
     def figures(self) -> tuple[Figure, ...]:
@@ -115,7 +120,8 @@ class TranslationScores:
 
     def searched(self) -> str:
         """How the translations were searched, in words."""
-        return self.search.describe(len(self.outputs), self.unknown, self.left)
+        how = self.search.describe(len(self.outputs), self.unknown, self.left)
+        return how if self.precision == "fp32" else f"{how}, {self.precision}"
 
     def __str__(self) -> str:
         groups = [
