@@ -1,5 +1,10 @@
 """``anaphora train`` on several ranks: one folder, one message, and the bits of one process, whatever the task."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +42,11 @@ def said(ask: AskRanks, place: Path, *commands: list[str], **request: Any) -> li
     return ask(ranks=len(commands), commands=commands, at=[place] * len(commands), **request)
 
 
-@pytest.mark.parametrize("name", [sample.name for sample in SAMPLES])
+FAST = ("translate", "language-model", "ngram")
+TASKS = [pytest.param(s.name, marks=[] if s.name in FAST else pytest.mark.slow) for s in SAMPLES]
+
+
+@pytest.mark.parametrize("name", TASKS)
 def test_two_ranks_leave_what_one_leaves(ask_ranks: AskRanks, name: str, tmp_path: Path) -> None:
     found = []
     for ranks in (1, 2):
@@ -115,3 +124,28 @@ def test_ranks_that_cannot_share_the_micro_batches_are_refused(ask_ranks: AskRan
     assert first["code"] == second["code"] == 2
     assert "3 micro-batches" in first["err"] and second["err"] == ""
     assert (place / "run").exists() == resume
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_rank_is_started_again_by_torchrun_and_ends_with_the_same_bits(
+    place: Path, tmp_path: Path, rank: int
+) -> None:
+    """The real launcher: ``torchrun --max-restarts`` starts all ranks again, which resume."""
+    longer = [*BOOK, "--set", "training.epochs=40", "--set", "training.patience=0"]
+    named("language-model").write(tmp_path / "other" / "place")
+    alone = [sys.executable, "-m", "anaphora", *longer]
+    subprocess.run(alone, cwd=tmp_path / "other" / "place", check=True, capture_output=True)
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "1"]
+    with subprocess.Popen([*launcher, "-m", "--", "anaphora", *longer], cwd=place, stderr=subprocess.PIPE) as process:
+        while process.poll() is None and not list(place.glob("run/checkpoints/step-*")):
+            time.sleep(0.01)
+        os.kill(_started(process.pid)[rank], signal.SIGKILL)
+        _, errors = process.communicate()
+    assert process.returncode == 0 and b"exitcode: -9" in errors, errors.decode()
+    assert everything(place / "run") == everything(tmp_path / "other" / "place" / "run")
+
+
+def _started(parent: int) -> list[int]:
+    """The processes that a process started, oldest first."""
+    return [int(child) for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]

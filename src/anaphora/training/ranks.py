@@ -12,10 +12,17 @@ from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 
 from anaphora.errors import AnaphoraError, ConfigError, ReportedError, RunError
 
 T = TypeVar("T")
+
+_RESTARTS = "TORCHELASTIC_RESTART_COUNT"
+
+_LONGEST_MEETING = timedelta(minutes=10)
+"""For all ranks to start."""
 
 _LONGEST_WAIT = timedelta(days=7)
 """For others, which may encode a corpus or validate; the end of a process is noticed at once all the same."""
@@ -111,7 +118,7 @@ class _Together(Ranks):
 
     def __init__(self) -> None:
         self.local, self.rank, self.size = int(os.environ["LOCAL_RANK"]), dist.get_rank(), dist.get_world_size()
-        self.restarted = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"
+        self.restarted = os.environ.get(_RESTARTS, "0") != "0"
 
     def gathered(self, value: T) -> list[T]:
         values: list[Any] = [None] * self.size
@@ -158,7 +165,12 @@ def joined() -> Iterator[Ranks]:
     if on_gpus and local < torch.cuda.device_count():
         torch.cuda.set_device(local)
     try:
-        dist.init_process_group("cpu:gloo,cuda:nccl" if on_gpus else "gloo", timeout=_LONGEST_WAIT)
+        store, rank, size = next(rendezvous("env://", timeout=_LONGEST_MEETING))
+        if os.environ.get("LOCAL_WORLD_SIZE") == os.environ["WORLD_SIZE"]:
+            # on one machine torchrun keeps the store when it starts the ranks again, with the addresses of the dead
+            store = PrefixStore(os.environ.get(_RESTARTS, "0"), store)
+        backend = "cpu:gloo,cuda:nccl" if on_gpus else "gloo"
+        dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=_LONGEST_WAIT)
     except RuntimeError as error:
         raise RunError(f"The ranks that torchrun started cannot reach each other: {error}.") from error
     try:
