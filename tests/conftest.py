@@ -1,7 +1,10 @@
 """Fixtures shared by all tests, and the rule that keeps the fast tier fast."""
 
+import json
 import os
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +94,29 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the real data sets are not here")
     return folder
+
+
+AskRanks = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="session")
+def ask_ranks() -> Iterator[AskRanks]:
+    """``ask_ranks(ranks=2, ..)`` has two processes train together, and returns what each said; see ``ranked.py``."""
+    root = Path(__file__).resolve().parents[1]
+    command = [sys.executable, "-m", "tests.ranked"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root) as process:
+        assert process.stdin is not None and process.stdout is not None
+        requests, answers = process.stdin, process.stdout
+        answers.readline()  # it is ready
+
+        def ask(**request: Any) -> list[dict[str, Any]]:
+            requests.write(json.dumps(request, default=str) + "\n")
+            requests.flush()
+            said: list[dict[str, Any]] = json.loads(answers.readline())
+            return said
+
+        yield ask
+        requests.close()
 
 
 @pytest.fixture(scope="session")

@@ -174,6 +174,11 @@ class Batch:
         return len(self.example_ids_B)
 
     @property
+    def predictions(self) -> int:
+        """The number of predictions in its loss: of every step, or of every row where rows have labels."""
+        return int(self.targets.lengths_B.sum()) if isinstance(self.targets, Ids | Values) else self.size
+
+    @property
     def input_ids(self) -> Ids:
         """The inputs of a model that reads ids; ShapeError where they are something else."""
         return _ids(self.inputs, "inputs")

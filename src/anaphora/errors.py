@@ -10,6 +10,7 @@ AnaphoraError                exit code 2
 ├── StoppedError             predictions that ended early, with the first line that has no answer
 │   ├── DeadlineError        their time was up
 │   └── CancelledError       the caller cancelled them
+├── ReportedError            of another process, which reports it
 └── DivergedError            training that cannot continue; exit code 3
 """
 
@@ -69,6 +70,15 @@ class DeadlineError(StoppedError):
 
 class CancelledError(StoppedError):
     """The caller cancelled predictions."""
+
+
+class ReportedError(AnaphoraError):
+    """A user error of another process that trains along; its message is empty where the other reports it itself."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        """``exit_code`` is that of the error."""
+        super().__init__(message)
+        self.exit_code = exit_code
 
 
 class DivergedError(AnaphoraError):

@@ -45,6 +45,7 @@ class Loss:
 
     sum: Tensor
     count: int
+    """``Batch.predictions`` of its batch."""
     penalty: Tensor | None = None
     """A scalar that training minimises beside the sum and does not report as loss; None for nothing."""
 

@@ -58,7 +58,7 @@ def test_an_update_of_every_recipe_stays_on_its_device(name: str, monkeypatch: p
         with updating(1, update, backend=backend_for("bf16", META.type)):
             loss, carry = model(given, carry)
             assert loss.sum.device == META
-            reduced(loss, 4, "mean_per_sequence").backward()
+            reduced(loss, 4, loss.count, "mean_per_sequence").backward()
     assert all(weight.grad is not None for weight in model.parameters() if weight.requires_grad)
 
 

@@ -77,7 +77,7 @@ def test_what_cannot_be_is_said(path: tuple[str, ...], value: object, message: s
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"position": 6}, "should continue at batch 7 of epoch .*, but that has only 6"),
+        ({"position": 6}, "should continue at update 7 of epoch .*, but that has only 6"),
         ({"update": 3}, r"state\.json describes update 3, but was saved after update"),
     ],
 )

@@ -60,7 +60,7 @@ def run(
             shutil.rmtree(place)
         raise
     if outcome.reason == "stopped":
-        leave(outcome, run_folder, signals)
+        leave(outcome, run_folder, signals.exit_code)
     say(f"Trained in {clock(outcome.seconds)}. Translating sentences that training never showed ...")
     _show(run_folder, place / "alignment.png")
 

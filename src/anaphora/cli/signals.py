@@ -72,11 +72,11 @@ def handling_signals() -> Iterator[Signals]:
             signal.signal(number, handler)
 
 
-def leave(outcome: "Outcome", folder: Path, signals: Signals) -> NoReturn:
+def leave(outcome: "Outcome", folder: Path, exit_code: int) -> NoReturn:
     """Say how to continue a training that was told to stop, and leave with the exit code of what told it."""
     if (folder / "latest").exists():
         say(f"Stopped after update {outcome.update:,}; {how_to_go_on(folder)}")
-    raise typer.Exit(signals.exit_code)
+    raise typer.Exit(exit_code)
 
 
 def say_what_is_kept(folder: Path) -> None:

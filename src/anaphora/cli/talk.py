@@ -15,8 +15,9 @@ def say(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Print the one line that an error ends in."""
-    say(f"anaphora: {' '.join(text.split())}")
+    """Print the one line that an error ends in; nothing for one that another process reports."""
+    if text:
+        say(f"anaphora: {' '.join(text.split())}")
 
 
 def write(text: str) -> None:

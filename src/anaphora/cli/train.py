@@ -1,6 +1,7 @@
 """``anaphora train``: a recipe and a person's data become a run folder."""
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -32,6 +33,7 @@ EXAMPLES = (
     "anaphora train ptb-ngram --from runs/en-de --vocabulary only --data german.txt --run runs/german",
     "anaphora train multi30k-en-de --run runs/en-de --board boards/en-de",
     "anaphora train --resume --run runs/en-de",
+    "torchrun --nproc-per-node 2 -m -- anaphora train multi30k-en-de --run runs/en-de",
 )
 
 
@@ -78,32 +80,40 @@ def run(
     folder = run_folder or Path("runs") / (Path(recipe).name.removesuffix(".toml") or AUTO)
 
     from anaphora.experiment.conduct import train
-    from anaphora.experiment.reading import read_experiment
+    from anaphora.training.ranks import joined
 
+    asked = _Asked(recipe, _Data(data or [], source, target), task, changes, parent, vocabulary, start, resume, folder)
     try:
-        with listening() as said, _on_board(board, said) as report, handling_signals() as signals:
-            given = _begun_with(folder if resume else None, recipe, _Data(data or [], source, target))
-            if not resume and (recipe or not parent):
-                given = _Data(given.data, *languages_of(recipe, *given, changes, report, task))
-            text, where = _toml(recipe, folder if resume else parent, resume, vocabulary, given, changes, report, task)
-            experiment = read_experiment(text, where, changes, **given._asdict(), start=start, report=report)
-            outcome = train(experiment, folder, report, resume=resume, stop=signals.stop)
+        with joined() as ranks, _reporting(ranks.first, board) as report, handling_signals() as signals:
+            experiment = ranks.each(lambda: _experiment(asked, report))
+            outcome = train(experiment, folder, report, resume=resume, stop=signals.stop, ranks=ranks)
+            exit_code, first = max(ranks.gathered(signals.exit_code)), ranks.first
     except (KeyboardInterrupt, typer.Exit):
         say_what_is_kept(folder)
         raise
-    if outcome.reason == "stopped":
-        leave(outcome, folder, signals)
+    stopped = outcome.reason == "stopped"
+    if not first:
+        raise typer.Exit(exit_code if stopped else 0)
+    if stopped:
+        leave(outcome, folder, exit_code)
     say(_ending(outcome, folder, experiment))
     typer.echo(folder)
 
 
-def _on_board(folder: Path | None, report: "Report") -> "AbstractContextManager[Report]":
-    """``report``, and with a folder what TensorBoard shows."""
-    if folder is None:
-        return nullcontext(report)
-    from anaphora.inspection.board import board
+@contextmanager
+def _reporting(first: bool, folder: Path | None) -> "Iterator[Report]":
+    """What the first of several processes reports to: standard error, and with a folder TensorBoard too."""
+    if not first:
+        yield silent
+        return
+    with listening() as report:
+        if folder is None:
+            yield report
+            return
+        from anaphora.inspection.board import board
 
-    return board(folder, report)
+        with board(folder, report) as both:
+            yield both
 
 
 def _changes(settings: list[str], columns: str, time: str, threads: int | None) -> list[str]:
@@ -118,6 +128,32 @@ class _Data(NamedTuple):
     data: list[Path]
     source: str
     target: str
+
+
+class _Asked(NamedTuple):
+    """What the command line asks for."""
+
+    recipe: str
+    data: _Data
+    task: str
+    changes: list[str]
+    parent: Path | None
+    vocabulary: str
+    start: "StartConfig | None"
+    resume: bool
+    folder: Path
+
+
+def _experiment(asked: _Asked, report: "Report") -> "Experiment":
+    """The experiment that is asked for."""
+    from anaphora.experiment.reading import read_experiment
+
+    recipe, given, task, changes, parent, vocabulary, start, resume, folder = asked
+    given = _begun_with(folder if resume else None, recipe, given)
+    if not resume and (recipe or not parent):
+        given = _Data(given.data, *languages_of(recipe, *given, changes, report, task))
+    text, where = _toml(recipe, folder if resume else parent, resume, vocabulary, given, changes, report, task)
+    return read_experiment(text, where, changes, **given._asdict(), start=start, report=report)
 
 
 def _begun_with(run: Path | None, recipe: str, given: _Data) -> _Data:

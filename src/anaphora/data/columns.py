@@ -31,6 +31,7 @@ from anaphora.files import (
     sync,
     write_durably,
 )
+from anaphora.kernels.runtime import current
 
 Integers = np.ndarray[Any, np.dtype[np.signedinteger[Any] | np.unsignedinteger[Any]]]
 Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
@@ -247,6 +248,11 @@ class Table:
         return True
 
     def _make(self) -> None:
+        if rank := current().rank:
+            raise DataError(
+                f"{self._folder} was changed while rank {rank} read it, and rank 0 alone can make it again: "
+                f"remove it, then resume."
+            )
         part = part_of(self._folder)
         try:
             sweep(self._folder.parent, self._folder)

@@ -38,27 +38,34 @@ SHORTEST = 5
 class TextWindows:
     """Batches of a TextStore; implements ``protocols.Batches``. The order is the text's own in every epoch."""
 
-    def __init__(self, store: TextStore, *, rows: int, steps: int, seed: int | None = None) -> None:
+    def __init__(
+        self, store: TextStore, *, rows: int, steps: int, seed: int | None = None, micro_batches: int = 1
+    ) -> None:
         """``rows`` streams, ``steps`` predictions a window; with a ``seed``, windows of random lengths about that.
 
-        Raises DataError when the text has fewer predictions than rows.
+        Each of several ``micro_batches`` of an update reads ``rows`` streams of its own; their batches take turns.
+        Raises DataError when the text has fewer predictions than streams.
         """
         self._ids = store.ids
         self._steps, self._seed = steps, seed
-        predictions = len(store.ids) - 1
-        self._span = predictions // rows
+        predictions, streams = len(store.ids) - 1, micro_batches * rows
+        self._span = predictions // streams
         if not self._span:
             raise DataError(
-                f"The text should have a token for each of the {rows} streams of a batch, but has "
+                f"The text should have a token for each of the {streams} streams of an update, but has "
                 f"{counted(predictions, 'token')}: give more text, or fewer rows."
             )
-        self._starts = np.arange(rows) * self._span
+        self._starts = np.split(np.arange(streams) * self._span, micro_batches)
 
     def epoch(self, number: int) -> LazyBatches:
-        """The windows in order, the last of which may be shorter; (seed, number) alone decides where they end."""
+        """The windows in order, the last of which may be shorter; (seed, number) alone decides where they end.
+
+        Those of all micro-batches follow each other before the next windows of any.
+        """
         inner = takewhile(lambda border: border < self._span, accumulate(self._lengths(number)))
         borders = [0, *inner, self._span]
-        return LazyBatches([np.array(window) for window in pairwise(borders)], self._batch)
+        places = [(*window, turn) for window in pairwise(borders) for turn in range(len(self._starts))]
+        return LazyBatches([np.array(place) for place in places], self._batch)
 
     def _lengths(self, epoch: int) -> Iterator[int]:
         """Lengths of the windows of an epoch, without end."""
@@ -66,9 +73,9 @@ class TextWindows:
         while True:
             yield self._steps if draw is None else _random_length(self._steps, draw)
 
-    def _batch(self, window: Integers) -> Batch:
-        offset, width = int(window[0]), int(window[1] - window[0])
-        starts = self._starts + offset
+    def _batch(self, place: Integers) -> Batch:
+        offset, end, turn = map(int, place)
+        width, starts = end - offset, self._starts[turn] + offset
         block = torch.from_numpy(self._ids[starts[:, None] + np.arange(width + 1)].astype(np.int64))
         lengths = torch.full((len(starts),), width, dtype=torch.int64)
         return Batch(

@@ -1,6 +1,8 @@
 """From an experiment to a trained run folder, begun or continued."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,8 +19,9 @@ from anaphora.nn.stack import RecurrentConfig
 from anaphora.run import Run
 from anaphora.run.about import damaged_logs
 from anaphora.run.bounds import set_bounds
+from anaphora.run.followed import FollowedRun
 from anaphora.run.identity import BOUNDS
-from anaphora.run.layout import check_free, discard
+from anaphora.run.layout import EXPERIMENT, check_free, discard
 from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import kind_of
@@ -26,35 +29,76 @@ from anaphora.tasks.runs import build, experiment_of, open_run, outline
 from anaphora.tasks.work import TRAIN, UpdatingWork, Work
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Outcome, Stop, never
+from anaphora.training.ranks import ALONE, Ranks
 from anaphora.training.state import TrainingState
+from anaphora.wording import counted
 
 _ROW = 100
 """Tokens of the longest row where nothing bounds it, for an estimate."""
 
 
+@dataclass(frozen=True)
+class _Begun:
+    """A run folder that is locked, or followed, and what training needs of it."""
+
+    run: Run
+    work: Work
+    experiment: Experiment
+    model: torch.nn.Module
+    tokenizers: Mapping[str, Tokenizer]
+    given: bool = False
+    """Whether its first weights are those of other runs or files."""
+
+    def prepare(self, report: Report) -> None:
+        """Tell the model what it has to know of the data; save weights that were given."""
+        self.work.tell_counts(self.model, self.tokenizers, self.run, report)
+        if self.given:
+            # so that going on never needs the other runs and files again, which may change or go
+            TrainingState(self.model, self.experiment.training, self.experiment.better).save(self.run, report)
+
+
 def train(
-    experiment: Experiment, path: Path, report: Report = silent, *, resume: bool = False, stop: Stop = never
+    experiment: Experiment,
+    path: Path,
+    report: Report = silent,
+    *,
+    resume: bool = False,
+    stop: Stop = never,
+    ranks: Ranks = ALONE,
 ) -> Outcome:
     """Conduct ``experiment`` in the run folder ``path``, a new one, or with ``resume`` one that was begun before.
 
     ``stop`` is asked between updates whether training should save itself and end. All that a person may have got
-    wrong is found before the folder is made. Raises ConfigError, DataError, RunError (the folder exists; or to resume,
-    is none or was begun with something else, which the message lists), and DivergedError.
+    wrong is found before the folder is made. Of several ``ranks``, the first makes the folder, writes and reports;
+    where torchrun starts them again, they continue what it made. Raises ConfigError, DataError, RunError (the folder
+    exists; or to resume, is none or was begun with something else, which the message lists), and DivergedError.
     """
-    device_for(experiment.training.device, "training.device")  # refused before the data is read
+    ranks.each(lambda: _check_device(experiment, ranks))  # refused before the data is read
+    ranks.check_same({"the folder": str(path), "resume": resume} | dict(_flat(experiment.tables())))
     if experiment.training.threads:
         torch.set_num_threads(experiment.training.threads)
-    lasting = LastingReport.of(report)
-    return _resume(experiment, path, lasting, stop) if resume else _begin(experiment, path, lasting, stop)
+    lasting = LastingReport.of(report if ranks.first else silent)
+    with ExitStack() as held:
+
+        def lead() -> _Begun:
+            if resume:
+                return _resume(experiment, path, lasting, ranks, held)
+            if ranks.restarted and (path / EXPERIMENT).exists():
+                return _resume(_completed(experiment, ranks)[0], path, lasting, ranks, held)
+            return _begin(experiment, path, lasting, ranks, held)
+
+        led = ranks.led(lead)
+        begun = ranks.each(lambda: led or _follow(path))
+        ranks.check_same({f"the data ({name})": digest for name, digest in begun.work.fingerprints.items()})
+        ranks.in_turn(lambda: begun.prepare(lasting))
+        return begun.work.learn(begun.model, begun.tokenizers, begun.run, begun.experiment, lasting, stop, ranks)
 
 
-def _begin(experiment: Experiment, path: Path, report: LastingReport, stop: Stop) -> Outcome:
+def _begin(experiment: Experiment, path: Path, report: LastingReport, ranks: Ranks, held: ExitStack) -> _Begun:
     check_free(path)  # before hours are spent on it
-    parent = None if experiment.start.run == "none" else Parent(experiment)
-    if parent:
-        experiment = parent.adopted(experiment)
+    experiment, parent = _completed(experiment, ranks)
+    _check_ranks(experiment, ranks)
     kind, begun = kind_of(experiment), parent.begun if parent else None
-    experiment = kind.complete(experiment, begun)
     trained = parent if parent and experiment.start.gives_weights else None
     vectors = word_vectors(experiment, trained.begun if trained else None)
     givers = [giver for giver in (trained, vectors, *kind.givers(experiment, begun)) if giver]
@@ -77,38 +121,77 @@ def _begin(experiment: Experiment, path: Path, report: LastingReport, stop: Stop
     run = open_run(path, experiment, work.fingerprints)
     report.on_failure(run.metrics.note)
     run.write_card({}, report)
-    with run.lock():
-        saved = not givers
-        try:
-            work.tell_counts(model, tokenizers, run, report)
-            if givers:
-                # so that going on never needs the other runs and files again, which may change or go
-                TrainingState(model, experiment.training, experiment.better).save(run, report)
-                saved = True
-            return work.learn(model, tokenizers, run, experiment, report, stop)
-        except BaseException as error:
-            # an interruption keeps the encoded corpus for --resume; a fault in the data leaves nothing half-written
-            resumable = saved and (path / TRAIN).exists() and not isinstance(error, AnaphoraError)
-            if not (run.checkpoints() or run.metrics.lines() or resumable):
-                discard(path, folder_too=not was_there)
-            raise
+    held.enter_context(run.lock())
+    held.enter_context(_discarded_where_nothing_came_of_it(run, resumable=not givers, folder_too=not was_there))
+    return _Begun(run, work, experiment, model, tokenizers, given=bool(givers))
 
 
-def _resume(experiment: Experiment, path: Path, report: LastingReport, stop: Stop) -> Outcome:
+@contextmanager
+def _discarded_where_nothing_came_of_it(run: Run, *, resumable: bool, folder_too: bool) -> Iterator[None]:
+    """Remove a new run that fails before there is anything in it to go on from."""
+    try:
+        yield
+    except BaseException as error:
+        # an interruption keeps the encoded corpus for --resume; a fault in the data leaves nothing half-written
+        kept = resumable and (run.path / TRAIN).exists() and not isinstance(error, AnaphoraError)
+        if not (run.checkpoints() or run.metrics.lines() or kept):
+            discard(run.path, folder_too=folder_too)
+        raise
+
+
+def _resume(experiment: Experiment, path: Path, report: LastingReport, ranks: Ranks, held: ExitStack) -> _Begun:
     begun = experiment_of(path)
+    _check_ranks(begun, ranks)
     if experiment.task == begun.task:
         experiment = experiment.resumed(begun)
     work = work_of(experiment, report)
     run = open_run(path, begun, work.fingerprints)
     report.on_failure(run.metrics.note)
-    with run.lock():
-        _go_on_as(run, begun, experiment, report)
-        tokenizers = load_tokenizers(run)
-        model = _model(begun, tokenizers, str(path / "experiment.toml"))
-        say_what_autograd_does(model, report)
-        say_what_is_frozen(model, report)
-        work.tell_counts(model, tokenizers, run, report)
-        return work.learn(model, tokenizers, run, experiment, report, stop)
+    held.enter_context(run.lock())
+    _go_on_as(run, begun, experiment, report)
+    tokenizers = load_tokenizers(run)
+    model = _model(begun, tokenizers, str(path / EXPERIMENT))
+    say_what_autograd_does(model, report)
+    say_what_is_frozen(model, report)
+    return _Begun(run, work, experiment, model, tokenizers)
+
+
+def _follow(path: Path) -> _Begun:
+    """What another rank began or resumed."""
+    experiment = experiment_of(path)
+    work = work_of(experiment, silent)
+    run = FollowedRun.open(path, work.fingerprints)
+    tokenizers = load_tokenizers(run)
+    model = _model(experiment, tokenizers, str(path / EXPERIMENT))
+    return _Begun(run, work, experiment, model, tokenizers)
+
+
+def _completed(experiment: Experiment, ranks: Ranks) -> tuple[Experiment, Parent | None]:
+    """The experiment with what other runs and the number of ranks decide of it, and the run that it starts from."""
+    if ranks.size > 1:
+        experiment = experiment.with_batch(0, ranks.size)
+    parent = None if experiment.start.run == "none" else Parent(experiment)
+    if parent:
+        experiment = parent.adopted(experiment)
+    return kind_of(experiment).complete(experiment, parent.begun if parent else None), parent
+
+
+def _check_device(experiment: Experiment, ranks: Ranks) -> None:
+    device = device_for(experiment.training.device, "training.device")
+    if device.type == "cuda" and ranks.local >= torch.cuda.device_count():
+        raise ConfigError(
+            f"Each rank needs a GPU of its own, but this machine has {torch.cuda.device_count()}: start as many "
+            f"processes (--nproc-per-node)."
+        )
+
+
+def _check_ranks(experiment: Experiment, ranks: Ranks) -> None:
+    count = experiment.training.batches_an_update
+    if count % ranks.size:
+        raise ConfigError(
+            f"An update has {counted(count, 'micro-batch')} (training.micro_batches), which {ranks.size} ranks cannot "
+            f"share evenly: start a number of processes that divides it, or begin a run with another number."
+        )
 
 
 def _sized(
@@ -123,7 +206,7 @@ def _sized(
     tokens = fitting_tokens(model, {tokenizer.symbols.size for tokenizer in tokenizers.values()}, work.longest, free)
     why = "the usual number" if tokens == USUAL else "what is estimated to fit"
     report(Note(f"A batch takes {tokens:,} tokens: {why}; {free / 2**30:.1f} GiB of memory are free."))
-    return experiment.with_batch(tokens)
+    return experiment.with_batch(tokens, 0)
 
 
 def work_of(experiment: Experiment, report: Report) -> Work:

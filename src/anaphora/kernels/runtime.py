@@ -67,9 +67,9 @@ class Runtime:
     update: int = 0
     """Number of the update, from 1; 0 outside of training."""
     rank: int = 0
-    """Number of this process among those that train together, from 0."""
+    """Number of this process among those that train together, from 0; within an update, of the micro-batch."""
     world_size: int = 1
-    """How many processes train together."""
+    """How many processes train together; within an update, how many micro-batches it has."""
     observer: "Observer | None" = None
     """What sees every signal and gradient of every scan: for inspection."""
 

@@ -99,10 +99,15 @@ class ExperimentBase(Config):
         """The experiment with what was chosen once when its run was ``begun``: start, vocabulary, size of a batch."""
         text = begun.text if begun.start.vocabulary == "only" else self.text
         now = self.model_copy(update={"start": begun.start, "text": text})
-        return now if now.training.batch_tokens else now.with_batch(begun.training.batch_tokens)
+        training = begun.training
+        return now.with_batch(training.batch_tokens, training.micro_batches)
 
-    def with_batch(self, tokens: int) -> Self:
-        return self.model_copy(update={"training": self.training.model_copy(update={"batch_tokens": tokens})})
+    def with_batch(self, tokens: int, micro_batches: int) -> Self:
+        """The experiment with the size of a batch and the number of micro-batches, where it leaves them open."""
+        training = self.training
+        batch_tokens, count = training.batch_tokens or tokens, training.micro_batches or micro_batches
+        update = {"batch_tokens": batch_tokens, "micro_batches": count}
+        return self.model_copy(update={"training": training.model_copy(update=update)})
 
     def to_toml(self) -> str:
         """The whole experiment, defaults included; reading it gives an equal one."""

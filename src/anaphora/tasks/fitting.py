@@ -18,6 +18,7 @@ from anaphora.text.tokenizer import Tokenizer
 from anaphora.training import log
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Stop
+from anaphora.training.ranks import Ranks
 
 
 def segmented_alike(kind: str) -> tuple[Conflict, ...]:
@@ -86,8 +87,12 @@ class FittingWork(Work):
         experiment: ExperimentBase,
         report: Report,
         stop: Stop,
+        ranks: Ranks,
     ) -> Outcome:
-        """Fit the model, unless ``run`` has it already; see ``Work.learn``."""
+        """Fit the model, unless ``run`` has it already; see ``Work.learn``. The first rank does, the others wait."""
+        return ranks.told(lambda: self._fitted(model, tokenizers, run, report))
+
+    def _fitted(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report) -> Outcome:
         started = time.monotonic()
         if not run.checkpoints():
             figures = self.fit(model, tokenizers, run, report)

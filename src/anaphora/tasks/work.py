@@ -23,6 +23,7 @@ from anaphora.text.tokenizer import Tokenizer
 from anaphora.training import loop
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Record, Stop, Validate
+from anaphora.training.ranks import Ranks
 
 TRAIN = Path("encoded") / "train"
 """Where in a run's folder its training split is encoded."""
@@ -58,11 +59,12 @@ class Work(ABC):
         experiment: ExperimentBase,
         report: Report,
         stop: Stop,
+        ranks: Ranks,
     ) -> Outcome:
         """Fit ``model`` to the training split, from where ``run`` stands to the end or until ``stop`` says so.
 
         What is known by then is in ``run``: its log, and its checkpoints with the best of them marked. The text is
-        encoded in the run's folder ``encoded``, again only if it changed.
+        encoded in the run's folder ``encoded``, again only if it changed. All ``ranks`` call this alike.
         """
 
 
@@ -110,16 +112,20 @@ class UpdatingWork(Work):
         experiment: ExperimentBase,
         report: Report,
         stop: Stop,
+        ranks: Ranks,
     ) -> Outcome:
         """Update by update; see ``Work.learn``."""
         training = experiment.training
-        batches = self.batches(tokenizers, run.path / TRAIN, training.batch_tokens, report)
         words = max((module.partition for module in model.modules() if isinstance(module, Output)), default=0)
-        if words:
-            batches = Partitions(batches, words)
-        validate, record = self.validation(tokenizers, run, training, report), self.recording(tokenizers, run)
+
+        def ready() -> tuple[Batches, Validate, Record | None]:
+            batches = self.batches(tokenizers, run.path / TRAIN, training.batch_tokens, report)
+            validate = self.validation(tokenizers, run, training, report)
+            return Partitions(batches, words) if words else batches, validate, self.recording(tokenizers, run)
+
+        batches, validate, record = ranks.in_turn(ready)
         return loop.train(
-            model, batches, training, run, validate, report, stop, better=experiment.better, record=record
+            model, batches, training, run, validate, report, stop, better=experiment.better, record=record, ranks=ranks
         )
 
 

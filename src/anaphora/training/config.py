@@ -24,6 +24,9 @@ class TrainingConfig(Config):
     and used; 0 uses the weights themselves."""
     batch_tokens: int = Field(4000, ge=0, le=MAX_COUNT)
     """Upper bound of a batch: its rows times its longest row, in tokens; 0 takes 4,000, or what fits into memory."""
+    micro_batches: int = Field(0, ge=0, le=1024)
+    """Batches of ``batch_tokens`` whose gradients are added up for an update, divided among the processes of torchrun;
+    0 takes one for each process that a run is begun with."""
     reduction: Reduction = "mean_per_token"
     """How the losses of a batch become the one number that is minimised."""
     clip_norm: float = Field(1.0, ge=0)
@@ -63,3 +66,8 @@ class TrainingConfig(Config):
             'the weights are averaged already: set training.moving_average = 0, or the optimizer to "sgd"',
         ),
     )
+
+    @property
+    def batches_an_update(self) -> int:
+        """Number of micro-batches of an update."""
+        return self.micro_batches or 1

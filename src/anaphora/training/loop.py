@@ -7,21 +7,21 @@ training that was left alone.
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import torch
 
-from anaphora.batch import Batch
-from anaphora.errors import DataError, DivergedError, RunError
+from anaphora.errors import DivergedError
 from anaphora.events import Note, Report, Saved, Update, Validated, silent
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.device import device_for
 from anaphora.kernels.native import loops
 from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import Runtime, running
-from anaphora.protocols import Batches, Loss
+from anaphora.protocols import Batches
 from anaphora.run import Run
 from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.weights import first_not_finite, tensors_of
@@ -29,7 +29,9 @@ from anaphora.training import log
 from anaphora.training.allocator import keep_freed_memory
 from anaphora.training.clipping import clip, norms
 from anaphora.training.config import TrainingConfig
-from anaphora.training.reduction import per_prediction, reduced, weighted
+from anaphora.training.micro_batches import Updates, accumulated
+from anaphora.training.ranks import ALONE, Ranks
+from anaphora.training.reduction import per_prediction
 from anaphora.training.state import TrainingState
 from anaphora.training.stopping import Better
 from anaphora.wording import counted
@@ -79,12 +81,14 @@ def train(
     *,
     better: Better = "lower",
     record: Record | None = None,
+    ranks: Ranks = ALONE,
 ) -> Outcome:
     """Train ``model`` (which meets ``protocols.Model``) from where ``run`` stands, and leave its last weights in it.
 
     An update whose loss or gradient is not finite is skipped; after ``config.skip_limit`` of them in a row training
     goes back to its last checkpoint and continues with half the learning rate, at most
     ``config.divergence_retries`` times without a new checkpoint. ``better`` says which values of ``config.metric`` are.
+    All ``ranks`` train the same; the first alone validates, and writes into ``run``, which is followed by the others.
 
     Raises ConfigError for a device that is not there, RunError when the folder is in use or cannot be written to,
     DataError for an epoch without batches, and DivergedError when going back did not help; checkpoints are never made
@@ -93,11 +97,13 @@ def train(
     keep_freed_memory()
     device = device_for(config.device, "training.device")
     run.kept = config.keep
-    evaluating = replace(Runtime.inference(device), threads=config.threads)
+    evaluating = replace(Runtime.inference(device), threads=config.threads, rank=ranks.rank, world_size=ranks.size)
     with run.lock(), running(evaluating):
         try:
             model.to(device)
-            return _Training(model, batches, config, run, validate, report, stop, device, better, record).conduct()
+            return _Training(
+                model, batches, config, run, validate, report, stop, device, better, record, ranks
+            ).conduct()
         finally:
             model.to("cpu")
 
@@ -119,15 +125,21 @@ class _Training:
         device: torch.device,
         better: Better,
         record: Record | None,
+        ranks: Ranks,
     ) -> None:
-        self._model, self._batches, self._config = model, batches, config
+        self._model, self._config = model, config
         self._run, self._validate, self._report, self._stop = run, validate, report, stop
-        self._record = record
-        self._state = TrainingState(model, config, better)
+        self._record, self._ranks = record, ranks
+        self._state = TrainingState(model, config, better, ranks)
         self._device = device
-        self._runtime = Runtime(device, backend_for(config.precision, device.type), training=True, seed=config.seed)
-        self._epoch: Sequence[Batch] = ()
-        self._epoch_number = 0
+        self._runtime = Runtime(
+            device,
+            backend_for(config.precision, device.type),
+            training=True,
+            seed=config.seed,
+            world_size=config.batches_an_update,
+        )
+        self._updates = Updates(batches, config.batches_an_update, ranks, run.path)
         self._fallbacks = 0  # since the last checkpoint: going on from it falls back as often again
 
     def _say_what_runs_in_python(self) -> None:
@@ -149,12 +161,13 @@ class _Training:
             self._mark_best()
         self._model.train()
         # asked before the first update too: from here on there is something to save
-        reason = self._bound() or ("stopped" if self._stop() else None)
+        reason, stopping = self._ending()
+        reason = reason or ("stopped" if stopping else None)
         while not reason:
             try:
                 reason = self._advance()
             except _NotFinite as fault:
-                self._fall_back(str(fault))
+                self._ranks.each(partial(self._fall_back, str(fault)))
         state = self._state
         return Outcome(
             reason,
@@ -169,17 +182,22 @@ class _Training:
         """One update, and whatever is due after it."""
         self._update()
         cursor = self._state.cursor
-        reason, stopping = self._bound(), self._stop()
+        reason, stopping = self._ending()
         # one save an update at most: all lines of the log up to an update are older than its checkpoint
         if reason or self._validation_is_due():
             self._validate_and_save()
-            reason = reason or self._bound()
+            reason = reason or self._ranks.told(self._bound)
         elif stopping:
             if not self._broken():  # amid skips the weights may be what is wrong
                 self._save()
         elif self._config.save_every and not cursor.update % self._config.save_every and not cursor.skipped_in_row:
             self._save()
         return reason or ("stopped" if stopping else None)
+
+    def _ending(self) -> tuple[Reason | None, bool]:
+        """The bound that is reached by the clock of the first rank, and whether any rank was told to stop."""
+        answers = self._ranks.gathered((self._bound(), self._stop()))
+        return answers[0][0], any(stopping for _, stopping in answers)
 
     def _bound(self) -> Reason | None:
         state = self._state
@@ -193,23 +211,23 @@ class _Training:
         return None
 
     def _update(self) -> None:
-        """One batch: forward, backward, clip, step; or a skip when loss or gradient is not finite."""
+        """The batches of one update: forward, backward, clip, step; or a skip when loss or gradient is not finite."""
         started = time.perf_counter()
-        batch, total = self._batch()
         state, config, cursor = self._state, self._config, self._state.cursor
+        given, total = self._updates.at(cursor.epoch, cursor.position)
         cursor.begin()
-        rate = state.rate(total) * batch.supervision.learning_rate_factor
+        rate = state.rate(total) * given.learning_rate_factor
         state.optimizer.clear()
-        with running(replace(self._runtime, update=cursor.update)):
-            loss, carry = self._model(weighted(batch, config.reduction).to(self._device), state.carry or None)
-            value = per_prediction(loss, batch.size, config.reduction)
-            norms_K, norm, fault = self._gradient(loss, batch.size, value)
+        runtime = replace(self._runtime, update=cursor.update)
+        nats, carries = accumulated(self._model, given, state.carries, runtime, config.reduction, self._ranks)
+        value = per_prediction(nats, given.rows, given.predictions, config.reduction)
+        norms_K, norm, fault = self._gradient(value)
         if fault:
             self._skip(fault)
         else:
             clip(state.optimizer.gradients(), norm, largest_value=config.clip_value, largest_norm=config.clip_norm)
             state.optimizer.step(rate, cursor.epoch)
-            state.carry = carry
+            state.carries = carries
             cursor.skipped_in_row = 0
             event = Update(
                 update=cursor.update,
@@ -218,7 +236,7 @@ class _Training:
                 total=total,
                 epochs=config.epochs,
                 loss=value,
-                tokens=loss.count,
+                tokens=given.predictions,
                 rate=rate,
                 gradient_norm=norm,
                 seconds=time.perf_counter() - started,
@@ -229,35 +247,21 @@ class _Training:
             self._report(event)
         cursor.end(total)
 
-    def _gradient(self, loss: Loss, rows: int, value: float) -> tuple[torch.Tensor, float, str]:
+    def _gradient(self, value: float) -> tuple[torch.Tensor, float, str]:
         """The norm of each gradient and of all of them, and what is not finite, if anything."""
         fault = log.fault("loss", value)
         if fault:
             return torch.zeros(0), 0.0, fault
-        reduced(loss, rows, self._config.reduction).backward()  # type: ignore[no-untyped-call]
+        self._ranks.add_gradients(list(self._state.optimizer.parameters.values()))
         norms_K = norms(self._state.optimizer.gradients())
         norm = float(torch.linalg.vector_norm(norms_K))
         return norms_K, norm, log.fault("gradient norm", norm)
-
-    def _batch(self) -> tuple[Batch, int]:
-        cursor = self._state.cursor
-        if self._epoch_number != cursor.epoch:
-            self._epoch, self._epoch_number = self._batches.epoch(cursor.epoch), cursor.epoch
-            if not len(self._epoch):
-                raise DataError("Training needs at least one batch an epoch, but the training data gives none.")
-        total = len(self._epoch)
-        if cursor.position >= total:
-            raise RunError(
-                f"{self._run.path} should continue at batch {cursor.position + 1} of epoch {cursor.epoch}, but that "
-                f"has only {total}: its data or its last state.json are not those that it was saved with."
-            )
-        return self._epoch[cursor.position], total
 
     def _skip(self, fault: str) -> None:
         cursor = self._state.cursor
         cursor.skipped += 1
         cursor.skipped_in_row += 1
-        self._state.carry = {}  # it may hold what made the loss go wrong
+        self._state.carries = {}  # it may hold what made the loss go wrong
         self._run.metrics.add(log.skip_line(cursor.update, cursor.epoch, fault), self._report)
         self._report(Note(f"Update {cursor.update:,} is left out: {fault}.", warning=True))
         if cursor.skipped_in_row >= self._config.skip_limit:
@@ -300,11 +304,7 @@ class _Training:
     def _validate_and_save(self) -> None:
         state, cursor = self._state, self._state.cursor
         self._check_finite()
-        self._model.eval()
-        with torch.no_grad(), state.optimizer.result():
-            metrics = self._validate(self._model)
-            recorded = self._record(self._model) if self._record else {}
-        self._model.train()
+        metrics, recorded = self._ranks.told(self._measured)
         improved = state.best.observe(metrics, cursor.update)
         cost = state.best.cost(metrics)
         if cursor.skipped_in_row and not math.isfinite(cost):
@@ -320,6 +320,15 @@ class _Training:
         if improved:
             self._mark_best()
         self._report(event)
+
+    def _measured(self) -> tuple[Mapping[str, float], Mapping[str, Any]]:
+        """The metrics of a validation, and what is recorded beside them."""
+        self._model.eval()
+        with torch.no_grad(), self._state.optimizer.result():
+            metrics = self._validate(self._model)
+            recorded = self._record(self._model) if self._record else {}
+        self._model.train()
+        return metrics, recorded
 
     def _mark_best(self) -> None:
         """Let ``best`` name the checkpoint of the best validation; an average that is as good stays."""

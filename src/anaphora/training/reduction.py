@@ -7,6 +7,8 @@ For B rows (sentences, or windows of running text) with T_b predictions each, an
     mean_per_sequence    sum_b (sum_t L_bt / T_b) / B   every row over its own length
     mean_per_token       sum_b sum_t L_bt / sum_b T_b
 
+Rows and predictions are those of all micro-batches of an update together.
+
 Gradients are those of this number, and are clipped after it. With ``sum_per_sentence`` and ``sum`` they grow with the
 length of the rows: a learning rate or a maximum norm that suits one reduction does not suit another.
 """
@@ -30,11 +32,11 @@ def weighted(batch: Batch, reduction: Reduction) -> Batch:
     return replace(batch, supervision=replace(batch.supervision, weights_B=weights_B))
 
 
-def reduced(loss: Loss, rows: int, reduction: Reduction) -> Tensor:
-    """The number to minimise, from the loss of a ``weighted`` batch with this many rows."""
-    return loss.minimised / {"sum": 1, "mean_per_token": loss.count}.get(reduction, rows)
+def reduced(loss: Loss, rows: int, predictions: int, reduction: Reduction) -> Tensor:
+    """What the loss of a ``weighted`` batch adds to the number to minimise, for so many rows and predictions in all."""
+    return loss.minimised / {"sum": 1, "mean_per_token": predictions}.get(reduction, rows)
 
 
-def per_prediction(loss: Loss, rows: int, reduction: Reduction) -> float:
+def per_prediction(nats: float, rows: int, predictions: int, reduction: Reduction) -> float:
     """The loss to report: nats a prediction; with ``mean_per_sequence`` every row has the same weight."""
-    return float(loss.sum.detach()) / (rows if reduction == "mean_per_sequence" else loss.count)
+    return nats / (rows if reduction == "mean_per_sequence" else predictions)

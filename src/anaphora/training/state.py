@@ -16,6 +16,7 @@ from anaphora.run.weights import fill, tensors_of
 from anaphora.training.config import TrainingConfig
 from anaphora.training.cursor import Cursor
 from anaphora.training.optimizer import NamedOptimizer
+from anaphora.training.ranks import ALONE, Ranks
 from anaphora.training.saved import SavedState
 from anaphora.training.stopping import BestSoFar, Better
 
@@ -29,9 +30,10 @@ class TrainingState:
     validation made because a bound was reached changes nothing for a training whose bound is moved.
     """
 
-    def __init__(self, model: torch.nn.Module, config: TrainingConfig, better: Better) -> None:
+    def __init__(self, model: torch.nn.Module, config: TrainingConfig, better: Better, ranks: Ranks = ALONE) -> None:
         """``model`` holds the weights that a new training starts from; ``better`` are the values of the metric."""
         self.model = model
+        self._ranks = ranks
         self._config, self._better = config, better
         # until there is a checkpoint, this is what a training that diverges goes back to
         self._first = {name: tensor.clone() for name, tensor in tensors_of(model).items()}
@@ -44,7 +46,8 @@ class TrainingState:
         self.schedule = self._config.schedule.build(self._config.optimizer.learning_rate, self._config.epochs)
         self.best, self.due = (BestSoFar(self._config.metric, self._better) for _ in range(2))
         self.cursor = Cursor()
-        self.carry: Carry = {}
+        self.carries: dict[int, Carry] = {}
+        """What each micro-batch of this rank, by number, takes over from the same of the update before."""
 
     def rate(self, total: int) -> float:
         """The learning rate of the batch that the cursor stands on, one of ``total`` in its epoch."""
@@ -57,19 +60,23 @@ class TrainingState:
         return self._earlier_seconds + time.monotonic() - self._started
 
     def save(self, run: Run, report: Report) -> Path:
-        """Write a checkpoint of all this; errors and warnings as for ``Run.save``."""
-        with self.optimizer.result():
-            tensors = {_OPTIMIZER + name: tensor for name, tensor in self.optimizer.tensors().items()}
-            tensors |= {_CARRY + name: tensor for name, tensor in self.carry.items()}
-            state = {
-                "cursor": self.cursor.state(),
-                "schedule": self.schedule.state(),
-                "optimizer": self.optimizer.numbers(),
-                "best": self.best.state(),
-                "due": self.due.state(),
-                "seconds": self.seconds(),
-            }
-            path = run.save(self.cursor.update, tensors_of(self.model), tensors, state, report=report)
+        """Let the first rank write a checkpoint of all this; errors and warnings as for ``Run.save``."""
+        carries = self._gathered_carries()
+
+        def write() -> Path:
+            with self.optimizer.result():
+                tensors = {_OPTIMIZER + name: tensor for name, tensor in self.optimizer.tensors().items()}
+                state = {
+                    "cursor": self.cursor.state(),
+                    "schedule": self.schedule.state(),
+                    "optimizer": self.optimizer.numbers(),
+                    "best": self.best.state(),
+                    "due": self.due.state(),
+                    "seconds": self.seconds(),
+                }
+                return run.save(self.cursor.update, tensors_of(self.model), tensors | carries, state, report=report)
+
+        path = self._ranks.told(write)
         self._first = {}
         return path
 
@@ -92,11 +99,13 @@ class TrainingState:
     def rewind(self, run: Run, report: Report) -> Checkpoint | None:
         """Go back to the newest checkpoint, or to the first weights when there is none, and the log with it."""
         self._reset()
-        if not run.checkpoints():
+        checkpoint = self._newest(run, report)
+        if checkpoint is None:
+            whole = sum(float(tensor.double().sum()) for tensor in self._first.values())
+            self._ranks.check_same({"the sum of all initial weights": whole})
             fill(self.model, self._first, run.path)
             run.rewind(0)
             return None
-        checkpoint = run.load("latest", report, for_training=True)
         saved = self._saved(checkpoint)
         fill(self.model, checkpoint.model, checkpoint.path / "model.safetensors")
         tensors = _under(_OPTIMIZER, checkpoint.optimizer)
@@ -109,13 +118,42 @@ class TrainingState:
                 f"{checkpoint.path / 'state.json'} describes another training: it lacks {error}."
             ) from None
         device = next(self.model.parameters()).device
-        self.carry = {name: tensor.to(device) for name, tensor in _under(_CARRY, checkpoint.optimizer).items()}
+        self.carries = {
+            number: {name: tensor.to(device) for name, tensor in _under(prefix, checkpoint.optimizer).items()}
+            for number, prefix in self._carry_prefixes().items()
+            if number in self._ranks.numbers(self._config.batches_an_update)
+        }
         self.cursor = Cursor(**saved.cursor.model_dump())
         self.best.restore(saved.best)
         self.due.restore(saved.due or saved.best)
         self._first = {}
         run.rewind(checkpoint.update)
         return checkpoint
+
+    def _newest(self, run: Run, report: Report) -> Checkpoint | None:
+        """The newest checkpoint that is whole, which the first rank chooses; None when there is none."""
+        found = self._ranks.led(lambda: run.load("latest", report, for_training=True) if run.checkpoints() else None)
+        chosen = self._ranks.gathered(found.update if found else None)[0]
+        if chosen is None:
+            return None
+        update: int = chosen
+        return self._ranks.each(lambda: found or run.load(update, report, for_training=True))
+
+    def _gathered_carries(self) -> dict[str, torch.Tensor]:
+        """What all micro-batches carry, under the names that it has in a checkpoint."""
+        own = {number: {name: tensor.cpu() for name, tensor in carry.items()} for number, carry in self.carries.items()}
+        prefixes = self._carry_prefixes()
+        return {
+            prefixes[number] + name: tensor
+            for carries in self._ranks.gathered(own)
+            for number, carry in carries.items()
+            for name, tensor in carry.items()
+        }
+
+    def _carry_prefixes(self) -> dict[int, str]:
+        """The beginning of the names of what each micro-batch carries; an only one has no number in them."""
+        count = self._config.batches_an_update
+        return {number: _CARRY if count == 1 else f"{_CARRY}{number}/" for number in range(count)}
 
     def _saved(self, checkpoint: Checkpoint) -> SavedState:
         return SavedState.parse(

@@ -58,8 +58,9 @@ class LanguageModelWork(TextWork, UpdatingWork):
         steps = data.steps
         seed = training.seed if data.windows == "random" else None
         # a text shorter than a batch fills fewer streams, each with a window at least
-        rows = max(1, min(batch_tokens, len(train.ids) - 1) // steps)
-        return TextWindows(train, rows=rows, steps=steps, seed=seed)
+        count = training.batches_an_update
+        rows = max(1, min(batch_tokens, (len(train.ids) - 1) // count) // steps)
+        return TextWindows(train, rows=rows, steps=steps, seed=seed, micro_batches=count)
 
     def validation(
         self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report

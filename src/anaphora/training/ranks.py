@@ -1,0 +1,179 @@
+"""The processes that train together, one a rank: they exchange small values, and add up their gradients.
+
+``torchrun`` starts them. A process that it did not start is alone, and for it nothing here does anything. Every rank
+makes the same calls in the same order; a user error on one is raised on all, and the first alone has its message.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import torch
+import torch.distributed as dist
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
+
+from anaphora.errors import AnaphoraError, ConfigError, ReportedError, RunError
+
+T = TypeVar("T")
+
+_RESTARTS = "TORCHELASTIC_RESTART_COUNT"
+
+_LONGEST_MEETING = timedelta(minutes=10)
+"""For all ranks to start."""
+
+_LONGEST_WAIT = timedelta(days=7)
+"""For others, which may encode a corpus or validate; the end of a process is noticed at once all the same."""
+
+
+class Ranks:
+    """One process alone; ``joined`` gives those that torchrun started."""
+
+    rank = 0
+    """Number of this process, from 0."""
+    local = 0
+    """The same among the processes of this machine."""
+    size = 1
+    """How many processes train together."""
+    restarted = False
+    """Whether torchrun started them again, after one had ended."""
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the rank that writes and reports."""
+        return self.rank == 0
+
+    def gathered(self, value: T) -> list[T]:
+        """The values of all ranks, by rank; plain values, or tensors on the CPU."""
+        return [value]
+
+    def add_gradients(self, parameters: Sequence[torch.nn.Parameter]) -> None:
+        """Let every gradient be the sum of those of all ranks; one that no rank has stays None."""
+
+    def agreed(self, act: Callable[[], T]) -> list[T]:
+        """What ``act`` returns on every rank, once all have done it; a user error of any rank is raised on all."""
+        result: list[T] = []
+        error: AnaphoraError | None = None
+        try:
+            result.append(act())
+        except AnaphoraError as raised:
+            error = raised
+        everyone = self.gathered((result, None if error is None else (str(error), error.exit_code)))
+        failed = [(rank, fault) for rank, (_, fault) in enumerate(everyone) if fault]
+        if not failed:
+            return [value for values, _ in everyone for value in values]
+        rank, (message, exit_code) = failed[0]
+        if error is not None and self.first:
+            raise error
+        raise ReportedError(f"Rank {rank}: {message}" if self.first and message else "", exit_code)
+
+    def each(self, act: Callable[[], T]) -> T:
+        """What ``act`` returns here, once all ranks have done it; errors as for ``agreed``."""
+        result: list[T] = []
+        self.agreed(lambda: result.append(act()))
+        return result[0]
+
+    def led(self, act: Callable[[], T]) -> T | None:
+        """What ``act`` returns on the first rank, which alone does it, the others waiting; None on the others."""
+        return self.each(lambda: act() if self.first else None)
+
+    def told(self, act: Callable[[], T]) -> T:
+        """What ``act`` returns on the first rank, on every rank; for values as ``gathered`` takes them."""
+        return self.agreed(lambda: [act()] if self.first else [])[0][0]
+
+    def in_turn(self, act: Callable[[], T]) -> T:
+        """What ``act`` returns here; the first rank does it first, so that the others find what it wrote."""
+        lead = self.led(lambda: [act()])
+        return self.each(lambda: lead or [act()])[0]
+
+    def numbers(self, count: int) -> range:
+        """Which of ``count`` things, numbered from 0, are this rank's: as many as each other's."""
+        each = count // self.size
+        return range(self.rank * each, (self.rank + 1) * each)
+
+    def check_same(self, values: Mapping[str, Any]) -> None:
+        """Raise ConfigError where a value differs between ranks, naming it."""
+        everyone = self.gathered(dict(values))
+
+        def check() -> None:
+            for rank, theirs in enumerate(everyone):
+                for name in sorted(everyone[0].keys() | theirs):
+                    here, there = everyone[0].get(name, "absent"), theirs.get(name, "absent")
+                    if here != there:
+                        raise ConfigError(
+                            f"The ranks should train the same, but {name} is {here} on rank 0 and {there} on rank "
+                            f"{rank}: start each with the same command, options and data."
+                        )
+
+        self.each(check)
+
+
+ALONE = Ranks()
+
+
+class _Together(Ranks):
+    """The processes of one torchrun, which have joined a process group."""
+
+    def __init__(self) -> None:
+        self.local, self.rank, self.size = int(os.environ["LOCAL_RANK"]), dist.get_rank(), dist.get_world_size()
+        self.restarted = os.environ.get(_RESTARTS, "0") != "0"
+
+    def gathered(self, value: T) -> list[T]:
+        values: list[Any] = [None] * self.size
+        with self._noticing():
+            dist.all_gather_object(values, value)
+        return values
+
+    def add_gradients(self, parameters: Sequence[torch.nn.Parameter]) -> None:
+        own = [parameter.grad for parameter in parameters]
+        there = parameters[0].new_tensor([grad is not None for grad in own])
+        blocks = [
+            (torch.zeros_like(parameter) if grad is None else grad).flatten()
+            for parameter, grad in zip(parameters, own, strict=True)
+        ]
+        flat = torch.cat([there, *blocks])
+        with self._noticing():
+            dist.all_reduce(flat)
+        counts, *sums = torch.split(flat, [len(parameters), *map(len, blocks)])
+        for parameter, count, total in zip(parameters, counts.tolist(), sums, strict=True):
+            parameter.grad = total.view_as(parameter) if count else None
+
+    @contextmanager
+    def _noticing(self) -> Iterator[None]:
+        """Raise RunError where another rank is gone."""
+        try:
+            yield
+        except RuntimeError as error:
+            raise RunError(
+                f"Rank {self.rank} of {self.size} lost the others: one of them ended or cannot be reached. See what it "
+                f"reported; the last checkpoint is kept, to resume from."
+            ) from error
+
+
+@contextmanager
+def joined() -> Iterator[Ranks]:
+    """The ranks that train together: those of torchrun where it started this process, or this process alone.
+
+    On a machine with GPUs, each rank uses the one of its local number. Raises RunError when the others do not come.
+    """
+    if not (dist.is_available() and dist.is_torchelastic_launched()):
+        yield ALONE
+        return
+    local, on_gpus = int(os.environ["LOCAL_RANK"]), torch.cuda.is_available() and dist.is_nccl_available()
+    if on_gpus and local < torch.cuda.device_count():
+        torch.cuda.set_device(local)
+    try:
+        store, rank, size = next(rendezvous("env://", timeout=_LONGEST_MEETING))
+        if os.environ.get("LOCAL_WORLD_SIZE") == os.environ["WORLD_SIZE"]:
+            # on one machine torchrun keeps the store when it starts the ranks again, with the addresses of the dead
+            store = PrefixStore(os.environ.get(_RESTARTS, "0"), store)
+        backend = "cpu:gloo,cuda:nccl" if on_gpus else "gloo"
+        dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=_LONGEST_WAIT)
+    except RuntimeError as error:
+        raise RunError(f"The ranks that torchrun started cannot reach each other: {error}.") from error
+    try:
+        yield _Together()
+    finally:
+        dist.destroy_process_group()

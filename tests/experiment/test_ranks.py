@@ -1,0 +1,151 @@
+"""``anaphora train`` on several ranks: one folder, one message, and the bits of one process, whatever the task."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import AskRanks
+from tests.faults.tasks import SAMPLES, Sample, everything
+
+TWO = ("--set", "training.micro_batches=2")
+FITTED = ("ngram", "align")
+"""Samples that are fitted in one go, by the first rank."""
+
+
+def training(sample: Sample, *more: str) -> list[str]:
+    """The command that trains a sample, two batches an update where it has updates."""
+    return [*map(str, sample.training()), *(() if sample.name in FITTED else TWO), *more]
+
+
+def named(name: str) -> Sample:
+    return next(sample for sample in SAMPLES if sample.name == name)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with the data of the language model, whose state is carried."""
+    named("language-model").write(tmp_path / "place")
+    return tmp_path / "place"
+
+
+BOOK = training(named("language-model"))
+
+
+def said(ask: AskRanks, place: Path, *commands: list[str], **request: Any) -> list[dict[str, Any]]:
+    """What each rank says to its command."""
+    return ask(ranks=len(commands), commands=commands, at=[place] * len(commands), **request)
+
+
+FAST = ("translate", "language-model", "ngram")
+TASKS = [pytest.param(s.name, marks=[] if s.name in FAST else pytest.mark.slow) for s in SAMPLES]
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_two_ranks_leave_what_one_leaves(ask_ranks: AskRanks, name: str, tmp_path: Path) -> None:
+    found = []
+    for ranks in (1, 2):
+        place = tmp_path / str(ranks) / "place"
+        named(name).write(place)
+        first, *others = said(ask_ranks, place, *[training(named(name))] * ranks)
+        assert first["code"] == 0 and first["out"] == "run\n", first
+        assert others == [{"code": 0, "out": "", "err": ""}] * (ranks - 1)
+        found.append(everything(place / "run"))
+    assert found[0] == found[1]
+
+
+def test_each_rank_takes_a_batch_of_an_update_unless_told_otherwise(ask_ranks: AskRanks, place: Path) -> None:
+    plain = [*map(str, named("language-model").training())]
+    said(ask_ranks, place, plain, plain)
+    assert "micro_batches = 2\n" in (place / "run" / "experiment.toml").read_text()
+
+
+def test_ranks_that_torchrun_starts_again_resume(ask_ranks: AskRanks, place: Path) -> None:
+    said(ask_ranks, place, BOOK, BOOK)
+    (place / "run").rename(place / "whole")
+    said(ask_ranks, place, [*BOOK, "--set", "training.epochs=1"], [*BOOK, "--set", "training.epochs=1"])
+    first, second = said(ask_ranks, place, BOOK, BOOK, restarts=1)
+    assert first["code"] == second["code"] == 0, first
+    assert everything(place / "run") == everything(place / "whole")
+
+
+def test_a_folder_that_is_there_is_refused_by_the_first_start(ask_ranks: AskRanks, place: Path) -> None:
+    said(ask_ranks, place, BOOK, BOOK)
+    before = everything(place / "run")
+    first, second = said(ask_ranks, place, BOOK, BOOK)
+    assert first["code"] == second["code"] == 2
+    assert "exists and is not empty" in first["err"] and second["err"] == ""
+    assert everything(place / "run") == before
+
+
+@pytest.mark.parametrize(
+    ("second", "fault"),
+    [
+        ([*BOOK, "--set", "training.seed=5"], "training.seed is 1 on rank 0 and 5 on rank 1"),
+        ([*BOOK, "--set", "training.seeds=5"], "Rank 1: "),
+        ([*BOOK[:3], "other", *BOOK[4:]], "data.files is "),
+    ],
+    ids=["option", "unknown", "folder"],
+)
+def test_ranks_that_disagree_are_refused(ask_ranks: AskRanks, place: Path, second: list[str], fault: str) -> None:
+    (place / "other").mkdir()
+    for file in (place / "data").iterdir():
+        (place / "other" / file.name).write_bytes(file.read_bytes())
+    first, other = said(ask_ranks, place, BOOK, second)
+    assert first["code"] == other["code"] == 2
+    assert fault in first["err"] and first["err"].count("anaphora:") == 1 and other["err"] == ""
+    assert not (place / "run").exists()
+
+
+def test_ranks_whose_data_differs_are_refused(ask_ranks: AskRanks, place: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    named("language-model").write(other)
+    (other / "data" / "val.txt").write_text("something else\n")
+    own_data = "/proc/self/cwd/data"  # one path, and a folder of each process
+    command = [*BOOK[:3], own_data, "--run", str(tmp_path / "run"), *TWO]
+    first, second = ask_ranks(ranks=2, commands=[command, command], at=[place, other])
+    assert first["code"] == second["code"] == 2
+    assert "the data (valid) is " in first["err"] and second["err"] == ""
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_ranks_that_cannot_share_the_micro_batches_are_refused(ask_ranks: AskRanks, place: Path, resume: bool) -> None:
+    command = [*map(str, named("language-model").training()), "--set", "training.micro_batches=3"]
+    if resume:
+        said(ask_ranks, place, command)
+        command = ["train", "--resume", "--run", "run"]
+    first, second = said(ask_ranks, place, command, command)
+    assert first["code"] == second["code"] == 2
+    assert "3 micro-batches" in first["err"] and second["err"] == ""
+    assert (place / "run").exists() == resume
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_rank_is_started_again_by_torchrun_and_ends_with_the_same_bits(
+    place: Path, tmp_path: Path, rank: int
+) -> None:
+    """The real launcher: ``torchrun --max-restarts`` starts all ranks again, which resume."""
+    longer = [*BOOK, "--set", "training.epochs=40", "--set", "training.patience=0"]
+    named("language-model").write(tmp_path / "other" / "place")
+    alone = [sys.executable, "-m", "anaphora", *longer]
+    subprocess.run(alone, cwd=tmp_path / "other" / "place", check=True, capture_output=True)
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "1"]
+    with subprocess.Popen([*launcher, "-m", "--", "anaphora", *longer], cwd=place, stderr=subprocess.PIPE) as process:
+        while process.poll() is None and not list(place.glob("run/checkpoints/step-*")):
+            time.sleep(0.01)
+        os.kill(_started(process.pid)[rank], signal.SIGKILL)
+        _, errors = process.communicate()
+    assert process.returncode == 0 and b"exitcode: -9" in errors, errors.decode()
+    assert everything(place / "run") == everything(tmp_path / "other" / "place" / "run")
+
+
+def _started(parent: int) -> list[int]:
+    """The processes that a process started, oldest first."""
+    return [int(child) for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]

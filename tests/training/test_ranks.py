@@ -1,0 +1,126 @@
+"""Trainings on one, two and four ranks, in processes of their own: the same order, the same draws, the same weights."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.errors import ConfigError, DataError, ReportedError
+from anaphora.run import Run
+from anaphora.training.ranks import ALONE, Ranks
+from tests.conftest import AskRanks
+from tests.faults.tasks import everything
+
+SIGKILL = 9
+TWO, FOUR = {"training": {"micro_batches": 2}}, {"training": {"micro_batches": 4}}
+
+
+@pytest.fixture(scope="module")
+def alone(ask_ranks: AskRanks, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What one process leaves of a training with two micro-batches an update."""
+    folder = tmp_path_factory.mktemp("alone") / "run"
+    ask_ranks(ranks=1, folder=folder, **TWO)
+    return everything(folder)
+
+
+def test_two_ranks_leave_the_bits_of_one(ask_ranks: AskRanks, alone: dict[str, Any], tmp_path: Path) -> None:
+    first, second = ask_ranks(ranks=2, folder=tmp_path / "run", **TWO)
+    assert first == second and first["reason"] == "epochs"
+    assert everything(tmp_path / "run") == alone
+    tensors = alone["checkpoints/step-18/optimizer.safetensors"]
+    assert b"carry/0/h" in tensors and b"carry/1/h" in tensors  # each micro-batch carries its own state
+
+
+def test_four_ranks_train_as_two_and_one_do(ask_ranks: AskRanks, tmp_path: Path) -> None:
+    for ranks in (1, 2, 4):
+        ask_ranks(ranks=ranks, folder=tmp_path / str(ranks), **FOUR)
+    one, *others = (Run.open(tmp_path / str(ranks)) for ranks in (1, 2, 4))
+    for other in others:
+        for name, weight in one.load("latest").model.items():
+            torch.testing.assert_close(other.load("latest").model[name], weight, rtol=0, atol=1e-6)
+        assert [line.get("tokens") for line in other.metrics.lines()] == [
+            line.get("tokens") for line in one.metrics.lines()
+        ]
+
+
+def test_an_epoch_may_end_with_fewer_micro_batches_than_ranks(ask_ranks: AskRanks, tmp_path: Path) -> None:
+    for ranks in (1, 2):
+        ask_ranks(ranks=ranks, folder=tmp_path / str(ranks) / "run", lacking=1, **TWO)
+    assert everything(tmp_path / "1" / "run") == everything(tmp_path / "2" / "run")
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("ranks_afterwards", [1, 2])
+def test_a_training_whose_rank_is_killed_goes_on_to_the_same_bits(
+    ask_ranks: AskRanks, alone: dict[str, Any], tmp_path: Path, rank: int, ranks_afterwards: int
+) -> None:
+    folder = tmp_path / "run"
+    answers = ask_ranks(ranks=2, folder=folder, rank=rank, kill_at=9, **TWO)
+    assert answers[rank] == {"signal": SIGKILL}
+    assert "lost the others" in answers[1 - rank]["message"] and answers[1 - rank]["code"] == 2
+    ask_ranks(ranks=ranks_afterwards, folder=folder, **TWO)
+    assert everything(folder) == alone
+
+
+def test_one_rank_that_is_told_to_stop_stops_all(ask_ranks: AskRanks, alone: dict[str, Any], tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    first, second = ask_ranks(ranks=2, folder=folder, rank=1, stop_at=6, **TWO)
+    assert first == second and first["reason"] == "stopped" and first["update"] == 5
+    assert ask_ranks(ranks=2, folder=folder, **TWO)[1]["reason"] == "epochs"
+    assert everything(folder) == alone
+
+
+def test_a_loss_that_is_not_finite_on_one_rank_is_skipped_by_all(ask_ranks: AskRanks, tmp_path: Path) -> None:
+    fragile = {"optimizer": {"kind": "sgd", "learning_rate": 2.0}, "skip_limit": 2, "divergence_retries": 1}
+    request = {"training": fragile | {"micro_batches": 2}, "rank": 1, "fragile": 1.2}
+    first, second = ask_ranks(ranks=2, folder=tmp_path / "run", **request)
+    assert first["message"].startswith("Training diverged") and first["code"] == 3
+    assert second == {"message": "", "code": 3}  # it is reported once
+    assert any("fallback" in line for line in Run.open(tmp_path / "run").metrics.lines())
+
+
+@pytest.mark.parametrize("broken", [4, 5])
+def test_a_fault_of_one_rank_is_reported_by_the_first(ask_ranks: AskRanks, tmp_path: Path, broken: int) -> None:
+    first, second = ask_ranks(ranks=2, folder=tmp_path / "run", broken=broken, **TWO)
+    assert first["message"].removeprefix("Rank 1: ") == f"Batch {broken} cannot be read." and first["code"] == 2
+    assert second == {"message": "", "code": 2}
+
+
+class Recorded(Ranks):
+    """A rank among others whose answers are given."""
+
+    def __init__(self, rank: int, others: list[Any]) -> None:
+        self.rank, self.size, self._others = rank, len(others), others
+
+    def gathered(self, value: Any) -> list[Any]:
+        return [value if rank == self.rank else other for rank, other in enumerate(self._others)]
+
+
+def test_a_process_alone_exchanges_nothing() -> None:
+    assert ALONE.gathered("value") == ALONE.agreed(lambda: "value") == ["value"]
+    assert ALONE.each(list) == ALONE.led(list) == ALONE.told(list) == ALONE.in_turn(list) == []
+    with pytest.raises(DataError, match=r"^its own$"):
+        ALONE.agreed(lambda: (_ for _ in ()).throw(DataError("its own")))
+
+
+def test_a_fault_elsewhere_is_raised_here_with_its_exit_code() -> None:
+    others = [([], None), ([], ("wrong", 3))]
+    with pytest.raises(ReportedError, match=r"^Rank 1: wrong$") as raised:
+        Recorded(0, others).agreed(lambda: 5)
+    assert raised.value.exit_code == 3
+
+
+def test_what_differs_between_ranks_is_named() -> None:
+    ranks = Recorded(0, [None, {"training.seed": 2, "data": "a"}])
+    ranks.each = lambda act: act()  # type: ignore[method-assign]
+    with pytest.raises(ConfigError, match=r"training\.seed is 1 on rank 0 and 2 on rank 1"):
+        ranks.check_same({"training.seed": 1, "data": "a"})
+
+
+@given(st.integers(1, 9), st.integers(1, 9))
+def test_every_micro_batch_belongs_to_one_rank(size: int, each: int) -> None:
+    numbers = [number for rank in range(size) for number in Recorded(rank, [None] * size).numbers(size * each)]
+    assert numbers == list(range(size * each))
