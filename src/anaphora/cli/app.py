@@ -45,6 +45,7 @@ VERBS = (
     "train",
     "mix",
     "translate",
+    "memory",
     "align",
     "predict",
     "draw",

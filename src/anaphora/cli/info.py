@@ -7,6 +7,7 @@ import typer
 
 from anaphora.cli.options import Json, RunFolder
 from anaphora.errors import ConfigError
+from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from anaphora.run.about import CheckpointInfo, RunInfo
@@ -50,6 +51,7 @@ def _show(found: "RunInfo") -> None:
     _section("Validation", (f"{name} {value:.4f}" for name, value in found.validation.items()))
     _section("Evaluations", (line for evaluation in newest(found.evaluations) for line in _measured(evaluation)))
     _section("Checkpoints", map(_checkpoint, found.checkpoints))
+    _section("Memory", [counted(found.memory, "segment")] if found.memory else [])
     _section("Written with", [found.environment] if found.environment else [])
     _section("Files", found.faults or ["all whole"])
 

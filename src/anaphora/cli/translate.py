@@ -24,6 +24,7 @@ from anaphora.cli.options import (
     use_threads,
 )
 from anaphora.cli.progress import listening
+from anaphora.cli.remembering import Remembering
 from anaphora.cli.searching import SearchTable
 from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import complain
@@ -42,6 +43,7 @@ EXAMPLES = (
     "anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv",
     "anaphora translate runs/de-en news.de --no-split --pairs made.tsv --translation-first",
     "anaphora translate runs/en-de app.po --output app.de.po",
+    "anaphora translate runs/en-de app.po --memory --output app.de.po",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
 
@@ -67,6 +69,7 @@ def run(
     ],
     outputs: Outputs,
     search: SearchTable,
+    remembering: Remembering,
     no_split: NoSplit = False,
     max_tokens: MaxTokens = None,
     mean: Mean = "",
@@ -83,6 +86,7 @@ def run(
     runs, file = _runs_and_file(given)
     fusion = fusion_of(language_model, fusion_weight)
     outputs.check(read=[*runs, language_model, file, *search.read])
+    remembering.check(outputs)
     use_threads(threads)
     where = known_device(device), known_precision(precision)
     limits = {} if max_tokens is None else {"max_tokens": max_tokens}
@@ -100,6 +104,7 @@ def run(
 
     with listening(bars=not typed) as report:
         translator = load_together(runs, known_mean(mean, len(runs)), fusion, report, *where)
+        translator = remembering.over(translator, runs[0], outputs)
         if kind:
             return translate_document(translator, Path(file), kind, outputs.output, options, report, split=not no_split)
         aligned = outputs.aligner(translator, report)
@@ -109,7 +114,7 @@ def run(
         answers = (
             translator.stream(some, options, split=not no_split, report=report, refused=refuse) for some in texts
         )
-        outputs.write(waiting, chain.from_iterable(answers), report, aligned)
+        outputs.write(waiting, chain.from_iterable(answers), report, aligned, model=remembering.model(runs[0]))
     if refused:
         was, is_empty = (agreeing(len(refused), clause) for clause in ("were refused", "are empty in the output"))
         complain(f"{counted(len(refused), 'line')} {was} and {is_empty}.")

@@ -152,9 +152,17 @@ class Outputs:
                 )
 
     def write(
-        self, waiting: deque[str], translations: "Iterable[Translation]", report: "Report", aligned: Aligned
+        self,
+        waiting: deque[str],
+        translations: "Iterable[Translation]",
+        report: "Report",
+        aligned: Aligned,
+        model: str = "",
     ) -> None:
-        """Write translations wherever they should go, as they come, and report what differs from the waiting lines."""
+        """Write translations wherever they should go, as they come, and report what differs from the waiting lines.
+
+        With the name of a ``model``, JSON says of each whether it comes from that or from its memory.
+        """
         from anaphora.formats.figures import figures_as_json
         from anaphora.formats.pharaoh import to_pharaoh
         from anaphora.text.tokenizer import MARKS, UNK
@@ -174,7 +182,7 @@ class Outputs:
                     sides = (translation.text, line) if self.translation_first else (line, translation.text)
                     pairs("\t".join(side.replace("\t", " ") for side in sides))
                 if texts:
-                    for written in self._lines(count, translation, differing):
+                    for written in self._lines(count, translation, differing, model):
                         texts(written)
                 if self.aligns:
                     by = aligned(line, translation)
@@ -191,13 +199,17 @@ class Outputs:
         if self.pairs is not None and unknown:
             report(_unknown_in_pairs(unknown, count))
 
-    def _lines(self, number: int, translation: "Translation", differing: "list[Difference]") -> Iterable[str]:
+    def _lines(
+        self, number: int, translation: "Translation", differing: "list[Difference]", model: str
+    ) -> Iterable[str]:
         """What is written for translation ``number``, from 0."""
         from anaphora.formats.figures import figures_as_json
         from anaphora.formats.nbest import moses_line
 
         if self.as_json:
             found = _json(translation) | {"differences": [one._asdict() for one in differing]}
+            if model:
+                found |= translation.origin(model)
             if self.nbest:
                 found["alternatives"] = [_json(other) for other in translation.alternatives]
             return [figures_as_json(found)]

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from anaphora.errors import AnaphoraError, RunError
 from anaphora.files import DamagedError
+from anaphora.memory import Memory
 from anaphora.run.card import licence_of
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName, folder_of, name_of
 from anaphora.run.evaluations import Evaluation
@@ -54,6 +55,8 @@ class RunInfo:
     evaluations: tuple[Evaluation, ...]
     checkpoints: tuple[CheckpointInfo, ...]
     """From the newest to the oldest, an average in front."""
+    memory: int
+    """Segments of its translation memory; 0 without one."""
     environment: str
     """Where the checkpoint that is used was written."""
     faults: tuple[str, ...]
@@ -82,6 +85,7 @@ def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, 
     checkpoints, used = _checkpoints(run)
     vocabularies, vocabulary_fault = _vocabularies(run)
     log_faults = list(damaged_logs(run))
+    memory, memory_fault = _memory(path)
     return RunInfo(
         path=str(path),
         task=str(run.experiment.get("task", "unknown")),
@@ -95,8 +99,9 @@ def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, 
         validation=_unless_damaged(lambda: run.validation(used.which), {}) if used else {},
         evaluations=_unless_damaged(lambda: tuple(run.evaluations.lines()), ()),
         checkpoints=checkpoints,
+        memory=memory,
         environment=used.environment.describe() if used else "",
-        faults=tuple(filter(None, [vocabulary_fault, *(one.fault for one in checkpoints), *log_faults])),
+        faults=tuple(filter(None, [vocabulary_fault, *(one.fault for one in checkpoints), *log_faults, memory_fault])),
         usable=used is not None and not vocabulary_fault,
     )
 
@@ -146,6 +151,17 @@ def _vocabularies(run: Run) -> tuple[Mapping[str, int], str]:
         return {side: tokenizer.symbols.size for side, tokenizer in load_tokenizers(run).items()}, ""
     except AnaphoraError as error:
         return {}, str(error)
+
+
+def _memory(path: Path) -> tuple[int, str]:
+    """How many segments the memory of a run has, and what is wrong with it."""
+    if not Memory.is_in(path):
+        return 0, ""
+    try:
+        with Memory(path) as memory:
+            return len(memory), ""
+    except RunError as error:
+        return 0, str(error)
 
 
 def _data_of(fingerprints: Mapping[str, str]) -> Mapping[str, str]:

@@ -9,12 +9,13 @@ from pathlib import Path
 from anaphora import files
 from anaphora.errors import RunError
 from anaphora.files import DamagedError
+from anaphora.memory.store import FILES as MEMORY
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 
 EXPERIMENT = "experiment.toml"
 
-FILES = (EXPERIMENT, "best", "latest", "lock", "card.md", "metrics.jsonl", "evaluations.jsonl")
+FILES = (EXPERIMENT, "best", "latest", "lock", "card.md", "metrics.jsonl", "evaluations.jsonl", *MEMORY)
 """The files of a run folder."""
 
 FOLDERS = ("checkpoints", "encoded", "vocabulary")

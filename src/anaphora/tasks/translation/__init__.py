@@ -19,6 +19,7 @@ from anaphora.tasks.translation.ensemble import load_together
 from anaphora.tasks.translation.evaluation import evaluate, score_translations
 from anaphora.tasks.translation.fusion import fused_run
 from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.tasks.translation.remembered import RememberingTranslator
 from anaphora.tasks.translation.scores import TranslationScores
 from anaphora.tasks.translation.teaching import TEACHING
 from anaphora.tasks.translation.translation import NO_LINKS, Translation
@@ -27,6 +28,7 @@ from anaphora.text.sentences import Splitter
 __all__ = [
     "NO_LINKS",
     "TASK",
+    "RememberingTranslator",
     "SearchConfig",
     "Translation",
     "TranslationEvaluation",

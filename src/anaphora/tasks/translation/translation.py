@@ -2,7 +2,7 @@
 
 from collections import abc
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ import numpy.typing as npt
 from anaphora.errors import ConfigError
 from anaphora.evaluation.alignment import SoftLinks, hard_links, merge, spaced, words_of
 from anaphora.formats.pharaoh import Links
+from anaphora.memory import Match
 from anaphora.text.sentences import is_blank
 
 NO_LINKS = "Word alignments come from attention, but this translator has none: use one with attention."
@@ -42,6 +43,8 @@ class Translation:
     over sentences. The score where it was given or drawn."""
     tokens: int = field(default=0, compare=False)
     """Tokens that were predicted, ``</s>`` included."""
+    match: Match | None = field(default=None, compare=False)
+    """The segment of a memory that it is (exact match), or one whose source is similar; see ``remembered``."""
 
     def links(self) -> Links:
         """Links between the words of the source and the translation, by where it looked most.
@@ -73,6 +76,14 @@ class Translation:
                 weights_TS[targets : targets + rows, sources : sources + columns] = part.weights[:rows, :columns]
             sources, targets = sources + columns, targets + rows
         return SoftLinks.of(weights_TS, source, target)
+
+    def origin(self, model: str) -> dict[str, Any]:
+        """Where it comes from, for JSON: the ``model``, what the memory had for it, and that segment."""
+        return {
+            "model": model,
+            "memory": str(self.match) if self.match else "none",
+            "from": self.match.segment.json() if self.match else None,
+        }
 
     def _demand_attention(self) -> None:
         if not self.source_pieces and not is_blank(self.text):

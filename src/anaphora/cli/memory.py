@@ -1,0 +1,162 @@
+"""``anaphora memory``: the translation memory of a run."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anaphora.cli.files import check_writable, writing
+from anaphora.cli.options import Json, RunFolder
+from anaphora.cli.talk import say
+from anaphora.errors import ConfigError, DataError
+from anaphora.wording import agreeing, counted
+
+if TYPE_CHECKING:
+    from anaphora.memory import Memory, Segment
+
+EXAMPLES = (
+    "anaphora memory runs/en-de add project.tmx week.po",
+    "anaphora memory runs/en-de list",
+    'anaphora memory runs/en-de list --text "Save the file" --fuzzy 60',
+    "anaphora memory runs/en-de remove 12 13",
+    "anaphora memory runs/en-de remove --origin week.po",
+    "anaphora memory runs/en-de export all.tmx",
+)
+_ACTIONS = ("add", "list", "remove", "export")
+
+
+def run(
+    run_folder: RunFolder,
+    action: Annotated[str, typer.Argument(metavar="add|list|remove|export", help="Action on the memory.")],
+    given: Annotated[
+        list[str] | None, typer.Argument(metavar="[FILE...|NUMBER...]", help="Files, or numbers to remove.")
+    ] = None,
+    origin: Annotated[str, typer.Option(help="With list and remove: the segments of this file.")] = "",
+    text: Annotated[str, typer.Option(help="With list: the segments for this text, best first.")] = "",
+    fuzzy: Annotated[int, typer.Option(min=1, max=100, help="With --text: minimum similarity in percent.")] = 75,
+    as_json: Json = False,
+) -> None:
+    """Add, list, remove or export the segments of a run's translation memory.
+
+    add takes TMX, PO, XLIFF, CSV and TSV files; export writes .tmx or .tsv.
+    """
+    from anaphora.memory import Memory
+    from anaphora.run.layout import check_is_run
+
+    if action not in _ACTIONS:
+        raise ConfigError(f"The action should be one of {', '.join(_ACTIONS)}, but is {action!r}.")
+    _check_options(action, origin=origin, text=text, as_json=as_json)
+    check_is_run(run_folder)
+    arguments = given or []
+    with Memory(run_folder, create=action == "add") as memory:
+        if action == "add":
+            _add(memory, run_folder, arguments)
+        elif action == "list":
+            _list(memory, arguments, origin, text, fuzzy, as_json=as_json)
+        elif action == "remove":
+            _remove(memory, arguments, origin)
+        else:
+            _export(memory, run_folder, arguments)
+
+
+def _check_options(action: str, **given: object) -> None:
+    """Raise ConfigError for an option that the action does not have."""
+    takes = {"list": ("origin", "text", "as_json"), "remove": ("origin",)}.get(action, ())
+    for name, value in given.items():
+        if value and name not in takes:
+            raise ConfigError(f"--{name.removeprefix('as_')} has no effect with {action}: leave it out.")
+
+
+def _languages(run_folder: Path) -> tuple[str, str]:
+    """The languages of a run; ConfigError where it does not say them."""
+    from anaphora.tasks.runs import experiment_of
+
+    data = getattr(experiment_of(run_folder), "data", None)
+    source, target = getattr(data, "source", ""), getattr(data, "target", "")
+    if not (source and target):
+        raise ConfigError(
+            f"{run_folder} does not say which languages it translates, and only translators have a memory: give a "
+            f"translator trained with --source and --target."
+        )
+    return source, target
+
+
+def _add(memory: "Memory", run_folder: Path, files: Sequence[str]) -> None:
+    from anaphora.memory.reading import segments_in
+
+    if not files:
+        raise ConfigError(f"Name the files to add: anaphora memory {run_folder} add FILE...")
+    languages = _languages(run_folder)
+    for file in map(Path, files):
+        skipped, read = Counter[str](), Counter[str]()
+
+        def counting(into: Counter[str], segments: "Iterator[Segment]") -> "Iterator[Segment]":
+            for segment in segments:
+                into["read"] += 1
+                yield segment
+
+        def skip(line: int, why: str, into: Counter[str] = skipped) -> None:
+            into[why] += 1
+
+        added = memory.add(counting(read, segments_in(file, languages, skip)), file.name)
+        why = ", ".join(f"{count:,} {reason}" for reason, count in skipped.items())
+        if not read:
+            raise DataError(
+                f"{file} has no segments from {languages[0]} to {languages[1]} ({why or 'it is empty'}): give another."
+            )
+        known = f"{read.total() - added:,} known or repeated"
+        say(f"{file}: {counted(added, 'new segment')}, {known}{f', skipped: {why}' if why else ''}.")
+    say(f"The memory has {counted(len(memory), 'segment')}.")
+
+
+def _list(memory: "Memory", arguments: Sequence[str], origin: str, text: str, fuzzy: int, *, as_json: bool) -> None:
+    from anaphora.formats.figures import figures_as_json
+
+    if arguments:
+        raise ConfigError(f"list takes no {arguments[0]!r}: say --text TEXT or --origin FILE.")
+    if text:
+        found = [*memory.exact(text), *(memory.fuzzy(text, fuzzy) if fuzzy < 100 else ())]
+        rows = [(one.segment, {"memory": str(one)}) for one in found if origin in ("", one.segment.origin)]
+    for segment, extra in rows if text else ((one, {}) for one in memory if origin in ("", one.origin)):
+        if as_json:
+            typer.echo(figures_as_json(segment.json() | extra))
+        else:
+            shown = (str(segment.number), *extra.values(), _cell(segment.source), _cell(segment.target))
+            typer.echo("\t".join((*shown, _cell(segment.origin), segment.day)))
+
+
+def _remove(memory: "Memory", numbers: Sequence[str], origin: str) -> None:
+    if bool(numbers) == bool(origin):
+        raise ConfigError("Say which segments to remove: their numbers, as list shows them, or --origin FILE.")
+    for number in numbers:
+        if not (number.isdecimal() and len(number) < 19):
+            raise ConfigError(f"A segment to remove should be a number, as list shows it, but is {number!r}.")
+    removed = memory.remove_origin(origin) if origin else memory.remove([int(number) for number in numbers])
+    if removed < max(1, len(set(numbers))):
+        known = ", ".join(memory.origins()) or "none"
+        which = f"no segment of {origin}; its files are {known}" if origin else "not all of these numbers"
+        say(f"The memory had {which}.")
+    say(f"{counted(removed, 'segment')} {agreeing(removed, 'were')} removed; {len(memory):,} are left.")
+
+
+def _export(memory: "Memory", run_folder: Path, files: Sequence[str]) -> None:
+    from anaphora.formats.entries.writing import tmx_lines
+
+    ending = Path(files[0].lower().removesuffix(".gz")).suffix if len(files) == 1 else ""
+    if ending not in (".tmx", ".tsv"):
+        raise ConfigError(f"Name one file that ends in .tmx or .tsv: anaphora memory {run_folder} export FILE.tmx")
+    file = Path(files[0])
+    check_writable(file)
+    pairs = ((one.source, one.target) for one in memory)
+    as_tsv = ("\t".join(map(_cell, pair)) for pair in pairs)
+    with writing(file) as write:
+        for line in as_tsv if ending == ".tsv" else tmx_lines(pairs, _languages(run_folder)):
+            write(line)
+    say(f"{file}: {counted(len(memory), 'segment')}.")
+
+
+def _cell(text: str) -> str:
+    """A text for a column."""
+    return " ".join(text.split("\t")).replace("\r", " ").replace("\n", " ")

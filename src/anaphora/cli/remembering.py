@@ -1,0 +1,58 @@
+"""Options of a translation that asks the memory of its run."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anaphora.cli.translations import Outputs
+from anaphora.errors import ConfigError
+
+if TYPE_CHECKING:
+    from anaphora.tasks.translation import TranslationPredictor
+
+_MEMORY = "Memory"
+
+UseMemory = Annotated[
+    bool, typer.Option("--memory", help="Use the translations of the run's memory.", rich_help_panel=_MEMORY)
+]
+Fuzzy = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=100,
+        help="With --json: minimum similarity of a segment in percent. [default: 75]",
+        rich_help_panel=_MEMORY,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Remembering:
+    """Whether the memory is asked, and from which similarity segments are shown."""
+
+    memory: UseMemory = False
+    fuzzy: Fuzzy = None
+
+    def check(self, outputs: Outputs) -> None:
+        """Raise ConfigError for options that do not go together."""
+        if self.fuzzy is not None and not (self.memory and outputs.as_json):
+            raise ConfigError("--fuzzy shows segments of a memory in JSON: add --memory and --json, or leave it out.")
+        if self.memory and outputs.aligns:
+            raise ConfigError("What comes from a memory has no word alignments: leave out --memory or the alignments.")
+
+    def over(self, translator: "TranslationPredictor", run_folder: Path, outputs: Outputs) -> "TranslationPredictor":
+        """The translator, with the memory of a run if that is asked for; similar segments are looked for if shown."""
+        if not self.memory:
+            return translator
+        from anaphora.memory import Memory
+        from anaphora.memory.memory import THRESHOLD
+        from anaphora.tasks.translation import RememberingTranslator
+
+        fuzzy = (self.fuzzy or THRESHOLD) if outputs.as_json else 100
+        return RememberingTranslator(translator, Memory(run_folder), fuzzy)
+
+    def model(self, run_folder: Path) -> str:
+        """What JSON calls the model; empty where it does not say where translations come from."""
+        return run_folder.name if self.memory else ""

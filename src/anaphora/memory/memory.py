@@ -1,0 +1,144 @@
+"""The memory of a run: which segments are found for a text, and in which order."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from anaphora.memory.index import Index
+from anaphora.memory.segment import EXACT, Match, Segment, key_of
+from anaphora.memory.store import NAME, Store
+
+THRESHOLD = 75
+"""Percent from which a segment counts as similar, unless another is asked for."""
+MATCHES = 5
+"""Similar segments that are returned, unless another number is asked for."""
+
+
+class Memory:
+    """Segments of a run folder. It may be used by several threads, and changed by several processes."""
+
+    def __init__(self, folder: Path, *, create: bool = False) -> None:
+        """Open the memory of a run folder, and make it where there is none and ``create`` says so.
+
+        Raises RunError where there is none, and for a file that is damaged or no memory.
+        """
+        self._store = Store(folder, create=create)
+        self._lock = threading.RLock()
+        self._index, self._indexed = Index(), 0
+
+    @staticmethod
+    def is_in(folder: Path) -> bool:
+        """Whether a run folder has a memory."""
+        return (folder / NAME).exists()
+
+    def close(self) -> None:
+        """Close the file; nothing is found afterwards."""
+        with self._lock:
+            self._store.close()
+
+    def __enter__(self) -> "Memory":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._store)
+
+    def __iter__(self) -> Iterator[Segment]:
+        """All segments, in the order in which they were added."""
+        return self._store.after(0)
+
+    def origins(self) -> dict[str, int]:
+        """How many segments there are of every origin."""
+        with self._lock:
+            return self._store.origins()
+
+    def add(self, segments: Iterable[Segment], origin: str) -> int:
+        """Add the segments of a file, all or none; returns how many are new.
+
+        A file can be added again: its segments that are there with the same ``origin`` stay as they are. Raises
+        RunError where the memory cannot be written to, and what ``segments`` raises.
+        """
+        now = time.time()
+        with self._lock:
+            return self._store.add_all(one._replace(origin=origin, added=now) for one in segments)
+
+    def confirm(self, segment: Segment) -> int | None:
+        """Add a segment, to be found first from now on; returns its number, or None where it is found first already.
+
+        Raises RunError where the memory cannot be written to.
+        """
+        with self._lock:
+            best = self.exact(segment.source, segment.before, segment.after)
+            if best and best[0].segment.target == segment.target:
+                return None
+            return self._store.add(segment._replace(added=time.time()))
+
+    def remove(self, numbers: Sequence[int]) -> int:
+        """Remove segments for good; returns how many there were. Raises RunError where that cannot be done."""
+        with self._lock:
+            return self._store.remove(numbers)
+
+    def remove_origin(self, origin: str) -> int:
+        """Remove all segments of an origin for good; returns how many there were."""
+        with self._lock:
+            return self._store.remove_origin(origin)
+
+    def exact(self, source: str, before: str = "", after: str = "") -> list[Match]:
+        """The segments of a text, white space apart, one for each of their targets.
+
+        Those that were between the same neighbours come first, then the newest, then those of the most frequent target.
+        """
+        with self._lock:
+            found = self._store.of_key(key_of(source))
+        frequency, neighbours = Counter[str](), (key_of(before), key_of(after))
+        for one in found:
+            frequency[one.target] += one.times
+
+        def order(one: Segment) -> tuple[int, float, int, int]:
+            alike = sum(
+                bool(asked) and asked == key_of(its)
+                for asked, its in zip(neighbours, (one.before, one.after), strict=True)
+            )
+            return alike, one.added, frequency[one.target], one.number
+
+        best = dict[str, Segment]()
+        for one in sorted(found, key=order, reverse=True):
+            best.setdefault(one.target, one)
+        return [Match(one, EXACT) for one in best.values()]
+
+    def fuzzy(self, source: str, least: int = THRESHOLD, most: int = MATCHES) -> list[Match]:
+        """Segments of other texts that are similar, of at least ``least`` percent, the most similar first.
+
+        Similarity is 100 (1 - d / n) percent, rounded down: d is the edit distance between the words of both texts,
+        without regard to case, and n the number of words of the longer one. Of equally similar ones the newest comes
+        first. The first call reads the whole memory; later ones read what was added since.
+        """
+        with self._lock:
+            self._refresh()
+            key, found = key_of(source), list[Match]()
+            wanted = most
+            while True:
+                similar = self._index.similar(source, least, wanted)
+                segments = self._store.numbered([one.number for one in similar])
+                found = [
+                    Match(segments[one.number], one.percent)
+                    for one in similar
+                    if one.number in segments and key_of(segments[one.number].source) != key
+                ]
+                if len(found) >= most or len(similar) < wanted:
+                    return found[:most]
+                wanted *= 2  # exact ones, and those that were removed, took the place of others
+
+    def find(self, source: str, before: str = "", after: str = "", least: int = THRESHOLD) -> list[Match]:
+        """The exact matches of a text, or where there are none the similar ones."""
+        return self.exact(source, before, after) or self.fuzzy(source, least)
+
+    def _refresh(self) -> None:
+        for segment in self._store.after(self._indexed):
+            self._index.add(segment.number, segment.source)
+            self._indexed = segment.number

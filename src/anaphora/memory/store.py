@@ -1,0 +1,212 @@
+"""Segments on disk: one SQLite file, which a killed process leaves as it was before or after what it added.
+
+Segments are added and removed, never changed. One process writes at a time, and others wait for it a few seconds;
+all read meanwhile. The file may come from elsewhere with a run folder: one with any other tables, views or triggers
+than ours is refused, and so is a link.
+"""
+
+import sqlite3
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from anaphora.errors import RunError
+from anaphora.memory.segment import Segment, key_of
+
+NAME = "memory.sqlite"
+FILES = (NAME, f"{NAME}-wal", f"{NAME}-shm")
+"""What a memory has in a run folder; the last two while it is open."""
+
+PATIENCE = 10.0
+"""Seconds to wait for another process that writes."""
+_FORMAT = 1
+_PAGE = 1_000
+"""Segments that are read at once, between which others may write."""
+_SCHEMA = (
+    "CREATE TABLE segments (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, source TEXT NOT NULL, "
+    "target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL, origin TEXT NOT NULL, added REAL NOT NULL, "
+    "times INTEGER NOT NULL)",
+    "CREATE UNIQUE INDEX segments_once ON segments (key, target, before, after, origin, added)",
+)
+_COLUMNS = "source, target, before, after, origin, added, times, number"
+
+_INSERT = (
+    "INSERT INTO segments (key, source, target, before, after, origin, added, times) "
+    "SELECT :key, :source, :target, :before, :after, :origin, :added, 1"
+)
+
+
+class Store:
+    """The segments of one run folder."""
+
+    def __init__(self, folder: Path, *, create: bool = False) -> None:
+        """Open the memory of a run folder, and make it where there is none and ``create`` says so.
+
+        Raises RunError where there is none, and for a file that is damaged or no memory.
+        """
+        self.path = folder / NAME
+        self._check_file(create)
+        with self._faults():
+            self._database = self._opened(create)
+            with self._faults(self._database.close):
+                self._check_content(create)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def add_all(self, segments: Iterable[Segment]) -> int:
+        """Add segments, all of them or, where that fails, none; returns how many there are that were not there before.
+
+        Those of one call and alike in all count as one that occurs several times. What an earlier call added with the
+        same origin is not added again.
+        """
+        with self._writing():
+            before = self._count()
+            self._database.executemany(
+                f"{_INSERT} WHERE NOT EXISTS (SELECT 1 FROM segments WHERE key = :key AND target = :target "
+                "AND before = :before AND after = :after AND origin = :origin AND added <> :added) "
+                "ON CONFLICT (key, target, before, after, origin, added) DO UPDATE SET times = times + 1",
+                map(_values, segments),
+            )
+            return self._count() - before
+
+    def add(self, segment: Segment) -> int:
+        """Add a segment, whether it is there or not; returns its number."""
+        with self._writing():
+            return int(self._database.execute(_INSERT, _values(segment)).lastrowid or 0)
+
+    def remove(self, numbers: Sequence[int]) -> int:
+        """Remove segments for good; returns how many there were."""
+        with self._writing():
+            removed = self._database.executemany("DELETE FROM segments WHERE number = ?", ((one,) for one in numbers))
+            return removed.rowcount
+
+    def remove_origin(self, origin: str) -> int:
+        """Remove all segments of an origin for good; returns how many there were."""
+        with self._writing():
+            return self._database.execute("DELETE FROM segments WHERE origin = ?", (origin,)).rowcount
+
+    def of_key(self, key: str) -> list[Segment]:
+        """The segments whose source is a text, white space apart, in the order in which they were added."""
+        return self._read("WHERE key = ? ORDER BY number", (key,))
+
+    def numbered(self, numbers: Sequence[int]) -> dict[int, Segment]:
+        """The segments of some numbers, as far as there are any, by their numbers."""
+        marks = ", ".join("?" * len(numbers))
+        return {one.number: one for one in self._read(f"WHERE number IN ({marks})", tuple(numbers))}
+
+    def after(self, number: int) -> Iterator[Segment]:
+        """The segments with a higher number, in the order in which they were added."""
+        while page := self._read("WHERE number > ? ORDER BY number LIMIT ?", (number, _PAGE)):
+            yield from page
+            number = page[-1].number
+
+    def origins(self) -> dict[str, int]:
+        """How many segments there are of every origin."""
+        with self._faults():
+            return dict(self._database.execute("SELECT origin, count(*) FROM segments GROUP BY origin ORDER BY origin"))
+
+    def __len__(self) -> int:
+        with self._faults():
+            return self._count()
+
+    def _count(self) -> int:
+        return int(self._database.execute("SELECT count(*) FROM segments").fetchone()[0])
+
+    def _read(self, condition: str, values: tuple[object, ...]) -> list[Segment]:
+        with self._faults(), closing(self._database.cursor()) as cursor:
+            return [Segment(*row) for row in cursor.execute(f"SELECT {_COLUMNS} FROM segments {condition}", values)]
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._faults():
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._database.rollback()
+                raise
+            self._database.commit()
+
+    def _check_file(self, create: bool) -> None:
+        try:
+            mode = self.path.lstat().st_mode
+        except FileNotFoundError:
+            if create:
+                return
+            raise RunError(
+                f"{self.path.parent} has no translation memory: add segments with anaphora memory {self.path.parent} "
+                "add FILE."
+            ) from None
+        if not stat.S_ISREG(mode):
+            raise RunError(f"{self.path} should be a file, but is a link or a folder: move it away.")
+
+    def _opened(self, create: bool) -> sqlite3.Connection:
+        """A connection: for writing where that is allowed, else for reading."""
+        address = self.path.absolute().as_uri()
+        for mode in ("rwc" if create else "rw", "ro", "ro&immutable=1"):
+            # transactions begin where we say so; the callers of a connection take turns
+            database = sqlite3.connect(
+                f"{address}?mode={mode}", PATIENCE, isolation_level=None, check_same_thread=False, uri=True
+            )
+            try:
+                for setting in ("trusted_schema = OFF", "cell_size_check = ON", "secure_delete = ON"):
+                    database.execute(f"PRAGMA {setting}")
+                database.execute("SELECT count(*) FROM sqlite_schema")
+                if mode.startswith("rw"):
+                    database.execute("PRAGMA journal_mode = WAL")
+                    database.execute("PRAGMA synchronous = FULL")
+            except sqlite3.OperationalError as error:
+                database.close()
+                if create or mode.endswith("immutable=1") or not _is_refused(error):
+                    raise
+            else:
+                return database
+        raise AssertionError("the last mode returns or raises")
+
+    def _check_content(self, create: bool) -> None:
+        """Make the tables of a new file; of any other the tables have to be ours."""
+        if create and not self._schema():
+            with self._writing():
+                if not self._schema():  # another process may have been first
+                    for statement in (*_SCHEMA, f"PRAGMA user_version = {_FORMAT}"):
+                        self._database.execute(statement)
+        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        if version > _FORMAT:
+            raise RunError(
+                f"{self.path} has format {version}, but this Anaphora reads up to {_FORMAT}: upgrade Anaphora."
+            )
+        if self._schema() != set(_SCHEMA):
+            raise RunError(f"{self.path} is no translation memory, since it has other tables: move it away.")
+
+    def _schema(self) -> set[str]:
+        found = self._database.execute("SELECT sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@'")
+        return {str(row[0]) for row in found}
+
+    @contextmanager
+    def _faults(self, otherwise: object = None) -> Iterator[None]:
+        """Turn what SQLite raises into RunErrors that say what to do; then call ``otherwise``, if it is given."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+                raise RunError(f"{self.path} is in use by another process that writes: try again later.") from None
+            raise RunError(f"{self.path} cannot be used: {error}; make its folder writable, or make room.") from None
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            raise RunError(f"{self.path} is damaged ({error}): restore it from a copy, or move it away.") from None
+        except RunError:
+            if callable(otherwise):
+                otherwise()
+            raise
+
+
+def _values(segment: Segment) -> dict[str, Any]:
+    return {**segment._asdict(), "key": key_of(segment.source)}
+
+
+def _is_refused(error: sqlite3.OperationalError) -> bool:
+    """Whether a file cannot be opened in this way, or not be written to."""
+    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)

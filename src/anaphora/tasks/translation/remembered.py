@@ -1,0 +1,102 @@
+"""Translations out of a memory: texts that it has come back as they were confirmed, for others it has similar ones."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from anaphora.memory import Match, Memory
+from anaphora.memory.memory import THRESHOLD
+from anaphora.prediction.options import SearchOptions
+from anaphora.tasks.translation.predictor import TranslationPredictor
+from anaphora.tasks.translation.translation import Translation
+from anaphora.text.sentences import is_blank
+
+Translate = Callable[[Iterable[str]], Iterator[Translation]]
+"""From texts to their translations, in order."""
+_USUAL = SearchOptions()
+
+
+class Recall(NamedTuple):
+    """A memory, and how it is asked."""
+
+    memory: Memory
+    fuzzy: int = THRESHOLD
+    """Percent from which a similar segment is returned; 100 for none."""
+
+    def find(self, text: str, before: str = "", after: str = "") -> list[Match]:
+        """The exact matches of a text between its neighbours, or else the most similar segment, if there is any."""
+        if is_blank(text):
+            return []
+        exact = self.memory.exact(text, before, after)
+        return exact or (self.memory.fuzzy(text, self.fuzzy, 1) if self.fuzzy < 100 else [])
+
+    def stream(
+        self, lines: Iterable[str], translate: Translate, alternatives: int, *, split: bool
+    ) -> Iterator[Translation]:
+        """The translations of lines: by the memory where it has them, else by ``translate``, with what is similar.
+
+        With ``split``, white space around a line stays. Lines next to each other are neighbours.
+        """
+        waiting = deque[tuple[str, list[Match]]]()
+
+        def asked() -> Iterator[str]:
+            for before, line, after in _between(lines):
+                matches = self.find(line, before, after) if isinstance(line, str) else []
+                waiting.append((line, matches))
+                # an empty text keeps the place, and is not searched
+                yield "" if _is_exact(matches) else line
+
+        for translation in translate(asked()):
+            line, matches = waiting.popleft()
+            if _is_exact(matches):
+                yield remembered(line, matches, alternatives, split=split)
+            else:
+                yield replace(translation, match=matches[0]) if matches else translation
+
+
+class RememberingTranslator(TranslationPredictor):
+    """A translator with a memory: a text that the memory has, white space apart, is translated as it has it.
+
+    ``match`` of a translation is that segment, or for other texts the most similar one. The texts of a call that follow
+    each other are neighbours.
+    """
+
+    def __init__(self, translator: TranslationPredictor, memory: Memory, fuzzy: int = THRESHOLD) -> None:
+        """``fuzzy`` is the percentage from which segments count as similar; with 100 none are looked for."""
+        vars(self).update(vars(translator))
+        self.recall = Recall(memory, fuzzy)
+
+    def stream(
+        self, lines: Iterable[str], options: SearchOptions = _USUAL, *, split: bool = True, **asked: Any
+    ) -> Iterator[Translation]:
+        """The translations of lines as they come, in order; arguments and errors as for a translator without memory."""
+        by_model = partial(super().stream, options=options, split=split, **asked)
+        return self.recall.stream(lines, by_model, options.alternatives, split=split)
+
+
+def remembered(line: str, matches: list[Match], alternatives: int, *, split: bool) -> Translation:
+    """The exact matches of a line as its translation and the alternatives to it."""
+    begin, end = (line[: -len(line.lstrip())], line[len(line.rstrip()) :]) if split else ("", "")
+    found = [
+        Translation(f"{begin}{match.segment.target}{end}", 0.0, True, match=match)
+        for match in matches[: 1 + alternatives]
+    ]
+    return replace(found[0], alternatives=tuple(found[1:]))
+
+
+def _is_exact(matches: list[Match]) -> bool:
+    return bool(matches) and matches[0].is_exact
+
+
+def _between(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """Every line between those next to it, which are empty at both ends."""
+    before, line = "", None
+    for after in lines:
+        if line is not None:
+            yield before, line, after
+            before = line
+        line = after
+    if line is not None:
+        yield before, line, ""

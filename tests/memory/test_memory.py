@@ -1,0 +1,99 @@
+"""What a memory finds for a text, and in which order."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from anaphora.memory import Memory, Segment
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory(tmp_path, create=True) as made:
+        yield made
+
+
+def targets(memory: Memory, source: str, before: str = "", after: str = "") -> list[str]:
+    return [match.segment.target for match in memory.exact(source, before, after)]
+
+
+def test_an_exact_match_differs_in_white_space_alone(memory: Memory) -> None:
+    memory.add([Segment("Save the  file", "Datei speichern")], "a.tmx")
+    assert targets(memory, " Save\tthe file\n") == ["Datei speichern"]
+    assert targets(memory, "save the file") == targets(memory, "Save the file.") == []
+    [match] = memory.exact("Save the file")
+    assert (str(match), match.segment.origin, match.segment.source) == ("exact", "a.tmx", "Save the  file")
+
+
+def test_the_same_neighbours_go_before_the_newest(memory: Memory) -> None:
+    memory.add([Segment("Open", "Auf", "Door", "Window"), Segment("Open", "halb auf", "Door", "Cat")], "a")
+    memory.confirm(Segment("Open", "Öffnen"))
+    assert targets(memory, "Open")[0] == "Öffnen"
+    assert targets(memory, "Open", "Door", "Window")[0] == "Auf"
+    assert targets(memory, "Open", "", "Cat")[0] == "halb auf"
+    assert targets(memory, "Open", "Dog")[0] == "Öffnen"
+
+
+def test_the_newest_goes_before_the_most_frequent(memory: Memory) -> None:
+    memory.add([Segment("Save", "Sichern"), Segment("Save", "Speichern"), Segment("Save", "Sichern")], "a")
+    assert targets(memory, "Save") == ["Sichern", "Speichern"]
+    memory.confirm(Segment("Save", "Ablegen"))
+    assert targets(memory, "Save") == ["Ablegen", "Sichern", "Speichern"]
+    memory.confirm(Segment("Save", "Speichern"))
+    assert targets(memory, "Save") == ["Speichern", "Ablegen", "Sichern"]
+
+
+def test_confirming_what_is_found_first_adds_nothing(memory: Memory) -> None:
+    number = memory.confirm(Segment("Save", "Sichern"))
+    assert number and memory.confirm(Segment("Save", "Sichern")) is None
+    assert memory.confirm(Segment("Save", "Speichern")) and memory.confirm(Segment("Save", "Sichern"))
+    assert len(memory) == 3
+
+
+def test_a_file_can_be_added_again(memory: Memory) -> None:
+    week = [Segment("Save", "Sichern"), Segment("Save", "Sichern"), Segment("Open", "Öffnen")]
+    assert [memory.add(week, "week.tmx"), memory.add(week, "week.tmx"), len(memory)] == [2, 0, 2]
+    assert memory.add([*week, Segment("Close", "Schließen")], "week.tmx") == 1
+    assert memory.exact("Save")[0].segment.times == 2
+    assert memory.origins() == {"week.tmx": 3}
+
+
+def test_fuzzy_matches_have_their_score_and_exclude_the_text_itself(memory: Memory) -> None:
+    memory.add([Segment(source, source.upper()) for source in ("open the file", "Open the door", "shut a door")], "a")
+    found = memory.fuzzy("open the  file", least=30)
+    assert [(match.segment.source, match.percent, str(match)) for match in found] == [
+        ("Open the door", 66, "fuzzy 66%")
+    ]
+    assert memory.fuzzy("open the file") == []
+    assert [match.percent for match in memory.fuzzy("OPEN THE FILE", most=1)] == [99]
+
+
+def test_fuzzy_matches_see_what_is_added_and_removed_later(memory: Memory, tmp_path: Path) -> None:
+    assert memory.fuzzy("open the small file") == []
+    with Memory(tmp_path) as other:
+        number = other.confirm(Segment("open the large file", "A"))
+        assert number
+        assert [match.segment.target for match in memory.fuzzy("open the small file")] == ["A"]
+        assert other.remove([number]) == 1
+    assert memory.fuzzy("open the small file") == []
+
+
+def test_exact_ones_do_not_take_the_place_of_fuzzy_ones(memory: Memory) -> None:
+    memory.add([Segment("open the file", str(number)) for number in range(20)], "a")
+    memory.add([Segment("open the file now", "B")], "b")
+    assert [match.segment.target for match in memory.fuzzy("open the file", most=1)] == ["B"]
+
+
+def test_find_looks_for_similar_texts_where_none_is_the_same(memory: Memory) -> None:
+    memory.add([Segment("open the big file", "A"), Segment("open the big files", "B")], "a")
+    assert [(m.segment.target, m.percent) for m in memory.find("open the big file")] == [("A", 100)]
+    assert [m.percent for m in memory.find("open the big fil")] == [75, 75]
+
+
+def test_removing_an_origin_removes_its_segments_alone(memory: Memory) -> None:
+    memory.add([Segment("a", "A"), Segment("b", "B")], "one.po")
+    memory.add([Segment("a", "AA")], "two.po")
+    assert memory.remove_origin("one.po") == 2
+    assert [one.target for one in memory] == ["AA"]
+    assert memory.remove([99]) == 0
