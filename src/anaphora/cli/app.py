@@ -51,6 +51,7 @@ VERBS = (
     "record",
     "evaluate",
     "compare",
+    "calibrate",
     "serve",
     "export",
     "score",

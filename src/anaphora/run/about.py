@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from anaphora.errors import AnaphoraError, RunError
 from anaphora.files import DamagedError
+from anaphora.run import calibrations
 from anaphora.run.card import licence_of
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName, folder_of, name_of
 from anaphora.run.evaluations import Evaluation
@@ -81,7 +82,7 @@ def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, 
     run = Run.open(path)
     checkpoints, used = _checkpoints(run)
     vocabularies, vocabulary_fault = _vocabularies(run)
-    log_faults = list(damaged_logs(run))
+    other_faults = [*damaged_logs(run), *_calibration_fault(run)]
     return RunInfo(
         path=str(path),
         task=str(run.experiment.get("task", "unknown")),
@@ -96,7 +97,7 @@ def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, 
         evaluations=_unless_damaged(lambda: tuple(run.evaluations.lines()), ()),
         checkpoints=checkpoints,
         environment=used.environment.describe() if used else "",
-        faults=tuple(filter(None, [vocabulary_fault, *(one.fault for one in checkpoints), *log_faults])),
+        faults=tuple(filter(None, [vocabulary_fault, *(one.fault for one in checkpoints), *other_faults])),
         usable=used is not None and not vocabulary_fault,
     )
 
@@ -139,6 +140,13 @@ def damaged_logs(run: Run) -> Iterator[str]:
                 yield f"{log.path} is damaged in line {', '.join(map(str, lines))}, which is passed over."
         except DamagedError as error:
             yield str(error)
+
+
+def _calibration_fault(run: Run) -> Iterator[str]:
+    try:
+        calibrations.read(run.path)
+    except RunError as error:
+        yield str(error)
 
 
 def _vocabularies(run: Run) -> tuple[Mapping[str, int], str]:

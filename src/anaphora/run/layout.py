@@ -14,7 +14,7 @@ from anaphora.text.tokenizer import Tokenizer
 
 EXPERIMENT = "experiment.toml"
 
-FILES = (EXPERIMENT, "best", "latest", "lock", "card.md", "metrics.jsonl", "evaluations.jsonl")
+FILES = (EXPERIMENT, "best", "latest", "lock", "card.md", "metrics.jsonl", "evaluations.jsonl", "confidence.json")
 """The files of a run folder."""
 
 FOLDERS = ("checkpoints", "encoded", "vocabulary")
