@@ -20,7 +20,7 @@ from anaphora.search.without import Without
 from anaphora.tasks.registry import parse, task_of
 from anaphora.tasks.runs import build, load_trained
 from anaphora.tasks.task import Trained
-from anaphora.tasks.translation.predictor import longest
+from anaphora.tasks.translation.inspected import longest
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.subwords import SubwordTokenizer
 

@@ -52,6 +52,7 @@ VERBS = (
     "record",
     "evaluate",
     "compare",
+    "calibrate",
     "serve",
     "export",
     "score",

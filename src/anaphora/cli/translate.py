@@ -44,6 +44,7 @@ EXAMPLES = (
     "anaphora translate runs/de-en news.de --no-split --pairs made.tsv --translation-first",
     "anaphora translate runs/en-de app.po --output app.de.po",
     "anaphora translate runs/en-de app.po --memory --output app.de.po",
+    "anaphora translate runs/en-de test.en --confidence --min-confidence 0.5",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
 
@@ -90,7 +91,9 @@ def run(
     use_threads(threads)
     where = known_device(device), known_precision(precision)
     limits = {} if max_tokens is None else {"max_tokens": max_tokens}
-    options = search.options(alternatives=max(0, outputs.nbest - 1), attention=outputs.attention, **limits)
+    options = search.options(
+        alternatives=max(0, outputs.nbest - 1), attention=outputs.attention, confidence=outputs.judges, **limits
+    )
 
     from anaphora.tasks.translation import load_together
 

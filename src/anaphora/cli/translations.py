@@ -78,6 +78,25 @@ TranslationFirst = Annotated[
     bool,
     typer.Option("--translation-first", help="With --pairs: translation first, then source.", rich_help_panel=_OUTPUT),
 ]
+ConfidenceOption = Annotated[
+    bool,
+    typer.Option(
+        "--confidence",
+        help="Write the confidence before each translation; with --json of each word too.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+MinConfidence = Annotated[
+    float | None,
+    typer.Option(
+        "--min-confidence",
+        min=0,
+        max=1,
+        metavar="P",
+        help="Leave lines of lower confidence empty; see anaphora calibrate.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -92,6 +111,13 @@ class Outputs:
     pairs: Pairs = None
     translation_first: TranslationFirst = False
     as_json: JsonLines = False
+    confidence: ConfidenceOption = False
+    min_confidence: MinConfidence = None
+
+    @property
+    def judges(self) -> bool:
+        """Whether confidence is needed."""
+        return self.confidence or self.min_confidence is not None
 
     @property
     def aligns(self) -> bool:
@@ -112,6 +138,8 @@ class Outputs:
             "--soft-alignments": self.soft_alignments,
             "--pairs": self.pairs,
             "--json": self.as_json,
+            "--confidence": self.confidence,
+            "--min-confidence": self.min_confidence is not None,
         }
         return [option for option, value in given.items() if value]
 
@@ -145,7 +173,11 @@ class Outputs:
             raise ConfigError("--align-with belongs to --alignments or --soft-alignments, which are missing.")
         if self.pairs is None and self.translation_first:
             raise ConfigError("--translation-first belongs to --pairs, which is missing.")
-        for option, given in (("--json", self.as_json), ("--nbest", self.nbest)):
+        for option, given in (
+            ("--json", self.as_json),
+            ("--nbest", self.nbest),
+            ("--confidence", self.confidence),
+        ):
             if given and self.pairs is not None and self.output is None:
                 raise ConfigError(
                     f"{option} is for translations, but --pairs alone writes pairs: add --output, or leave it out."
@@ -167,7 +199,7 @@ class Outputs:
         from anaphora.formats.pharaoh import to_pharaoh
         from anaphora.text.tokenizer import MARKS, UNK
 
-        count = unknown = fewer = 0
+        count = unknown = fewer = unsure = 0
         losses = _Losses(report)
         with ExitStack() as files:
             texts = files.enter_context(writing(self.output)) if self.output or not self.pairs else None
@@ -177,7 +209,12 @@ class Outputs:
             )
             for translation in translations:
                 line = waiting.popleft()
-                differing = losses.of(line, translation.text)
+                if self._is_unsure(translation):
+                    translation = translation.withheld()
+                    unsure += 1
+                    differing = losses.of(line, line)
+                else:
+                    differing = losses.of(line, translation.text)
                 if pairs:
                     sides = (translation.text, line) if self.translation_first else (line, translation.text)
                     pairs("\t".join(side.replace("\t", " ") for side in sides))
@@ -194,10 +231,16 @@ class Outputs:
                 unknown += MARKS[UNK] in translation.text
                 fewer += bool(translation.tokens) and len(translation.alternatives) + 1 < self.nbest
         losses.close()
+        if unsure:
+            report(_unsure(unsure, count, self.min_confidence or 0.0))
         if fewer:
             report(_fewer(fewer, count, self.nbest))
         if self.pairs is not None and unknown:
             report(_unknown_in_pairs(unknown, count))
+
+    def _is_unsure(self, translation: "Translation") -> bool:
+        least, found = self.min_confidence, translation.confidence
+        return least is not None and found is not None and found < least
 
     def _lines(
         self, number: int, translation: "Translation", differing: "list[Difference]", model: str
@@ -207,18 +250,32 @@ class Outputs:
         from anaphora.formats.nbest import moses_line
 
         if self.as_json:
-            found = _json(translation) | {"differences": [one._asdict() for one in differing]}
+            found = self._json(translation) | {"differences": [one._asdict() for one in differing]}
             if model:
                 found |= translation.origin(model)
             if self.nbest:
-                found["alternatives"] = [_json(other) for other in translation.alternatives]
+                found["alternatives"] = [self._json(other) for other in translation.alternatives]
             return [figures_as_json(found)]
         if not self.nbest:
-            return [translation.text]
-        return [
-            moses_line(number, one.text, {"logprob": one.score, "tokens": one.tokens}, one.rank)
-            for one in (translation, *translation.alternatives)
-        ]
+            return [f"{_rounded(translation.confidence)}\t{translation.text}" if self.confidence else translation.text]
+        lines = []
+        for one in (translation, *translation.alternatives):
+            features = {"logprob": one.score, "tokens": one.tokens}
+            if self.confidence and one.confidence is not None:
+                features["confidence"] = one.confidence
+            lines.append(moses_line(number, one.text, features, one.rank))
+        return lines
+
+    def _json(self, translation: "Translation") -> dict[str, Any]:
+        found = {
+            "text": translation.text,
+            "score": translation.score,
+            "rank": translation.rank,
+            "finished": translation.finished,
+            "unknown": translation.unknown,
+        }
+        judged = {"confidence": translation.confidence, "word_confidences": list(translation.word_confidences)}
+        return found | judged if self.judges else found
 
 
 _SHOWN = 10
@@ -260,14 +317,17 @@ class _Losses:
             )
 
 
-def _json(translation: "Translation") -> dict[str, Any]:
-    return {
-        "text": translation.text,
-        "score": translation.score,
-        "rank": translation.rank,
-        "finished": translation.finished,
-        "unknown": translation.unknown,
-    }
+def _rounded(confidence: float | None) -> str:
+    """A confidence as a column; empty for a line with nothing to translate."""
+    return "" if confidence is None else f"{confidence:.4f}"
+
+
+def _unsure(unsure: int, count: int, least: float) -> "Note":
+    """How many lines are left empty for their confidence."""
+    from anaphora.events import Note
+
+    was = agreeing(unsure, "were left empty")
+    return Note(f"{unsure:,} of {counted(count, 'line')} {was}: their confidence is below {least:g}.", warning=True)
 
 
 def _fewer(fewer: int, count: int, nbest: int) -> "Note":

@@ -19,6 +19,23 @@ def edit_distance(first: Symbols, second: Symbols) -> int:
     return row[-1]
 
 
+def in_common(first: Symbols, second: Symbols) -> list[bool]:
+    """Which symbols of ``first`` are in a longest common subsequence with ``second``; of several, the earliest."""
+    longest = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]
+    for i in reversed(range(len(first))):
+        for j in reversed(range(len(second))):
+            same = first[i] == second[j]
+            longest[i][j] = longest[i + 1][j + 1] + 1 if same else max(longest[i + 1][j], longest[i][j + 1])
+    found, j = [], 0
+    for i, symbol in enumerate(first):
+        # the first place of the symbol from which as much is in common as there is in all
+        place = next((k for k in range(j, len(second)) if second[k] == symbol), -1)
+        taken = place >= 0 and longest[i + 1][place + 1] + 1 == longest[i][j]
+        found.append(taken)
+        j = place + 1 if taken else j
+    return found
+
+
 @dataclass(frozen=True)
 class StringScores:
     """The scores of the outputs for several inputs."""

@@ -78,6 +78,10 @@ class SearchOptions(NamedTuple):
 
     terms: Glossary | None = None
     """Terms that a translation must contain and must not, by what its source has."""
+    confidence: bool = False
+    """Whether to return how probably each translation and each word is right: needs a run that was calibrated."""
+    signals: bool = False
+    """Whether to return what confidence is computed from."""
 
     def check(self) -> None:
         """Raise ConfigError for options that conflict or have no effect beside others, and for samples of nothing."""

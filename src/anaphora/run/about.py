@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from anaphora.errors import AnaphoraError, RunError
 from anaphora.files import DamagedError
 from anaphora.memory import Memory
+from anaphora.run import calibrations
 from anaphora.run.card import licence_of
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName, folder_of, name_of
 from anaphora.run.evaluations import Evaluation
@@ -84,8 +85,8 @@ def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, 
     run = Run.open(path)
     checkpoints, used = _checkpoints(run)
     vocabularies, vocabulary_fault = _vocabularies(run)
-    log_faults = list(damaged_logs(run))
     memory, memory_fault = _memory(path)
+    other_faults = [*damaged_logs(run), *_calibration_fault(run), memory_fault]
     return RunInfo(
         path=str(path),
         task=str(run.experiment.get("task", "unknown")),
@@ -101,7 +102,7 @@ def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, 
         checkpoints=checkpoints,
         memory=memory,
         environment=used.environment.describe() if used else "",
-        faults=tuple(filter(None, [vocabulary_fault, *(one.fault for one in checkpoints), *log_faults, memory_fault])),
+        faults=tuple(filter(None, [vocabulary_fault, *(one.fault for one in checkpoints), *other_faults])),
         usable=used is not None and not vocabulary_fault,
     )
 
@@ -144,6 +145,13 @@ def damaged_logs(run: Run) -> Iterator[str]:
                 yield f"{log.path} is damaged in line {', '.join(map(str, lines))}, which is passed over."
         except DamagedError as error:
             yield str(error)
+
+
+def _calibration_fault(run: Run) -> Iterator[str]:
+    try:
+        calibrations.read(run.path)
+    except RunError as error:
+        yield str(error)
 
 
 def _vocabularies(run: Run) -> tuple[Mapping[str, int], str]:

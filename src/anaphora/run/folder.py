@@ -7,6 +7,7 @@
     best, latest      one line each: the name of a checkpoint
     metrics.jsonl     a line an update and a validation
     evaluations.jsonl a line a text that the run was scored on
+    confidence.json   how sure to be of its answers, where that was calibrated
     card.md           what it is, for people
     lock              held by the process that trains into it
 

@@ -15,7 +15,17 @@ from anaphora.text.tokenizer import Tokenizer
 
 EXPERIMENT = "experiment.toml"
 
-FILES = (EXPERIMENT, "best", "latest", "lock", "card.md", "metrics.jsonl", "evaluations.jsonl", *MEMORY)
+FILES = (
+    EXPERIMENT,
+    "best",
+    "latest",
+    "lock",
+    "card.md",
+    "metrics.jsonl",
+    "evaluations.jsonl",
+    "confidence.json",
+    *MEMORY,
+)
 """The files of a run folder."""
 
 FOLDERS = ("checkpoints", "encoded", "vocabulary")

@@ -1,8 +1,28 @@
 """The result of a search for a sentence."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, Self
 
+import numpy as np
 from torch import Tensor
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How sure a model is of one output, by forced decoding: see ``search.evidence``."""
+
+    signals_TE: Floats
+    """Of every predicted token, ``</s>`` included where it ends in it: ln p; the entropy of the distribution; ln p
+    minus that of the best other token; the greatest attention weight, 0 without attention."""
+    coverage: float
+    """Mean over the source positions of the attention that each got in all, at most 1; 0 without attention."""
+
+    def of_steps(self, steps: Sequence[int]) -> Self:
+        """The same of some of the tokens."""
+        return type(self)(self.signals_TE[list(steps)], self.coverage)
 
 
 @dataclass(frozen=True)
@@ -20,3 +40,5 @@ class Hypothesis:
     """Whether it ends in ``</s>``, and was not cut at its maximum length."""
     rank: float = field(compare=False)
     """What hypotheses of a sentence are compared by, see ``search.ranking``; the score where they are not ranked."""
+    evidence: Evidence | None = field(default=None, compare=False, repr=False)
+    """How sure the model is of it; None where that was not asked for."""

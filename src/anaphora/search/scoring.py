@@ -1,5 +1,7 @@
 """Forced decoding: the score and the attention of given outputs."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -8,21 +10,25 @@ from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.unroll import unroll
 
+Watch = Callable[[Tensor, Tensor, Tensor], None]
+"""Called at every step with the live sentences, the log-probabilities of each, and the token that each is given."""
+
 
 @torch.no_grad()
-def score(stepper: Stepper, batch: Batch, attention: bool = True) -> list[Hypothesis]:
+def score(stepper: Stepper, batch: Batch, attention: bool = True, watch: Watch = lambda *_: None) -> list[Hypothesis]:
     """Every row of the targets as a hypothesis, with the score that a search would give it.
 
     A row that ends in ``</s>`` is a finished hypothesis; without it, a prefix is scored. Without ``attention``, the
-    hypotheses have no weights. Raises ShapeError when the
-    batch has no targets.
+    hypotheses have no weights. ``watch`` sees every step. Raises ShapeError when the batch has no targets.
     """
     targets, start = batch.target_ids, stepper.start(batch)
     device = start.memory_lengths_B.device
     ids_BT, lengths_B = targets.ids_BT.to(device), targets.lengths_B.to(device)
 
     def given(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> tuple[Tensor, Tensor]:
-        return ids_BT[sentences_B, step], step + 1 >= lengths_B[sentences_B]
+        chosen_B = ids_BT[sentences_B, step]
+        watch(sentences_B, log_probs_BV, chosen_B)
+        return chosen_B, step + 1 >= lengths_B[sentences_B]
 
     longest = int(targets.lengths_B.max()) if len(targets.lengths_B) else 0
     return unroll(stepper, start, given, longest, attention)

@@ -19,7 +19,7 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.runs import load
 from anaphora.tasks.translation import Translation, TranslationPredictor
-from anaphora.tasks.translation.predictor import longest
+from anaphora.tasks.translation.inspected import longest
 
 from ..conftest import LANGUAGE_MODEL, TRANSLATOR, network, same, saved, sentences
 

@@ -7,6 +7,7 @@ from anaphora.models.registry import NETWORKS
 from anaphora.protocols import Searchable
 from anaphora.tasks.task import Giver, Kind, Sizing, Table, Task, Trained, both_sides
 from anaphora.tasks.translation import sizing
+from anaphora.tasks.translation.calibration import RunCalibrations
 from anaphora.tasks.translation.config import (
     SearchConfig,
     TranslationEvaluation,
@@ -61,9 +62,9 @@ def _predictor(trained: Trained) -> TranslationPredictor:
     languages = experiment.data.source, experiment.data.target
     splitter = None if experiment.text.sentences == "whole" else Splitter(*languages)
     source, target = trained.tokenizers["source"], trained.tokenizers["target"]
-    model = cast(Searchable, trained.model)
+    stepper, calibrated = cast(Searchable, trained.model).stepper, RunCalibrations(trained.path, trained.model)
     return TranslationPredictor(
-        model.stepper, source, target, experiment.evaluation, splitter, languages, trained.runtime
+        stepper, source, target, experiment.evaluation, splitter, languages, trained.runtime, calibrated
     )
 
 

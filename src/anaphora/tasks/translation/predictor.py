@@ -2,38 +2,27 @@
 
 from collections import abc
 from copy import copy
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from anaphora.batch import Constraints
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Report, silent
-from anaphora.kernels.runtime import Runtime, running
-from anaphora.prediction.arguments import demand_texts, given_text, sentence_of
-from anaphora.prediction.limits import UNLIMITED, Limits, Watch
+from anaphora.kernels.runtime import Runtime
+from anaphora.prediction.arguments import demand_texts
+from anaphora.prediction.limits import UNLIMITED, Limits
 from anaphora.prediction.options import SearchOptions
 from anaphora.prediction.running import ON_CPU
-from anaphora.prediction.searching import search
 from anaphora.prediction.stream import answers
 from anaphora.protocols import Stepper
 from anaphora.search.ensemble import Ensemble, Mean
 from anaphora.search.fusion import Fused
-from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.steering import Steering
-from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.language_model import LanguageModelPredictor
-from anaphora.tasks.translation.choice import best_of, together
+from anaphora.tasks.translation.confidence import Confidence, uncalibrated
 from anaphora.tasks.translation.config import SearchConfig
-from anaphora.tasks.translation.forced import Given
-from anaphora.tasks.translation.inspected import InspectedTranslator, longest
-from anaphora.tasks.translation.protection import Protection, Sentence
-from anaphora.tasks.translation.required_terms import RequiredTerms, SentenceTerms
-from anaphora.tasks.translation.stand_ins import best_copied
+from anaphora.tasks.translation.inspected import InspectedTranslator
+from anaphora.tasks.translation.searched import SearchedLines, Sides
 from anaphora.tasks.translation.translation import Translation
-from anaphora.tasks.translation.unknown import Filler, demand_unknown, filler
-from anaphora.text.apart import StandIn
-from anaphora.text.placeholders import USUAL, checked_kinds
+from anaphora.tasks.translation.unknown import demand_unknown
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import UNK, Tokenizer
 
@@ -53,15 +42,23 @@ class TranslationPredictor(InspectedTranslator):
         splitter: Splitter | None = None,
         languages: tuple[str, str] = ("", ""),
         runtime: Runtime = ON_CPU,
+        calibrated: abc.Callable[[SearchOptions, Runtime], Confidence] = uncalibrated,
     ) -> None:
         """Every call calls ``stepper`` again, so that a network may go on being trained in between.
 
         Searches are as ``evaluation`` says, the table of the run, unless a call asks otherwise. Running text is split
         into sentences by ``splitter``, or not at all. It translates between the two ``languages``, where they are told.
-        The network lies on the device of ``runtime``.
+        The network lies on the device of ``runtime``. Settled options and the runtime have the confidence that
+        ``calibrated`` gives, or its ConfigError.
         """
         super().__init__(stepper, source, target, runtime)
+        self.calibrated = calibrated
         self._splitter, self._languages, self.evaluation = splitter, languages, evaluation
+
+    @property
+    def runtime(self) -> Runtime:
+        """Where and how its network runs."""
+        return self._runtime
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -153,30 +150,9 @@ class TranslationPredictor(InspectedTranslator):
         ``refused``, that is called with the number and the error instead, and the translation of the line is empty.
         """
         settled = options.settled(self.evaluation.beam, self.evaluation.length_penalty)
-        unknown = filler(self._source, self._target, settled.replace_unknown, lambda: self.attends)
-        splitter = self._splitter if split else None
-        protection = self._protection(settled)
-        glossary = RequiredTerms(settled.terms, self._target) if settled.terms else None
-
-        def read(line: str, number: int) -> _Line:
-            passage = protection.split(splitter, given_text(line, number))
-            parts = [protection.apart(one) for one in passage.sentences]
-            ids = [sentence_of(self._source, one.text, number, settled.max_tokens) for one in parts]
-            terms = [glossary.of(one, number) if glossary else SentenceTerms() for one in parts]
-            return _Line(passage, list(map(Sentence, parts, ids, terms)))
-
-        def answer(
-            lines: abc.Sequence[_Line], watch: Watch, answered: abc.Callable[[int], None]
-        ) -> abc.Iterable[Translation]:
-            rows = [row for line in lines for row in line.sentences]
-            found = iter(
-                self._search(
-                    rows, settled, unknown, protection, glossary, watch, lambda n: answered(len(lines) * n // len(rows))
-                )
-            )
-            for line in lines:
-                parts = [next(found) for _ in line.sentences]
-                yield together(line.passage, parts, settled, splitter)
+        confidence = self.calibrated(settled, self._runtime) if settled.confidence else None
+        sides = Sides(self._stepper, self._source, self._target, self._batches, lambda: self.attends, self._runtime)
+        searched = SearchedLines(sides, settled, self._splitter if split else None, confidence)
 
         def empty(number: int, error: AnaphoraError) -> Translation:
             assert refused is not None
@@ -185,8 +161,8 @@ class TranslationPredictor(InspectedTranslator):
 
         return answers(
             lines,
-            read,
-            answer,
+            searched.read,
+            searched.answer,
             task="translate",
             unit="lines",
             runtime=self._runtime,
@@ -210,86 +186,11 @@ class TranslationPredictor(InspectedTranslator):
         gaps = self._splitter.gaps(passage)
         return Translation.joined(translation.text, parts, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
 
-    def _search(
-        self,
-        rows: abc.Sequence[Sentence],
-        options: SearchOptions,
-        unknown: Filler | None,
-        protection: Protection,
-        glossary: RequiredTerms | None,
-        watch: Watch,
-        searched: abc.Callable[[int], None],
-    ) -> list[Translation]:
-        """The translations of sentences, searched in batches of like length; ``searched`` takes how many there are."""
-        model = Without.special_tokens(self._stepper(), self._target.symbols)
-        stepper = Watched(model, watch.check)
-        full = [place for place, row in enumerate(rows) if row.ids]
-        found = [protection.copied(row, options.attention) for row in rows]
-        done = len(rows) - len(full)
-        given = [Given(rows[place].apart.text, rows[place].ids) for place in full]
-        for batch in self._batches(given, beam=options.beam or 1):
-            own = [rows[full[number]] for number in batch.example_ids_B.tolist()]
-            most = [longest(len(row.ids)) for row in own]
-            if options.candidates is not None:
-                texts = [row.apart.text for row in own]
-                batch = replace(
-                    batch, constraints=Constraints(candidates=options.candidates.of(texts, self._source, self._target))
-                )
-            pointing = protection.pointing(stepper, batch, own, most)
-            steering: list[Steering] = [pointing.steering] if pointing and not options.groups else []
-            if glossary:
-                # placeholders that are due have the last steps
-                before = [length - len(row.apart.units) for length, row in zip(most, own, strict=True)]
-                steering += glossary.steering([row.terms for row in own], before, protection.after_V, stepper.eos)
-            hypotheses = search(
-                pointing or stepper,
-                batch,
-                options,
-                max_length=most,
-                attention=options.attention or unknown is not None or any(row.apart.tags for row in own),
-                steering=steering,
-            )
-            for number, of_one in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
-                place = full[number]
-                found[place] = self._answer(rows[place], of_one, options, unknown, protection)
-            done += len(hypotheses)
-            searched(done)
-        return found
-
     def _over(self, stepper: abc.Callable[[], Stepper]) -> "TranslationPredictor":
         """All else of this translator over another Stepper."""
         other = copy(self)
-        other._stepper = stepper
+        other._stepper, other.calibrated = stepper, uncalibrated
         return other
-
-    def _protection(self, options: SearchOptions) -> Protection:
-        """What keeps the kinds that are asked for; without a word on them, the usual ones."""
-        kinds = USUAL if options.protect is None else checked_kinds(options.protect)
-
-        def stand_ins() -> abc.Sequence[StandIn]:
-            with running(self._runtime):
-                return best_copied(self._stepper(), self._source, self._target, self._batches)
-
-        return Protection(self._source, self._target, kinds, stand_ins)
-
-    def _answer(
-        self,
-        row: Sentence,
-        hypotheses: list[Hypothesis],
-        options: SearchOptions,
-        unknown: Filler | None,
-        protection: Protection,
-    ) -> Translation:
-        """The best hypothesis as a translation, with as many others of another text as are asked for."""
-
-        def made(hypothesis: Hypothesis) -> Translation:
-            if not unknown:
-                return protection.restored(row, hypothesis, (), options.attention)
-            words, bare = unknown.words(row.apart.text, row.ids, protection.hidden(row, hypothesis))
-            bare = hypothesis if bare.ids == hypothesis.ids else bare
-            return protection.restored(row, bare, words, options.attention)
-
-        return best_of(map(made, hypotheses), options)
 
 
 def _check_alike(members: abc.Sequence[TranslationPredictor]) -> None:
@@ -309,10 +210,3 @@ def _check_alike(members: abc.Sequence[TranslationPredictor]) -> None:
                     f"{side} vocabulary ({its.symbols.size:,} tokens) than number 1 ({one.symbols.size:,}): train "
                     f"them on the same data with the same [text]."
                 )
-
-
-class _Line(NamedTuple):
-    """A line, and its sentences as ids."""
-
-    passage: Passage
-    sentences: list[Sentence]

@@ -15,6 +15,7 @@ from anaphora.prediction.arguments import pieces_of
 from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.pointing import Adjacency, Placeholders, Pointing
+from anaphora.tasks.translation.confidence import signals_of
 from anaphora.tasks.translation.required_terms import SentenceTerms
 from anaphora.tasks.translation.restoring import (
     Token,
@@ -27,7 +28,7 @@ from anaphora.tasks.translation.restoring import (
     with_own_tags,
     with_tags,
 )
-from anaphora.tasks.translation.translation import Translation
+from anaphora.tasks.translation.translation import Signals, Translation
 from anaphora.text.apart import JOINING, Apart, StandIn, split_around, take_apart
 from anaphora.text.joiner import JOINER
 from anaphora.text.normalise import normalise
@@ -105,18 +106,20 @@ class Protection:
     def copied(self, row: Sentence, attention: bool) -> Translation:
         """A sentence without a word to translate, which is its own translation; each word looks at itself."""
         text = row.apart.before
+        found = Translation(text, 0.0, True, signals=Signals((), (None,) * len(text.split())))
         if not attention or is_blank(text):
-            return Translation(text, 0.0, True)
+            return found
         pieces = [token.piece for token in tokens_kept(text)]
         weights = np.eye(len(pieces) + 1, dtype=np.float32)
         source, target = (one.pieces([one.symbols.eos]) for one in (self._source, self._target))
-        return Translation(text, 0.0, True, (*pieces, *source), (*pieces, *target), weights)
+        return replace(found, source_pieces=(*pieces, *source), target_pieces=(*pieces, *target), weights=weights)
 
     def restored(self, row: Sentence, hypothesis: Hypothesis, words: Sequence[str], attention: bool) -> Translation:
         """The translation that a hypothesis is, with all that was kept; ``words`` are its unknown ones."""
         apart, ids = row.apart, hypothesis.ids
         text = text_of(self._target, ids, words, apart.units)
-        tokens = self._tokens(text, ids, apart) if attention or apart.tags else []
+        evidence = hypothesis.evidence
+        tokens = self._tokens(text, ids, apart) if attention or apart.tags or evidence else []
         if apart.tags:
             weights, ends = hypothesis.weights, self._ends(apart)
             weights_TS = None if weights is None else weights[: len(ids), : len(row.ids)].numpy()
@@ -130,6 +133,7 @@ class Protection:
             unknown=ids.count(UNK),
             rank=hypothesis.rank,
             tokens=len(ids) + hypothesis.finished,
+            signals=signals_of(evidence, len(row.ids), text, tokens) if evidence else None,
         )
         if not attention:
             return found

@@ -2,7 +2,7 @@
 
 from collections import abc
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,15 @@ from anaphora.text.sentences import is_blank
 
 NO_LINKS = "Word alignments come from attention, but this translator has none: use one with attention."
 """Message for a request of word alignments."""
+
+
+class Signals(NamedTuple):
+    """What confidence is computed from: see ``confidence.signals_of``."""
+
+    sentence: tuple[float, ...]
+    """Empty where nothing was translated."""
+    words: tuple[tuple[float, ...] | None, ...]
+    """Of each word, None for one that is kept from the source."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,14 @@ class Translation:
     """Tokens that were predicted, ``</s>`` included."""
     match: Match | None = field(default=None, compare=False)
     """The segment of a memory that it is (exact match), or one whose source is similar; see ``remembered``."""
+    confidence: float | None = None
+    """The probability that its chrF2 is at least 50, where confidence was asked for; of several sentences the lowest.
+    None for a text with nothing to translate."""
+    word_confidences: tuple[float | None, ...] = ()
+    """The same of each word between white space: the probability that it is right. None for what no step
+    wrote."""
+    signals: Signals | None = field(default=None, compare=False, repr=False)
+    """What confidence is computed from, of one sentence where that was asked for."""
 
     def links(self) -> Links:
         """Links between the words of the source and the translation, by where it looked most.
@@ -85,6 +102,10 @@ class Translation:
             "from": self.match.segment.json() if self.match else None,
         }
 
+    def withheld(self) -> Self:
+        """Nothing in place of it, with the confidence that it has."""
+        return type(self)("", 0.0, False, confidence=self.confidence)
+
     def _demand_attention(self) -> None:
         if not self.source_pieces and not is_blank(self.text):
             raise ConfigError(
@@ -119,7 +140,25 @@ class Translation:
             unknown=sum(part.unknown for part in parts),
             rank=sum(part.rank for part in parts),
             tokens=sum(part.tokens for part in parts),
+            confidence=_least(part.confidence for part in parts),
+            word_confidences=_words_together(parts, [translated for _, translated in gaps]),
         )
+
+
+def _words_together(parts: abc.Sequence["Translation"], gaps: abc.Sequence[str]) -> tuple[float | None, ...]:
+    """The confidences of the words of several parts with ``gaps`` between them; without a gap, two words are one."""
+    found = [*parts[0].word_confidences]
+    for part, gap in zip(parts[1:], gaps, strict=True):
+        words = part.word_confidences
+        if words and found and not gap:
+            found[-1] = _least((found[-1], words[0]))
+            words = words[1:]
+        found += words
+    return tuple(found)
+
+
+def _least(values: abc.Iterable[float | None]) -> float | None:
+    return min((value for value in values if value is not None), default=None)
 
 
 def _parts_words(space: str) -> bool:

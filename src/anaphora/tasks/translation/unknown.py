@@ -103,7 +103,8 @@ class AnnotatedWords:
         given = [translated(words[place], self._dictionary) if place >= 0 else MARKS[UNK] for place in resolved.sources]
         end = [len(hypothesis.ids)] if hypothesis.finished else []
         weights = None if hypothesis.weights is None else hypothesis.weights[[*resolved.steps, *end]]
-        return given, replace(hypothesis, ids=tuple(resolved.ids), weights=weights)
+        evidence = hypothesis.evidence and hypothesis.evidence.of_steps([*resolved.steps, *end])
+        return given, replace(hypothesis, ids=tuple(resolved.ids), weights=weights, evidence=evidence)
 
 
 def translated(word: str, dictionary: Lookup[str]) -> str:

@@ -1,0 +1,105 @@
+"""``confidence.json``: how sure to be of what a run answers, a calibration for each way to search.
+
+The file is optional, sealed by its own SHA-256 and replaced as a whole. A calibration names the weights that it was
+fitted to by their SHA-256, since those of a run that is trained further are others.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from anaphora import files
+from anaphora.errors import RunError
+from anaphora.files import DamagedError
+
+NAME = "confidence.json"
+_FORMAT = 1
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class Fitted(_Record):
+    """A logistic regression of so many standardized features."""
+
+    means: list[float]
+    scales: list[float]
+    weights: list[float]
+    bias: float
+
+
+class Measured(_Record):
+    """How good it is on examples that it was not fitted to."""
+
+    examples: int
+    positive: float
+    """Fraction of them that are right."""
+    area: float | None
+    """Area under the ROC curve; None where all are right, or none is."""
+    calibration_error: float
+    """Expected calibration error."""
+
+
+class Calibration(_Record):
+    """What was fitted for one way to search."""
+
+    settings: dict[str, Any]
+    """The way to search, and the precision of products."""
+    weights: str
+    """SHA-256 of the weights."""
+    version: int
+    """Of the features."""
+    fitted_on: int
+    """Number of sentences."""
+    sentence: Fitted
+    word: Fitted
+    measured: dict[str, Measured]
+    """Of sentences and of words."""
+
+
+class _File(_Record):
+    format: int
+    sha256: str
+    calibrations: list[Calibration] = Field(min_length=1)
+
+
+def read(run: Path) -> list[Calibration]:
+    """The calibrations of a run; none where there is no file. Raises DamagedError, or RunError for a newer format."""
+    path = run / NAME
+    if not os.path.lexists(path):
+        return []
+    table = files.read_json(path)
+    number = table.get("format")
+    if isinstance(number, int) and number > _FORMAT:
+        raise RunError(f"{path} has format {number}, but this Anaphora reads up to {_FORMAT}: upgrade Anaphora.")
+    if not files.is_sealed(table):
+        raise DamagedError(
+            f"{path} was changed after it was written: its content does not fit its own SHA-256; remove it, and "
+            f"calibrate the run again."
+        )
+    try:
+        return _File.model_validate(table).calibrations
+    except ValidationError as error:
+        fault = error.errors()[0]
+        key = ".".join(map(str, fault["loc"]))
+        raise DamagedError(f"{path} does not describe calibrations: {key!r}: {fault['msg']}.") from None
+
+
+def add(run: Path, calibration: Calibration) -> None:
+    """Store a calibration in place of any for the same settings, and of those for other weights.
+
+    Raises RunError where the folder cannot be written to, and as ``read``.
+    """
+    kept = [one for one in read(run) if one.weights == calibration.weights and one.settings != calibration.settings]
+    table: Mapping[str, Any] = {
+        "format": _FORMAT,
+        "calibrations": [one.model_dump() for one in (*kept, calibration)],
+    }
+    try:
+        files.replace_durably(run / NAME, files.json_bytes(files.sealed(dict(table))))
+    except OSError as error:
+        raise RunError(f"{run / NAME} cannot be written to: {error.strerror}; the calibration is not stored.") from None

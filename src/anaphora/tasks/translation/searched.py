@@ -1,0 +1,151 @@
+"""Lines translated as settled options ask: from texts to batches, to hypotheses, and back to texts."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+from anaphora.batch import Constraints
+from anaphora.data.pairs import LazyBatches
+from anaphora.kernels.runtime import Runtime, running
+from anaphora.prediction.arguments import given_text, sentence_of
+from anaphora.prediction.limits import Watch
+from anaphora.prediction.options import SearchOptions
+from anaphora.prediction.searching import search
+from anaphora.protocols import Stepper
+from anaphora.search.evidence import with_evidence
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.steering import Steering
+from anaphora.search.watched import Watched
+from anaphora.search.without import Without
+from anaphora.tasks.translation.choice import best_of, together
+from anaphora.tasks.translation.confidence import Confidence
+from anaphora.tasks.translation.forced import Given
+from anaphora.tasks.translation.inspected import longest
+from anaphora.tasks.translation.protection import Protection, Sentence
+from anaphora.tasks.translation.required_terms import RequiredTerms, SentenceTerms
+from anaphora.tasks.translation.stand_ins import best_copied
+from anaphora.tasks.translation.translation import Translation
+from anaphora.tasks.translation.unknown import filler
+from anaphora.text.apart import StandIn
+from anaphora.text.placeholders import USUAL, checked_kinds
+from anaphora.text.sentences import Passage, Splitter
+from anaphora.text.tokenizer import Tokenizer
+
+
+class Batches(Protocol):
+    """Batches of sentences of like length, perhaps with their translations, for a beam."""
+
+    def __call__(
+        self, sources: Sequence[Given], targets: Sequence[list[int]] | None = None, beam: int = 1
+    ) -> LazyBatches: ...
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What a translator translates with."""
+
+    stepper: Callable[[], Stepper]
+    source: Tokenizer
+    target: Tokenizer
+    batches: Batches
+    attends: Callable[[], bool]
+    """Whether it has attention."""
+    runtime: Runtime
+
+
+class Line(NamedTuple):
+    """A line, and its sentences as ids."""
+
+    passage: Passage
+    sentences: list[Sentence]
+
+
+class SearchedLines:
+    """Reads lines and translates them, as ``prediction.stream.answers`` asks."""
+
+    def __init__(
+        self, sides: Sides, options: SearchOptions, splitter: Splitter | None, confidence: Confidence | None
+    ) -> None:
+        """``options`` are settled. Lines are one sentence each without ``splitter``.
+
+        Raises ConfigError where nothing can be replaced or kept as the options ask.
+        """
+        self._sides, self._options, self._splitter, self._confidence = sides, options, splitter, confidence
+        self._unknown = filler(sides.source, sides.target, options.replace_unknown, sides.attends)
+        kinds = USUAL if options.protect is None else checked_kinds(options.protect)
+        self._protection = Protection(sides.source, sides.target, kinds, self._stand_ins)
+        self._glossary = RequiredTerms(options.terms, sides.target) if options.terms else None
+
+    def read(self, line: str, number: int) -> Line:
+        """The sentences of line ``number``; DataError where they cannot be translated as asked."""
+        passage = self._protection.split(self._splitter, given_text(line, number))
+        parts = [self._protection.apart(one) for one in passage.sentences]
+        ids = [sentence_of(self._sides.source, one.text, number, self._options.max_tokens) for one in parts]
+        terms = [self._glossary.of(one, number) if self._glossary else SentenceTerms() for one in parts]
+        return Line(passage, list(map(Sentence, parts, ids, terms)))
+
+    def answer(self, lines: Sequence[Line], watch: Watch, answered: Callable[[int], None]) -> Iterable[Translation]:
+        """The translation of each line; ``answered`` takes how many are done."""
+        rows = [row for line in lines for row in line.sentences]
+        found = iter(self._search(rows, watch, lambda n: answered(len(lines) * n // len(rows))))
+        for line in lines:
+            parts = [next(found) for _ in line.sentences]
+            yield together(line.passage, parts, self._options, self._splitter)
+
+    def _search(self, rows: Sequence[Sentence], watch: Watch, searched: Callable[[int], None]) -> list[Translation]:
+        """The translations of sentences, searched in batches of like length; ``searched`` takes how many there are."""
+        sides, options, protection = self._sides, self._options, self._protection
+        stepper = Watched(Without.special_tokens(sides.stepper(), sides.target.symbols), watch.check)
+        full = [place for place, row in enumerate(rows) if row.ids]
+        found = [self._judged(protection.copied(row, options.attention)) for row in rows]
+        done = len(rows) - len(full)
+        given = [Given(rows[place].apart.text, rows[place].ids) for place in full]
+        for batch in sides.batches(given, beam=options.beam or 1):
+            own = [rows[full[number]] for number in batch.example_ids_B.tolist()]
+            most = [longest(len(row.ids)) for row in own]
+            if options.candidates is not None:
+                candidates = options.candidates.of([row.apart.text for row in own], sides.source, sides.target)
+                batch = replace(batch, constraints=Constraints(candidates=candidates))
+            pointing = protection.pointing(stepper, batch, own, most)
+            steering: list[Steering] = [pointing.steering] if pointing and not options.groups else []
+            if self._glossary:
+                # placeholders that are due have the last steps
+                before = [length - len(row.apart.units) for length, row in zip(most, own, strict=True)]
+                terms = [row.terms for row in own]
+                steering += self._glossary.steering(terms, before, protection.after_V, stepper.eos)
+            hypotheses = search(
+                pointing or stepper,
+                batch,
+                options,
+                max_length=most,
+                attention=options.attention or self._unknown is not None or any(row.apart.tags for row in own),
+                steering=steering,
+            )
+            if options.confidence or options.signals:
+                hypotheses = with_evidence(pointing or stepper, batch, hypotheses)
+            for number, of_one in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
+                found[full[number]] = self._answer(rows[full[number]], of_one)
+            done += len(hypotheses)
+            searched(done)
+        return found
+
+    def _answer(self, row: Sentence, hypotheses: list[Hypothesis]) -> Translation:
+        """The best hypothesis as a translation, with as many others of another text as are asked for."""
+        attention, protection = self._options.attention, self._protection
+
+        def made(hypothesis: Hypothesis) -> Translation:
+            words: Sequence[str] = ()
+            if self._unknown:
+                words, bare = self._unknown.words(row.apart.text, row.ids, protection.hidden(row, hypothesis))
+                hypothesis = hypothesis if bare.ids == hypothesis.ids else bare
+            return self._judged(protection.restored(row, hypothesis, words, attention))
+
+        return best_of(map(made, hypotheses), self._options)
+
+    def _judged(self, translation: Translation) -> Translation:
+        return self._confidence.judged(translation) if self._confidence else translation
+
+    def _stand_ins(self) -> Sequence[StandIn]:
+        sides = self._sides
+        with running(sides.runtime):
+            return best_copied(sides.stepper(), sides.source, sides.target, sides.batches)

@@ -1,0 +1,151 @@
+"""Confidence depends on the sentence alone, covers every word, and is refused where it was not calibrated."""
+
+import json
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import anaphora
+from anaphora.cli.app import main
+from anaphora.errors import ConfigError, DataError
+from anaphora.evaluation.logistic import Logistic
+from anaphora.files import DamagedError
+from anaphora.prediction.options import Sampling
+from anaphora.run import calibrations
+from anaphora.run.about import about
+from anaphora.tasks.translation import Translation, TranslationPredictor
+from anaphora.tasks.translation.calibration import LEAST, calibrate
+from anaphora.tasks.translation.confidence import Confidence
+
+from ..conftest import sentences
+
+SEARCHES: list[dict[str, Any]] = [
+    {"beam": 4, "alternatives": 2},
+    {"sampling": Sampling(seed=3)},
+    {"beam": 4, "minimum_risk": 4},
+]
+
+
+def judging(translator: TranslationPredictor) -> TranslationPredictor:
+    """The same with some confidence, whatever the settings."""
+    found = copy(translator)
+    signals = [one.signals for one in translator.translate(sentences(9, seed=2), beam=2, signals=True)]
+    words = [word for one in signals if one for word in one.words]
+    rows = [one.sentence for one in signals if one], words
+    functions = [Logistic.fit(np.array(row), np.arange(len(row)) % 2.0) for row in rows]
+    found.calibrated = lambda options, runtime: Confidence(*functions)
+    return found
+
+
+def judged(found: Translation) -> list[tuple[float | None, tuple[float | None, ...]]]:
+    return [(one.confidence, one.word_confidences) for one in (found, *found.alternatives)]
+
+
+@pytest.mark.parametrize("asked", SEARCHES)
+def test_confidence_is_the_same_alone_and_in_any_batch(
+    untrained_translator: TranslationPredictor, asked: dict[str, Any]
+) -> None:
+    translator, texts = judging(untrained_translator), sentences(9, seed=31)
+    together = translator.translate(texts, confidence=True, **asked)
+    turned = translator.translate(texts[::-1], confidence=True, **asked)[::-1]
+    alone = [translator.translate([text], confidence=True, **asked)[0] for text in texts]
+    assert list(map(judged, together)) == list(map(judged, turned)) == list(map(judged, alone))
+    assert len({one.confidence for one in together}) > 5
+    assert [one.text for one in together] == [one.text for one in translator.translate(texts, **asked)]
+
+
+def test_every_word_has_one_and_what_is_kept_has_none(untrained_translator: TranslationPredictor) -> None:
+    translator = judging(untrained_translator)
+    texts = [*sentences(6, seed=5), "a <b>man</b> sees {name}", "{name}", "", "the dog walks. <i>{x}</i>"]
+    for found in translator.translate_text(texts, beam=2, confidence=True, protect=("placeholders", "tags")):
+        assert len(found.word_confidences) == len(found.text.split())
+        assert all(value is None or 0 < value < 1 for value in found.word_confidences)
+    *_, kept, empty, _ = translator.translate(texts, beam=2, confidence=True)
+    assert kept.confidence is None and kept.word_confidences == (None,)
+    assert empty.confidence is None and empty.word_confidences == ()
+
+
+def test_a_line_of_several_sentences_has_the_lowest_confidence() -> None:
+    one = Translation("a b", 0.0, True, confidence=0.5, word_confidences=(0.1, 0.9))
+    other = replace(one, text="c", confidence=0.3, word_confidences=(0.4,))
+    kept = replace(one, text="<i/>", confidence=None, word_confidences=(None,))
+    spaced = Translation.joined("a b c <i/>", [one, other, kept], [(" ", " "), (" ", " ")])
+    assert (spaced.confidence, spaced.word_confidences) == (0.3, (0.1, 0.9, 0.4, None))
+    assert Translation.joined("a bc", [one, other], [("", "")]).word_confidences == (0.1, 0.4)
+
+
+@pytest.fixture
+def trained(toy_sentences: Path, tiny_translator_of_words: Path, tmp_path: Path) -> Path:
+    """A translator of words, and more pairs than it was trained on."""
+    command = ["train", str(tiny_translator_of_words), "--data", str(toy_sentences), "--run", str(tmp_path / "run")]
+    assert main([*command, "--source", "en", "--target", "fr", "--set", "training.validate_every=0"]) == 0
+    lines = [f"The {a} sees a very small {b} {'very ' * n}" for a in ("cat", "dog", "horse") for b in ("bird", "rat",
+             "pig", "lamb", "fish", "boat") for n in range(7)]  # fmt: skip
+    references = [line.replace("The", "Le").replace("sees", "voit") if n % 3 else "x y" for n, line in enumerate(lines)]
+    (tmp_path / "held.en").write_text("".join(f"{line}\n" for line in lines))
+    (tmp_path / "held.fr").write_text("".join(f"{line}\n" for line in references))
+    return tmp_path / "run"
+
+
+def test_a_run_is_calibrated_for_each_way_to_search_it(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    translator, texts = anaphora.load(trained), ["The cat sees a very small rat"]
+    with pytest.raises(ConfigError, match="has no calibrated confidence: run anaphora calibrate"):
+        translator.translate(texts, confidence=True)
+    files = ["--source", str(tmp_path / "held.en"), "--reference", str(tmp_path / "held.fr")]
+    capsys.readouterr()
+    assert main(["calibrate", str(trained), *files, "--beam", "2", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["fitted_on"] + shown["sentences"]["examples"] == 126 and shown["settings"]["beam"] == 2
+    [found] = translator.translate(texts, confidence=True, beam=2)
+    assert 0 < found.confidence < 1 and len(found.word_confidences) == len(found.text.split())
+    with pytest.raises(ConfigError, match=r"calibrated for precision fp32, beam 2.*but not for precision fp32, beam 3"):
+        translator.translate(texts, confidence=True, beam=3)
+    with pytest.raises(ConfigError, match="one run by itself"):
+        TranslationPredictor.ensemble([translator, translator]).translate(texts, confidence=True, beam=2)
+    assert main(["calibrate", str(trained), *files, "--beam", "3"]) == 0
+    assert [one.settings["beam"] for one in calibrations.read(trained)] == [2, 3]
+    _lines_are_written_as_sure_as_asked(trained, tmp_path, found, capsys)
+
+
+def _lines_are_written_as_sure_as_asked(
+    run: Path, folder: Path, found: Translation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (text := folder / "text.en").write_text("The cat sees a very small rat\n\n")
+    asked = ["translate", str(run), str(text), "--beam", "2"]
+    capsys.readouterr()
+    assert main([*asked, "--confidence"]) == 0
+    assert capsys.readouterr().out.splitlines() == [f"{found.confidence:.4f}\t{found.text}", "\t"]
+    assert main([*asked, "--min-confidence", "1"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "\n\n" and "1 of 2 lines was left empty: their confidence is below 1" in shown.err
+    assert main([*asked, "--confidence", "--json"]) == 0
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first["confidence"] == found.confidence and first["word_confidences"] == list(found.word_confidences)
+    assert second["confidence"] is None and second["word_confidences"] == []
+    assert main([*asked, "--confidence", "--nbest", "1"]) == 0
+    assert f"confidence= {found.confidence:.6f}" in capsys.readouterr().out
+
+
+def test_a_changed_file_and_other_weights_are_refused(trained: Path, tmp_path: Path) -> None:
+    pairs = tmp_path / "held.en", tmp_path / "held.fr"
+    calibrate(trained, pairs)
+    file, translator = trained / calibrations.NAME, anaphora.load(trained)
+    content = file.read_bytes()
+    file.write_bytes(content.replace(b'"fitted_on": ', b'"fitted_on": 1', 1))
+    with pytest.raises(DamagedError, match=r"confidence\.json was changed after it was written"):
+        translator.translate(["The cat"], confidence=True)
+    assert any(str(file) in fault for fault in about(trained, lambda *_: {}).faults)
+    file.unlink()
+    calibrations.add(trained, calibrate(trained, pairs).model_copy(update={"weights": "other"}))
+    with pytest.raises(ConfigError, match="was calibrated for other weights"):
+        translator.translate(["The cat"], confidence=True)
+    (tmp_path / "held.en").write_text("The cat\n" * (LEAST - 1))
+    (tmp_path / "held.fr").write_text("Le chat\n" * (LEAST - 1))
+    with pytest.raises(DataError, match=f"at least {LEAST} pairs"):
+        calibrate(trained, pairs)
