@@ -118,9 +118,14 @@ def run(
             translator.stream(some, options, split=not no_split, report=report, refused=refuse) for some in texts
         )
         outputs.write(waiting, chain.from_iterable(answers), report, aligned, model=remembering.model(runs[0]))
+    _end(len(refused))
+
+
+def _end(refused: int) -> None:
+    """Say how many lines were refused, and exit with that, where there are any."""
     if refused:
-        was, is_empty = (agreeing(len(refused), clause) for clause in ("were refused", "are empty in the output"))
-        complain(f"{counted(len(refused), 'line')} {was} and {is_empty}.")
+        was, is_empty = (agreeing(refused, clause) for clause in ("were refused", "are empty in the output"))
+        complain(f"{counted(refused, 'line')} {was} and {is_empty}.")
         raise typer.Exit(AnaphoraError.exit_code)
 
 
