@@ -38,6 +38,18 @@ def test_every_id_but_the_first_is_predicted_once_but_for_the_remainder(count: i
     assert sorted(predicted) == list(range(1, count - remainder))
 
 
+@given(st.integers(60, 300), st.integers(1, 4), st.integers(1, 4), st.integers(1, 40))
+def test_micro_batches_read_the_streams_of_one_batch_in_turns(count: int, rows: int, parts: int, steps: int) -> None:
+    whole = TextWindows(store_of(count), rows=parts * rows, steps=steps).epoch(2)
+    turns = TextWindows(store_of(count), rows=rows, steps=steps, micro_batches=parts).epoch(2)
+    assert len(turns) == parts * len(whole)
+    for place, batch in enumerate(whole):
+        for part, own in enumerate(batch.target_ids.ids_BT.split(rows)):
+            turn = turns[place * parts + part]
+            assert turn.target_ids.ids_BT.tolist() == own.tolist()
+            assert (turn.carry_mask_B == (place > 0)).all()
+
+
 def test_every_epoch_is_the_text_in_order() -> None:
     windows = TextWindows(store_of(50), rows=3, steps=7)
     assert [batch.input_ids.ids_BT.tolist() for batch in windows.epoch(1)] == [
