@@ -23,6 +23,7 @@ from anaphora.search.steering import Steering
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.translation.adapting import Adapted
 from anaphora.tasks.translation.choice import best_of, together
 from anaphora.tasks.translation.config import SearchConfig
 from anaphora.tasks.translation.forced import Given
@@ -221,14 +222,19 @@ class TranslationPredictor(InspectedTranslator):
         searched: abc.Callable[[int], None],
     ) -> list[Translation]:
         """The translations of sentences, searched in batches of like length; ``searched`` takes how many there are."""
-        model = Without.special_tokens(self._stepper(), self._target.symbols)
-        stepper = Watched(model, watch.check)
         full = [place for place, row in enumerate(rows) if row.ids]
         found = [protection.copied(row, options.attention) for row in rows]
         done = len(rows) - len(full)
         given = [Given(rows[place].apart.text, rows[place].ids) for place in full]
+        network, adapted = self._stepper(), None
+        if options.adaptation is not None and given:
+            texts, sides = [one.text for one in given], (self._source, self._target)
+            adapted = Adapted(network, options.adaptation, sides, self._batches, texts)
         for batch in self._batches(given, beam=options.beam or 1):
-            own = [rows[full[number]] for number in batch.example_ids_B.tolist()]
+            numbers = batch.example_ids_B.tolist()
+            own = [rows[full[number]] for number in numbers]
+            model = Without.special_tokens(adapted.over(numbers) if adapted else network, self._target.symbols)
+            stepper = Watched(model, watch.check)
             most = [longest(len(row.ids)) for row in own]
             if options.candidates is not None:
                 texts = [row.apart.text for row in own]
@@ -249,7 +255,7 @@ class TranslationPredictor(InspectedTranslator):
                 attention=options.attention or unknown is not None or any(row.apart.tags for row in own),
                 steering=steering,
             )
-            for number, of_one in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
+            for number, of_one in zip(numbers, hypotheses, strict=True):
                 place = full[number]
                 found[place] = self._answer(rows[place], of_one, options, unknown, protection)
             done += len(hypotheses)
