@@ -129,6 +129,8 @@ class Step(NamedTuple):
     weights_NS: Tensor | None
     """Attention over the positions of the memory, or None for models without attention."""
     state: Any
+    states_NH: Tensor | None = None
+    """What the prediction was made from, for models that give it (``GivesStates``)."""
 
 
 class Stepper(Protocol):
@@ -156,6 +158,14 @@ class Stepper(Protocol):
 
     def keep(self, memory: Any, sentences_B: Tensor) -> Any:
         """The memory of the given sentences, in that order."""
+
+
+@runtime_checkable
+class GivesStates(Protocol):
+    """A Stepper of one network, whose steps give the states that they predict from."""
+
+    def target_states(self, batch: Batch) -> Tensor:
+        """Those that the targets of a batch are predicted from, T x B x H."""
 
 
 class TextStepper(Stepper, Protocol):

@@ -200,7 +200,12 @@ class DecodingStepper:
         log_probs_NV = shortlist.log_probs(o_NH) if shortlist else self._model.output.log_probs(o_NH)
         weights_NS = None if weights_KBS is None else by_row(weights_KBS)
         signals = {name: by_row(block) for name, block in after.items()}
-        return Step(log_probs_NV, weights_NS, DecodingState(signals, language))
+        return Step(log_probs_NV, weights_NS, DecodingState(signals, language), o_NH)
+
+    @torch.inference_mode()
+    def target_states(self, batch: Batch) -> Tensor:
+        """The states that the targets of a batch are predicted from, T x B x H."""
+        return self._model.target_states(batch.to(device_of(self._model)))
 
     def select(self, state: DecodingState, rows_N: Tensor) -> DecodingState:
         """The state of the given rows."""

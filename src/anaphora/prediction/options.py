@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Self
 
 from anaphora.config import Conflict
 from anaphora.errors import ConfigError
+from anaphora.prediction.adaptation import Adaptation
 from anaphora.prediction.arguments import LONGEST
 from anaphora.prediction.candidates import Candidates
 from anaphora.prediction.glossary import Glossary
@@ -82,6 +83,8 @@ class SearchOptions(NamedTuple):
     """Whether to return how probably each translation and each word is right: needs a run that was calibrated."""
     signals: bool = False
     """Whether to return what confidence is computed from."""
+    adaptation: Adaptation | None = None
+    """Known translations of similar sentences that take part in every prediction."""
 
     def check(self) -> None:
         """Raise ConfigError for options that conflict or have no effect beside others, and for samples of nothing."""
@@ -90,6 +93,8 @@ class SearchOptions(NamedTuple):
                 raise ConfigError(f"{conflict.remedy.format(table=self)}.")
         if self.sampling is not None:
             check_sampling(*self.sampling)
+        if self.adaptation is not None:
+            self.adaptation.check()
 
     def settled(self, beam: int, length_penalty: float) -> Self:
         """The same, with what it leaves open as the run has it; samples have no beam.
@@ -132,6 +137,7 @@ class SearchOptions(NamedTuple):
         """A settled search that wrote so many ``unknown`` words and left some, for ``json.dumps``."""
         kept: dict[str, Any] = {"protected": list(self.protect)} if self.protect else {}
         kept |= {"terms": len(self.terms.entries)} if self.terms else {}
+        kept |= {"adaptation": str(self.adaptation)} if self.adaptation else {}
         return kept | {
             "beam": self.beam,
             "length_penalty": self.length_penalty,
@@ -176,11 +182,17 @@ class SearchOptions(NamedTuple):
             yield f"among {self.candidates}"
         if self.terms:
             yield f"terms of {self.terms}"
+        if self.adaptation:
+            yield str(self.adaptation)
         if self.protect:
             yield f"{' and '.join(self.protect)} protected"
 
 
 CONFLICTS = (
+    Conflict(
+        lambda asked: asked.adaptation and asked.candidates,
+        "Adaptation may write any word of known translations: leave out the candidates, or the adaptation",
+    ),
     Conflict(
         lambda asked: asked.terms and asked.groups,
         "Terms divide a beam by themselves: leave out the groups of a diverse beam, or the terms",

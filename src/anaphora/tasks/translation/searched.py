@@ -17,6 +17,7 @@ from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.steering import Steering
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
+from anaphora.tasks.translation.adapting import Adapted
 from anaphora.tasks.translation.choice import best_of, together
 from anaphora.tasks.translation.confidence import Confidence
 from anaphora.tasks.translation.forced import Given
@@ -95,13 +96,15 @@ class SearchedLines:
     def _search(self, rows: Sequence[Sentence], watch: Watch, searched: Callable[[int], None]) -> list[Translation]:
         """The translations of sentences, searched in batches of like length; ``searched`` takes how many there are."""
         sides, options, protection = self._sides, self._options, self._protection
-        stepper = Watched(Without.special_tokens(sides.stepper(), sides.target.symbols), watch.check)
         full = [place for place, row in enumerate(rows) if row.ids]
         found = [self._judged(protection.copied(row, options.attention)) for row in rows]
         done = len(rows) - len(full)
         given = [Given(rows[place].apart.text, rows[place].ids) for place in full]
+        stepper_of = self._adapted([one.text for one in given])
         for batch in sides.batches(given, beam=options.beam or 1):
-            own = [rows[full[number]] for number in batch.example_ids_B.tolist()]
+            numbers = batch.example_ids_B.tolist()
+            own = [rows[full[number]] for number in numbers]
+            stepper = Watched(Without.special_tokens(stepper_of(numbers), sides.target.symbols), watch.check)
             most = [longest(len(row.ids)) for row in own]
             if options.candidates is not None:
                 candidates = options.candidates.of([row.apart.text for row in own], sides.source, sides.target)
@@ -123,11 +126,18 @@ class SearchedLines:
             )
             if options.confidence or options.signals:
                 hypotheses = with_evidence(pointing or stepper, batch, hypotheses)
-            for number, of_one in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
+            for number, of_one in zip(numbers, hypotheses, strict=True):
                 found[full[number]] = self._answer(rows[full[number]], of_one)
             done += len(hypotheses)
             searched(done)
         return found
+
+    def _adapted(self, texts: Sequence[str]) -> Callable[[Sequence[int]], Stepper]:
+        """The Stepper of a batch of ``texts`` by their places: adapted to what is known of them, if that is asked."""
+        sides, adaptation = self._sides, self._options.adaptation
+        if adaptation is None or not texts:
+            return lambda places: sides.stepper()
+        return Adapted(sides.stepper(), adaptation, (sides.source, sides.target), sides.batches, texts).over
 
     def _answer(self, row: Sentence, hypotheses: list[Hypothesis]) -> Translation:
         """The best hypothesis as a translation, with as many others of another text as are asked for."""

@@ -1,0 +1,89 @@
+"""Nearest-neighbour mixing: known translations of similar sentences take part in every prediction.
+
+(Khandelwal et al. 2021, over the few pairs that are similar to each sentence and not over a corpus.) Each target token
+of such a pair is kept with the decoder state that it should be predicted from, its key. A step then predicts
+
+    p(y) = (1 - w) p_model(y) + w sum over keys m of y of softmax_m(-d_m / (T s))
+
+where d_m is the squared distance between key m and the state of the step, s the mean squared norm of the keys, which
+makes the temperature T the same for networks of any width, and w the weight of the sentence.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora.batch import Batch
+from anaphora.errors import ConfigError
+from anaphora.protocols import SearchStart, Step, Stepper
+
+
+class Neighbours(NamedTuple):
+    """The target tokens of the pairs that are similar to one sentence."""
+
+    keys_MH: Tensor
+    """States that the tokens should be predicted from."""
+    ids_M: Tensor
+    """int64: the tokens."""
+    weight: float
+    """w, from 0 to below 1: how much of each prediction is theirs."""
+
+    @property
+    def scale(self) -> Tensor:
+        """The mean squared norm of the keys."""
+        return self.keys_MH.double().square().sum(dim=1).mean().clamp(min=1e-30)
+
+
+class _Memory(NamedTuple):
+    model: Any
+    neighbours: tuple[Neighbours | None, ...]
+    """By sentence; None for one that is left to the model."""
+
+
+class Mixed:
+    """A Stepper whose predictions are mixed with those of neighbours; its state is that of the model.
+
+    Sentences are mixed one by one, so that nothing depends on others in the batch.
+    """
+
+    def __init__(self, model: Stepper, neighbours: Sequence[Neighbours | None], temperature: float) -> None:
+        """``neighbours`` are those of the sentences of the only batch that it can start with."""
+        self._model, self._neighbours, self._temperature = model, tuple(neighbours), temperature
+        self.size, self.bos, self.eos, self.unk = model.size, model.bos, model.eos, model.unk
+
+    def start(self, batch: Batch) -> SearchStart:
+        start = self._model.start(batch)
+        return start._replace(memory=_Memory(start.memory, self._neighbours))
+
+    def advance(self, memory: _Memory, state: Any, ids_N: Tensor) -> Step:
+        """One token of every row; ConfigError for a model whose steps give no states."""
+        step = self._model.advance(memory.model, state, ids_N)
+        if step.states_NH is None:
+            raise ConfigError("Mixing needs the states of one network, but this model gives none: leave it out.")
+        rows = len(ids_N) // len(memory.neighbours)
+        with torch.inference_mode():
+            for sentence, neighbours in enumerate(memory.neighbours):
+                if neighbours is not None:
+                    own = slice(sentence * rows, (sentence + 1) * rows)
+                    self._mix(step.log_probs_NV[own], step.states_NH[own], neighbours)
+        return step
+
+    def _mix(self, log_probs_KV: Tensor, states_KH: Tensor, neighbours: Neighbours) -> None:
+        """Change the log-probabilities of the rows of a sentence in place."""
+        distances_KM = (states_KH[:, None, :].double() - neighbours.keys_MH.double()).square().sum(dim=2)
+        p_KM = (-distances_KM / (self._temperature * neighbours.scale)).softmax(dim=1)
+        ids_U, places_M = torch.unique(neighbours.ids_M, return_inverse=True)
+        p_KU = p_KM.new_zeros(len(p_KM), len(ids_U)).index_add_(1, places_M, p_KM)
+        weight = neighbours.weight
+        known_KU = log_probs_KV[:, ids_U].double().exp()
+        log_probs_KV += torch.log1p(log_probs_KV.new_tensor(-weight))
+        log_probs_KV[:, ids_U] = ((1 - weight) * known_KU + weight * p_KU).log().to(log_probs_KV.dtype)
+
+    def select(self, state: Any, rows_N: Tensor) -> Any:
+        return self._model.select(state, rows_N)
+
+    def keep(self, memory: _Memory, sentences_B: Tensor) -> _Memory:
+        kept = tuple(memory.neighbours[place] for place in sentences_B.tolist())
+        return _Memory(self._model.keep(memory.model, sentences_B), kept)
