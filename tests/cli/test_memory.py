@@ -100,8 +100,28 @@ def test_what_is_wrong_is_said(
     assert message in capsys.readouterr().err
 
 
-def test_options_of_translate_that_need_a_memory(run: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_of_translate_that_need_a_memory(run: str, tsv: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["translate", run, "--fuzzy", "80"]) == 2
     assert "--fuzzy shows segments" in capsys.readouterr().err
     assert main(["translate", run, "--memory", "--alignments", "a"]) == 2
     assert "no word alignments" in capsys.readouterr().err
+    assert main(["translate", run, "--adapt"]) == 2
+    assert "add --memory" in capsys.readouterr().err
+    assert main(["memory", run, "add", tsv]) == 0
+    assert main(["translate", run, "--memory", "--adapt", "--confidence"]) == 2
+    assert "calibrated for the model alone" in capsys.readouterr().err
+
+
+def test_a_translation_is_adapted_to_similar_segments_of_the_memory(
+    run: str, tsv: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "text").write_text("A man is walking\nCats.\n")
+    assert main(["memory", run, "add", tsv]) == 0
+    capsys.readouterr()
+    found = []
+    for options in ([], ["--adapt"]):
+        assert main(["translate", run, str(tmp_path / "text"), "--memory", "--json", *options]) == 0
+        found.append([json.loads(line) for line in capsys.readouterr().out.splitlines()])
+    (plain, other), (adapted, left) = found
+    assert adapted["score"] != plain["score"]
+    assert left == other  # nothing is similar to it

@@ -227,10 +227,12 @@ ENTER = {
     "tasks/trace/predictor.py",
     "tasks/translation/forced.py",
     "tasks/translation/inspected.py",
-    "tasks/translation/predictor.py",
+    "tasks/translation/searched.py",
     "training/loop.py",
+    "training/micro_batches.py",
 }
 READ = {
+    "data/columns.py",
     "kernels/graphs.py",
     "kernels/linear.py",
     "kernels/matmul.py",

@@ -59,7 +59,7 @@ def cost_after_its_own_likeliest_words(model: Translator) -> float:
     memory, state, _ = stepper.start(ALL)
     ids = torch.full((4,), stepper.bos)
     for step in range(ALL.target_ids.ids_BT.shape[1]):
-        log_probs, _, state = stepper.advance(memory, state, ids)
+        log_probs, _, state, *_ = stepper.advance(memory, state, ids)
         there = step < ALL.target_ids.lengths_B
         total -= log_probs[there, ALL.target_ids.ids_BT[there, step]].sum().item()
         ids = log_probs.argmax(-1)

@@ -68,7 +68,7 @@ def test_stepping_a_text_gives_its_loss_in_evaluation(network: str, output: Any)
     memory, state, _ = stepper.start(batch())
     ids, total = torch.full((2,), stepper.bos), 0.0
     for step in range(5):
-        log_probs, _, state = stepper.advance(memory, state, ids)
+        log_probs, _, state, *_ = stepper.advance(memory, state, ids)
         torch.testing.assert_close(log_probs.exp().sum(1), torch.ones(2))
         ids = IDS[:, step + 1]
         total -= log_probs.gather(1, ids[:, None]).sum().item()

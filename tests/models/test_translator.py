@@ -52,7 +52,7 @@ def test_stepping_a_target_gives_its_training_loss(tables: dict[str, Any]) -> No
     memory, state, _ = stepper.start(together)
     ids, total = torch.full((4,), stepper.bos), 0.0
     for step in range(together.target_ids.ids_BT.shape[1]):
-        log_probs, weights, state = stepper.advance(memory, state, ids)
+        log_probs, weights, state, *_ = stepper.advance(memory, state, ids)
         ids = together.target_ids.ids_BT[:, step]
         there = step < together.target_ids.lengths_B
         total -= log_probs[there, ids[there]].sum().item()

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from anaphora.errors import ConfigError
+from anaphora.prediction.adaptation import Adaptation
 from anaphora.prediction.candidates import Candidates
 from anaphora.prediction.glossary import Glossary
 from anaphora.prediction.options import Sampling, SearchOptions
@@ -29,6 +30,10 @@ CONFLICTING: list[tuple[dict[str, Any], str]] = [
     ({"coverage_penalty": -0.1}, "coverage penalty should be at least 0"),
     ({"length_penalty": -0.1}, "length penalty should be at least 0"),
     ({"beam": 0}, "beam should be at least 1"),
+    ({"adaptation": Adaptation(lambda text: []), "confidence": True}, "calibrated for the model alone"),
+    ({"adaptation": Adaptation(lambda text: [], weight=1.0)}, "below 1"),
+    ({"adaptation": Adaptation(lambda text: [], temperature=0.0)}, "above 0"),
+    ({"adaptation": Adaptation(lambda text: [], pairs=33)}, "1 to 32 pairs"),
     ({"known": True, "replace_unknown": {}}, "no unknown word is left to replace"),
 ]
 
@@ -64,6 +69,7 @@ ASKED: dict[str, tuple[Any, str]] = {
     "known": (True, "of known words only"),
     "terms": (Glossary([]), "terms of"),
     "protect": (("urls",), "urls protected"),
+    "adaptation": (Adaptation(lambda text: []), "adapted to 8 similar pairs"),
 }
 
 
@@ -82,5 +88,5 @@ def test_what_is_settled_stays_as_it_is(name: str) -> None:
 
 
 def test_nothing_but_what_is_returned_is_missing_from_that_list() -> None:
-    returned = {"alternatives", "attention", "max_tokens", "replace_unknown", "diversity"}
+    returned = {"alternatives", "attention", "confidence", "diversity", "max_tokens", "replace_unknown", "signals"}
     assert ASKED.keys() | returned == set(SearchOptions._fields)

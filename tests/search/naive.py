@@ -45,7 +45,7 @@ def n_best(
     for length in range(1, longest + 1):
         grown = []
         for total, ids, state, last in live:
-            log_probs, _, state = stepper.advance(memory, state, torch.tensor([last]))
+            log_probs, _, state, *_ = stepper.advance(memory, state, torch.tensor([last]))
             values = enumerate(log_probs[0].tolist())
             grown += [(total + v, (*ids, i), state, i) for i, v in values if v > -inf and allowed(ids, i)]
         top = sorted(grown, key=lambda entry: -entry[0])[:size]

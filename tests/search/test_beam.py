@@ -37,7 +37,7 @@ def greedy(stepper: Stepper, batch: Batch, max_length: int) -> tuple[list[int], 
     symbols: list[int] = []
     total, looks, symbol = 0.0, [], stepper.bos
     while (len(symbols) < max_length and symbol != stepper.eos) or not symbols:
-        log_probs, weights, state = stepper.advance(memory, state, torch.tensor([symbol]))
+        log_probs, weights, state, *_ = stepper.advance(memory, state, torch.tensor([symbol]))
         row = log_probs[0].tolist()
         symbol = row.index(max(row))
         symbols.append(symbol)

@@ -31,7 +31,7 @@ def groups_of(
         for group, rows in enumerate(live):
             grown = []
             for total, ids, state, last in rows:
-                log_probs, _, state = stepper.advance(memory, state, torch.tensor([last]))
+                log_probs, _, state, *_ = stepper.advance(memory, state, torch.tensor([last]))
                 grown += [(total + v, (*ids, i), state, i) for i, v in enumerate(log_probs[0].tolist())]
             grown.sort(key=lambda one: -one[0])  # ties of the reduced totals go to the better one
             grown.sort(key=lambda one: -(one[0] - diversity.strength * taken[one[3]]))

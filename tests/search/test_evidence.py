@@ -38,7 +38,7 @@ def test_evidence_is_that_of_each_step_alone_as_in_a_batch(
             memory, state, _ = model.start(batch([source]))
             covered = torch.zeros(len(source))
             for row, before, token in zip(one.evidence.signals_TE, [model.bos, *ids], ids, strict=False):
-                log_probs, weights, state = model.advance(memory, state, torch.tensor([before]))
+                log_probs, weights, state, *_ = model.advance(memory, state, torch.tensor([before]))
                 values = log_probs[0]
                 others = torch.cat([values[:token], values[token + 1 :]])
                 entropy = -(values.exp() * values).sum()

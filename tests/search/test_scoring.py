@@ -18,7 +18,7 @@ def test_a_score_is_the_sum_of_the_log_probabilities_of_its_symbols(
         memory, state, _ = stepper.start(batch([source]))
         total, last = 0.0, stepper.bos
         for symbol in target:
-            log_probs, _, state = stepper.advance(memory, state, torch.tensor([last]))
+            log_probs, _, state, *_ = stepper.advance(memory, state, torch.tensor([last]))
             total, last = total + log_probs[0, symbol].item(), symbol
         assert found.score == total
         assert found.finished == (target[-1] == stepper.eos)

@@ -1,6 +1,7 @@
 """Options of a translation that asks the memory of its run."""
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,8 @@ from anaphora.cli.translations import Outputs
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
+    from anaphora.memory import Memory
+    from anaphora.prediction.adaptation import Adaptation
     from anaphora.tasks.translation import TranslationPredictor
 
 _MEMORY = "Memory"
@@ -26,6 +29,10 @@ Fuzzy = Annotated[
         rich_help_panel=_MEMORY,
     ),
 ]
+Adapt = Annotated[
+    bool,
+    typer.Option("--adapt", help="Mix what the memory has of similar texts into predictions.", rich_help_panel=_MEMORY),
+]
 
 
 @dataclass(frozen=True)
@@ -34,11 +41,14 @@ class Remembering:
 
     memory: UseMemory = False
     fuzzy: Fuzzy = None
+    adapt: Adapt = False
 
     def check(self, outputs: Outputs) -> None:
         """Raise ConfigError for options that do not go together."""
         if self.fuzzy is not None and not (self.memory and outputs.as_json):
             raise ConfigError("--fuzzy shows segments of a memory in JSON: add --memory and --json, or leave it out.")
+        if self.adapt and not self.memory:
+            raise ConfigError("--adapt takes similar texts out of the run's memory: add --memory, or leave it out.")
         if self.memory and outputs.aligns:
             raise ConfigError("What comes from a memory has no word alignments: leave out --memory or the alignments.")
 
@@ -46,13 +56,27 @@ class Remembering:
         """The translator, with the memory of a run if that is asked for; similar segments are looked for if shown."""
         if not self.memory:
             return translator
-        from anaphora.memory import Memory
         from anaphora.memory.memory import THRESHOLD
         from anaphora.tasks.translation import RememberingTranslator
 
         fuzzy = (self.fuzzy or THRESHOLD) if outputs.as_json else 100
-        return RememberingTranslator(translator, Memory(run_folder), fuzzy)
+        return RememberingTranslator(translator, _memory(run_folder), fuzzy)
+
+    def adaptation(self, run_folder: Path) -> "Adaptation | None":
+        """What the search is adapted to, if that is asked for."""
+        if not self.adapt:
+            return None
+        from anaphora.tasks.translation import adaptation_to
+
+        return adaptation_to(_memory(run_folder))
 
     def model(self, run_folder: Path) -> str:
         """What JSON calls the model; empty where it does not say where translations come from."""
         return run_folder.name if self.memory else ""
+
+
+@cache
+def _memory(run_folder: Path) -> "Memory":
+    from anaphora.memory import Memory
+
+    return Memory(run_folder)

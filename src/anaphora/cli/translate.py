@@ -43,7 +43,7 @@ EXAMPLES = (
     "anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv",
     "anaphora translate runs/de-en news.de --no-split --pairs made.tsv --translation-first",
     "anaphora translate runs/en-de app.po --output app.de.po",
-    "anaphora translate runs/en-de app.po --memory --output app.de.po",
+    "anaphora translate runs/en-de app.po --memory --adapt --output app.de.po",
     "anaphora translate runs/en-de test.en --confidence --min-confidence 0.5",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
@@ -92,7 +92,11 @@ def run(
     where = known_device(device), known_precision(precision)
     limits = {} if max_tokens is None else {"max_tokens": max_tokens}
     options = search.options(
-        alternatives=max(0, outputs.nbest - 1), attention=outputs.attention, confidence=outputs.judges, **limits
+        alternatives=max(0, outputs.nbest - 1),
+        attention=outputs.attention,
+        confidence=outputs.judges,
+        adaptation=remembering.adaptation(runs[0]),
+        **limits,
     )
 
     from anaphora.tasks.translation import load_together

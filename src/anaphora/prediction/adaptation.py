@@ -23,11 +23,11 @@ class Adaptation(NamedTuple):
 
     find: Callable[[str], Sequence[SimilarPair]]
     """The pairs of a source text, the most similar first, such as those of a translation memory."""
-    weight: float = 0.7
+    weight: float = 0.9
     """Weight of the known translations where the best match has a similarity of 1; it falls with the similarity."""
     temperature: float = 0.05
     """Temperature of the distribution over known tokens; the lower, the more the nearest counts."""
-    pairs: int = 16
+    pairs: int = 8
     """Maximum number of pairs for a sentence."""
 
     def check(self) -> None:

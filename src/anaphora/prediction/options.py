@@ -190,6 +190,10 @@ class SearchOptions(NamedTuple):
 
 CONFLICTS = (
     Conflict(
+        lambda asked: asked.adaptation and (asked.confidence or asked.signals),
+        "Confidence is calibrated for the model alone: leave out confidence, or the adaptation",
+    ),
+    Conflict(
         lambda asked: asked.adaptation and asked.candidates,
         "Adaptation may write any word of known translations: leave out the candidates, or the adaptation",
     ),

@@ -20,7 +20,7 @@ from anaphora.tasks.translation.ensemble import load_together
 from anaphora.tasks.translation.evaluation import evaluate, score_translations
 from anaphora.tasks.translation.fusion import fused_run
 from anaphora.tasks.translation.predictor import TranslationPredictor
-from anaphora.tasks.translation.remembered import RememberingTranslator
+from anaphora.tasks.translation.remembered import RememberingTranslator, adaptation_to
 from anaphora.tasks.translation.scores import TranslationScores
 from anaphora.tasks.translation.teaching import TEACHING
 from anaphora.tasks.translation.translation import NO_LINKS, Translation
@@ -38,6 +38,7 @@ __all__ = [
     "TranslationScores",
     "TranslatorExperiment",
     "TranslatorWork",
+    "adaptation_to",
     "complete",
     "givers",
     "load_together",

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from anaphora.memory import Match, Memory
 from anaphora.memory.memory import THRESHOLD
+from anaphora.prediction.adaptation import Adaptation, SimilarPair
 from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
@@ -16,6 +17,9 @@ from anaphora.text.sentences import is_blank
 Translate = Callable[[Iterable[str]], Iterator[Translation]]
 """From texts to their translations, in order."""
 _USUAL = SearchOptions()
+_LEAST_TO_ADAPT = 40
+"""Percent from which a translator is adapted to a similar segment."""
+_PAIRS_TO_ADAPT = 8
 
 
 class Recall(NamedTuple):
@@ -74,6 +78,16 @@ class RememberingTranslator(TranslationPredictor):
         """The translations of lines as they come, in order; arguments and errors as for a translator without memory."""
         by_model = partial(super().stream, options=options, split=split, **asked)
         return self.recall.stream(lines, by_model, options.alternatives, split=split)
+
+
+def adaptation_to(memory: Memory) -> Adaptation:
+    """Adaptation of a translator to what a memory has of similar texts."""
+
+    def find(text: str) -> list[SimilarPair]:
+        matches = memory.fuzzy(text, _LEAST_TO_ADAPT, _PAIRS_TO_ADAPT)
+        return [SimilarPair(one.segment.source, one.segment.target, one.percent / 100) for one in matches]
+
+    return Adaptation(find)
 
 
 def remembered(line: str, matches: list[Match], alternatives: int, *, split: bool) -> Translation:
