@@ -59,6 +59,15 @@ def test_gradients_add_up_over_steps_as_sentences_leave() -> None:
     assert_close(matmuls.gradients(), expected)
 
 
+def test_only_needed_matrices_have_gradients() -> None:
+    matmuls = Matmuls({"a.w": normal(4, 5), "a.v": normal(4, 5)}, {}, recording=True)
+    part, block, dy = matmuls.of("a"), normal(2, 3, 5, seed=1), normal(2, 3, 4, seed=2)
+    for name in ("w", "v"):
+        part(name, block)
+        part.back(name, dy)
+    assert matmuls.gradients(["a.w"]).keys() == {"a.w"}
+
+
 def test_gradients_of_vectors_and_of_part_of_a_memory_add_up() -> None:
     matmuls = Matmuls({"a.b": torch.zeros(2)}, {"a.k": torch.zeros(3, 2)}, recording=True)
     part = matmuls.of("a")

@@ -193,7 +193,7 @@ class _Graph:
     def _walk_back(self) -> None:
         inputs, first, weights, memory = self.walk.names
         dblocks = walk.backward(self.walk, self._walked, (*self._doutputs, *self._dstate), self._wanted)
-        dmatrices = self._walked.matmuls.gradients()
+        dmatrices = self._walked.matmuls.gradients(self._wanted)
         dinputs = (self.rows.to_grid(dblocks.all(name)) if name in dblocks else None for name in inputs)
         self._made = [
             *dinputs,

@@ -10,7 +10,7 @@ at once, or the hypotheses of a sentence in search.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import torch
 from torch import Tensor
@@ -134,14 +134,18 @@ class Matmuls:
         memory_BKN = self._memory[name][: dy_XBN.shape[1]]
         return torch.bmm(dy_XBN.transpose(0, 1), memory_BKN.transpose(1, 2)).transpose(0, 1)
 
-    def gradients(self) -> dict[str, Tensor]:
-        """The gradient of every matrix and vector that took part, by its name; each one large product.
+    def gradients(self, needed: Collection[str] | None = None) -> dict[str, Tensor]:
+        """The gradients of matrices, each one large product, and of vectors that took part, by name.
+
+        Only matrices that are ``needed`` are multiplied out; None needs all.
 
         The record of the backward pass is used up; that of the way forward stays for another.
         """
         records = {name: (self._operands[name], backwards[::-1]) for name, backwards in self._doutputs.items()}
         records |= {name: ([a for a, _ in pairs], [dy for _, dy in pairs]) for name, pairs in self._recorded.items()}
         for name, (operands, doutputs) in records.items():
+            if needed is not None and name not in needed:
+                continue
             if name in self._weights:
                 dy, a = _stacked(doutputs), _stacked(operands)
                 self._gradients[name] = self._prepared[name].outer(dy, a)

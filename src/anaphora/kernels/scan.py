@@ -105,7 +105,7 @@ def advance(program: Program, inputs: Tensors, state: Tensors, weights: Tensors,
 
 
 class _Scan(torch.autograd.Function):
-    """A thin adapter between autograd and the two walks below."""
+    """A thin adapter between autograd and the two walks of ``walk.py``."""
 
     @staticmethod
     @outside_autocast
@@ -129,7 +129,7 @@ class _Scan(torch.autograd.Function):
         dblocks = walk.backward(ctx.spec, ctx.walked, gradients, wanted)
         if ctx.spec.observed:
             ctx.spec.observed.backward(dblocks, gradients)
-        dmatrices = ctx.walked.matmuls.gradients()
+        dmatrices = ctx.walked.matmuls.gradients(wanted)
         dinputs = (ctx.spec.rows.to_batch(dblocks.all(name)) if name in dblocks else None for name in inputs)
         dfirst = (dblocks.first(name) for name in first)
         return (None, None, *dinputs, *dfirst, *(dmatrices.get(name) for name in (*weights, *memory)))
