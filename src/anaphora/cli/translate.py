@@ -4,10 +4,11 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from anaphora.cli.bulk import Workers
 from anaphora.cli.documents import document_kind, translate_document
 from anaphora.cli.files import given_texts, is_typed, typed_texts
 from anaphora.cli.options import (
@@ -32,6 +33,11 @@ from anaphora.cli.translations import Outputs
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.wording import agreeing, counted
 
+if TYPE_CHECKING:
+    from anaphora.events import Report
+    from anaphora.prediction.options import SearchOptions
+    from anaphora.tasks.translation import TranslationPredictor
+
 EXAMPLES = (
     "anaphora translate runs/en-de test.en --output test.de",
     "anaphora translate runs/en-de-1 runs/en-de-2 runs/en-de-3 test.en --beam 8",
@@ -45,6 +51,7 @@ EXAMPLES = (
     "anaphora translate runs/en-de app.po --output app.de.po",
     "anaphora translate runs/en-de app.po --memory --adapt --output app.de.po",
     "anaphora translate runs/en-de test.en --confidence --min-confidence 0.5",
+    "anaphora translate runs/en-de crawl.en.gz --workers 2 --output crawl.de.gz",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
 
@@ -71,6 +78,7 @@ def run(
     outputs: Outputs,
     search: SearchTable,
     remembering: Remembering,
+    workers: Workers,
     no_split: NoSplit = False,
     max_tokens: MaxTokens = None,
     mean: Mean = "",
@@ -88,6 +96,7 @@ def run(
     fusion = fusion_of(language_model, fusion_weight)
     outputs.check(read=[*runs, language_model, file, *search.read])
     remembering.check(outputs)
+    workers.check(outputs, remembering)
     use_threads(threads)
     where = known_device(device), known_precision(precision)
     limits = {} if max_tokens is None else {"max_tokens": max_tokens}
@@ -101,28 +110,44 @@ def run(
 
     from anaphora.tasks.translation import load_together
 
-    kind = document_kind(file, outputs.for_lines)
-    typed = is_typed(file)
+    kind = document_kind(file, [*outputs.for_lines, *workers.given])
+    if workers.count:
+        models = runs, known_mean(mean, len(runs)), fusion, *where
+        return _end(workers.translate(given_texts(file), outputs, models, options, threads, split=not no_split))
+    with listening(bars=not is_typed(file)) as report:
+        translator = load_together(runs, known_mean(mean, len(runs)), fusion, report, *where)
+        translator = remembering.over(translator, runs[0], outputs)
+        if kind:
+            return translate_document(translator, Path(file), kind, outputs.output, options, report, split=not no_split)
+        model = remembering.model(runs[0])
+        refused = _translate_lines(translator, file, outputs, options, report, model, split=not no_split)
+    _end(refused)
+
+
+def _translate_lines(
+    translator: "TranslationPredictor",
+    file: str,
+    outputs: Outputs,
+    options: "SearchOptions",
+    report: "Report",
+    model: str,
+    *,
+    split: bool,
+) -> int:
+    """Translate the lines of a file as they come, and return how many were refused."""
     refused = list[int]()
 
     def refuse(number: int, error: AnaphoraError) -> None:
         refused.append(number)
         complain(str(error))
 
-    with listening(bars=not typed) as report:
-        translator = load_together(runs, known_mean(mean, len(runs)), fusion, report, *where)
-        translator = remembering.over(translator, runs[0], outputs)
-        if kind:
-            return translate_document(translator, Path(file), kind, outputs.output, options, report, split=not no_split)
-        aligned = outputs.aligner(translator, report)
-        waiting = deque[str]()
-        lines = _remembered(typed_texts() if typed else given_texts(file), waiting)
-        texts: Iterable[Iterable[str]] = ([line] for line in lines) if typed else [lines]
-        answers = (
-            translator.stream(some, options, split=not no_split, report=report, refused=refuse) for some in texts
-        )
-        outputs.write(waiting, chain.from_iterable(answers), report, aligned, model=remembering.model(runs[0]))
-    _end(len(refused))
+    typed, waiting = is_typed(file), deque[str]()
+    aligned = outputs.aligner(translator, report)
+    lines = _remembered(typed_texts() if typed else given_texts(file), waiting)
+    texts: Iterable[Iterable[str]] = ([line] for line in lines) if typed else [lines]
+    answers = (translator.stream(some, options, split=split, report=report, refused=refuse) for some in texts)
+    outputs.write(waiting, chain.from_iterable(answers), report, aligned, model=model)
+    return len(refused)
 
 
 def _end(refused: int) -> None:
