@@ -56,6 +56,8 @@ class Action:
     """Whether no key is needed; that has to be said."""
     own: bool = False
     """Whether pages of other origins may not take it, though a browser sends it unasked."""
+    learns: bool = False
+    """Whether it changes a memory, which has to be allowed."""
 
 
 def _page(name: str, kind: str) -> Callable[[Service, Parameters], Awaitable[Response]]:
@@ -79,6 +81,8 @@ ACTIONS = (
     Action("/frontend/settings", "GET", actions.settings),
     Action("/translate", "POST", actions.translate),
     Action("/detect", "POST", actions.detect),
+    Action("/suggest", "POST", actions.suggest, own=True, learns=True),
+    Action("/suggest/undo", "POST", actions.undo, own=True, learns=True),
     Action("/translate_file", "POST", actions.translate_file, own=True),
     Action("/download_file/{name}", "GET", actions.download_file, open=True),  # its name cannot be guessed
     Action("/metrics", "GET", _metrics),
@@ -95,6 +99,7 @@ def application(service: Service, say: Say = lambda line: None) -> Starlette:
             await service.batching.translate(Search(served, SearchOptions()), ["."])
         yield
         await service.batching.stop()
+        service.translators.close()
 
     allowed = Middleware(
         CORSMiddleware,
@@ -136,7 +141,9 @@ async def _answer(action: Action, service: Service, request: Request) -> Respons
         check_origin(request.headers.get("origin"), request.headers.get("host", ""), service.origins)
     given = await parameters_of(request, service.limits)
     if not action.open:
-        service.doorkeeper.admit(_key(request, given), request.client.host if request.client else "")
+        given.by = service.doorkeeper.admit(_key(request, given), request.client.host if request.client else "")
+    if action.learns and not service.learns_from(given.by):
+        raise Refusal(403, "Suggestions are not enabled on this server, or not for this API key")
     answer = await _unless_gone(request, action.run(service, given))
     return answer if isinstance(answer, Response) else _json(answer)
 
