@@ -89,3 +89,23 @@ def test_the_server_searches_with_the_adaptation(serve: Serve, remembering: Serv
     answer = serve([remembering._replace(adaptation=spying)]).post("/translate", json={"q": text, **PAIR})
     assert answer.json() == {"translatedText": wanted.text}
     assert text in asked
+
+
+def test_an_answer_says_where_a_translation_comes_from_only_when_asked(serve: Serve, remembering: Served) -> None:
+    client = serve([remembering])
+    texts = [TEXT, "A man is walking fast.", "Two dogs."]
+    plain = client.post("/translate", json={"q": texts, **PAIR}).json()
+    told = client.post("/translate", json={"q": texts, "memory": True, "alignment": True, **PAIR}).json()
+    assert list(plain) == ["translatedText"]
+    assert told["translatedText"] == plain["translatedText"]
+    assert told["memory"] == ["exact", "fuzzy 83%", "none"]
+    assert told["model"] == ["format-2"] * 3
+    assert [one and one["target"] for one in told["from"]] == [CONFIRMED, CONFIRMED, None]
+    assert [bool(links) for links in told["alignment"][:2]] == [False, True]
+    single = client.post("/translate", data={"q": TEXT, "memory": "1", **PAIR}).json()
+    assert (single["memory"], single["model"], single["from"]["origin"]) == ("exact", "format-2", "new.tmx")
+
+
+def test_without_a_memory_the_model_is_named(serve: Serve) -> None:
+    answer = serve().post("/translate", json={"q": TEXT, "memory": True, **PAIR}).json()
+    assert (answer["model"], answer["memory"], answer["from"]) == ("format-2", "none", None)

@@ -1,7 +1,7 @@
 """What the server can be asked: one function for each route, from checked parameters to a value for JSON.
 
-The names and values are those of LibreTranslate's API. ``alignment`` in a request is ours: the answer then has the
-links between the words of every text and its translation.
+The names and values are those of LibreTranslate's API. ``alignment`` and ``memory`` in a request are ours: the
+answer then has the links between the words of every text and its translation, and where that comes from.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from anaphora.memory import Segment
+from anaphora.memory.memory import THRESHOLD
 from anaphora.prediction.options import SearchOptions
 from anaphora.serving.batching import TEXTS, Batching, Search
 from anaphora.serving.detection import Detector
@@ -24,11 +25,13 @@ from anaphora.serving.limits import ServingLimits
 from anaphora.serving.metrics import Metrics
 from anaphora.serving.parameters import Parameters
 from anaphora.serving.refusal import Refusal, bad
-from anaphora.serving.remembering import ORIGIN, Learning, translated
+from anaphora.serving.remembering import CONFIRMED, Learning, translated
 from anaphora.serving.translators import Served, Translators
 from anaphora.tasks.translation import Translation
 
 FORMATS = ("text", "html")
+ORIGIN = ("model", "memory", "from")
+"""What an answer says of where a translation comes from."""
 
 
 @dataclass
@@ -72,7 +75,7 @@ async def translate(service: Service, given: Parameters) -> dict[str, Any]:
     if format_ == "html":
         answer = await _translated_html(service, served, texts, alternatives)
     else:
-        answer = await _translated(service, served, texts, alternatives, given.flag("alignment") and served.attends)
+        answer = await _translated(service, served, texts, alternatives, given)
     if detected is not None:
         answer["detectedLanguage"] = [detected for _ in texts]
     return answer if several else {name: values[0] for name, values in answer.items()}
@@ -99,7 +102,7 @@ async def suggest(service: Service, given: Parameters) -> dict[str, Any]:
     memory = service.translators.find(given.text("source"), given.text("target")).learning
     assert memory is not None  # all have one, or learning is refused
     source, target = (given.passage(name, service.limits) for name in ("q", "s"))
-    origin = f"{ORIGIN}:{given.by.name}" if given.by.name else ORIGIN
+    origin = f"{CONFIRMED}:{given.by.name}" if given.by.name else CONFIRMED
     token = await service.learning.confirm(memory, Segment(source, target, origin=origin), service.limits)
     return {"success": True} | ({"undo": token} if given.flag("undo") else {})
 
@@ -154,17 +157,20 @@ async def ready(service: Service, given: Parameters) -> dict[str, Any]:
 
 
 async def _translated(
-    service: Service, served: Served, texts: Sequence[str], alternatives: int, aligned: bool
+    service: Service, served: Served, texts: Sequence[str], alternatives: int, given: Parameters
 ) -> dict[str, list[Any]]:
-    """The translations of texts, with the other translations and the links between words that were asked for."""
+    """The translations of texts, with the other translations, links between words and origins that were asked for."""
+    aligned, origins = given.flag("alignment") and served.attends, given.flag("memory")
     options = SearchOptions(alternatives=alternatives, attention=aligned, adaptation=served.adaptation)
     by_model = partial(service.batching.translate, Search(served, options))
-    found = await translated(served.memory, texts, by_model, alternatives)
+    found = await translated(served.memory, texts, by_model, alternatives, THRESHOLD if origins else 100)
     answer: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
     if alternatives:
         answer["alternatives"] = [[other.text for other in one.alternatives] for one in found]
     if aligned:
         answer["alignment"] = [_links(one) for one in found]
+    if origins:
+        answer |= {name: [one.origin(served.model)[name] for one in found] for name in ORIGIN}
     return answer
 
 

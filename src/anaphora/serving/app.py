@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -19,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from anaphora.prediction.options import SearchOptions
-from anaphora.serving import actions
+from anaphora.serving import actions, amagama
 from anaphora.serving.actions import Service
 from anaphora.serving.batching import Search
 from anaphora.serving.hosts import check_host, check_origin
@@ -43,6 +44,15 @@ _PAGE_HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
 }
+
+
+class _Lines(PathConvertor):
+    """The rest of an address, whatever is in it: that of a path has no line ends."""
+
+    regex = r"[\s\S]*"
+
+
+register_url_convertor("lines", _Lines())
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,8 @@ ACTIONS = (
     Action("/suggest/undo", "POST", actions.undo, own=True, learns=True),
     Action("/translate_file", "POST", actions.translate_file, own=True),
     Action("/download_file/{name}", "GET", actions.download_file, open=True),  # its name cannot be guessed
+    Action("/tmserver/languages/", "GET", amagama.languages),
+    Action("/tmserver/{source}/{target}/unit/{text:lines}", "GET", amagama.unit),
     Action("/metrics", "GET", _metrics),
 )
 

@@ -20,7 +20,7 @@ from anaphora.wording import counted
 
 ByModel = Callable[[Sequence[str]], Awaitable[list[Translation]]]
 """From texts to their translations by a model, in order."""
-ORIGIN = "server"
+CONFIRMED = "server"
 """What segments come from that clients confirmed; with a key its name follows, after a colon."""
 _UNDONE = 1_000
 """Confirmed segments that can still be undone; beyond them the oldest stay."""

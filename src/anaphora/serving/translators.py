@@ -22,6 +22,8 @@ class Served(NamedTuple):
     predictor: TranslationPredictor
     attends: bool
     """Whether it can say which words became which."""
+    model: str = ""
+    """The name of its run folder."""
     memory: Memory | None = None
     """The memory of the run, where it is used."""
     learning: Memory | None = None
@@ -107,7 +109,7 @@ def _load(run: Path, precision: InferencePrecision) -> Served:
     source, target = predictor.languages
     if not (source and target):
         raise ConfigError(f"{run} does not say which languages it translates: train it with --source and --target.")
-    return Served(source, target, predictor, predictor.attends)
+    return Served(source, target, predictor, predictor.attends, run.resolve().name)
 
 
 def _remembering(served: Served, run: Path, *, learns: bool, adapt: bool) -> Served:
