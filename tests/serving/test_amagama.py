@@ -3,8 +3,6 @@
 from typing import Any
 from urllib.parse import quote
 
-import pytest
-
 from anaphora.memory import Memory, Segment
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.translators import Served
@@ -35,10 +33,12 @@ def test_segments_come_with_their_quality_the_most_similar_first(
     assert asked(client, "Nothing of the kind") == []
 
 
-@pytest.mark.parametrize("text", ["a/b", "a?b=c&d", "100 %", "#1", "Ünïcode 日本", "a\nb", "a+b", "x" * 500])
-def test_any_text_is_found(serve: Serve, remembering: Served, memory: Memory, text: str) -> None:
-    memory.add([Segment(text, "trouvé")], "app.po")
-    assert asked(serve([remembering]), f"{text} ".rstrip(" ")) == [(text, "trouvé", 100)]
+def test_any_text_is_found(serve: Serve, remembering: Served, memory: Memory) -> None:
+    texts = ["a/b", "a?b=c&d", "100 %", "#1", "Ünïcode 日本", "a\nb", "a+b", "x" * 500]
+    memory.add([Segment(text, "trouvé") for text in texts], "app.po")
+    client = serve([remembering])
+    for text in texts:
+        assert asked(client, text)[0] == (text, "trouvé", 100)
 
 
 def test_languages_are_those_of_memories_in_the_codes_that_are_asked_for(

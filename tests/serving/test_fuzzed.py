@@ -28,6 +28,7 @@ NAMES = (
     "name",
     "s",
     "undo",
+    "token",
     "memory",
 )
 USUAL = st.sampled_from(["en", "fr", "auto", "text", "html", "A man.", "<b>dogs", 2, "", ["A man.", "x"], [], None])

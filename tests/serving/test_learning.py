@@ -90,11 +90,11 @@ def test_what_was_confirmed_is_taken_back_once_by_whom_was_told_how(
     tokens = [client.post("/suggest", json={**FIELDS, "s": text, "undo": True}).json()["undo"] for text in ("Un", "U")]
     assert len(set(tokens)) == 2 and all(len(token) >= 40 for token in tokens)
     for guessed in ("", "1", tokens[0][:-1]):
-        assert client.post("/suggest/undo", json={"undo": guessed}).status_code in (400, 404)
-    assert client.post("/suggest/undo", json={"undo": tokens[1]}).json() == {"success": True}
+        assert client.post("/suggest/undo", json={"token": guessed}).status_code in (400, 404)
+    assert client.post("/suggest/undo", json={"token": tokens[1]}).json() == {"success": True}
     assert client.post("/translate", json=ASKED).json() == {"translatedText": "Un"}
-    assert client.post("/suggest/undo", json={"undo": tokens[1]}).status_code == 404
-    client.post("/suggest/undo", json={"undo": tokens[0]})
+    assert client.post("/suggest/undo", json={"token": tokens[1]}).status_code == 404
+    client.post("/suggest/undo", json={"token": tokens[0]})
     assert client.post("/translate", json=ASKED).json() == before
     assert len(memory) == 0
 
@@ -157,7 +157,7 @@ def test_no_confirmed_text_and_no_token_is_in_the_log(serve: Serve, remembering:
     client = serve([remembering], learns=True, lines=lines)
     token = client.post("/suggest", params={**FIELDS, "q": "canary", "s": "canary", "undo": "1"}).json()["undo"]
     client.post("/suggest", json={**FIELDS, "s": ["canary"]})
-    client.post("/suggest/undo", params={"undo": token})
+    client.post("/suggest/undo", params={"token": token})
     assert len(lines) == 3
     assert not any("canary" in line or token in line for line in lines)
 

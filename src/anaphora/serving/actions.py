@@ -109,7 +109,7 @@ async def suggest(service: Service, given: Parameters) -> dict[str, Any]:
 
 async def undo(service: Service, given: Parameters) -> dict[str, Any]:
     """``POST /suggest/undo``: take back a translation that was confirmed."""
-    await service.learning.undo(given.text("undo"))
+    await service.learning.undo(given.text("token"))
     return {"success": True}
 
 

@@ -6,7 +6,6 @@ import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -21,12 +20,14 @@ from starlette.routing import Route
 
 from anaphora.prediction.options import SearchOptions
 from anaphora.serving import actions, amagama
+from anaphora.serving.action import Action
 from anaphora.serving.actions import Service
 from anaphora.serving.batching import Search
 from anaphora.serving.hosts import check_host, check_origin
 from anaphora.serving.metrics import CONTENT_TYPE
 from anaphora.serving.parameters import Parameters, parameters_of
 from anaphora.serving.refusal import Refusal
+from anaphora.serving.specification import specification
 
 Say = Callable[[str], None]
 GONE = 499
@@ -55,48 +56,62 @@ class _Lines(PathConvertor):
 register_url_convertor("lines", _Lines())
 
 
-@dataclass(frozen=True)
-class Action:
-    """A route, and who may take it."""
-
-    path: str
-    method: str
-    run: Callable[[Service, Parameters], Awaitable[Any]]
-    open: bool = False
-    """Whether no key is needed; that has to be said."""
-    own: bool = False
-    """Whether pages of other origins may not take it, though a browser sends it unasked."""
-    learns: bool = False
-    """Whether it changes a memory, which has to be allowed."""
-
-
 def _page(name: str, kind: str) -> Callable[[Service, Parameters], Awaitable[Response]]:
     content = files("anaphora.serving.page").joinpath(name).read_bytes()
 
     async def page(service: Service, given: Parameters) -> Response:
+        """``GET``: a file of the page."""
         return Response(content, media_type=kind, headers=_PAGE_HEADERS)
 
     return page
 
 
 async def _metrics(service: Service, given: Parameters) -> Response:
+    """``GET /metrics``: counters for Prometheus."""
     return Response(service.metrics.page(service.batching.waiting), headers={"Content-Type": CONTENT_TYPE})
+
+
+async def _spec(service: Service, given: Parameters) -> dict[str, Any]:
+    """``GET /spec``: this description, by OpenAPI."""
+    return specification(ACTIONS)
 
 
 ACTIONS = (
     *(Action(f"/{path}", "GET", _page(name, kind), open=True) for path, (name, kind) in _PAGE.items()),
     Action("/health", "GET", actions.health, open=True),
     Action("/health/ready", "GET", actions.ready, open=True),
+    Action("/spec", "GET", _spec),
     Action("/languages", "GET", actions.languages),
     Action("/frontend/settings", "GET", actions.settings),
-    Action("/translate", "POST", actions.translate),
-    Action("/detect", "POST", actions.detect),
-    Action("/suggest", "POST", actions.suggest, own=True, learns=True),
-    Action("/suggest/undo", "POST", actions.undo, own=True, learns=True),
-    Action("/translate_file", "POST", actions.translate_file, own=True),
-    Action("/download_file/{name}", "GET", actions.download_file, open=True),  # its name cannot be guessed
+    Action(
+        "/translate",
+        "POST",
+        actions.translate,
+        needs=("q", "source", "target"),
+        takes=("format", "alternatives", "alignment", "memory"),
+    ),
+    Action("/detect", "POST", actions.detect, needs=("q",)),
+    Action(
+        "/suggest",
+        "POST",
+        actions.suggest,
+        own=True,
+        learns=True,
+        needs=("q", "s", "source", "target"),
+        takes=("undo",),
+    ),
+    Action("/suggest/undo", "POST", actions.undo, own=True, learns=True, needs=("token",)),
+    Action("/translate_file", "POST", actions.translate_file, own=True, needs=("file", "source", "target")),
+    # its name cannot be guessed
+    Action("/download_file/{name}", "GET", actions.download_file, open=True, needs=("name",)),
     Action("/tmserver/languages/", "GET", amagama.languages),
-    Action("/tmserver/{source}/{target}/unit/{text:lines}", "GET", amagama.unit),
+    Action(
+        "/tmserver/{source}/{target}/unit/{text:lines}",
+        "GET",
+        amagama.unit,
+        needs=("source", "target", "text"),
+        takes=("min_similarity", "max_candidates"),
+    ),
     Action("/metrics", "GET", _metrics),
 )
 

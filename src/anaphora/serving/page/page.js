@@ -217,7 +217,7 @@ async function confirm() {
 
 async function undo() {
   try {
-    await call("suggest/undo", { undo: undoable });
+    await call("suggest/undo", { token: undoable });
     undoable = "";
     at("undo").hidden = true;
     at("correct").focus();
