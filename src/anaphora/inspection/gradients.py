@@ -179,7 +179,8 @@ def replayed(layer: Layer, seeds: Mapping[str, Tensor]) -> Gradients:
             {name: repeated(rows[:1]) for name, rows in seen.memory.items()},
             torch.full((copies,), size),
         )
-        torch.autograd.backward([scanned.outputs[name] for name in seeds], list(seeds.values()))
+        # a scalar: for gradients of other shapes torch first imports a package for symbolic algebra
+        torch.stack([(scanned.outputs[name] * seed).sum() for name, seed in seeds.items()]).sum().backward()
     [found] = recorder.gradients.values()
     return found
 
