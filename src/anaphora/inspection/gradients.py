@@ -180,7 +180,9 @@ def replayed(layer: Layer, seeds: Mapping[str, Tensor]) -> Gradients:
             torch.full((copies,), size),
         )
         # a scalar: for gradients of other shapes torch first imports a package for symbolic algebra
-        torch.stack([(scanned.outputs[name] * seed).sum() for name, seed in seeds.items()]).sum().backward()
+        torch.autograd.backward(
+            torch.stack([(scanned.outputs[name] * seed).sum() for name, seed in seeds.items()]).sum()
+        )
     [found] = recorder.gradients.values()
     return found
 
