@@ -4,12 +4,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from anaphora.cli.documents import document_kind, translate_document
 from anaphora.cli.files import given_texts, is_typed, typed_texts
+from anaphora.cli.framing import Framing
 from anaphora.cli.options import (
     DeviceOption,
     FusionWeight,
@@ -32,6 +33,9 @@ from anaphora.cli.translations import Outputs
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.wording import agreeing, counted
 
+if TYPE_CHECKING:
+    from anaphora.tasks.translation import Framed
+
 EXAMPLES = (
     "anaphora translate runs/en-de test.en --output test.de",
     "anaphora translate runs/en-de-1 runs/en-de-2 runs/en-de-3 test.en --beam 8",
@@ -41,6 +45,7 @@ EXAMPLES = (
     "anaphora translate runs/en-de test.en --sample --temperature 0.8 --top-p 0.9 --seed 3",
     "anaphora translate runs/en-de test.en --sample --minimum-risk 16",
     "anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv",
+    "anaphora translate runs/en-de test.en --prefixes begun.de",
     "anaphora translate runs/de-en news.de --no-split --pairs made.tsv --translation-first",
     "anaphora translate runs/en-de app.po --output app.de.po",
     "anaphora translate runs/en-de app.po --memory --adapt --output app.de.po",
@@ -70,6 +75,7 @@ def run(
     ],
     outputs: Outputs,
     search: SearchTable,
+    framing: Framing,
     remembering: Remembering,
     no_split: NoSplit = False,
     max_tokens: MaxTokens = None,
@@ -86,8 +92,9 @@ def run(
     """
     runs, file = _runs_and_file(given)
     fusion = fusion_of(language_model, fusion_weight)
-    outputs.check(read=[*runs, language_model, file, *search.read])
+    outputs.check(read=[*runs, language_model, file, *search.read, framing.prefixes])
     remembering.check(outputs)
+    framing.check(memory=remembering.memory)
     use_threads(threads)
     where = known_device(device), known_precision(precision)
     limits = {} if max_tokens is None else {"max_tokens": max_tokens}
@@ -101,14 +108,8 @@ def run(
 
     from anaphora.tasks.translation import load_together
 
-    kind = document_kind(file, outputs.for_lines)
-    typed = is_typed(file)
-    refused = list[int]()
-
-    def refuse(number: int, error: AnaphoraError) -> None:
-        refused.append(number)
-        complain(str(error))
-
+    kind = document_kind(file, [*outputs.for_lines, *framing.for_lines])
+    typed, faults = is_typed(file), _Faults()
     with listening(bars=not typed) as report:
         translator = load_together(runs, known_mean(mean, len(runs)), fusion, report, *where)
         translator = remembering.over(translator, runs[0], outputs)
@@ -117,20 +118,36 @@ def run(
         aligned = outputs.aligner(translator, report)
         waiting = deque[str]()
         lines = _remembered(typed_texts() if typed else given_texts(file), waiting)
-        texts: Iterable[Iterable[str]] = ([line] for line in lines) if typed else [lines]
+        asked = framing.over(lines, faults.others)
+        texts: Iterable[Iterable[str | Framed]] = ([line] for line in asked) if typed else [asked]
         answers = (
-            translator.stream(some, options, split=not no_split, report=report, refused=refuse) for some in texts
+            translator.stream(some, options, split=not no_split, report=report, refused=faults.refuse) for some in texts
         )
         outputs.write(waiting, chain.from_iterable(answers), report, aligned, model=remembering.model(runs[0]))
-    _end(len(refused))
+    faults.end()
 
 
-def _end(refused: int) -> None:
-    """Say how many lines were refused, and exit with that, where there are any."""
-    if refused:
-        was, is_empty = (agreeing(refused, clause) for clause in ("were refused", "are empty in the output"))
-        complain(f"{counted(refused, 'line')} {was} and {is_empty}.")
-        raise typer.Exit(AnaphoraError.exit_code)
+class _Faults:
+    """What was wrong with lines that were refused, and with files beside the text."""
+
+    def __init__(self) -> None:
+        self._refused, self.others = 0, list[str]()
+
+    def refuse(self, number: int, error: AnaphoraError) -> None:
+        """Report why a line is refused."""
+        self._refused += 1
+        complain(str(error))
+
+    def end(self) -> None:
+        """Report how many lines were refused and what else was wrong, and exit with that, if anything was."""
+        found = [*self.others]
+        if self._refused:
+            was, is_empty = (agreeing(self._refused, clause) for clause in ("were refused", "are empty in the output"))
+            found.append(f"{counted(self._refused, 'line')} {was} and {is_empty}.")
+        for fault in found:
+            complain(fault)
+        if found:
+            raise typer.Exit(AnaphoraError.exit_code)
 
 
 def _remembered(lines: Iterable[str], waiting: deque[str]) -> Iterator[str]:

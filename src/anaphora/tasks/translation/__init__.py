@@ -18,6 +18,7 @@ from anaphora.tasks.translation.data import TranslationWork, TranslatorWork
 from anaphora.tasks.translation.encoder_start import EncoderStart
 from anaphora.tasks.translation.ensemble import load_together
 from anaphora.tasks.translation.evaluation import evaluate, score_translations
+from anaphora.tasks.translation.framed import Framed
 from anaphora.tasks.translation.fusion import fused_run
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.remembered import RememberingTranslator, adaptation_to
@@ -29,6 +30,7 @@ from anaphora.text.sentences import Splitter
 __all__ = [
     "NO_LINKS",
     "TASK",
+    "Framed",
     "RememberingTranslator",
     "SearchConfig",
     "Translation",
