@@ -41,11 +41,7 @@ EXAMPLES = (
 
 ReplayOption = Annotated[
     float | None,
-    typer.Option(
-        metavar="SHARE",
-        help="With --from a translator: share of its old data in each batch; 0 trains on the new data alone. "
-        "[default: 0.5 without a recipe]",
-    ),
+    typer.Option(metavar="FRACTION", help="With --from a translator: old data in a batch. [default: 0.5]"),
 ]
 BoardOption = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write scalars for TensorBoard here.")]
 

@@ -24,8 +24,8 @@ class StartConfig(Config):
     """Whether its vocabulary is kept, or extended by the tokens of the new text that it has not; "only" takes the
     vocabulary alone and no weights: for a language model of what a translator writes, that of the target side."""
     replay: float = Field(0.0, ge=0, lt=1)
-    """Share of each batch, in tokens, that is drawn from the pairs that ``run`` was trained on, so that what it learnt
-    is not lost; 0 draws none. For translators of sentences (docs/growing.md)."""
+    """Fraction of each batch, in tokens, that is drawn from the pairs that ``run`` was trained on, so that they are not
+    forgotten; 0 draws none. For translators of sentences (docs/growing.md)."""
     encoder: str = "none"
     """The run of a language model of the source, whose layers and word vectors the encoder of a translator starts from;
     "none" draws them at random."""

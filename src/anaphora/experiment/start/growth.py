@@ -16,7 +16,7 @@ _SMALL = {
 
 
 def usual_replay(older: ExperimentBase) -> float:
-    """The share of old pairs in a batch where nobody says one; 0 for a run whose data cannot be replayed."""
+    """The fraction of old pairs in a batch where nobody says one; 0 for a run whose data cannot be replayed."""
     return _REPLAY if older.replays else 0.0
 
 

@@ -126,9 +126,9 @@ class Standing(NamedTuple):
 
     def tell(self, when: str, since: "Standing | None", report: Report) -> None:
         """Report it and what has changed ``since``, as a warning where old pairs have lost more than is tolerated."""
-        sides = (("old", self.old, since.old if since else {}), ("new", self.new, since.new if since else {}))
-        told = "; ".join(f"{side} pairs {_told(figures, then)}" for side, figures, then in sides)
-        report(Note(f"Held out, {when}: {told}."))
+        old = _told(self.old, since.old if since else {})
+        new = _told(self.new, since.new if since else {})
+        report(Note(f"Held out, {when}: old pairs {old}; new pairs {new}."))
         lost = max(since.old[name] - value for name, value in self.old.items()) if since else 0.0
         if lost > TOLERATED:
             report(
