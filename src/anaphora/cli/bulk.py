@@ -70,11 +70,8 @@ class Workers:
             "--soft-alignments": outputs.soft_alignments is not None,
             "--memory": remembering.memory,
         }
-        for option in [
-            *outputs.for_lines,
-            *framing.for_lines,
-            *(option for option, is_given in others.items() if is_given),
-        ]:
+        given = [option for option, is_given in others.items() if is_given]
+        for option in [*outputs.for_lines, *framing.for_lines, *given]:
             raise ConfigError(f"--workers write lines of text alone: leave out {option}, or --workers.")
 
     def translate(

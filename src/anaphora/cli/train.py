@@ -19,6 +19,7 @@ from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from anaphora.events import Report
+    from anaphora.experiment.overrides import Table
     from anaphora.tasks.base import ExperimentBase as Experiment
     from anaphora.tasks.base import StartConfig
     from anaphora.training.loop import Outcome
@@ -29,6 +30,7 @@ EXAMPLES = (
     "anaphora train character-lm --data book.txt --set recurrence.size=256",
     "anaphora train --data book.txt --run runs/book",
     "anaphora train --data words.tsv --task transduce --columns 2,1 --run runs/words",
+    "anaphora train --from runs/en-de --data week.tmx --run runs/en-de-2",
     "anaphora train --from runs/en-de --data my-folder --vocabulary extend --run runs/mine",
     "anaphora train ptb-ngram --from runs/en-de --vocabulary only --data german.txt --run runs/german",
     "anaphora train multi30k-en-de --run runs/en-de --board boards/en-de",
@@ -37,6 +39,10 @@ EXAMPLES = (
 )
 
 
+ReplayOption = Annotated[
+    float | None,
+    typer.Option(metavar="FRACTION", help="With --from a translator: old data in a batch. [default: 0.5]"),
+]
 BoardOption = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write scalars for TensorBoard here.")]
 
 
@@ -70,13 +76,14 @@ def run(
         str,
         typer.Option(metavar="keep|extend|only", help="With --from: keep or extend its vocabulary, or take only that."),
     ] = "keep",
+    replay: ReplayOption = None,
 ) -> None:
     """Train a recipe on its corpus or on your own text, into a run folder."""
     if resume and parent:
         raise ConfigError("--resume continues a run, but --from starts a new one. Use one of them.")
     if not recipe and (resume or parent) and run_folder is None:
         raise ConfigError("--run DIR is missing. Name the folder to continue or to create.")
-    changes, start = _changes(settings or [], columns, time, threads), _start(parent, vocabulary)
+    changes, start = _changes(settings or [], columns, time, threads), _start(parent, vocabulary, replay, recipe)
     folder = run_folder or Path("runs") / (Path(recipe).name.removesuffix(".toml") or AUTO)
 
     from anaphora.experiment.conduct import train
@@ -152,7 +159,7 @@ def _experiment(asked: _Asked, report: "Report") -> "Experiment":
     given = _begun_with(folder if resume else None, recipe, given)
     if not resume and (recipe or not parent):
         given = _Data(given.data, *languages_of(recipe, *given, changes, report, task))
-    text, where = _toml(recipe, folder if resume else parent, resume, vocabulary, given, changes, report, task)
+    text, where = _toml(recipe, folder if resume else parent, start, vocabulary, given, changes, report, task)
     return read_experiment(text, where, changes, **given._asdict(), start=start, report=report)
 
 
@@ -176,38 +183,47 @@ def _begun_with(run: Path | None, recipe: str, given: _Data) -> _Data:
 def _toml(
     recipe: str,
     run: Path | None,
-    resume: bool,
+    start: "StartConfig | None",
     vocabulary: str,
     data: _Data,
     changes: list[str],
     report: "Report",
     task: str,
-) -> tuple[str, str]:
+) -> "tuple[str | Table, str]":
     """The text of the experiment, and where it came from: a recipe, a file, another run, or the look of the data."""
+    from anaphora.experiment.start.growth import growing
     from anaphora.tasks.runs import experiment_of
 
     other = experiment_of(run) if run else None
     lent = other.text if other and vocabulary == "only" else None
     if recipe or other is None or lent:
         return experiment_text(recipe, *data, changes, report, lent, task)
-    if not resume:  # how long the old training was to take, and on how many threads, is no part of what is trained
-        training = other.training.model_copy(update={"minutes": 0.0, "threads": 0})
-        other = other.model_copy(update={"training": training})
-    return other.to_toml(), f"{run}/experiment.toml"
+    table = growing(other) if start and start.replay else other.tables()
+    if start:  # how long the old training was to take, and on how many threads, is no part of what is trained
+        table["training"] |= {"minutes": 0.0, "threads": 0}
+    return table, f"{run}/experiment.toml"
 
 
-def _start(parent: Path | None, vocabulary: str) -> "StartConfig | None":
-    """What ``--from`` and ``--vocabulary`` say of the start of a new run; nothing without ``--from``."""
+def _start(parent: Path | None, vocabulary: str, replay: float | None, recipe: str) -> "StartConfig | None":
+    """What the command line says of the start of a new run; nothing without ``--from``."""
     if parent is None:
+        if replay is not None:
+            raise ConfigError("--replay belongs to --from RUN, which is missing.")
         if vocabulary != "keep":
             raise ConfigError("--vocabulary belongs to --from RUN, which is missing.")
         return None
     if (parent / "experiment.toml").exists():  # reported before the imports below, which take seconds
         say(f"Starting from the {'' if vocabulary == 'only' else 'weights and '}vocabulary of {parent} ...")
 
+    from anaphora.experiment.start.growth import usual_replay
     from anaphora.tasks.base import StartConfig
+    from anaphora.tasks.runs import experiment_of
 
-    return StartConfig.parse({"run": str(parent.absolute()), "vocabulary": vocabulary}, "--from")
+    table = {"run": str(parent.absolute()), "vocabulary": vocabulary, "replay": replay or 0.0}
+    start = StartConfig.parse(table, "--from")
+    if replay is None and not recipe and start.gives_weights:
+        return start.model_copy(update={"replay": usual_replay(experiment_of(parent))})
+    return start
 
 
 def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import tomli_w
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from anaphora.config import SET, Config, Conflict, unknown
 from anaphora.tasks.data_table import DataConfig
@@ -23,12 +23,17 @@ class StartConfig(Config):
     vocabulary: Literal["keep", "extend", "only"] = "keep"
     """Whether its vocabulary is kept, or extended by the tokens of the new text that it has not; "only" takes the
     vocabulary alone and no weights: for a language model of what a translator writes, that of the target side."""
+    replay: float = Field(0.0, ge=0, lt=1)
+    """Fraction of each batch, in tokens, that is drawn from the pairs that ``run`` was trained on, so that they are not
+    forgotten; 0 draws none. For translators of sentences (docs/growing.md)."""
     encoder: str = "none"
     """The run of a language model of the source, whose layers and word vectors the encoder of a translator starts from;
     "none" draws them at random."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict({"vocabulary": SET, "run": "none"}, "name a run, or leave it out"),
+        Conflict({"replay": SET, "run": "none"}, "name the run whose pairs are drawn, or leave it out"),
+        Conflict({"replay": SET, "vocabulary": "only"}, "there is nothing to keep without its weights; leave it out"),
     )
 
     @property
@@ -54,6 +59,11 @@ class ExperimentBase(Config):
         Conflict(
             lambda experiment: experiment.start.encoder != "none" and not hasattr(experiment, "encoder"),
             "start.encoder is for models with an encoder, but this one has none: leave it out",
+        ),
+        Conflict(
+            lambda experiment: experiment.start.replay and not experiment.replays,
+            "start.replay (--replay) is for translators of sentences, without links, annotated rare words or fusion: "
+            "set it to 0",
         ),
     )
 
@@ -90,6 +100,11 @@ class ExperimentBase(Config):
     def extends_vocabulary(self) -> bool:
         """Whether a vocabulary taken over may be extended by the new text."""
         return True
+
+    @property
+    def replays(self) -> bool:
+        """Whether it may learn from the data of the run that it starts from, beside its own."""
+        return False
 
     def for_trial(self) -> Self:
         """The experiment as a short trial on a sample of its data runs it."""

@@ -14,12 +14,13 @@ from anaphora.tasks.translation.config import (
     TranslationExperiment,
     TranslatorExperiment,
 )
-from anaphora.tasks.translation.data import TranslationWork, TranslatorWork
+from anaphora.tasks.translation.data import TranslatorWork
 from anaphora.tasks.translation.encoder_start import EncoderStart
 from anaphora.tasks.translation.ensemble import load_together
 from anaphora.tasks.translation.evaluation import evaluate, score_translations
 from anaphora.tasks.translation.framed import Framed
 from anaphora.tasks.translation.fusion import fused_run
+from anaphora.tasks.translation.growing import work_of
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.remembered import RememberingTranslator, adaptation_to
 from anaphora.tasks.translation.scores import TranslationScores
@@ -92,7 +93,7 @@ TASK = Task(
             "translators",
             TranslationExperiment,
             NETWORKS["translator"],
-            TranslationWork,
+            work_of,
             complete=complete,
             givers=givers,
             teaching=TEACHING,

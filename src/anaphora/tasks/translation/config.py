@@ -12,6 +12,7 @@ from anaphora.search.beam import LARGEST
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData, PairsData
 from anaphora.tasks.translation.conflicts import CONFLICTS, OF_SENTENCES
+from anaphora.text.tokenization import Word
 
 
 class SearchConfig(Config):
@@ -88,3 +89,9 @@ class TranslationExperiment(TranslatorExperiment):
     """Where pairs of sentences come from."""
     evaluation: TranslationEvaluation = TranslationEvaluation()
     """How translations are scored."""
+
+    @property
+    def replays(self) -> bool:
+        """Old pairs have no links and no annotated words; a fused translator keeps what it knows anyway."""
+        annotated = isinstance(self.text, Word) and self.text.rare != "none"
+        return not annotated and self.guided_alignment.kind == "none" and self.fusion.kind == "none"

@@ -76,6 +76,10 @@ CONFLICTS = (
 
 OF_SENTENCES = (
     Conflict(
+        {"start.replay": SET, "training.metric": "bleu"},
+        'old and new pairs together are judged by their loss; set training.metric = "loss"',
+    ),
+    Conflict(
         {"evaluation.recorded_alignments": SET, "attention.kind": other_than("soft")},
         "only attention over positions has alignments; leave it out",
         written=True,

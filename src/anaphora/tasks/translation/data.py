@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import torch
 
+from anaphora.batch import Batch
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import PairCorpus
 from anaphora.data.pairs import PairBatches, search_batches
@@ -18,7 +19,7 @@ from anaphora.kernels.runtime import Runtime
 from anaphora.models.guide import GivenGuide, LearntGuide
 from anaphora.nn.device import device_of
 from anaphora.nn.lengths import Lengths
-from anaphora.protocols import Searchable
+from anaphora.protocols import Batches, Searchable
 from anaphora.run import Run
 from anaphora.tasks.pairs import PairWork
 from anaphora.tasks.translation.config import TranslationExperiment, TranslatorExperiment
@@ -74,12 +75,15 @@ class TranslatorWork(PairWork, UpdatingWork):
             for module in unknown:  # </s> counts on both sides
                 module.observe(*(torch.from_numpy(side.lengths + 1) for side in (train.sources, train.targets)))
 
-    def batches(
-        self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
-    ) -> PairBatches:
+    def batches(self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report) -> Batches:
         """Batches by token budget."""
-        source, target = tokenizers["source"], tokenizers["target"]
         train = self.encoded_train(tokenizers, folder, report)
+        return self._batched(train, tokenizers, batch_tokens, self._links(train, tokenizers, folder, report))
+
+    def _batched(
+        self, train: PairStore, tokenizers: Mapping[str, Tokenizer], batch_tokens: int, links: Ragged | None = None
+    ) -> PairBatches:
+        source, target = tokenizers["source"], tokenizers["target"]
         return PairBatches(
             train,
             source.symbols,
@@ -90,7 +94,7 @@ class TranslatorWork(PairWork, UpdatingWork):
                 tokenization.resegment_of(self._experiment.text, source),
                 tokenization.resegment_of(self._experiment.text, target),
             ),
-            alignments=self._links(train, source, target, folder.with_name(f"{folder.name}.links"), report),
+            alignments=links,
         )
 
     def encoded_train(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> PairStore:
@@ -106,9 +110,10 @@ class TranslatorWork(PairWork, UpdatingWork):
         return pair_store(part, source, target, folder, longest=longest, annotate=annotate, report=report)
 
     def _links(
-        self, train: PairStore, source: Tokenizer, target: Tokenizer, path: Path, report: Report
+        self, train: PairStore, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report
     ) -> Ragged | None:
         """The links that attention is guided by, where it is."""
+        source, target, path = tokenizers["source"], tokenizers["target"], folder.with_name(f"{folder.name}.links")
         if self._given:
             return self._given.tokens(train, source, target)
         if isinstance(self._experiment.guided_alignment, LearntGuide):
@@ -121,14 +126,7 @@ class TranslatorWork(PairWork, UpdatingWork):
         """The loss of the validation split, and the scores of its outputs."""
         valid = self._encoded(self.splits.valid, tokenizers, run.path / "encoded" / "valid", self.longest, report)
         report_unknown(valid.targets.ids, tokenizers["target"].symbols, run, report)
-        # no more padding than search has, and the same batches every time
-        batches = search_batches(
-            valid.sources,
-            tokenizers["source"].symbols,
-            batch_tokens=training.batch_tokens,
-            targets=valid.targets,
-            target=tokenizers["target"].symbols,
-        )
+        batches = held_out_batches(valid, tokenizers, training.batch_tokens)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             loss = mean_loss(model, batches)
@@ -160,6 +158,12 @@ class TranslatorWork(PairWork, UpdatingWork):
             self._experiment.evaluation,
             runtime=Runtime.inference(device_of(model)),
         )
+
+
+def held_out_batches(valid: PairStore, tokenizers: Mapping[str, Tokenizer], batch_tokens: int) -> Sequence[Batch]:
+    """Pairs in batches without more padding than search has, the same every time."""
+    source, target = tokenizers["source"].symbols, tokenizers["target"].symbols
+    return search_batches(valid.sources, source, batch_tokens=batch_tokens, targets=valid.targets, target=target)
 
 
 class TranslationWork(TranslatorWork):

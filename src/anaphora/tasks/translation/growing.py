@@ -1,0 +1,152 @@
+"""Translators that learn new pairs and keep what they know: old pairs in every batch, both kinds held out."""
+
+import hashlib
+from collections.abc import Mapping
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from anaphora.data.corpora import PairCorpus, Splits
+from anaphora.data.replay import ReplayedBatches, shares
+from anaphora.errors import MissingExtraError
+from anaphora.evaluation.bleu import bleu, chrf
+from anaphora.evaluation.perplexity import perplexity
+from anaphora.events import Note, Report
+from anaphora.protocols import Batches
+from anaphora.run import Run
+from anaphora.run.loading import load_weights
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.tasks.translation.data import TranslationWork, held_out_batches
+from anaphora.tasks.translation.old_pairs import OldPairs, lent
+from anaphora.tasks.work import mean_loss, not_skipping
+from anaphora.text.tokenizer import Tokenizer
+from anaphora.training.config import TrainingConfig
+from anaphora.training.loop import Outcome, Stop, Validate
+from anaphora.training.ranks import Ranks
+
+MOST_MEASURED = 1000
+"""Pairs of each kind that are translated before and after."""
+TOLERATED = 0.3
+"""Points that old pairs may lose without a warning."""
+
+
+class GrowingWork(TranslationWork):
+    """A translator that starts from a trained one, whose pairs are replayed."""
+
+    def __init__(self, experiment: TranslationExperiment, report: Report) -> None:
+        """Find and check old and new data; errors as for ``OldPairs`` and ``TranslationWork``."""
+        self._old, self._replay = OldPairs(experiment), experiment.start.replay
+        super().__init__(experiment, report)
+
+    @property
+    def fingerprints(self) -> Mapping[str, str]:
+        """SHA-256 of the data by part, old pairs among them."""
+        parts = [part.fingerprint for part, _ in self._old.every]
+        digest = hashlib.sha256(" ".join([*parts, self._old.first.valid.fingerprint]).encode()).hexdigest()
+        return {**super().fingerprints, "old": digest}
+
+    def batches(self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report) -> Batches:
+        """Batches by token budget, old pairs in each."""
+        new, old = shares(batch_tokens, self._replay)
+        quiet = not_skipping(report)
+        stores = [
+            self._encoded(part, tokenizers, lent(encoded, folder.with_name(f"old-{place}")), self.longest, quiet)
+            for place, (part, encoded) in enumerate(self._old.every, 1)
+        ]
+        return ReplayedBatches(
+            self._batched(self.encoded_train(tokenizers, folder, report), tokenizers, new),
+            [self._batched(store, tokenizers, old) for store in stores],
+            self._of_sentences.training.seed,
+        )
+
+    def validation(
+        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
+    ) -> Validate:
+        """The loss of both held-out parts, which count alike, however many pairs are in them."""
+        of_new = super().validation(tokenizers, run, training, report)
+        folder, valid = run.path / "encoded" / "old-valid", self._old.first.valid
+        store = self._encoded(valid, tokenizers, folder, self.longest, not_skipping(report))
+        batches = held_out_batches(store, tokenizers, training.batch_tokens)
+
+        def validate(model: torch.nn.Module) -> Mapping[str, float]:
+            new, old = of_new(model)["loss"], mean_loss(model, batches)
+            loss = (new + old) / 2
+            return {"loss": loss, "perplexity": perplexity(loss, 1), "old_loss": old, "new_loss": new}
+
+        return validate
+
+    def learn(
+        self,
+        model: torch.nn.Module,
+        tokenizers: Mapping[str, Tokenizer],
+        run: Run,
+        experiment: ExperimentBase,
+        report: Report,
+        stop: Stop,
+        ranks: Ranks,
+    ) -> Outcome:
+        """Update by update, with what held-out pairs are translated to before and after; see ``Work.learn``."""
+        before = self._standing(model, tokenizers) if ranks.first and not run.metrics.lines() else None
+        if before:
+            before.tell("before", None, report)
+        outcome = super().learn(model, tokenizers, run, experiment, report, stop, ranks)
+        if ranks.first and outcome.reason != "stopped":
+            self._standing(load_weights(model, run.load("best", report)), tokenizers).tell("after", before, report)
+        return outcome
+
+    def _standing(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer]) -> "Standing":
+        return Standing(*(self._figures(model, tokenizers, of) for of in (self._old.first, self.splits)))
+
+    def _figures(
+        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], splits: Splits[PairCorpus]
+    ) -> Mapping[str, float]:
+        """BLEU of the first pairs of the test split, or of the validation split where there is none.
+
+        It is chrF where the tokeniser that BLEU needs is missing.
+        """
+        corpus = next(iter(splits.tests.values()), splits.valid)
+        sources, references = zip(*islice(corpus, MOST_MEASURED), strict=True)
+        texts = self.searched(model, tokenizers, sources)
+        language, condition = self._of_sentences.data.target, self._of_sentences.evaluation.conditions
+        try:
+            score = bleu(texts, references, language=language, condition=condition)
+        except MissingExtraError:
+            score = chrf(texts, references, language=language, condition=condition)
+        return {score.name: score.value}
+
+
+class Standing(NamedTuple):
+    """How well held-out pairs are translated."""
+
+    old: Mapping[str, float]
+    new: Mapping[str, float]
+
+    def tell(self, when: str, since: "Standing | None", report: Report) -> None:
+        """Report it and what has changed ``since``, as a warning where old pairs have lost more than is tolerated."""
+        old = _told(self.old, since.old if since else {})
+        new = _told(self.new, since.new if since else {})
+        report(Note(f"Held out, {when}: old pairs {old}; new pairs {new}."))
+        lost = max(since.old[name] - value for name, value in self.old.items()) if since else 0.0
+        if lost > TOLERATED:
+            report(
+                Note(
+                    f"Old pairs have lost {lost:.2f} points: begin again with a larger --replay or a lower "
+                    f"training.optimizer.learning_rate, or keep the run before.",
+                    warning=True,
+                )
+            )
+
+
+def _told(figures: Mapping[str, float], then: Mapping[str, float]) -> str:
+    return ", ".join(
+        f"{name} {value:.2f}" + (f" ({value - then[name]:+.2f})" if name in then else "")
+        for name, value in figures.items()
+    )
+
+
+def work_of(experiment: TranslationExperiment, report: Report) -> TranslationWork:
+    """What is done with the data of an experiment; errors as for ``TranslationWork`` and ``GrowingWork``."""
+    return (GrowingWork if experiment.start.replay else TranslationWork)(experiment, report)

@@ -1,0 +1,154 @@
+"""A translator that learns new pairs: old ones are in every batch, and both kinds are measured."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from anaphora.cli.app import main
+from anaphora.errors import ConfigError
+from anaphora.events import Event, Note, Validated
+from anaphora.experiment.conduct import train
+from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.start.growth import growing
+from anaphora.tasks.base import ExperimentBase, StartConfig
+from anaphora.tasks.runs import experiment_of
+from anaphora.tasks.translation.growing import Standing
+from tests.resuming import weights
+
+TMX = """<tmx version="1.4"><header srclang="en" segtype="sentence" o-tmf="x" adminlang="en" datatype="plaintext"
+creationtool="x" creationtoolversion="1"/><body>{}</body></tmx>"""
+
+
+def unit(source: str, target: str, language: str = "fr") -> str:
+    return f'<tu><tuv xml:lang="en"><seg>{source}</seg></tuv><tuv xml:lang="{language}"><seg>{target}</seg></tuv></tu>'
+
+
+@pytest.fixture
+def week(tmp_path: Path) -> Path:
+    """A memory of new pairs."""
+    words = [a + b + c for a in "fgh" for b in "abc" for c in "de"]
+    (tmp_path / "week.tmx").write_text(TMX.format("".join(unit(word, word[::-1]) for word in words)))
+    return tmp_path / "week.tmx"
+
+
+@pytest.fixture
+def old(translator: ExperimentBase, tmp_path: Path) -> Path:
+    """A run of the toy corpus."""
+    train(translator, tmp_path / "old")
+    return tmp_path / "old"
+
+
+def grow(old: Path, data: Path, run: Path, *options: str) -> int:
+    short = ["--set", "training.epochs=2"]
+    return main(["train", "--from", str(old), "--data", str(data), "--run", str(run), *short, *options])
+
+
+def grown(old: Path, data: Path, *settings: str) -> ExperimentBase:
+    start = StartConfig.parse({"run": str(old), "replay": 0.5}, "test")
+    return read_experiment(growing(experiment_of(old)), "grown", settings, data=[data], start=start)
+
+
+def test_updates_are_few_and_small_and_old_and_new_held_out_pairs_are_told(
+    old: Path, week: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert grow(old, week, tmp_path / "new") == 0
+    before, after = experiment_of(old), experiment_of(tmp_path / "new")
+    assert after.start.replay == 0.5 and after.text == before.text
+    rates = [one.training.optimizer.learning_rate for one in (before, after)]
+    assert rates[1] == pytest.approx(rates[0] / 10) and after.training.metric == "loss"
+    said = capsys.readouterr().err
+    assert "Held out, before: old pairs BLEU" in said and "Held out, after: old pairs BLEU" in said
+    assert "No validation split was given, so 1 of 18 pairs" in said
+    assert "old_loss" in said and "new_loss" in said
+    old_weights, new_weights = weights(old), weights(tmp_path / "new")
+    assert any(not torch.equal(old_weights[name], new_weights[name]) for name in old_weights)
+
+
+def test_both_kinds_decide_alike_which_checkpoint_is_the_best(old: Path, week: Path, tmp_path: Path) -> None:
+    events: list[Event] = []
+    train(grown(old, week, "training.epochs=2"), tmp_path / "new", events.append)
+    found = [event.metrics for event in events if isinstance(event, Validated)]
+    assert found
+    for metrics in found:
+        assert metrics["loss"] == pytest.approx((metrics["old_loss"] + metrics["new_loss"]) / 2)
+
+
+def test_a_run_that_grew_grows_on_with_all_old_pairs_and_updates_of_the_same_size(
+    old: Path, week: Path, tmp_path: Path
+) -> None:
+    first, second, more = tmp_path / "first", tmp_path / "second", tmp_path / "more.tsv"
+    more.write_text("".join(f"h{a}{b}\t{b}{a}h\n" for a in "abcdef" for b in "gh"))
+    assert grow(old, week, first) == 0
+    assert grow(first, more, second) == 0
+    one, other = experiment_of(first), experiment_of(second)
+    assert one.training == other.training
+    encoded = {path.name for path in (second / "encoded").iterdir()}
+    assert {"old-1", "old-2", "old-valid"} <= encoded
+    assert (second / "encoded" / "old-2" / "source.ids").read_bytes() == (
+        old / "encoded" / "train" / "source.ids"
+    ).read_bytes()
+
+
+def test_it_goes_on_bit_for_bit_where_it_was_stopped(old: Path, week: Path, tmp_path: Path) -> None:
+    experiment = grown(old, week, "training.epochs=2", "training.validate_every=0")
+    train(experiment, tmp_path / "whole")
+    asked = iter([False, True])
+    train(experiment, tmp_path / "parts", stop=lambda: next(asked))
+    train(experiment, tmp_path / "parts", resume=True)
+    whole, parts = weights(tmp_path / "whole"), weights(tmp_path / "parts")
+    assert all(torch.equal(whole[name], parts[name]) for name in whole)
+
+
+def test_without_replay_the_run_before_says_how_training_goes(old: Path, week: Path, tmp_path: Path) -> None:
+    assert grow(old, week, tmp_path / "new", "--replay", "0") == 0
+    assert experiment_of(tmp_path / "new").training == experiment_of(old).training
+
+
+def test_a_loss_of_old_pairs_is_a_warning_that_says_what_to_do(old: Path, week: Path, tmp_path: Path) -> None:
+    said: list[Event] = []
+    before = Standing({"BLEU": 30.0}, {"BLEU": 5.0})
+    Standing({"BLEU": 29.71}, {"BLEU": 9.0}).tell("after", before, said.append)
+    assert said == [Note("Held out, after: old pairs BLEU 29.71 (-0.29); new pairs BLEU 9.00 (+4.00).")]
+    Standing({"BLEU": 29.6}, {"BLEU": 9.0}).tell("after", before, said.append)
+    assert isinstance(said[-1], Note) and said[-1].warning and "lost 0.40 points" in said[-1].text
+
+
+def test_what_cannot_be_replayed_is_refused_with_what_to_do(
+    old: Path,
+    week: Path,
+    tmp_path: Path,
+    toy_pairs: Path,
+    tiny_language_model: Path,
+    toy_book: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def said(*arguments: str) -> str:
+        assert main(["train", *arguments, "--run", str(tmp_path / "new")]) == 2
+        assert not (tmp_path / "new").exists()
+        return capsys.readouterr().err
+
+    start = ["--from", str(old), "--data"]
+    assert "translates from 'en' to 'fr', but the new pairs are from 'en' to 'de'" in said(
+        *start, str(week), "--target", "de"
+    )
+    (tmp_path / "other.tmx").write_text(TMX.format(unit("abc", "cba", "de")))
+    assert "other.tmx" in said(*start, str(tmp_path / "other.tmx"))
+    (tmp_path / "empty.tmx").write_text("")
+    assert "empty.tmx" in said(*start, str(tmp_path / "empty.tmx"))
+    assert "--replay belongs to --from" in said("--data", str(week), "--replay", "0.5")
+    assert "replay should be less than 1" in said(*start, str(week), "--replay", "1.5")
+    book = tmp_path / "book"
+    assert main(["train", str(tiny_language_model), "--data", str(toy_book), "--run", str(book)]) == 0
+    told = said("--from", str(book), "--data", str(toy_book), "--replay", "0.5")
+    assert "start.replay (--replay) is for translators" in told
+    shutil.rmtree(toy_pairs)
+    gone = said(*start, str(week))
+    assert "cannot be drawn from while it learns new ones" in gone and "--replay 0" in gone
+
+
+def test_a_start_that_replays_needs_the_weights_of_a_run() -> None:
+    for table in ({"replay": 0.5}, {"run": "x", "vocabulary": "only", "replay": 0.5}):
+        with pytest.raises(ConfigError, match=r"replay = 0\.5"):
+            read_experiment('task = "translate"', "test", data=[Path()], start=StartConfig.parse(table, "test"))
