@@ -1,4 +1,4 @@
-"""``anaphora translate --prefixes``: every line with its own, and one message for what cannot be."""
+"""``anaphora translate --prefixes`` and ``--suffixes``: every line with its own, and one message for what cannot be."""
 
 from pathlib import Path
 
@@ -38,6 +38,19 @@ def test_every_line_begins_with_its_prefix(
     assert all(line.split(" ||| ")[1].startswith(begun[int(line[0])]) for line in listed)
 
 
+def test_every_line_ends_with_its_suffix(
+    run: str, files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, suffixes, output = files
+    suffixes.write_text("dab\n\nda\n\n")
+    given = ("--suffixes", str(suffixes), "--beam", "4")
+    printed(capsys, "translate", run, str(text), *given, "--output", str(output))
+    found = output.read_text().splitlines()
+    assert found[0].endswith("dab") and not found[1] and found[2].endswith("da")
+    _, said = printed(capsys, "translate", run, str(text), *given, "--no-repeat-ngram", "2", code=2)
+    assert "Suffixes are written by a beam of all words" in said
+
+
 def test_lines_that_lack_a_prefix_are_refused_and_the_others_come_out(
     run: str, files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -58,7 +71,7 @@ def test_prefixes_of_no_line_are_reported_once_all_lines_are_translated(
     text.write_text("dab\ncab\n")
     command = ("translate", run, str(text), "--prefixes", str(prefixes), "--output", str(output))
     _, said = printed(capsys, *command, code=2)
-    assert "has more lines than the text, which has 2: give one prefix for every line" in " ".join(said.split())
+    assert "has more lines than the text, which has 2: give one for every line" in " ".join(said.split())
     assert [line[:3] for line in output.read_text().splitlines()] == ["dab", "dab"]
 
 

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from anaphora.batch import Batch
 from anaphora.protocols import Stepper
+from anaphora.search.automaton import Form
 from anaphora.search.beam import beam
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
-from anaphora.search.terms import Form, Terms, TermsOfBatch
+from anaphora.search.terms import Terms, TermsOfBatch
 
 from .naive import everything
 

@@ -1,7 +1,8 @@
-"""Options for what translations must begin with, and the lines that ask for it."""
+"""Options for what translations must begin and end with, and the lines that ask for it."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,36 +25,54 @@ Prefixes = Annotated[
 ]
 
 
+Suffixes = Annotated[
+    Path | None,
+    typer.Option(
+        "--suffixes",
+        metavar="FILE",
+        help="Ends of the translations, one a line, empty for none.",
+        rich_help_panel="Search",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Framing:
-    """What the translations of a text begin with."""
+    """What the translations of a text begin and end with."""
 
     prefixes: Prefixes = None
+    suffixes: Suffixes = None
+
+    @property
+    def read(self) -> list[Path | None]:
+        """The files that are read for it."""
+        return [self.prefixes, self.suffixes]
 
     @property
     def for_lines(self) -> list[str]:
         """The options that were given and are for lines of text, not for documents."""
-        return [] if self.prefixes is None else ["--prefixes"]
+        given = {"--prefixes": self.prefixes, "--suffixes": self.suffixes}
+        return [option for option, file in given.items() if file is not None]
 
     def check(self, *, memory: bool) -> None:
-        """Raise ConfigError for prefixes of what comes from a memory."""
-        if self.prefixes is not None and memory:
-            raise ConfigError("What comes from a memory has no given prefix: leave out --memory or --prefixes.")
+        """Raise ConfigError for prefixes and suffixes of what comes from a memory."""
+        for option in self.for_lines if memory else ():
+            raise ConfigError(f"What comes from a memory is not framed: leave out --memory or {option}.")
 
     def over(self, lines: Iterable[str], faults: list[str]) -> "Iterator[str | Framed]":
-        """The lines, each with its prefix, which a line after the last of them lacks.
+        """The lines, each with its prefix and suffix, which a line after the last of them lacks.
 
-        What is wrong with a file of more prefixes than lines is put into ``faults``. Errors as for ``given_lines``.
+        What is wrong with a file of more lines than the text is put into ``faults``. Errors as for ``given_lines``.
         """
-        if self.prefixes is None:
+        if not self.for_lines:
             yield from lines
             return
         from anaphora.tasks.translation import Framed
 
-        prefixes, number = given_lines(str(self.prefixes)), 0
+        prefixes, suffixes = (repeat("") if file is None else given_lines(str(file)) for file in self.read)
+        number = 0
         for number, line in enumerate(lines, 1):  # noqa: B007
-            yield Framed(line, next(prefixes, None))
-        if next(prefixes, None) is not None:
-            faults.append(
-                f"{self.prefixes} has more lines than the text, which has {number:,}: give one prefix for every line."
-            )
+            yield Framed(line, next(prefixes, None), next(suffixes, None))
+        for file, given in zip(self.read, (prefixes, suffixes), strict=True):
+            if file is not None and next(given, None) is not None:
+                faults.append(f"{file} has more lines than the text, which has {number:,}: give one for every line.")

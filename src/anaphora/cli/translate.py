@@ -46,7 +46,7 @@ EXAMPLES = (
     "anaphora translate runs/en-de test.en --sample --temperature 0.8 --top-p 0.9 --seed 3",
     "anaphora translate runs/en-de test.en --sample --minimum-risk 16",
     "anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv",
-    "anaphora translate runs/en-de test.en --prefixes begun.de",
+    "anaphora translate runs/en-de test.en --prefixes begun.de --suffixes ends.de --beam 8",
     "anaphora translate runs/de-en news.de --no-split --pairs made.tsv --translation-first",
     "anaphora translate runs/en-de app.po --output app.de.po",
     "anaphora translate runs/en-de app.po --memory --adapt --output app.de.po",
@@ -95,7 +95,7 @@ def run(
     """
     runs, file = _runs_and_file(given)
     fusion = fusion_of(language_model, fusion_weight)
-    outputs.check(read=[*runs, language_model, file, *search.read, framing.prefixes])
+    outputs.check(read=[*runs, language_model, file, *search.read, *framing.read])
     remembering.check(outputs)
     framing.check(memory=remembering.memory)
     workers.check(outputs, remembering, framing)
@@ -107,6 +107,7 @@ def run(
         attention=outputs.attention,
         confidence=outputs.judges,
         adaptation=remembering.adaptation(runs[0]),
+        suffixes=framing.suffixes is not None,
         **limits,
     )
 

@@ -86,6 +86,9 @@ class SearchOptions(NamedTuple):
     adaptation: Adaptation | None = None
     """Known translations of similar sentences that take part in every prediction."""
 
+    suffixes: bool = False
+    """Whether lines have suffixes, which their translations end with."""
+
     def check(self) -> None:
         """Raise ConfigError for options that conflict or have no effect beside others, and for samples of nothing."""
         for conflict in CONFLICTS:
@@ -200,6 +203,15 @@ CONFLICTS = (
     Conflict(
         lambda asked: asked.terms and asked.groups,
         "Terms divide a beam by themselves: leave out the groups of a diverse beam, or the terms",
+    ),
+    Conflict(
+        lambda asked: asked.suffixes and (asked.sampling or asked.groups or asked.no_repeat_ngram or asked.candidates),
+        "Suffixes are written by a beam of all words: leave out sampling, groups, n-grams that are not repeated and "
+        "candidates, or the suffixes",
+    ),
+    Conflict(
+        lambda asked: asked.suffixes and asked.min_length,
+        "A translation with a suffix has a length of its own: leave out the minimum length, or the suffixes",
     ),
     Conflict(
         lambda asked: asked.sampling and asked.beam is not None,

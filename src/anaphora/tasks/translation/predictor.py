@@ -103,6 +103,7 @@ class TranslationPredictor(InspectedTranslator):
         options: SearchOptions = _USUAL,
         *,
         prefixes: abc.Sequence[str] | None = None,
+        suffixes: abc.Sequence[str] | None = None,
         limits: Limits = UNLIMITED,
         report: Report = silent,
         **asked: Any,
@@ -110,12 +111,11 @@ class TranslationPredictor(InspectedTranslator):
         """The translation of every text as one sentence, in their order.
 
         A text of which nothing can be seen (white space, zero-width characters) is its own translation. ``prefixes``
-        are what the translations begin with, one a text, empty for none.
+        and ``suffixes`` are what the translations begin and end with, one a text, empty for none.
         ``asked`` are fields of ``SearchOptions``, as in ``translate(texts, beam=8)``. Raises as ``stream``.
         """
-        return list(
-            self.stream(framed(texts, prefixes), options._replace(**asked), split=False, limits=limits, report=report)
-        )
+        lines, asked_for = framed(texts, prefixes, suffixes), options._replace(suffixes=suffixes is not None, **asked)
+        return list(self.stream(lines, asked_for, split=False, limits=limits, report=report))
 
     def translate_text(
         self,
@@ -123,6 +123,7 @@ class TranslationPredictor(InspectedTranslator):
         options: SearchOptions = _USUAL,
         *,
         prefixes: abc.Sequence[str] | None = None,
+        suffixes: abc.Sequence[str] | None = None,
         limits: Limits = UNLIMITED,
         report: Report = silent,
         **asked: Any,
@@ -130,9 +131,11 @@ class TranslationPredictor(InspectedTranslator):
         """The translation of running text: ``translate`` of every sentence, with the white space around them as it was.
 
         The alternatives of a text are the best of all that the hypotheses of its sentences make. Where the run takes
-        lines whole (text.sentences), a text is one sentence. A prefix is that of its first sentence.
+        lines whole (text.sentences), a text is one sentence. A prefix is that of its first sentence,
+        and a suffix that of its last one.
         """
-        return list(self.stream(framed(texts, prefixes), options._replace(**asked), limits=limits, report=report))
+        lines, asked_for = framed(texts, prefixes, suffixes), options._replace(suffixes=suffixes is not None, **asked)
+        return list(self.stream(lines, asked_for, limits=limits, report=report))
 
     def stream(
         self,
@@ -147,8 +150,8 @@ class TranslationPredictor(InspectedTranslator):
     ) -> abc.Iterator[Translation]:
         """The translations of lines as they come, in order; without ``split``, every line is one sentence.
 
-        A line that is ``Framed`` has a translation with its prefix; DataError as below where it cannot have that.
-        Messages number them from ``first``.
+        A line that is ``Framed`` has a translation with its prefix and suffix; DataError as below where it cannot.
+        Messages number lines from ``first``.
 
         No more than a window of lines is held (see ``prediction.stream``). Raises ConfigError for a beam that
         ``search.beam`` refuses, and where nothing can be replaced or chosen among: tokens are not words, there is no

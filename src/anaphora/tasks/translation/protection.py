@@ -17,7 +17,7 @@ from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.pointing import Adjacency, Placeholders, Pointing
 from anaphora.tasks.translation.confidence import signals_of
-from anaphora.tasks.translation.framed import Prefix
+from anaphora.tasks.translation.framed import Frame
 from anaphora.tasks.translation.required_terms import SentenceTerms
 from anaphora.tasks.translation.restoring import (
     Token,
@@ -52,8 +52,8 @@ class Sentence(NamedTuple):
     """Of its text, stand-ins included; none where there is nothing to translate."""
     terms: SentenceTerms = SentenceTerms()
     """What its translation must contain, and must not."""
-    prefix: Prefix = Prefix()
-    """What its translation begins with."""
+    frame: Frame = Frame()
+    """What its translation begins and ends with."""
 
 
 class Protection:
@@ -92,7 +92,7 @@ class Protection:
         for b, row in enumerate(rows):
             own = self._positions(row.apart)
             needed = {token for forms in row.terms.required for form in forms for token in form}
-            needed.update(row.prefix.ids)
+            needed.update(row.frame.prefix.ids, row.frame.suffix)
             if any(number == UNK and not any(place in one for one in own) for place, number in enumerate(row.ids)):
                 needed.add(UNK)
             for k, (unit, places) in enumerate(zip(row.apart.units, own, strict=True)):

@@ -9,8 +9,9 @@ from torch import Tensor
 from anaphora.errors import DataError
 from anaphora.formats.glossary import GlossaryEntry
 from anaphora.prediction.glossary import Glossary
+from anaphora.search.automaton import Form
 from anaphora.search.steering import Steering
-from anaphora.search.terms import Form, Terms, TermsOfBatch
+from anaphora.search.terms import Terms, TermsOfBatch
 from anaphora.text.apart import Apart
 from anaphora.text.tokenizer import UNK, Tokenizer
 from anaphora.text.words import WordTokenizer
@@ -32,10 +33,10 @@ class RequiredTerms:
         space = target.encode("a b")[1:2] if spaces else []
         self._space = space[0] if space and space != [UNK] else None
 
-    def of(self, apart: Apart, number: int, prefix: Form = ()) -> SentenceTerms:
+    def of(self, apart: Apart, number: int, prefix: Form = (), suffix: Form = ()) -> SentenceTerms:
         """The terms of a sentence on line ``number``; DataError for those that cannot be written, or contradict.
 
-        ``prefix`` are the tokens that the translation begins with.
+        ``prefix`` and ``suffix`` are the tokens that the translation begins and ends with.
         """
         text = list(apart.text)
         for unit in apart.units:
@@ -48,6 +49,13 @@ class RequiredTerms:
                 raise DataError(
                     f"Line {number} has a prefix with a term that is forbidden there ({entry.where}): leave out one of "
                     f"the two."
+                )
+            if any(suffix[: len(part)] == part[: len(suffix)] for part in _tails(form) if suffix) or (
+                suffix and within(form, suffix)
+            ):
+                raise DataError(
+                    f"Line {number} has a suffix with a term that is forbidden there, or with the end of one "
+                    f"({entry.where}): leave out one of the two."
                 )
         required = dict[tuple[Form, ...], GlossaryEntry]()
         for entry, capital in matches:
@@ -96,3 +104,8 @@ class RequiredTerms:
 def within(one: Form, other: Form) -> bool:
     """Whether a form is a part of another."""
     return any(other[place : place + len(one)] == one for place in range(len(other) - len(one) + 1))
+
+
+def _tails(form: Form) -> list[Form]:
+    """A form without one or more of its first tokens."""
+    return [form[start:] for start in range(1, len(form))]

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 from anaphora.batch import Constraints
 from anaphora.data.pairs import LazyBatches
+from anaphora.errors import ConfigError
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.arguments import given_text, sentence_of
 from anaphora.prediction.limits import Watch
@@ -21,7 +22,7 @@ from anaphora.tasks.translation.adapting import Adapted
 from anaphora.tasks.translation.choice import best_of, together
 from anaphora.tasks.translation.confidence import Confidence
 from anaphora.tasks.translation.forced import Given
-from anaphora.tasks.translation.framed import Framed, Prefixes, demand_room, prefixes_of, whole_words
+from anaphora.tasks.translation.framed import Framed, Frames, prefixes_of, steering_of
 from anaphora.tasks.translation.inspected import longest
 from anaphora.tasks.translation.protection import Protection, Sentence
 from anaphora.tasks.translation.required_terms import RequiredTerms, SentenceTerms
@@ -77,22 +78,24 @@ class SearchedLines:
         kinds = USUAL if options.protect is None else checked_kinds(options.protect)
         self._protection = Protection(sides.source, sides.target, kinds, self._stand_ins)
         self._glossary = RequiredTerms(options.terms, sides.target) if options.terms else None
-        self._prefixes = Prefixes(sides.target)
+        self._frames = Frames(sides.target)
 
     def read(self, line: str | Framed, number: int) -> Line:
         """The sentences of line ``number``; DataError where they cannot be translated as asked."""
-        text, prefix = line if isinstance(line, Framed) else Framed(line)
-        passage = self._protection.split(self._splitter, given_text(text, number))
+        asked = line if isinstance(line, Framed) else Framed(line)
+        if asked.suffix and not self._options.suffixes:
+            raise ConfigError("Lines have suffixes, which the search options do not say: give them suffixes=True.")
+        passage = self._protection.split(self._splitter, given_text(asked.text, number))
         parts = [self._protection.apart(one) for one in passage.sentences]
         ids = [sentence_of(self._sides.source, one.text, number, self._options.max_tokens) for one in parts]
-        prefixes = self._prefixes.of(prefix, parts, number)
+        frames = self._frames.of(asked, parts, number)
         terms = [
-            self._glossary.of(one, number, begun.ids) if self._glossary else SentenceTerms()
-            for one, begun in zip(parts, prefixes, strict=True)
+            self._glossary.of(one, number, frame.prefix.ids, frame.suffix) if self._glossary else SentenceTerms()
+            for one, frame in zip(parts, frames, strict=True)
         ]
-        for one, row, its, begun in zip(parts, ids, terms, prefixes, strict=True):
-            demand_room(begun, one, its, longest(len(row)), number)
-        return Line(passage, list(map(Sentence, parts, ids, terms, prefixes)))
+        for one, row, its, frame in zip(parts, ids, terms, frames, strict=True):
+            frame.demand_room(one, its, longest(len(row)), number)
+        return Line(passage, list(map(Sentence, parts, ids, terms, frames)))
 
     def answer(self, lines: Sequence[Line], watch: Watch, answered: Callable[[int], None]) -> Iterable[Translation]:
         """The translation of each line; ``answered`` takes how many are done."""
@@ -116,14 +119,16 @@ class SearchedLines:
             stepper = Watched(Without.special_tokens(stepper_of(numbers), sides.target.symbols), watch.check)
             most = [longest(len(row.ids)) for row in own]
             batch = replace(batch, constraints=self._constraints(own))
-            pointing = protection.pointing(stepper, batch, own, most)
+            frames = [row.frame for row in own]
+            # suffixes have the last steps, and placeholders that are due those before
+            before = [length - len(frame.suffix) for length, frame in zip(most, frames, strict=True)]
+            pointing = protection.pointing(stepper, batch, own, before)
             steering: list[Steering] = [pointing.steering] if pointing and not options.groups else []
             if self._glossary:
-                # placeholders that are due have the last steps
-                before = [length - len(row.apart.units) for length, row in zip(most, own, strict=True)]
+                before = [length - len(row.apart.units) for length, row in zip(before, own, strict=True)]
                 terms = [row.terms for row in own]
                 steering += self._glossary.steering(terms, before, protection.after_V, stepper.eos)
-            steering += whole_words([row.prefix for row in own], protection.after_V)
+            steering += steering_of(frames, most, protection.after_V, stepper.eos)
             hypotheses = search(
                 pointing or stepper,
                 batch,
@@ -142,13 +147,13 @@ class SearchedLines:
 
     def _constraints(self, rows: Sequence[Sentence]) -> Constraints:
         """The candidates and prefixes of the sentences of a batch."""
-        prefixes, candidates = prefixes_of(row.prefix for row in rows), None
+        prefixes, candidates = prefixes_of([row.frame for row in rows]), None
         if self._options.candidates is not None:
             candidates = self._options.candidates.of(
                 [row.apart.text for row in rows],
                 self._sides.source,
                 self._sides.target,
-                [row.prefix.ids for row in rows],
+                [row.frame.prefix.ids for row in rows],
             )
         return Constraints(candidates, prefixes)
 
