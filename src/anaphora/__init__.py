@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from anaphora.tasks.base import ExperimentBase
     from anaphora.tasks.language_model import LanguageModelPredictor
     from anaphora.tasks.runs import load
-    from anaphora.tasks.translation import Translation, TranslationPredictor
+    from anaphora.tasks.translation import Framed, Translation, TranslationPredictor
 
 __all__ = [
     "AlignmentPredictor",
     "AnaphoraError",
     "ExperimentBase",
+    "Framed",
     "LanguageModelPredictor",
     "Limits",
     "Sampling",
@@ -44,6 +45,7 @@ _HOMES = {
     "AlignmentPredictor": "anaphora.tasks.alignment",
     "AnaphoraError": "anaphora.errors",
     "ExperimentBase": "anaphora.tasks.base",
+    "Framed": "anaphora.tasks.translation",
     "LanguageModelPredictor": "anaphora.tasks.language_model",
     "Limits": "anaphora.prediction.limits",
     "Sampling": "anaphora.prediction.options",

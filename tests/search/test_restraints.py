@@ -1,9 +1,10 @@
-"""A minimum length and no repeated n-grams, under every search."""
+"""A minimum length, no repeated n-grams and prefixes of whole words, under every search."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +12,7 @@ from anaphora.batch import Batch
 from anaphora.protocols import Stepper
 from anaphora.search.beam import beam
 from anaphora.search.greedy import greedy
-from anaphora.search.restraints import MinimumLength, NoRepeatedNgrams
+from anaphora.search.restraints import MinimumLength, NoRepeatedNgrams, WholeWords
 from anaphora.search.sampling import sample
 
 from .naive import n_best
@@ -73,3 +74,33 @@ def test_greedy_search_and_sampling_are_restrained_alike(
         grown = ngrams(found.ids, 2)
         repeated += len(grown) != len(set(grown)) or len(found.ids) < 4
     assert repeated
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    prefixes=st.lists(st.lists(st.integers(2, 3), max_size=3), min_size=4, max_size=4),
+    after=st.lists(st.booleans(), min_size=4, max_size=4),
+    closed=st.lists(st.booleans(), min_size=4, max_size=4),
+    seed=st.integers(0, 20),
+)
+def test_a_full_width_search_with_a_prefix_is_exhaustive_search_among_what_begins_with_it(
+    automaton: Make,
+    batch: MakeBatch,
+    prefixes: list[list[int]],
+    after: list[bool],
+    closed: list[bool],
+    seed: int,
+) -> None:
+    stepper, longest = automaton(size=4, seed=seed), 5
+    lengths = [len(prefix) * ends for prefix, ends in zip(prefixes, closed, strict=True)]
+    steering = [WholeWords(torch.tensor(lengths), torch.tensor([True, True, *after[2:]]))]
+    found = beam(stepper, batch(SOURCES, prefixes=prefixes), size=4**4, n=4**4, max_length=longest, steering=steering)
+    for source, prefix, length, hypotheses in zip(SOURCES, prefixes, lengths, found, strict=True):
+
+        def begins(ids: tuple[int, ...], token: int, prefix: list[int] = prefix, length: int = length) -> bool:
+            if len(ids) < len(prefix):
+                return token == prefix[len(ids)]
+            return not length or len(ids) != length or token < 2 or after[token]
+
+        best = n_best(stepper, batch([source]), 4**4, 4**4, longest, allowed=begins)
+        assert [(one.score, one.ids) for one in hypotheses] == [(score, ids) for _, score, ids in best]

@@ -4,12 +4,14 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from anaphora.cli.bulk import Workers
 from anaphora.cli.documents import document_kind, translate_document
 from anaphora.cli.files import given_texts, is_typed, typed_texts
+from anaphora.cli.framing import Framing
 from anaphora.cli.options import (
     DeviceOption,
     FusionWeight,
@@ -32,6 +34,9 @@ from anaphora.cli.translations import Outputs
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.wording import agreeing, counted
 
+if TYPE_CHECKING:
+    from anaphora.tasks.translation import Framed, TranslationPredictor
+
 EXAMPLES = (
     "anaphora translate runs/en-de test.en --output test.de",
     "anaphora translate runs/en-de-1 runs/en-de-2 runs/en-de-3 test.en --beam 8",
@@ -41,10 +46,12 @@ EXAMPLES = (
     "anaphora translate runs/en-de test.en --sample --temperature 0.8 --top-p 0.9 --seed 3",
     "anaphora translate runs/en-de test.en --sample --minimum-risk 16",
     "anaphora translate runs/en-de test.en --replace-unknown --dictionary en-de.tsv",
+    "anaphora translate runs/en-de test.en --prefixes begun.de",
     "anaphora translate runs/de-en news.de --no-split --pairs made.tsv --translation-first",
     "anaphora translate runs/en-de app.po --output app.de.po",
     "anaphora translate runs/en-de app.po --memory --adapt --output app.de.po",
     "anaphora translate runs/en-de test.en --confidence --min-confidence 0.5",
+    "anaphora translate runs/en-de crawl.en.gz --workers 2 --output crawl.de.gz",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
 
@@ -70,7 +77,9 @@ def run(
     ],
     outputs: Outputs,
     search: SearchTable,
+    framing: Framing,
     remembering: Remembering,
+    workers: Workers,
     no_split: NoSplit = False,
     max_tokens: MaxTokens = None,
     mean: Mean = "",
@@ -86,8 +95,10 @@ def run(
     """
     runs, file = _runs_and_file(given)
     fusion = fusion_of(language_model, fusion_weight)
-    outputs.check(read=[*runs, language_model, file, *search.read])
+    outputs.check(read=[*runs, language_model, file, *search.read, framing.prefixes])
     remembering.check(outputs)
+    framing.check(memory=remembering.memory)
+    workers.check(outputs, remembering, framing)
     use_threads(threads)
     where = known_device(device), known_precision(precision)
     limits = {} if max_tokens is None else {"max_tokens": max_tokens}
@@ -101,36 +112,62 @@ def run(
 
     from anaphora.tasks.translation import load_together
 
-    kind = document_kind(file, outputs.for_lines)
-    typed = is_typed(file)
-    refused = list[int]()
-
-    def refuse(number: int, error: AnaphoraError) -> None:
-        refused.append(number)
-        complain(str(error))
-
-    with listening(bars=not typed) as report:
+    faults, split = _Faults(), not no_split
+    kind = document_kind(file, [*outputs.for_lines, *framing.for_lines, *workers.given])
+    if workers.count:
+        models = runs, known_mean(mean, len(runs)), fusion, *where
+        faults.refused = workers.translate(given_texts(file), outputs, models, options, threads, split=split)
+        return faults.end()
+    with listening(bars=not is_typed(file)) as report:
         translator = load_together(runs, known_mean(mean, len(runs)), fusion, report, *where)
         translator = remembering.over(translator, runs[0], outputs)
         if kind:
-            return translate_document(translator, Path(file), kind, outputs.output, options, report, split=not no_split)
-        aligned = outputs.aligner(translator, report)
-        waiting = deque[str]()
-        lines = _remembered(typed_texts() if typed else given_texts(file), waiting)
-        texts: Iterable[Iterable[str]] = ([line] for line in lines) if typed else [lines]
-        answers = (
-            translator.stream(some, options, split=not no_split, report=report, refused=refuse) for some in texts
-        )
-        outputs.write(waiting, chain.from_iterable(answers), report, aligned, model=remembering.model(runs[0]))
-    _end(len(refused))
+            return translate_document(translator, Path(file), kind, outputs.output, options, report, split=split)
+        how = {"options": options, "split": split, "report": report}
+        _translate_lines(translator, file, outputs, framing, faults, remembering.model(runs[0]), how)
+    faults.end()
 
 
-def _end(refused: int) -> None:
-    """Say how many lines were refused, and exit with that, where there are any."""
-    if refused:
-        was, is_empty = (agreeing(refused, clause) for clause in ("were refused", "are empty in the output"))
-        complain(f"{counted(refused, 'line')} {was} and {is_empty}.")
-        raise typer.Exit(AnaphoraError.exit_code)
+def _translate_lines(
+    translator: "TranslationPredictor",
+    file: str,
+    outputs: Outputs,
+    framing: Framing,
+    faults: "_Faults",
+    model: str,
+    how: dict[str, Any],
+) -> None:
+    """Translate the lines of a file as they come; ``how`` is passed to the translator."""
+    typed, waiting = is_typed(file), deque[str]()
+    aligned = outputs.aligner(translator, how["report"])
+    lines = _remembered(typed_texts() if typed else given_texts(file), waiting)
+    asked = framing.over(lines, faults.others)
+    texts: Iterable[Iterable[str | Framed]] = ([line] for line in asked) if typed else [asked]
+    answers = (translator.stream(some, refused=faults.refuse, **how) for some in texts)
+    outputs.write(waiting, chain.from_iterable(answers), how["report"], aligned, model=model)
+
+
+class _Faults:
+    """What was wrong with lines that were refused, and with files beside the text."""
+
+    def __init__(self) -> None:
+        self.refused, self.others = 0, list[str]()
+
+    def refuse(self, number: int, error: AnaphoraError) -> None:
+        """Report why a line is refused."""
+        self.refused += 1
+        complain(str(error))
+
+    def end(self) -> None:
+        """Report how many lines were refused and what else was wrong, and exit with that, if anything was."""
+        found = [*self.others]
+        if self.refused:
+            was, is_empty = (agreeing(self.refused, clause) for clause in ("were refused", "are empty in the output"))
+            found.append(f"{counted(self.refused, 'line')} {was} and {is_empty}.")
+        for fault in found:
+            complain(fault)
+        if found:
+            raise typer.Exit(AnaphoraError.exit_code)
 
 
 def _remembered(lines: Iterable[str], waiting: deque[str]) -> Iterator[str]:

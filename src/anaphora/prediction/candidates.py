@@ -33,8 +33,10 @@ class Candidates:
         """What they are, in words."""
         return f"{counted(self.frequent, 'frequent word')} and {counted(self.each, 'translation')} of each source word"
 
-    def of(self, texts: Sequence[str], source: Tokenizer, target: Tokenizer) -> Ids:
-        """The candidates of every text: a function of the text alone; ids rise.
+    def of(
+        self, texts: Sequence[str], source: Tokenizer, target: Tokenizer, prefixes: Sequence[Sequence[int]] = ()
+    ) -> Ids:
+        """The candidates of every text, a function of it and of its prefix alone, which they have; ids rise.
 
         Raises ConfigError where tokens are not words, which alone have translations.
         """
@@ -47,7 +49,10 @@ class Candidates:
         first = len(MARKS) + (target.annotations if isinstance(target, AnnotatedTokenizer) else 0)
         always = {UNK, EOS, *range(len(MARKS), min(size, first + self.frequent))}
         known = Lookup({word: len(MARKS) + place for place, word in enumerate(target.vocabulary)})
-        rows = [sorted(always.union(*(self._likely(word, known) for word in source.words(text)))) for text in texts]
+        rows = [
+            sorted(always.union(prefix, *(self._likely(word, known) for word in source.words(text))))
+            for text, prefix in zip(texts, prefixes or [()] * len(texts), strict=True)
+        ]
         return pad(rows)
 
     def _likely(self, word: str, known: Lookup[int]) -> list[int]:

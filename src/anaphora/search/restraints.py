@@ -1,4 +1,4 @@
-"""Restraints on every output alike: a minimum length, and no n-gram twice."""
+"""Restraints on outputs: a minimum length, no n-gram twice, and no other word in place of the last of a prefix."""
 
 from typing import Any
 
@@ -38,3 +38,30 @@ class NoRepeatedNgrams(Steering):
         again_NP = (ngrams_NPn[:, :, : n - 1] == ids_NT[:, None, written - n + 1 :]).all(dim=2)
         rows_X, places_X = again_NP.nonzero(as_tuple=True)
         return Edits(forbidden=Entries(rows_X, ngrams_NPn[rows_X, places_X, n - 1]))
+
+
+class WholeWords(Steering):
+    """Outputs that do not continue the last word of their prefix.
+
+    Its state is the length of the prefix of each row.
+    """
+
+    def __init__(self, lengths_B: Tensor, after_V: Tensor) -> None:
+        """``lengths_B``: int64, 0 for a prefix that needs no care; ``after_V``: the tokens that continue no word."""
+        self._lengths_B = lengths_B
+        self._never_X = (~after_V).nonzero().squeeze(1)
+
+    def start(self, sentences_B: Tensor) -> Tensor:
+        return self._lengths_B.to(sentences_B.device)[sentences_B]
+
+    def edits(self, ids_NT: Tensor, state: Tensor) -> Edits:
+        """No token that continues a word, directly behind a prefix."""
+        written = ids_NT.shape[1]
+        rows_X = (state == written).nonzero().squeeze(1)
+        if not written or not len(rows_X):
+            return NO_EDITS
+        never_Y = self._never_X.to(rows_X.device)
+        return Edits(forbidden=Entries(rows_X.repeat_interleave(len(never_Y)), never_Y.repeat(len(rows_X))))
+
+    def extended(self, state: Tensor, rows_N: Tensor, ids_N: Tensor) -> Tensor:
+        return state[rows_N]

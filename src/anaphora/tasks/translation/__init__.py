@@ -18,6 +18,7 @@ from anaphora.tasks.translation.data import TranslatorWork
 from anaphora.tasks.translation.encoder_start import EncoderStart
 from anaphora.tasks.translation.ensemble import load_together
 from anaphora.tasks.translation.evaluation import evaluate, score_translations
+from anaphora.tasks.translation.framed import Framed
 from anaphora.tasks.translation.fusion import fused_run
 from anaphora.tasks.translation.growing import work_of
 from anaphora.tasks.translation.predictor import TranslationPredictor
@@ -30,6 +31,7 @@ from anaphora.text.sentences import Splitter
 __all__ = [
     "NO_LINKS",
     "TASK",
+    "Framed",
     "RememberingTranslator",
     "SearchConfig",
     "Translation",

@@ -7,7 +7,6 @@ from typing import Any
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Report, silent
 from anaphora.kernels.runtime import Runtime
-from anaphora.prediction.arguments import demand_texts
 from anaphora.prediction.limits import UNLIMITED, Limits
 from anaphora.prediction.options import SearchOptions
 from anaphora.prediction.running import ON_CPU
@@ -19,6 +18,7 @@ from anaphora.search.without import Without
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.translation.confidence import Confidence, uncalibrated
 from anaphora.tasks.translation.config import SearchConfig
+from anaphora.tasks.translation.framed import Framed, framed
 from anaphora.tasks.translation.inspected import InspectedTranslator
 from anaphora.tasks.translation.searched import SearchedLines, Sides
 from anaphora.tasks.translation.translation import Translation
@@ -102,23 +102,27 @@ class TranslationPredictor(InspectedTranslator):
         texts: abc.Sequence[str],
         options: SearchOptions = _USUAL,
         *,
+        prefixes: abc.Sequence[str] | None = None,
         limits: Limits = UNLIMITED,
         report: Report = silent,
         **asked: Any,
     ) -> list[Translation]:
         """The translation of every text as one sentence, in their order.
 
-        A text of which nothing can be seen (white space, zero-width characters) is its own translation.
+        A text of which nothing can be seen (white space, zero-width characters) is its own translation. ``prefixes``
+        are what the translations begin with, one a text, empty for none.
         ``asked`` are fields of ``SearchOptions``, as in ``translate(texts, beam=8)``. Raises as ``stream``.
         """
-        demand_texts(texts)
-        return list(self.stream(texts, options._replace(**asked), split=False, limits=limits, report=report))
+        return list(
+            self.stream(framed(texts, prefixes), options._replace(**asked), split=False, limits=limits, report=report)
+        )
 
     def translate_text(
         self,
         texts: abc.Sequence[str],
         options: SearchOptions = _USUAL,
         *,
+        prefixes: abc.Sequence[str] | None = None,
         limits: Limits = UNLIMITED,
         report: Report = silent,
         **asked: Any,
@@ -126,22 +130,25 @@ class TranslationPredictor(InspectedTranslator):
         """The translation of running text: ``translate`` of every sentence, with the white space around them as it was.
 
         The alternatives of a text are the best of all that the hypotheses of its sentences make. Where the run takes
-        lines whole (text.sentences), a text is one sentence.
+        lines whole (text.sentences), a text is one sentence. A prefix is that of its first sentence.
         """
-        demand_texts(texts)
-        return list(self.stream(texts, options._replace(**asked), limits=limits, report=report))
+        return list(self.stream(framed(texts, prefixes), options._replace(**asked), limits=limits, report=report))
 
     def stream(
         self,
-        lines: abc.Iterable[str],
+        lines: abc.Iterable[str | Framed],
         options: SearchOptions = _USUAL,
         *,
         split: bool = True,
         limits: Limits = UNLIMITED,
         report: Report = silent,
         refused: abc.Callable[[int, AnaphoraError], None] | None = None,
+        first: int = 1,
     ) -> abc.Iterator[Translation]:
         """The translations of lines as they come, in order; without ``split``, every line is one sentence.
+
+        A line that is ``Framed`` has a translation with its prefix; DataError as below where it cannot have that.
+        Messages number them from ``first``.
 
         No more than a window of lines is held (see ``prediction.stream``). Raises ConfigError for a beam that
         ``search.beam`` refuses, and where nothing can be replaced or chosen among: tokens are not words, there is no
@@ -169,6 +176,7 @@ class TranslationPredictor(InspectedTranslator):
             limits=limits,
             report=report,
             refused=empty if refused else None,
+            first=first,
         )
 
     def aligned(self, line: str, translation: Translation) -> Translation:

@@ -1,5 +1,6 @@
 """What a translation may not change, kept by construction: from a sentence to a search, and from there to its text."""
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -16,6 +17,7 @@ from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.pointing import Adjacency, Placeholders, Pointing
 from anaphora.tasks.translation.confidence import signals_of
+from anaphora.tasks.translation.framed import Prefix
 from anaphora.tasks.translation.required_terms import SentenceTerms
 from anaphora.tasks.translation.restoring import (
     Token,
@@ -37,6 +39,10 @@ from anaphora.text.sentences import Passage, Splitter, is_blank
 from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer, shown
 from anaphora.text.words import WordTokenizer, written
 
+_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+_LETTERS = frozenset((*range(0xC3, 0xE2), *range(0xEA, 0xEE)))
+"""Bytes that begin letters in UTF-8, beyond ASCII; not signs, nor characters of scripts without spaces."""
+
 
 class Sentence(NamedTuple):
     """A sentence that is to be translated."""
@@ -46,6 +52,8 @@ class Sentence(NamedTuple):
     """Of its text, stand-ins included; none where there is nothing to translate."""
     terms: SentenceTerms = SentenceTerms()
     """What its translation must contain, and must not."""
+    prefix: Prefix = Prefix()
+    """What its translation begins with."""
 
 
 class Protection:
@@ -84,6 +92,7 @@ class Protection:
         for b, row in enumerate(rows):
             own = self._positions(row.apart)
             needed = {token for forms in row.terms.required for form in forms for token in form}
+            needed.update(row.prefix.ids)
             if any(number == UNK and not any(place in one for one in own) for place, number in enumerate(row.ids)):
                 needed.add(UNK)
             for k, (unit, places) in enumerate(zip(row.apart.units, own, strict=True)):
@@ -223,9 +232,17 @@ class Protection:
         any_V = torch.ones(len(pieces), dtype=torch.bool)
         after_V = torch.tensor(
             [
-                number < len(MARKS) or not own or not is_glued(one[:1])
+                number < len(MARKS) or not own or not _begins_glued(one)
                 for number, (own, one) in enumerate(zip(marked, pieces, strict=True))
             ]
         )
         joins_V = torch.tensor([own and one.startswith(JOINING) for own, one in zip(marked, pieces, strict=True)])
         return Adjacency(any_V if of_words or target.context_free else after_V, after_V, joins_V)
+
+
+def _begins_glued(piece: str) -> bool:
+    """Whether a token begins with what makes one word with a letter before it."""
+    if (match := _BYTE.fullmatch(piece)) is None:
+        return is_glued(piece[:1])
+    byte = int(match[1], 16)
+    return is_glued(chr(byte)) if byte < 0x80 else byte in _LETTERS

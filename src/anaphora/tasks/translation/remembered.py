@@ -10,11 +10,12 @@ from anaphora.memory import Match, Memory
 from anaphora.memory.memory import THRESHOLD
 from anaphora.prediction.adaptation import Adaptation, SimilarPair
 from anaphora.prediction.options import SearchOptions
+from anaphora.tasks.translation.framed import Framed
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
 from anaphora.text.sentences import is_blank
 
-Translate = Callable[[Iterable[str]], Iterator[Translation]]
+Translate = Callable[[Iterable[str | Framed]], Iterator[Translation]]
 """From texts to their translations, in order."""
 _USUAL = SearchOptions()
 _LEAST_TO_ADAPT = 40
@@ -36,26 +37,30 @@ class Recall(NamedTuple):
         exact = self.memory.exact(text, before, after)
         return exact or (self.memory.fuzzy(text, self.fuzzy, 1) if self.fuzzy < 100 else [])
 
+    def matches(self, texts: Iterable[str]) -> list[list[Match]]:
+        """What is found for each of some texts next to each other."""
+        return [self.find(_text(text), before, after) for before, text, after in _between(texts)]
+
     def stream(
-        self, lines: Iterable[str], translate: Translate, alternatives: int, *, split: bool
+        self, lines: Iterable[str | Framed], translate: Translate, alternatives: int, *, split: bool
     ) -> Iterator[Translation]:
         """The translations of lines: by the memory where it has them, else by ``translate``, with what is similar.
 
         With ``split``, white space around a line stays. Lines next to each other are neighbours.
         """
-        waiting = deque[tuple[str, list[Match]]]()
+        waiting = deque[tuple[str | Framed, list[Match]]]()
 
-        def asked() -> Iterator[str]:
+        def asked() -> Iterator[str | Framed]:
             for before, line, after in _between(lines):
                 matches = self.find(line, before, after) if isinstance(line, str) else []
                 waiting.append((line, matches))
                 # an empty text keeps the place, and is not searched
-                yield "" if _is_exact(matches) else line
+                yield "" if is_exact(matches) else line
 
         for translation in translate(asked()):
             line, matches = waiting.popleft()
-            if _is_exact(matches):
-                yield remembered(line, matches, alternatives, split=split)
+            if is_exact(matches):
+                yield remembered(_text(line), matches, alternatives, split=split)
             else:
                 yield replace(translation, match=matches[0]) if matches else translation
 
@@ -64,7 +69,7 @@ class RememberingTranslator(TranslationPredictor):
     """A translator with a memory: a text that the memory has, white space apart, is translated as it has it.
 
     ``match`` of a translation is that segment, or for other texts the most similar one. The texts of a call that follow
-    each other are neighbours.
+    each other are neighbours. One with a prefix is left to the translator.
     """
 
     def __init__(self, translator: TranslationPredictor, memory: Memory, fuzzy: int = THRESHOLD) -> None:
@@ -73,7 +78,7 @@ class RememberingTranslator(TranslationPredictor):
         self.recall = Recall(memory, fuzzy)
 
     def stream(
-        self, lines: Iterable[str], options: SearchOptions = _USUAL, *, split: bool = True, **asked: Any
+        self, lines: Iterable[str | Framed], options: SearchOptions = _USUAL, *, split: bool = True, **asked: Any
     ) -> Iterator[Translation]:
         """The translations of lines as they come, in order; arguments and errors as for a translator without memory."""
         by_model = partial(super().stream, options=options, split=split, **asked)
@@ -100,17 +105,22 @@ def remembered(line: str, matches: list[Match], alternatives: int, *, split: boo
     return replace(found[0], alternatives=tuple(found[1:]))
 
 
-def _is_exact(matches: list[Match]) -> bool:
+def is_exact(matches: list[Match]) -> bool:
+    """Whether the first of what was found for a text is a segment of this text."""
     return bool(matches) and matches[0].is_exact
 
 
-def _between(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-    """Every line between those next to it, which are empty at both ends."""
+def _between(lines: Iterable[str | Framed]) -> Iterator[tuple[str, str | Framed, str]]:
+    """Every line between the texts next to it, which are empty at both ends."""
     before, line = "", None
     for after in lines:
         if line is not None:
-            yield before, line, after
-            before = line
+            yield before, line, _text(after)
+            before = _text(line)
         line = after
     if line is not None:
         yield before, line, ""
+
+
+def _text(line: str | Framed) -> str:
+    return line.text if isinstance(line, Framed) else line

@@ -32,13 +32,23 @@ class RequiredTerms:
         space = target.encode("a b")[1:2] if spaces else []
         self._space = space[0] if space and space != [UNK] else None
 
-    def of(self, apart: Apart, number: int) -> SentenceTerms:
-        """The terms of a sentence on line ``number``; DataError for those that cannot be written, or contradict."""
+    def of(self, apart: Apart, number: int, prefix: Form = ()) -> SentenceTerms:
+        """The terms of a sentence on line ``number``; DataError for those that cannot be written, or contradict.
+
+        ``prefix`` are the tokens that the translation begins with.
+        """
         text = list(apart.text)
         for unit in apart.units:
             text[unit.start : unit.end] = "\0" * (unit.end - unit.start)
         matches = self._glossary.of("".join(text))
         forbidden = {form: entry for entry, _ in matches for one in entry.forbidden for form in self._forms(one, True)}
+        begun = prefix if self._space is None else (self._space, *prefix)
+        for form, entry in forbidden.items():
+            if prefix and within(form, begun):
+                raise DataError(
+                    f"Line {number} has a prefix with a term that is forbidden there ({entry.where}): leave out one of "
+                    f"the two."
+                )
         required = dict[tuple[Form, ...], GlossaryEntry]()
         for entry, capital in matches:
             forms = dict.fromkeys(form for one in entry.required for form in self._forms(one, capital))
@@ -48,9 +58,9 @@ class RequiredTerms:
                     f"Line {number} needs '{entry.required[0]}' ({entry.where}), which has words outside the "
                     f"vocabulary of the translator: use another translation, or one of subwords."
                 )
-            able = tuple(form for form in known if not any(_within(other, form) for other in forbidden))
+            able = tuple(form for form in known if not any(within(other, form) for other in forbidden))
             if known and not able:
-                other = next(forbidden[other] for other in forbidden if _within(other, known[0]))
+                other = next(forbidden[other] for other in forbidden if within(other, known[0]))
                 raise DataError(
                     f"Line {number} needs '{entry.required[0]}' ({entry.where}), which is forbidden there "
                     f"({other.where}): leave out one of the two."
@@ -83,6 +93,6 @@ class RequiredTerms:
         return [tuple(self._target.encode(space + one)) for one in texts]
 
 
-def _within(one: Form, other: Form) -> bool:
+def within(one: Form, other: Form) -> bool:
     """Whether a form is a part of another."""
     return any(other[place : place + len(one)] == one for place in range(len(other) - len(one) + 1))

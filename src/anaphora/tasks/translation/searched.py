@@ -21,6 +21,7 @@ from anaphora.tasks.translation.adapting import Adapted
 from anaphora.tasks.translation.choice import best_of, together
 from anaphora.tasks.translation.confidence import Confidence
 from anaphora.tasks.translation.forced import Given
+from anaphora.tasks.translation.framed import Framed, Prefixes, demand_room, prefixes_of, whole_words
 from anaphora.tasks.translation.inspected import longest
 from anaphora.tasks.translation.protection import Protection, Sentence
 from anaphora.tasks.translation.required_terms import RequiredTerms, SentenceTerms
@@ -76,14 +77,22 @@ class SearchedLines:
         kinds = USUAL if options.protect is None else checked_kinds(options.protect)
         self._protection = Protection(sides.source, sides.target, kinds, self._stand_ins)
         self._glossary = RequiredTerms(options.terms, sides.target) if options.terms else None
+        self._prefixes = Prefixes(sides.target)
 
-    def read(self, line: str, number: int) -> Line:
+    def read(self, line: str | Framed, number: int) -> Line:
         """The sentences of line ``number``; DataError where they cannot be translated as asked."""
-        passage = self._protection.split(self._splitter, given_text(line, number))
+        text, prefix = line if isinstance(line, Framed) else Framed(line)
+        passage = self._protection.split(self._splitter, given_text(text, number))
         parts = [self._protection.apart(one) for one in passage.sentences]
         ids = [sentence_of(self._sides.source, one.text, number, self._options.max_tokens) for one in parts]
-        terms = [self._glossary.of(one, number) if self._glossary else SentenceTerms() for one in parts]
-        return Line(passage, list(map(Sentence, parts, ids, terms)))
+        prefixes = self._prefixes.of(prefix, parts, number)
+        terms = [
+            self._glossary.of(one, number, begun.ids) if self._glossary else SentenceTerms()
+            for one, begun in zip(parts, prefixes, strict=True)
+        ]
+        for one, row, its, begun in zip(parts, ids, terms, prefixes, strict=True):
+            demand_room(begun, one, its, longest(len(row)), number)
+        return Line(passage, list(map(Sentence, parts, ids, terms, prefixes)))
 
     def answer(self, lines: Sequence[Line], watch: Watch, answered: Callable[[int], None]) -> Iterable[Translation]:
         """The translation of each line; ``answered`` takes how many are done."""
@@ -106,9 +115,7 @@ class SearchedLines:
             own = [rows[full[number]] for number in numbers]
             stepper = Watched(Without.special_tokens(stepper_of(numbers), sides.target.symbols), watch.check)
             most = [longest(len(row.ids)) for row in own]
-            if options.candidates is not None:
-                candidates = options.candidates.of([row.apart.text for row in own], sides.source, sides.target)
-                batch = replace(batch, constraints=Constraints(candidates=candidates))
+            batch = replace(batch, constraints=self._constraints(own))
             pointing = protection.pointing(stepper, batch, own, most)
             steering: list[Steering] = [pointing.steering] if pointing and not options.groups else []
             if self._glossary:
@@ -116,6 +123,7 @@ class SearchedLines:
                 before = [length - len(row.apart.units) for length, row in zip(most, own, strict=True)]
                 terms = [row.terms for row in own]
                 steering += self._glossary.steering(terms, before, protection.after_V, stepper.eos)
+            steering += whole_words([row.prefix for row in own], protection.after_V)
             hypotheses = search(
                 pointing or stepper,
                 batch,
@@ -131,6 +139,18 @@ class SearchedLines:
             done += len(hypotheses)
             searched(done)
         return found
+
+    def _constraints(self, rows: Sequence[Sentence]) -> Constraints:
+        """The candidates and prefixes of the sentences of a batch."""
+        prefixes, candidates = prefixes_of(row.prefix for row in rows), None
+        if self._options.candidates is not None:
+            candidates = self._options.candidates.of(
+                [row.apart.text for row in rows],
+                self._sides.source,
+                self._sides.target,
+                [row.prefix.ids for row in rows],
+            )
+        return Constraints(candidates, prefixes)
 
     def _adapted(self, texts: Sequence[str]) -> Callable[[Sequence[int]], Stepper]:
         """The Stepper of a batch of ``texts`` by their places: adapted to what is known of them, if that is asked."""

@@ -1,0 +1,78 @@
+"""``anaphora translate --prefixes``: every line with its own, and one message for what cannot be."""
+
+from pathlib import Path
+
+import pytest
+
+import anaphora
+from anaphora.cli.app import main
+
+from .test_nbest import folder, printed, run
+
+__all__ = ["folder", "run"]
+
+TEXT = "dab\n\nabcd\ncab\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path, Path]:
+    text, prefixes, output = (tmp_path / name for name in ("text.en", "begun.fr", "found.fr"))
+    text.write_text(TEXT)
+    return text, prefixes, output
+
+
+def test_every_line_begins_with_its_prefix(
+    run: str, files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, prefixes, output = files
+    translator = anaphora.load(run)
+    assert isinstance(translator, anaphora.TranslationPredictor)
+    begun = ["dab", "", "", "da"]
+    prefixes.write_text("\n".join(begun) + "\n")
+    printed(capsys, "translate", run, str(text), "--prefixes", str(prefixes), "--output", str(output), "--beam", "3")
+    lines = TEXT.splitlines()
+    found = output.read_text().splitlines()
+    assert found == [one.text for one in translator.translate(lines, prefixes=begun, beam=3)]
+    assert all(line.startswith(prefix) for line, prefix in zip(found, begun, strict=True)) and not found[1]
+    listed, _ = printed(capsys, "translate", run, str(text), "--prefixes", str(prefixes), "--nbest", "2")
+    assert all(line.split(" ||| ")[1].startswith(begun[int(line[0])]) for line in listed)
+
+
+def test_lines_that_lack_a_prefix_are_refused_and_the_others_come_out(
+    run: str, files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, prefixes, output = files
+    prefixes.write_text("dab\n\n")
+    command = ("translate", run, str(text), "--prefixes", str(prefixes), "--output", str(output))
+    _, said = printed(capsys, *command, code=2)
+    assert "Line 3 has no prefix" in said and "2 lines were refused" in said
+    first, *others = output.read_text().splitlines()
+    assert first.startswith("dab") and others == ["", "", ""]
+
+
+def test_prefixes_of_no_line_are_reported_once_all_lines_are_translated(
+    run: str, files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, prefixes, output = files
+    prefixes.write_text("dab\n" * 6)
+    text.write_text("dab\ncab\n")
+    command = ("translate", run, str(text), "--prefixes", str(prefixes), "--output", str(output))
+    _, said = printed(capsys, *command, code=2)
+    assert "has more lines than the text, which has 2: give one prefix for every line" in " ".join(said.split())
+    assert [line[:3] for line in output.read_text().splitlines()] == ["dab", "dab"]
+
+
+def test_what_has_no_prefix_is_refused_before_work(
+    run: str, files: tuple[Path, Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, prefixes, _ = files
+    prefixes.write_text("dab\n")
+    (document := tmp_path / "text.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nabc\n")
+    given = ("--prefixes", str(prefixes))
+    _, said = printed(capsys, "translate", run, str(text), "--memory", *given, code=2)
+    assert "leave out --memory or --prefixes" in " ".join(said.split())
+    _, said = printed(capsys, "translate", run, str(document), *given, code=2)
+    assert "--prefixes is for lines of text" in said
+    _, said = printed(capsys, "translate", run, str(text), *given, "--output", str(prefixes), code=2)
+    assert "would be lost" in said
+    assert main(["translate", run, str(text), "--prefixes", str(tmp_path / "none")]) == 2
