@@ -221,7 +221,9 @@ def neighbours_figure(found: TrainingNeighbours) -> "Figure":
         for number, one in enumerate(own, row + 1):
             far = min(1.0, one.distance / max(own[-1].distance, 1e-9))
             axes.barh(number + 0.5, 0.05 * far, 0.8, 0.02, color=COLOURS[4])
-            axes.text(0.075, number + 0.7, f"{one.distance:.2f}  {one.context}", fontsize=7, parse_math=False)
+            # apart, since within one text a number goes to the right end of words that run from right to left
+            axes.text(0.075, number + 0.7, f"{one.distance:.2f}", fontsize=7, parse_math=False)
+            axes.text(0.115, number + 0.7, one.context, fontsize=7, parse_math=False)
             read = f"{one.pair:,}: {one.source[:70]}" if one.source else f"line {one.pair:,}"
             axes.text(0.55, number + 0.7, read, fontsize=7, color=QUIET, parse_math=False)
         row += len(own) + 1
