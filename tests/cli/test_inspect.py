@@ -147,7 +147,6 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.Capture
         (["translator", "attention", "--target", "test.fr"], "A target belongs to a source"),
         (["translator", "attention", "--source", "test.en", "--target", "train.fr"], "2 texts but 6 targets"),
         (["translator", "curves", "--output", "model"], "folder of their own"),
-        (["model", "neighbours", "--text", "line"], "has no training pairs to show: it writes no text from a source"),
         (["model", "embeddings", "--text", "line"], "is not one token"),
         (["span"], "takes hours, and goes on from what it finds in --output FOLDER"),
         (["translator", "span", "test.en"], "has no context to measure: it is no language model"),

@@ -69,7 +69,9 @@ def test_those_of_descriptions_are_those_of_the_whole() -> None:
     references = [["a red circle is here", "the red circle here"], ["Two  blue boxes"], ["a", "b", "c"]]
     scores = description_scores(texts, references, language="en")
     whole = bleu_of_several(texts, references, language="en")
-    assert values(scores.metrics()) == pytest.approx({"BLEU": whole.value, "exact match": 1 / 3})
+    assert values(scores.metrics()) == pytest.approx(
+        {"BLEU": whole.value, "CIDEr-D": scores.cider, "exact match": 1 / 3}
+    )
     assert whole.signature in scores.metrics()[0].conditions
 
 

@@ -100,6 +100,39 @@ def test_a_run_whose_data_is_gone_or_has_changed_is_refused(subject: Subject) ->
     pairs.with_name("elsewhere").rename(pairs)
 
 
-def test_a_model_that_translates_nothing_is_refused(language_model: Subject) -> None:
-    with pytest.raises(ConfigError, match="no training pairs to show: it writes no text from a source"):
-        neighbours(language_model, "line")
+SENTENCES = ("reads=sentences", "data.steps=100")
+
+
+@pytest.mark.parametrize("reads", [(), SENTENCES])
+def test_a_training_line_of_a_language_model_is_nearest_to_itself(
+    make_language_model: Any, reads: tuple[str, ...]
+) -> None:
+    subject = make_language_model("gru", 1, *reads)
+    found = neighbours(subject, "line 0", nearest=4)
+    assert found.outputs == (*"line▁0", "</s>")
+    index = index_of(subject)
+    first = {(int(row), int(place)): n for n, (row, place) in enumerate(zip(index.rows, index.places, strict=True))}
+    states_NW = torch.from_numpy(index.states[:].astype(np.float32)).view(-1, index.width)
+    example = subject.example("line 0")
+    expected_TW = subject.trained.model.states_and_target_log_probs(example.batch)[0][0].detach()
+    for place in range(6):  # the beginning of the text, read from the initial state
+        torch.testing.assert_close(states_NW[first[0, place]], expected_TW[place], atol=2e-3, rtol=2e-3)
+        assert found.nearest[place][0].distance < 0.01
+    row = index.split.row(0)
+    assert (row.number, row.source) == (1, "")
+    assert "".join(row.pieces).replace("\u2581", " ") == 'line 0 of "the (little) book"</s>'
+    assert "<-" not in str(found)
+
+
+def test_the_index_has_every_token_of_a_text_once(make_language_model: Any) -> None:
+    index = index_of(make_language_model("gru", 1, *SENTENCES))
+    found = sorted(zip(index.rows[:].tolist(), index.places[:].tolist(), strict=True))
+    lines = [index.split.row(row).pieces for row in range(len(index.split))]
+    assert found == [(row, place) for row, line in enumerate(lines) for place in range(len(line))]
+    assert len(lines) > 30 and all(line[:5] == tuple("line\u2581") and line[-1] == "</s>" for line in lines)
+
+
+def test_a_model_of_another_kind_is_refused() -> None:
+    counts = Subject.open(Path(__file__).parents[1] / "runs" / "kinds-2" / "counts")
+    with pytest.raises(ConfigError, match="no training data to show: it is neither a translator nor a recurrent"):
+        neighbours(counts, "line")

@@ -212,7 +212,7 @@ def test_nothing_is_kept_outside_of_every_block(preparations: list[Backend]) -> 
 ENTER = {
     "inspection/attribution.py",
     "inspection/gradients.py",
-    "inspection/neighbours.py",
+    "inspection/training_states.py",
     "inspection/span/context.py",
     "inspection/span/learner.py",
     "inspection/subject.py",

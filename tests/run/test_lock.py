@@ -35,7 +35,7 @@ def test_a_file_system_without_locks_is_said_to_be_one(tmp_path: Path, monkeypat
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr("fcntl.flock", refuse)
-    with pytest.raises(RunError, match="cannot be locked against other trainers"):
+    with pytest.raises(RunError, match="cannot be locked against other processes"):
         FolderLock(tmp_path).held().__enter__()
 
 

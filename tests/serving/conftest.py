@@ -14,6 +14,7 @@ pytest.importorskip("starlette", reason="needs the extra 'serve'")
 
 from starlette.testclient import TestClient
 
+from anaphora.memory import Memory
 from anaphora.serving.actions import Service
 from anaphora.serving.app import application
 from anaphora.serving.batching import Batching
@@ -47,6 +48,7 @@ def serve(stored: Served) -> Iterator[Serve]:
         names: Sequence[str] = (),
         origins: Sequence[str] = (),
         lines: list[str] | None = None,
+        learns: bool = False,
     ) -> TestClient:
         served, metrics = Translators(translators or [stored]), Metrics()
         service = Service(
@@ -58,6 +60,7 @@ def serve(stored: Served) -> Iterator[Serve]:
             metrics,
             names=names,
             origins=origins,
+            learns=learns,
         )
         app = application(service, (lambda line: None) if lines is None else lines.append)
         client = TestClient(app, base_url="http://localhost:5000", raise_server_exceptions=False)
@@ -70,10 +73,22 @@ def serve(stored: Served) -> Iterator[Serve]:
         client.__exit__(None, None, None)
 
 
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    """An empty memory; the server of a translator that has it closes it."""
+    return Memory(tmp_path, create=True)
+
+
+@pytest.fixture
+def remembering(stored: Served, memory: Memory, tmp_path: Path) -> Served:
+    """The stored translator with a memory that it learns into."""
+    return stored._replace(memory=memory, learning=Memory(tmp_path))
+
+
 @contextmanager
-def server_process(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """``anaphora serve`` of the stored translator at a free port: the process and its address."""
-    command = [sys.executable, "-m", "anaphora", "serve", str(RUN), "--port", "0", *arguments]
+def server_process(*arguments: str, run: Path = RUN) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """``anaphora serve`` of the stored translator, or of another, at a free port: the process and its address."""
+    command = [sys.executable, "-m", "anaphora", "serve", str(run), "--port", "0", *arguments]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stderr is not None

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anaphora.serving.app import ACTIONS
+from anaphora.serving.translators import Served
 from tests.serving.conftest import Serve
 
 TEXT = st.text(max_size=8)
@@ -15,7 +16,21 @@ VALUE = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=2),
     max_leaves=4,
 )
-NAMES = ("q", "source", "target", "format", "alternatives", "api_key", "alignment", "file", "name")
+NAMES = (
+    "q",
+    "source",
+    "target",
+    "format",
+    "alternatives",
+    "api_key",
+    "alignment",
+    "file",
+    "name",
+    "s",
+    "undo",
+    "token",
+    "memory",
+)
 USUAL = st.sampled_from(["en", "fr", "auto", "text", "html", "A man.", "<b>dogs", 2, "", ["A man.", "x"], [], None])
 FIELDS = st.dictionaries(st.sampled_from(NAMES), USUAL | VALUE, max_size=6)
 BODY = (
@@ -44,8 +59,8 @@ REQUEST = st.tuples(
 )
 
 
-def check(serve: Serve, examples: int) -> None:
-    client = serve()
+def check(serve: Serve, remembering: Served, examples: int) -> None:
+    client = serve([remembering], learns=True)
 
     @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(request=REQUEST)
@@ -59,10 +74,10 @@ def check(serve: Serve, examples: int) -> None:
     answered()
 
 
-def test_no_request_is_answered_with_a_fault(serve: Serve) -> None:
-    check(serve, 200)
+def test_no_request_is_answered_with_a_fault(serve: Serve, remembering: Served) -> None:
+    check(serve, remembering, 200)
 
 
 @pytest.mark.slow
-def test_ten_thousand_requests_are_answered_without_a_fault(serve: Serve) -> None:
-    check(serve, 10_000)
+def test_ten_thousand_requests_are_answered_without_a_fault(serve: Serve, remembering: Served) -> None:
+    check(serve, remembering, 10_000)

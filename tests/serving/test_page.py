@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from anaphora.memory import Memory
 from anaphora.serving.keys import new_key
 from anaphora.serving.translators import Served
-from tests.serving.conftest import server_process
+from tests.serving.conftest import RUN, server_process
 
 pytestmark = [
     pytest.mark.slow,
@@ -29,8 +30,12 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with server_process("--quiet") as (_, found):
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    run = tmp_path_factory.mktemp("runs") / "run"
+    shutil.copytree(RUN, run)
+    with Memory(run, create=True):
+        pass
+    with server_process("--quiet", "--memory", "--learn", run=run) as (_, found):
         yield found
 
 
@@ -125,3 +130,69 @@ def test_a_key_is_asked_for_and_used(browser: Any, tmp_path: Path) -> None:
         page.wait_for_selector("#to option[value=fr]", state="attached")
         assert translated(page, TEXT)
         page.close()
+
+
+def confirm(page: Any, written: str) -> None:
+    """Correct what is shown, and wait until that is confirmed."""
+    page.click("#correct")
+    page.fill("#correction", written)
+    page.click("#correction-form button:not([type])")
+    page.wait_for_selector("#translation:visible")
+
+
+def test_a_confirmed_correction_is_shown_from_then_on_until_it_is_undone(page: Any) -> None:
+    text = "Two cats sleep."
+    before = translated(page, text)
+    page.click("#correct")
+    assert page.input_value("#correction") == before
+    assert "adds this pair to the memory of run" in page.inner_text("#effect")
+    page.press("#correction", "Escape")
+    confirm(page, "Deux chats.")
+    assert page.inner_text("#translation") == "Deux chats."
+    assert translated(page, "Two dogs run.") != "Deux chats."
+    assert translated(page, text) == "Deux chats."
+    assert page.inner_text("#match").startswith("From the memory (server, ")
+    page.click("#undo")
+    page.wait_for_function("text => document.getElementById('translation').textContent === text", arg=before)
+    assert page.is_hidden("#undo") and page.is_hidden("#match")
+
+
+def test_no_late_answer_takes_the_place_of_a_correction(page: Any) -> None:
+    sent: list[str] = []
+    translated(page, TEXT)
+    page.on("request", lambda request: sent.append(request.url))
+    page.click("#correct")
+    page.fill("#correction", "Mine")
+    page.fill("#source", "Two dogs run.")
+    page.wait_for_timeout(600)
+    assert (sent, page.input_value("#correction")) == ([], "Mine")
+    with page.expect_request("**/suggest") as asked:
+        page.click("#correction-form button:not([type])")
+    assert asked.value.post_data_json["q"] == TEXT
+    page.wait_for_selector("#translation:not([aria-busy]):visible")
+    page.click("#undo")
+    page.wait_for_selector("#undo", state="hidden")
+
+
+def test_a_server_that_does_not_learn_offers_no_correction(browser: Any) -> None:
+    with server_process("--quiet") as (_, address):
+        page = browser.new_page()
+        page.goto(address)
+        page.wait_for_selector("#to option[value=fr]", state="attached")
+        assert translated(page, TEXT)
+        assert page.is_hidden("#correct")
+        page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation(page: Any, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page.emulate_media(color_scheme=scheme)
+    translated(page, TEXT)
+    found = [axe.run(page)]
+    page.locator("#target-words button").first.click()
+    found.append(axe.run(page))
+    page.click("#correct")
+    found.append(axe.run(page))
+    page.click("#cancel")
+    assert [one.generate_report() for one in found if one.violations_count] == []

@@ -76,7 +76,7 @@ def verbs() -> dict[str, Verb]:
         "gradients": Verb("how far gradients reach back", _gradients, Subject.lacks_layers, alone=_remedies),
         "attribute": Verb("inputs that output tokens depend on", _attribute, attribution.lacks_attribution),
         "beam": Verb("search tree of a sentence, or greedy against beam on a file", _beam, tree.lacks_search),
-        "neighbours": Verb("training pairs nearest to each output token", _neighbours, neighbours.lacks_neighbours),
+        "neighbours": Verb("training data nearest to each token", _neighbours, neighbours.lacks_neighbours),
         "length": Verb("loss and BLEU by length", _length, length.lacks_lengths, True),
         "embeddings": Verb("neighbours of words, map of words or sentences", _embed, embeddings.lacks_embeddings),
         "span": Verb(

@@ -1,5 +1,6 @@
 """``anaphora serve``: translators over HTTP."""
 
+from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -7,21 +8,68 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.options import PrecisionOption, Threads, known_precision, use_threads
+from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
     from anaphora.serving.keys import Key
+    from anaphora.serving.translators import Translators
 
 EXAMPLES = (
     "anaphora serve runs/en-de runs/de-en",
     "anaphora serve runs/en-de --host 0.0.0.0 --name translate.example.org --keys keys",
     "anaphora serve --new-key weblate --keys keys",
+    "anaphora serve runs/en-de --memory --learn",
     "curl -d q='A man is walking.' -d source=en -d target=de localhost:5000/translate",
 )
+_MEMORY = "Memory"
 
 
+@dataclass(frozen=True)
+class Remembering:
+    """Whether the memories of runs are used, and who may add to them."""
+
+    memory: Annotated[bool, typer.Option("--memory", help="Use the memories of the runs.", rich_help_panel=_MEMORY)] = (
+        False
+    )
+    adapt: Annotated[
+        bool,
+        typer.Option(
+            "--adapt", help="Mix what the memory has of similar texts into predictions.", rich_help_panel=_MEMORY
+        ),
+    ] = False
+    learn: Annotated[
+        bool,
+        typer.Option(
+            "--learn",
+            help="Let all clients add to the memories; with --new-key, clients with that key.",
+            rich_help_panel=_MEMORY,
+        ),
+    ] = False
+
+    def check(self) -> None:
+        """Raise ConfigError for options that do not go together."""
+        for option, given in (("--adapt", self.adapt), ("--learn", self.learn)):
+            if given and not self.memory:
+                raise ConfigError(f"{option} works on the memories of the runs: add --memory, or leave it out.")
+
+    def load(self, runs: list[Path], precision: str, keys: "list[Key]") -> "Translators":
+        """The translators of runs with their memories."""
+        from anaphora.serving.translators import Translators
+
+        learns = self.learn or any(key.learns for key in keys)
+        return Translators.load(runs, known_precision(precision), memory=self.memory, learns=learns, adapt=self.adapt)
+
+    def warn(self) -> None:
+        """Say what everybody may do where no keys are needed."""
+        use = "use it and add to its memory" if self.learn else "use it"
+        say(f"Whoever can reach this address can {use}: give --keys FILE to ask for API keys.")
+
+
+@with_tables
 def run(
+    remembering: Remembering,
     runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN...", help="Run folders of translators.")] = None,
     host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all of the machine.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0 for any.")] = 5000,
@@ -42,8 +90,8 @@ def run(
     The page is at the address that is printed. SIGTERM or Ctrl-C ends the server after the requests in work.
     """
     if new_key:
-        _add_key(keys, new_key)
-        return
+        return _add_key(keys, new_key, learns=remembering.learn)
+    remembering.check()
     if not runs:
         raise ConfigError("Give the run folders of translators: anaphora serve RUN...")
     use_threads(threads)
@@ -56,13 +104,12 @@ def run(
         from anaphora.serving.limits import ServingLimits
         from anaphora.serving.metrics import Metrics
         from anaphora.serving.server import Server, bound
-        from anaphora.serving.translators import Translators
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "starlette", "serve") from None
 
     known: list[Key] = read_keys(keys) if keys else []
     listener = bound(host, port)
-    translators = Translators.load(runs, known_precision(precision))
+    translators = remembering.load(runs, precision, known)
     limits, metrics = ServingLimits(), Metrics()
     service = Service(
         translators,
@@ -73,22 +120,22 @@ def run(
         metrics,
         names={one.lower() for one in (host, *(name or []))},
         origins=allow_origin or [],
+        learns=remembering.learn,
     )
     app = application(service, (lambda line: None) if quiet else say)
     if not known and not _is_own(host):
-        say("Whoever can reach this address can use it: give --keys FILE to ask for API keys.")
-    at = f"[{host}]" if ":" in host else host
+        remembering.warn()
     pairs = ", ".join(f"{one.source}-{one.target}" for one in translators)
-    address = f"http://{at}:{listener.getsockname()[1]}/"
+    address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
     Server(app, service, lambda: say(f"Serving {pairs} at {address}")).run([listener])
 
 
-def _add_key(keys: Path | None, name: str) -> None:
+def _add_key(keys: Path | None, name: str, *, learns: bool) -> None:
     from anaphora.serving.keys import new_key
 
     if keys is None:
         raise ConfigError("Say which file the key is added to: --keys FILE.")
-    typer.echo(new_key(keys, name))
+    typer.echo(new_key(keys, name, learns=learns))
     say(f"The key is printed once; {keys} keeps its hash.")
 
 

@@ -4,10 +4,11 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from anaphora.cli.bulk import Workers
 from anaphora.cli.documents import document_kind, translate_document
 from anaphora.cli.files import given_texts, is_typed, typed_texts
 from anaphora.cli.framing import Framing
@@ -34,7 +35,7 @@ from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.wording import agreeing, counted
 
 if TYPE_CHECKING:
-    from anaphora.tasks.translation import Framed
+    from anaphora.tasks.translation import Framed, TranslationPredictor
 
 EXAMPLES = (
     "anaphora translate runs/en-de test.en --output test.de",
@@ -50,6 +51,7 @@ EXAMPLES = (
     "anaphora translate runs/en-de app.po --output app.de.po",
     "anaphora translate runs/en-de app.po --memory --adapt --output app.de.po",
     "anaphora translate runs/en-de test.en --confidence --min-confidence 0.5",
+    "anaphora translate runs/en-de crawl.en.gz --workers 2 --output crawl.de.gz",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )
 
@@ -77,6 +79,7 @@ def run(
     search: SearchTable,
     framing: Framing,
     remembering: Remembering,
+    workers: Workers,
     no_split: NoSplit = False,
     max_tokens: MaxTokens = None,
     mean: Mean = "",
@@ -95,6 +98,7 @@ def run(
     outputs.check(read=[*runs, language_model, file, *search.read, *framing.read])
     remembering.check(outputs)
     framing.check(memory=remembering.memory)
+    workers.check(outputs, remembering, framing)
     use_threads(threads)
     where = known_device(device), known_precision(precision)
     limits = {} if max_tokens is None else {"max_tokens": max_tokens}
@@ -109,41 +113,58 @@ def run(
 
     from anaphora.tasks.translation import load_together
 
-    kind = document_kind(file, [*outputs.for_lines, *framing.for_lines])
-    typed, faults = is_typed(file), _Faults()
-    with listening(bars=not typed) as report:
+    faults, split = _Faults(), not no_split
+    kind = document_kind(file, [*outputs.for_lines, *framing.for_lines, *workers.given])
+    if workers.count:
+        models = runs, known_mean(mean, len(runs)), fusion, *where
+        faults.refused = workers.translate(given_texts(file), outputs, models, options, threads, split=split)
+        return faults.end()
+    with listening(bars=not is_typed(file)) as report:
         translator = load_together(runs, known_mean(mean, len(runs)), fusion, report, *where)
         translator = remembering.over(translator, runs[0], outputs)
         if kind:
-            return translate_document(translator, Path(file), kind, outputs.output, options, report, split=not no_split)
-        aligned = outputs.aligner(translator, report)
-        waiting = deque[str]()
-        asked = framing.over(_remembered(typed_texts() if typed else given_texts(file), waiting), faults.others)
-        texts: Iterable[Iterable[str | Framed]] = ([line] for line in asked) if typed else [asked]
-        answers = (
-            translator.stream(some, options, split=not no_split, report=report, refused=faults.refuse) for some in texts
-        )
-        outputs.write(waiting, chain.from_iterable(answers), report, aligned, model=remembering.model(runs[0]))
+            return translate_document(translator, Path(file), kind, outputs.output, options, report, split=split)
+        how = {"options": options, "split": split, "report": report}
+        _translate_lines(translator, file, outputs, framing, faults, remembering.model(runs[0]), how)
     faults.end()
+
+
+def _translate_lines(
+    translator: "TranslationPredictor",
+    file: str,
+    outputs: Outputs,
+    framing: Framing,
+    faults: "_Faults",
+    model: str,
+    how: dict[str, Any],
+) -> None:
+    """Translate the lines of a file as they come; ``how`` is passed to the translator."""
+    typed, waiting = is_typed(file), deque[str]()
+    aligned = outputs.aligner(translator, how["report"])
+    lines = _remembered(typed_texts() if typed else given_texts(file), waiting)
+    asked = framing.over(lines, faults.others)
+    texts: Iterable[Iterable[str | Framed]] = ([line] for line in asked) if typed else [asked]
+    answers = (translator.stream(some, refused=faults.refuse, **how) for some in texts)
+    outputs.write(waiting, chain.from_iterable(answers), how["report"], aligned, model=model)
 
 
 class _Faults:
     """What was wrong with lines that were refused, and with files beside the text."""
 
     def __init__(self) -> None:
-        self._refused, self.others = 0, list[str]()
+        self.refused, self.others = 0, list[str]()
 
     def refuse(self, number: int, error: AnaphoraError) -> None:
         """Report why a line is refused."""
-        self._refused += 1
+        self.refused += 1
         complain(str(error))
 
     def end(self) -> None:
         """Report how many lines were refused and what else was wrong, and exit with that, if anything was."""
         found = [*self.others]
-        if self._refused:
-            was, is_empty = (agreeing(self._refused, clause) for clause in ("were refused", "are empty in the output"))
-            found.append(f"{counted(self._refused, 'line')} {was} and {is_empty}.")
+        if self.refused:
+            was, is_empty = (agreeing(self.refused, clause) for clause in ("were refused", "are empty in the output"))
+            found.append(f"{counted(self.refused, 'line')} {was} and {is_empty}.")
         for fault in found:
             complain(fault)
         if found:

@@ -6,7 +6,7 @@ punctuation normalised and tokenised as Moses does it, then no further tokenisat
 Multi30k figures.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -101,6 +101,14 @@ def segment_bleu_of_several(
     """``bleu_of_several`` as sums over sentences; errors as for that."""
     texts, streams = _several(hypotheses, references, language)
     return _segments(metric_of("BLEU", language, "raw"), "BLEU", texts, streams, "raw")
+
+
+def word_splitter(language: str) -> Callable[[str], list[str]]:
+    """A function to the words that BLEU counts, in lower case and without punctuation; raises as ``metric_of``."""
+    metric = metric_of("BLEU", language, "raw")
+    assert isinstance(metric, BLEU)
+    tokenize = metric.tokenizer
+    return lambda text: [token for token in tokenize(text.lower()).split() if any(map(str.isalnum, token))]
 
 
 def metric_of(name: Metric, language: str, condition: Condition, *, single: bool = False) -> BLEU | CHRF:

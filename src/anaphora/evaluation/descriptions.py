@@ -1,10 +1,12 @@
-"""Descriptions of images against several references each: BLEU, and how many are one of their references."""
+"""Descriptions of images against several references each: BLEU, CIDEr-D, and how many are one of their references."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from anaphora.evaluation.bleu import Score, bleu_of_several, segment_bleu_of_several
+from anaphora.evaluation.bleu import Score, bleu_of_several, segment_bleu_of_several, word_splitter
+from anaphora.evaluation.cider import cider_d
 from anaphora.evaluation.segments import SegmentMetric, counts, fraction
 
 
@@ -34,14 +36,25 @@ class DescriptionScores:
         return sum(self._right) / self.count
 
     @property
+    def cider(self) -> float:
+        """Mean CIDEr-D of the images, from 0 to 10; 0 for a single image."""
+        return sum(self._ciders) / self.count
+
+    @cached_property
+    def _ciders(self) -> list[float]:
+        words = word_splitter(self.language)
+        return cider_d([*map(words, self.texts)], [[*map(words, of_one)] for of_one in self.answers])
+
+    @property
     def _right(self) -> list[bool]:
         return [_plain(text) in map(_plain, of_one) for text, of_one in zip(self.texts, self.answers, strict=True)]
 
     def metrics(self) -> list[SegmentMetric]:
-        """BLEU and exact match as sums over images."""
+        """BLEU, CIDEr-D and exact match as sums over images; document frequencies stay those of all images."""
         right = counts((self._right, [1] * self.count))
         bleu = segment_bleu_of_several(self.texts, self.answers, language=self.language)
-        return [bleu, SegmentMetric("exact match", right, fraction)]
+        cider = SegmentMetric("CIDEr-D", counts((self._ciders, [1] * self.count)), fraction)
+        return [bleu, cider, SegmentMetric("exact match", right, fraction)]
 
     def json(self) -> dict[str, Any]:
         """Everything, for ``json.dumps``."""
@@ -49,11 +62,12 @@ class DescriptionScores:
             "images": self.count,
             "references": self.references,
             "bleu": self.bleu.json(),
+            "cider_d": self.cider,
             "exact_match": self.exact_match,
         }
 
     def __str__(self) -> str:
-        return f"{self.bleu}, exact match {self.exact_match:.4f} ({self.count:,} images)"
+        return f"{self.bleu}, CIDEr-D {self.cider:.3f}, exact match {self.exact_match:.4f} ({self.count:,} images)"
 
 
 def description_scores(

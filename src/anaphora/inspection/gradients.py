@@ -179,7 +179,10 @@ def replayed(layer: Layer, seeds: Mapping[str, Tensor]) -> Gradients:
             {name: repeated(rows[:1]) for name, rows in seen.memory.items()},
             torch.full((copies,), size),
         )
-        torch.autograd.backward([scanned.outputs[name] for name in seeds], list(seeds.values()))
+        # a scalar: for gradients of other shapes torch first imports a package for symbolic algebra
+        torch.autograd.backward(
+            torch.stack([(scanned.outputs[name] * seed).sum() for name, seed in seeds.items()]).sum()
+        )
     [found] = recorder.gradients.values()
     return found
 

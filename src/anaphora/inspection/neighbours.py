@@ -1,12 +1,11 @@
-"""The training pairs whose decoder states are nearest to those of an output: where a translator learnt its tokens.
+"""The training data whose states are nearest to those of a text: where a model learnt its tokens.
 
-The state of a token is the vector that the output layer predicts it from, as in nearest-neighbour machine translation
-(Khandelwal et al. 2021, section 2). The index is a table of all states of the training split in the run folder, in half
-precision; it is searched from end to end, so that what is found is exact.
+The state of a token is the vector that the output layer predicts it from, as in nearest-neighbour language models
+(Khandelwal et al. 2020, section 2) and machine translation (2021, section 2). The index is a table of all states of the
+training split in the run folder, in half precision; it is searched from end to end, so that what is found is exact.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,26 +15,20 @@ import torch
 from torch import Tensor
 
 from anaphora.data.columns import Bound, Table, Writer
-from anaphora.data.pairs import search_batches
-from anaphora.data.store import PairStore
-from anaphora.errors import AnaphoraError, ConfigError, DataError
+from anaphora.errors import ConfigError
 from anaphora.events import Note, Report, silent
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Subject, demand_page
-from anaphora.kernels.runtime import running
+from anaphora.inspection.training_states import TrainingSplit, all_states, example_states, training_split
 from anaphora.models.encoder_decoder import EncoderDecoder
+from anaphora.models.language_model import LanguageModel
 from anaphora.prediction.examples import GivesExamples
-from anaphora.run import Run
-from anaphora.tasks.registry import kind_of
-from anaphora.tasks.translation import TranslatorWork
-from anaphora.tasks.work import TRAIN
 from anaphora.wording import counted
 
 INDEX = Path("encoded") / "states"
 """Where in a run's folder the states are; like what lies beside them, it can be removed and is then made again."""
 
 _HALF = np.dtype("<f2")
-_BATCH_TOKENS = 8000
 _BLOCK = 1 << 15
 """States that are compared at once."""
 _CONTEXT = 4
@@ -44,11 +37,12 @@ _CONTEXT = 4
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A token of a training pair."""
+    """A token of a training pair, or of a line that a language model was trained on."""
 
     pair: int
-    """The number of its pair in the training split, from 1."""
+    """The number of its pair or line in the training split, from 1."""
     source: str
+    """What the translator read; empty for language models."""
     target_pieces: tuple[str, ...]
     place: int
     """Of the token in ``target_pieces``, from 0."""
@@ -82,8 +76,15 @@ class TrainingNeighbours:
         lines = [f"{self.run}: {self.text}"]
         for token, own in zip(labels(self.outputs), self.nearest, strict=True):
             lines.append(f"  {token}")
-            lines += [f"    {one.distance:7.3f}  {one.pair:>9,}  {one.context}   <- {one.source}" for one in own]
+            lines += [
+                f"    {one.distance:7.3f}  {one.pair:>9,}  {one.context}{one.source and f'   <- {one.source}'}"
+                for one in own
+            ]
         return "\n".join(lines)
+
+
+def _read(one: Neighbour) -> str:
+    return f"   <- {one.source}" if one.source else ""
 
 
 class Index(NamedTuple):
@@ -92,83 +93,71 @@ class Index(NamedTuple):
     states: Any
     """A column of N x ``width`` numbers, one row after the other."""
     rows: Any
-    """[N]: the row of the store that each state is from."""
+    """[N]: the row of the split that each state is from."""
     places: Any
-    """[N]: the place of its token in the target."""
+    """[N]: the place of its token in the row."""
     width: int
-    store: PairStore
+    split: TrainingSplit
 
 
 def lacks_neighbours(subject: Subject) -> str:
-    """Why a run has no training pairs to show; empty where it has."""
+    """Why a run has no training data to show; empty where it has."""
     model = subject.trained.model
-    if not isinstance(model, EncoderDecoder) or not isinstance(subject.predictor, GivesExamples):
-        return "it writes no text from a source"
-    return "" if "source" in subject.trained.tokenizers else "it reads no text"
+    if not isinstance(model, EncoderDecoder | LanguageModel) or not isinstance(subject.predictor, GivesExamples):
+        return "it is neither a translator nor a recurrent language model"
+    reads = "text" if isinstance(model, LanguageModel) else "source"
+    return "" if reads in subject.trained.tokenizers else "it reads no text"
 
 
 def neighbours(
     subject: Subject, text: str, target: str | None = None, nearest: int = 5, report: Report = silent
 ) -> TrainingNeighbours:
-    """The neighbours of each token of ``target``, or of the greedy translation of ``text``.
+    """The neighbours of each token of ``target``, or of the greedy translation; for a language model, of ``text``.
 
-    The first call makes the index, in the run folder. Raises ConfigError for a run that is no translator and for a
+    The first call makes the index, in the run folder. Raises ConfigError for a run of another kind and for a
     sentence longer than a page; DataError where the training data is gone or is not what the run was trained on.
     """
     why = lacks_neighbours(subject)
     if why:
-        raise ConfigError(f"{subject.name} has no training pairs to show: {why}.")
+        raise ConfigError(f"{subject.name} has no training data to show: {why}.")
     example = subject.example(text, target)
     demand_page(example.predicts)
     index = index_of(subject, report)
-    queries_TW = _states(subject, example.batch)[:, 0]
-    pairs = index.store.numbers
-    pieces = subject.trained.tokenizers["target"].pieces
-    source, eos = subject.trained.tokenizers["source"], subject.trained.tokenizers["target"].symbols.eos
     found = []
+    queries_TW = example_states(subject, example.batch)
     for distances, places in zip(*nearest_of(queries_TW, index, nearest), strict=True):
         own = []
         for distance, place in zip(distances.tolist(), places.tolist(), strict=True):
-            row = int(index.rows[place])
-            ids = [*index.store.targets[row].tolist(), eos]
-            read = source.decode(index.store.sources[row].tolist())
-            own.append(Neighbour(int(pairs[row]) + 1, read, tuple(pieces(ids)), int(index.places[place]), distance))
+            row = index.split.row(int(index.rows[place]))
+            own.append(Neighbour(row.number, row.source, row.pieces, int(index.places[place]), distance))
         found.append(tuple(own))
     return TrainingNeighbours(subject.name, text, example.predicts, tuple(found))
 
 
 def index_of(subject: Subject, report: Report = silent) -> Index:
     """The index of a run, read or made; errors as for ``neighbours``."""
-    store, tokenizers, model = _store(subject, report), subject.trained.tokenizers, subject.trained.model
-    batches = search_batches(
-        store.sources,
-        tokenizers["source"].symbols,
-        batch_tokens=_BATCH_TOKENS,
-        targets=store.targets,
-        target=tokenizers["target"].symbols,
-    )
-    width = _states(subject, subject.example("a", "").batch).shape[2]
+    split = training_split(subject, report)
+    example = subject.example("a", "" if "target" in subject.trained.tokenizers else None)
+    width = example_states(subject, example.batch).shape[1]
 
     def fill(into: Writer) -> dict[str, int]:
         done = 0
-        for batch in batches:
-            for states_TW, row, length in _by_row(subject, batch):
-                into.write("states", states_TW.flatten().numpy())
-                into.write("rows", [row] * length)
-                into.write("places", range(length))
-                done += 1
-                into.tell(done)
+        for states_NW, rows_N, places_N in all_states(subject, split):
+            into.write("states", states_NW.half().flatten().numpy())
+            into.write("rows", rows_N.tolist())
+            into.write("places", places_N.tolist())
+            done += len(rows_N)
+            into.tell(done)
         return {"width": width}
 
-    longest = int(store.targets.lengths.max()) + 1
-    columns: dict[str, Bound] = {"states": _HALF, "rows": len(store), "places": longest}
+    columns: dict[str, Bound] = {"states": _HALF, "rows": len(split), "places": split.longest}
     folder = subject.trained.path / INDEX
-    made_from = [store.digest, _digest(model)]
-    what = "decoder states of the training split"
-    table = Table(folder, made_from, columns, fill, task=what, total=len(store), report=report)
+    made_from = [split.fingerprint, _digest(subject.trained.model)]
+    what = "states of the training split"
+    table = Table(folder, made_from, columns, fill, task=what, total=split.tokens, report=report)
     size = len(table["states"]) * _HALF.itemsize
     report(Note(f"{folder}: {counted(len(table['rows']), 'state')} of {width} numbers, {size / 1e6:,.1f} MB."))
-    return Index(table["states"], table["rows"], table["places"], width, store)
+    return Index(table["states"], table["rows"], table["places"], width, split)
 
 
 def nearest_of(queries_TW: Tensor, index: Index, count: int) -> tuple[Tensor, Tensor]:
@@ -186,36 +175,6 @@ def nearest_of(queries_TW: Tensor, index: Index, count: int) -> tuple[Tensor, Te
         )
         places_TK = torch.cat([places_TK, here_TN], 1).gather(1, order_TK)
     return best_TK.clamp(min=0).sqrt(), places_TK
-
-
-def _store(subject: Subject, report: Report) -> PairStore:
-    """The training split of a run, encoded; DataError where it is gone or another."""
-    path, experiment, _, tokenizers, _ = subject.trained
-    try:
-        work = kind_of(experiment).work(experiment, silent)
-    except AnaphoraError as error:
-        raise DataError(f"Neighbours are training pairs, but the training data of {path} is gone: {error}") from None
-    assert isinstance(work, TranslatorWork)
-    run = Run.open(path, work.fingerprints)
-    if "data/train" in run.changed(run.load("best")):
-        raise DataError(f"Neighbours are training pairs, but the training data of {path} has changed: restore it.")
-    return work.encoded_train(tokenizers, path / TRAIN, report)
-
-
-def _states(subject: Subject, batch: Any) -> Tensor:
-    """The states that targets are predicted from, T x B x W."""
-    model: Any = subject.trained.model.eval()
-    with torch.no_grad(), running(subject.trained.runtime):
-        states_TBW: Tensor = model.target_states(batch)
-    return states_TBW
-
-
-def _by_row(subject: Subject, batch: Any) -> Iterator[tuple[Tensor, int, int]]:
-    """The states of each row of a batch, its number in the store, and how many there are."""
-    states_TBW = _states(subject, batch).half()
-    numbers: Sequence[int] = batch.example_ids_B.tolist()
-    for place, (row, length) in enumerate(zip(numbers, batch.target_ids.lengths_B.tolist(), strict=True)):
-        yield states_TBW[:length, place], row, length
 
 
 def _digest(model: torch.nn.Module) -> str:

@@ -119,7 +119,7 @@ class Memory:
         first. The first call reads the whole memory; later ones read what was added since.
         """
         with self._lock:
-            self._refresh()
+            self.refresh()
             key, found = key_of(source), list[Match]()
             wanted = most
             while True:
@@ -134,11 +134,13 @@ class Memory:
                     return found[:most]
                 wanted *= 2  # exact ones, and those that were removed, took the place of others
 
+    def refresh(self) -> None:
+        """Read what was added since the last search for similar segments, before the first one all of it."""
+        with self._lock:
+            for segment in self._store.after(self._indexed):
+                self._index.add(segment.number, segment.source)
+                self._indexed = segment.number
+
     def find(self, source: str, before: str = "", after: str = "", least: int = THRESHOLD) -> list[Match]:
         """The exact matches of a text, or where there are none the similar ones."""
         return self.exact(source, before, after) or self.fuzzy(source, least)
-
-    def _refresh(self) -> None:
-        for segment in self._store.after(self._indexed):
-            self._index.add(segment.number, segment.source)
-            self._indexed = segment.number

@@ -25,9 +25,9 @@ class Limits:
         if self.deadline is not None and not self.deadline >= 0:
             raise ConfigError(f"A deadline should be a number of seconds of at least 0, but is {self.deadline}.")
 
-    def start(self) -> "Watch":
-        """These limits over one stream, whose time runs from now."""
-        return Watch(self)
+    def start(self, first: int = 1) -> "Watch":
+        """These limits over one stream, whose time runs from now and whose lines are numbered from ``first``."""
+        return Watch(self, first)
 
 
 UNLIMITED = Limits()
@@ -36,10 +36,10 @@ UNLIMITED = Limits()
 class Watch:
     """The limits of one stream that has begun."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, first: int) -> None:
         self._limits = limits
         self._end = float("inf") if limits.deadline is None else time.monotonic() + limits.deadline
-        self.line = 1
+        self.line = first
         """The first line that has no answer yet."""
 
     def check(self) -> None:

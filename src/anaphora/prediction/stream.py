@@ -43,18 +43,20 @@ def answers(
     limits: Limits = UNLIMITED,
     report: Report = silent,
     refused: Callable[[int, AnaphoraError], Answer] | None = None,
+    first: int = 1,
 ) -> Iterator[Answer]:
     """One answer for each item, in order, a window at a time; no more than two windows are held.
 
-    ``read`` prepares an item, given with its number in the stream (from 1). Where it refuses one, by an AnaphoraError
-    or a TypeError, the items before are answered, and then the error is raised; so is what reading ``items`` raises.
-    With ``refused``, it is called with the number and the AnaphoraError instead, and gives the answer of that item.
+    ``read`` prepares an item, given with its number in the stream (from ``first``). Where it refuses one, by an
+    AnaphoraError or a TypeError, the items before are answered, and then the error is raised; so is what reading
+    ``items`` raises. With ``refused``, it is called with the number and the AnaphoraError instead, and gives the answer
+    of that item.
     ``answer`` runs within ``runtime``; ``task`` and ``unit`` are those of the Progress that is reported. Raises
     TypeError for one text in place of several, StoppedError as ``limits`` say.
     """
-    watch, total = limits.start(), len(items) if isinstance(items, Sized) else 0
+    watch, total = limits.start(first), len(items) if isinstance(items, Sized) else 0
     for window in windows(items, check=watch.check):
-        done, rows, refusal = watch.line - 1, list[Read](), None
+        done, rows, refusal = watch.line - first, list[Read](), None
         others = dict[int, Answer]()
         for number, item in enumerate(window, watch.line):
             watch.check()

@@ -1,4 +1,4 @@
-"""One writer a run folder: a lock that the system takes back when the process that holds it dies."""
+"""One writer a folder: a lock that the system takes back when the process that holds it dies."""
 
 import errno
 import fcntl
@@ -12,11 +12,11 @@ from anaphora.files import sweep
 
 
 class FolderLock:
-    """The lock of one run folder, as one process sees it; entering it again while it is held costs nothing."""
+    """The lock of one folder, as one process sees it; entering it again while it is held costs nothing."""
 
-    def __init__(self, folder: Path) -> None:
-        """``folder`` is the run folder; nothing is opened yet."""
-        self._folder = folder
+    def __init__(self, folder: Path, holder_does: str = "trains into it", instead: str = "another run folder") -> None:
+        """Nothing is opened yet; messages say what a holder of the lock does, and what to choose ``instead``."""
+        self._folder, self._holder_does, self._instead = folder, holder_does, instead
         self._depth = 0
 
     @contextmanager
@@ -57,14 +57,14 @@ class FolderLock:
             if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
                 os.close(descriptor)
                 raise RunError(
-                    f"{self._folder} cannot be locked against other trainers: {error.strerror} ({path}); choose a "
+                    f"{self._folder} cannot be locked against other processes: {error.strerror} ({path}); choose a "
                     f"folder on a disk whose file system can lock files."
                 ) from None
             holder = os.read(descriptor, 32).decode("ascii", "replace").strip() or "unknown"
             os.close(descriptor)
             raise RunError(
-                f"{self._folder} is in use by process {holder}, which trains into it; "
-                f"wait for its end or choose another run folder."
+                f"{self._folder} is in use by process {holder}, which {self._holder_does}; "
+                f"wait for its end or choose {self._instead}."
             ) from None
         with suppress(OSError):  # the number only tells others who is in: a full disk is no reason to stay out
             os.ftruncate(descriptor, 0)

@@ -1,30 +1,37 @@
 """What the server can be asked: one function for each route, from checked parameters to a value for JSON.
 
-The names and values are those of LibreTranslate's API. ``alignment`` in a request is ours: the answer then has the
-links between the words of every text and its translation.
+The names and values are those of LibreTranslate's API. ``alignment`` and ``memory`` in a request are ours: the
+answer then has the links between the words of every text and its translation, and where that comes from.
 """
 
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import Response
 
+from anaphora.memory import Segment
+from anaphora.memory.memory import THRESHOLD
 from anaphora.prediction.options import SearchOptions
 from anaphora.serving.batching import TEXTS, Batching, Search
 from anaphora.serving.detection import Detector
 from anaphora.serving.documents import ENDINGS, Downloads, Translate, document, html
-from anaphora.serving.keys import Doorkeeper
+from anaphora.serving.keys import Doorkeeper, Key
 from anaphora.serving.languages import name_of
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.metrics import Metrics
 from anaphora.serving.parameters import Parameters
 from anaphora.serving.refusal import Refusal, bad
+from anaphora.serving.remembering import CONFIRMED, Learning, translated
 from anaphora.serving.translators import Served, Translators
+from anaphora.tasks.translation import Translation
 
 FORMATS = ("text", "html")
+ORIGIN = ("model", "memory", "from")
+"""What an answer says of where a translation comes from."""
 
 
 @dataclass
@@ -42,8 +49,15 @@ class Service:
     """Host names that clients call it by, beside localhost and addresses."""
     origins: Collection[str] = ()
     """Other sites whose pages may call it."""
+    learns: bool = False
+    """Whether all who are admitted may add to memories, and not only keys with that right."""
+    learning: Learning = field(default_factory=Learning)
     stopping: bool = False
     """Whether the server was asked to stop."""
+
+    def learns_from(self, key: Key) -> bool:
+        """Whether the holder of a key may add to memories."""
+        return (self.learns or key.learns) and any(one.learning is not None for one in self.translators)
 
 
 async def translate(service: Service, given: Parameters) -> dict[str, Any]:
@@ -61,7 +75,7 @@ async def translate(service: Service, given: Parameters) -> dict[str, Any]:
     if format_ == "html":
         answer = await _translated_html(service, served, texts, alternatives)
     else:
-        answer = await _translated(service, served, texts, alternatives, given.flag("alignment") and served.attends)
+        answer = await _translated(service, served, texts, alternatives, given)
     if detected is not None:
         answer["detectedLanguage"] = [detected for _ in texts]
     return answer if several else {name: values[0] for name, values in answer.items()}
@@ -81,6 +95,22 @@ async def download_file(service: Service, given: Parameters) -> Response:
     stored = service.downloads.get(given.text("name"))
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(stored.name)}"}
     return Response(stored.content, media_type="application/octet-stream", headers=headers)
+
+
+async def suggest(service: Service, given: Parameters) -> dict[str, Any]:
+    """``POST /suggest``: a translation that somebody confirms, which is found from now on."""
+    memory = service.translators.find(given.text("source"), given.text("target")).learning
+    assert memory is not None  # all have one, or learning is refused
+    source, target = (given.passage(name, service.limits) for name in ("q", "s"))
+    origin = f"{CONFIRMED}:{given.by.name}" if given.by.name else CONFIRMED
+    token = await service.learning.confirm(memory, Segment(source, target, origin=origin), service.limits)
+    return {"success": True} | ({"undo": token} if given.flag("undo") else {})
+
+
+async def undo(service: Service, given: Parameters) -> dict[str, Any]:
+    """``POST /suggest/undo``: take back a translation that was confirmed."""
+    await service.learning.undo(given.text("token"))
+    return {"success": True}
 
 
 async def detect(service: Service, given: Parameters) -> list[dict[str, Any]]:
@@ -109,7 +139,7 @@ async def settings(service: Service, given: Parameters) -> dict[str, Any]:
             side: {"code": code, "name": name_of(code)}
             for side, code in (("source", first.source), ("target", first.target))
         },
-        "suggestions": False,
+        "suggestions": service.learns_from(given.by),
         "supportedFilesFormat": [f".{ending}" for ending in ENDINGS],
     }
 
@@ -127,17 +157,27 @@ async def ready(service: Service, given: Parameters) -> dict[str, Any]:
 
 
 async def _translated(
-    service: Service, served: Served, texts: Sequence[str], alternatives: int, aligned: bool
+    service: Service, served: Served, texts: Sequence[str], alternatives: int, given: Parameters
 ) -> dict[str, list[Any]]:
-    """The translations of texts, with the other translations and the links between words that were asked for."""
-    search = Search(served, SearchOptions(alternatives=alternatives, attention=aligned))
-    found = await service.batching.translate(search, texts)
+    """The translations of texts, with the other translations, links between words and origins that were asked for."""
+    aligned, origins = given.flag("alignment") and served.attends, given.flag("memory")
+    options = SearchOptions(alternatives=alternatives, attention=aligned, adaptation=served.adaptation)
+    by_model = partial(service.batching.translate, Search(served, options))
+    found = await translated(served.memory, texts, by_model, alternatives, THRESHOLD if origins else 100)
     answer: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
     if alternatives:
         answer["alternatives"] = [[other.text for other in one.alternatives] for one in found]
     if aligned:
-        answer["alignment"] = [[list(link) for link in sorted(one.links())] for one in found]
+        answer["alignment"] = [_links(one) for one in found]
+    if origins:
+        answer |= {name: [one.origin(served.model)[name] for one in found] for name in ORIGIN}
     return answer
+
+
+def _links(translation: Translation) -> list[list[int]]:
+    """The links between words; none for what the memory has, where no model looked."""
+    is_exact = translation.match is not None and translation.match.is_exact
+    return [] if is_exact else [list(link) for link in sorted(translation.links())]
 
 
 async def _translated_html(
@@ -152,14 +192,17 @@ async def _translated_html(
 
 def _translating(service: Service, served: Served) -> Translate:
     """What translates the texts of a document, some at a time, so that other requests come in between."""
+    search = Search(served, SearchOptions(adaptation=served.adaptation))
+
+    async def by_model(texts: Sequence[str]) -> list[Translation]:
+        found: list[Translation] = []
+        for start in range(0, len(texts), TEXTS):
+            found += await service.batching.translate(search, texts[start : start + TEXTS])
+        return found
 
     async def translate(texts: Sequence[str]) -> list[str]:
         if len(texts) > service.limits.document_texts:
             raise bad(f"Invalid request: a document may have {service.limits.document_texts} different texts at most")
-        found: list[str] = []
-        for start in range(0, len(texts), TEXTS):
-            search = Search(served, SearchOptions())
-            found += [one.text for one in await service.batching.translate(search, texts[start : start + TEXTS])]
-        return found
+        return [one.text for one in await translated(served.memory, texts, by_model)]
 
     return translate

@@ -6,11 +6,11 @@ import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -19,13 +19,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from anaphora.prediction.options import SearchOptions
-from anaphora.serving import actions
+from anaphora.serving import actions, amagama
+from anaphora.serving.action import Action
 from anaphora.serving.actions import Service
 from anaphora.serving.batching import Search
 from anaphora.serving.hosts import check_host, check_origin
 from anaphora.serving.metrics import CONTENT_TYPE
 from anaphora.serving.parameters import Parameters, parameters_of
 from anaphora.serving.refusal import Refusal
+from anaphora.serving.specification import specification
 
 Say = Callable[[str], None]
 GONE = 499
@@ -45,42 +47,71 @@ _PAGE_HEADERS = {
 }
 
 
-@dataclass(frozen=True)
-class Action:
-    """A route, and who may take it."""
+class _Lines(PathConvertor):
+    """The rest of an address, whatever is in it: that of a path has no line ends."""
 
-    path: str
-    method: str
-    run: Callable[[Service, Parameters], Awaitable[Any]]
-    open: bool = False
-    """Whether no key is needed; that has to be said."""
-    own: bool = False
-    """Whether pages of other origins may not take it, though a browser sends it unasked."""
+    regex = r"[\s\S]*"
+
+
+register_url_convertor("lines", _Lines())
 
 
 def _page(name: str, kind: str) -> Callable[[Service, Parameters], Awaitable[Response]]:
     content = files("anaphora.serving.page").joinpath(name).read_bytes()
 
     async def page(service: Service, given: Parameters) -> Response:
+        """``GET``: a file of the page."""
         return Response(content, media_type=kind, headers=_PAGE_HEADERS)
 
     return page
 
 
 async def _metrics(service: Service, given: Parameters) -> Response:
+    """``GET /metrics``: counters for Prometheus."""
     return Response(service.metrics.page(service.batching.waiting), headers={"Content-Type": CONTENT_TYPE})
+
+
+async def _spec(service: Service, given: Parameters) -> dict[str, Any]:
+    """``GET /spec``: this description, by OpenAPI."""
+    return specification(ACTIONS)
 
 
 ACTIONS = (
     *(Action(f"/{path}", "GET", _page(name, kind), open=True) for path, (name, kind) in _PAGE.items()),
     Action("/health", "GET", actions.health, open=True),
     Action("/health/ready", "GET", actions.ready, open=True),
+    Action("/spec", "GET", _spec),
     Action("/languages", "GET", actions.languages),
     Action("/frontend/settings", "GET", actions.settings),
-    Action("/translate", "POST", actions.translate),
-    Action("/detect", "POST", actions.detect),
-    Action("/translate_file", "POST", actions.translate_file, own=True),
-    Action("/download_file/{name}", "GET", actions.download_file, open=True),  # its name cannot be guessed
+    Action(
+        "/translate",
+        "POST",
+        actions.translate,
+        needs=("q", "source", "target"),
+        takes=("format", "alternatives", "alignment", "memory"),
+    ),
+    Action("/detect", "POST", actions.detect, needs=("q",)),
+    Action(
+        "/suggest",
+        "POST",
+        actions.suggest,
+        own=True,
+        learns=True,
+        needs=("q", "s", "source", "target"),
+        takes=("undo",),
+    ),
+    Action("/suggest/undo", "POST", actions.undo, own=True, learns=True, needs=("token",)),
+    Action("/translate_file", "POST", actions.translate_file, own=True, needs=("file", "source", "target")),
+    # its name cannot be guessed
+    Action("/download_file/{name}", "GET", actions.download_file, open=True, needs=("name",)),
+    Action("/tmserver/languages/", "GET", amagama.languages),
+    Action(
+        "/tmserver/{source}/{target}/unit/{text:lines}",
+        "GET",
+        amagama.unit,
+        needs=("source", "target", "text"),
+        takes=("min_similarity", "max_candidates"),
+    ),
     Action("/metrics", "GET", _metrics),
 )
 
@@ -95,6 +126,7 @@ def application(service: Service, say: Say = lambda line: None) -> Starlette:
             await service.batching.translate(Search(served, SearchOptions()), ["."])
         yield
         await service.batching.stop()
+        service.translators.close()
 
     allowed = Middleware(
         CORSMiddleware,
@@ -136,7 +168,9 @@ async def _answer(action: Action, service: Service, request: Request) -> Respons
         check_origin(request.headers.get("origin"), request.headers.get("host", ""), service.origins)
     given = await parameters_of(request, service.limits)
     if not action.open:
-        service.doorkeeper.admit(_key(request, given), request.client.host if request.client else "")
+        given.by = service.doorkeeper.admit(_key(request, given), request.client.host if request.client else "")
+    if action.learns and not service.learns_from(given.by):
+        raise Refusal(403, "Suggestions are not enabled on this server, or not for this API key")
     answer = await _unless_gone(request, action.run(service, given))
     return answer if isinstance(answer, Response) else _json(answer)
 

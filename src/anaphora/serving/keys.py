@@ -1,7 +1,7 @@
 """API keys: a file of their hashes, and what each may do.
 
-A line of the file is ``NAME sha256:HASH``. A key has 256 random bits, so that one plain hash
-keeps it; the key itself is shown once, when it is made.
+A line of the file is ``NAME sha256:HASH``, with `` learn`` behind it for a key that may add to memories. A key has 256
+random bits, so that one plain hash keeps it; the key itself is shown once, when it is made.
 """
 
 import hmac
@@ -18,7 +18,7 @@ from anaphora.formats.lines import read_lines
 from anaphora.serving.refusal import Refusal, bad
 from anaphora.wording import counted
 
-_LINE = re.compile(r"(\S+) sha256:([0-9a-f]{64})")
+_LINE = re.compile(r"(\S+) sha256:([0-9a-f]{64})( learn)?")
 FAILURES, WITHIN = 10, 60.0
 """Wrong keys from one address within so many seconds before it is told to slow down."""
 _ADDRESSES = 10_000
@@ -30,6 +30,12 @@ class Key(NamedTuple):
 
     name: str
     hash: str
+    learns: bool = False
+    """Whether its holder may add to the memories of runs."""
+
+
+EVERYBODY = Key("", "")
+"""Who asks where no keys are needed."""
 
 
 def read_keys(path: Path) -> list[Key]:
@@ -41,16 +47,16 @@ def read_keys(path: Path) -> list[Key]:
         found = _LINE.fullmatch(line.strip())
         if found is None:
             raise ConfigError(
-                f"{path}:{number} should be a name, a blank, and sha256: with 64 digits: make keys with "
+                f"{path}:{number} should be a name, sha256: with 64 digits, and perhaps the word learn: make keys with "
                 f"anaphora serve --new-key NAME --keys {path}."
             )
-        keys.append(Key(found[1], found[2]))
+        keys.append(Key(found[1], found[2], learns=found[3] is not None))
     if not keys:
         raise ConfigError(f"{path} has no key: make one with anaphora serve --new-key NAME --keys {path}.")
     return keys
 
 
-def new_key(path: Path, name: str) -> str:
+def new_key(path: Path, name: str, *, learns: bool = False) -> str:
     """A new key, added to a file that only its owner may read; it is not kept anywhere else."""
     if not re.fullmatch(r"[^\s#]\S*", name):
         raise ConfigError(f"The name of a key should be one word, but is {name!r}.")
@@ -59,7 +65,7 @@ def new_key(path: Path, name: str) -> str:
     key = secrets.token_urlsafe(32)
     path.touch(mode=0o600)
     with path.open("a", encoding="utf-8") as file:
-        file.write(f"{name} sha256:{_hash(key)}\n")
+        file.write(f"{name} sha256:{_hash(key)}{' learn' if learns else ''}\n")
     return key
 
 
@@ -75,13 +81,14 @@ class Doorkeeper:
         """Whether a key is needed."""
         return bool(self._keys)
 
-    def admit(self, given: str, address: str) -> None:
-        """Let a request pass, or raise Refusal: 400 without a key, 403 for a wrong one, 429 after many wrong ones.
+    def admit(self, given: str, address: str) -> Key:
+        """The key by which a request may pass.
 
-        The statuses are those that clients of LibreTranslate expect.
+        Raises Refusal: 400 without a key, 403 for a wrong one, 429 after many wrong ones. The statuses are
+        those that clients of LibreTranslate expect.
         """
         if not self.required:
-            return
+            return EVERYBODY
         if not given:
             raise bad("Please contact the server operator to get an API key")
         failures, now = self._failures.get(address, deque[float]()), time.monotonic()
@@ -89,11 +96,13 @@ class Doorkeeper:
             failures.popleft()
         if len(failures) >= FAILURES:
             raise Refusal(429, f"Slowdown: {counted(FAILURES, 'wrong key')} per {WITHIN:g} s", {"Retry-After": "60"})
-        if not any([hmac.compare_digest(key.hash, _hash(given)) for key in self._keys]):
+        same = [key for key in self._keys if hmac.compare_digest(key.hash, _hash(given))]
+        if not same:
             if len(self._failures) > _ADDRESSES:
                 self._failures.clear()
             self._failures.setdefault(address, failures).append(now)
             raise Refusal(403, "Invalid API key")
+        return same[0]
 
 
 def _hash(key: str) -> str:

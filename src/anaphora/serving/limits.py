@@ -18,6 +18,8 @@ class ServingLimits(NamedTuple):
     """Bytes of a document."""
     document_texts: int = 20_000
     """Texts of a document."""
+    segments: int = 1_000_000
+    """Segments of a memory, beyond which it takes no more from clients."""
     waiting: int = 200_000
     """Characters that wait in the queue; a request beyond them waits outside for ``patience``, then is refused."""
     patience: float = 10.0

@@ -13,6 +13,7 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
+from anaphora.serving.keys import EVERYBODY
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.refusal import Refusal, bad
 from anaphora.wording import counted
@@ -34,6 +35,8 @@ class Parameters(Mapping[str, Any]):
     def __init__(self, fields: Mapping[str, Any], address: str) -> None:
         """``address`` is that of the server, as the client wrote it."""
         self._fields, self.address = fields, address
+        self.by = EVERYBODY
+        """The key that the request was admitted with."""
 
     def __getitem__(self, name: str) -> Any:
         return self._fields[name]
@@ -70,6 +73,13 @@ class Parameters(Mapping[str, Any]):
             if len(text) > limits.characters:
                 raise bad(f"Invalid request: request ({len(text)}) exceeds text limit ({limits.characters})")
         return [_clean(text, name) for text in texts], several
+
+    def passage(self, name: str, limits: ServingLimits) -> str:
+        """One text that is not blank. Raises Refusal for any other value, and beyond the limits."""
+        texts, several = self.texts(name, limits)
+        if several or not texts[0].strip():
+            raise bad(f"Invalid request: {name} should be a text, and not blank")
+        return texts[0]
 
     def number(self, name: str, most: int) -> int:
         """A whole number from 0 to ``most``; 0 where it is missing or below. Raises Refusal for any other value."""

@@ -7,9 +7,11 @@ from typing import NamedTuple
 import anaphora
 from anaphora.errors import ConfigError
 from anaphora.kernels.backends import InferencePrecision
+from anaphora.memory import Memory
+from anaphora.prediction.adaptation import Adaptation
 from anaphora.serving.languages import known_as, name_of
 from anaphora.serving.refusal import bad
-from anaphora.tasks.translation import TranslationPredictor
+from anaphora.tasks.translation import TranslationPredictor, adaptation_to
 
 
 class Served(NamedTuple):
@@ -20,6 +22,14 @@ class Served(NamedTuple):
     predictor: TranslationPredictor
     attends: bool
     """Whether it can say which words became which."""
+    model: str = ""
+    """The name of its run folder."""
+    memory: Memory | None = None
+    """The memory of the run, where it is used."""
+    learning: Memory | None = None
+    """The same to add to, where that is allowed: adding may wait for other processes, and finding should not."""
+    adaptation: Adaptation | None = None
+    """What every search is adapted to, where that is asked for."""
 
 
 class Translators:
@@ -34,12 +44,35 @@ class Translators:
             self._served[one.source, one.target] = one
 
     @classmethod
-    def load(cls, runs: Sequence[Path], precision: InferencePrecision = "fp32") -> "Translators":
-        """The translators of some run folders. Raises ConfigError for a run of another task."""
-        return cls([_load(run, precision) for run in runs])
+    def load(
+        cls,
+        runs: Sequence[Path],
+        precision: InferencePrecision = "fp32",
+        *,
+        memory: bool = False,
+        learns: bool = False,
+        adapt: bool = False,
+    ) -> "Translators":
+        """The translators of some run folders.
+
+        With ``memory`` they use the memories of the runs; with ``learns`` a run without one gets one, which can be
+        added to; with ``adapt`` similar segments take part in their predictions. Raises ConfigError for a run of
+        another task, and RunError where a memory cannot be opened.
+        """
+        translators = [_load(run, precision) for run in runs]
+        if memory:
+            found = zip(translators, runs, strict=True)
+            translators = [_remembering(one, run, learns=learns, adapt=adapt) for one, run in found]
+        return cls(translators)
 
     def __iter__(self) -> Iterator[Served]:
         return iter(self._served.values())
+
+    def close(self) -> None:
+        """Close the memories; nothing is found in them afterwards."""
+        for memory in (one for served in self for one in (served.memory, served.learning)):
+            if memory is not None:
+                memory.close()
 
     @property
     def sources(self) -> list[str]:
@@ -76,4 +109,12 @@ def _load(run: Path, precision: InferencePrecision) -> Served:
     source, target = predictor.languages
     if not (source and target):
         raise ConfigError(f"{run} does not say which languages it translates: train it with --source and --target.")
-    return Served(source, target, predictor, predictor.attends)
+    return Served(source, target, predictor, predictor.attends, run.resolve().name)
+
+
+def _remembering(served: Served, run: Path, *, learns: bool, adapt: bool) -> Served:
+    """A translator with the memory of its run, which is read now, and not when the first client waits for it."""
+    memory = Memory(run, create=learns)
+    memory.refresh()
+    learning = Memory(run) if learns else None
+    return served._replace(memory=memory, learning=learning, adaptation=adaptation_to(memory) if adapt else None)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
+    from matplotlib.transforms import Bbox
 
 FORMATS = ("pdf", "png", "svg")
 INK, QUIET, LINE, FRAME = "#22262e", "#7b828e", "#eef1f6", "#c3cad6"
@@ -61,6 +62,8 @@ _FONTS = (
 )
 """Asked for what matplotlib's own font lacks, where they are installed."""
 
+_MARGIN = 0.12
+"""Inches around what is drawn."""
 _METADATA: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 
 
@@ -78,11 +81,11 @@ def draw(paths: Sequence[Path], make: Callable[[], "Figure"]) -> list[str]:
             )
 
     def save(figure: "Figure") -> None:
+        covered = _covered(figure)
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path) as stream:
-                _write(figure, stream, path.suffix.lower().removeprefix("."))
-            figure.set_layout_engine("none")  # what was placed for one file stays for the next: measuring takes long
+                _write(figure, covered, stream, path.suffix.lower().removeprefix("."))
 
     return _drawn(make, save)
 
@@ -90,13 +93,25 @@ def draw(paths: Sequence[Path], make: Callable[[], "Figure"]) -> list[str]:
 def svg(make: Callable[[], "Figure"]) -> str:
     """A figure as an SVG element with real text, for a page. Raises MissingExtraError without matplotlib."""
     stream = BytesIO()
-    _drawn(make, lambda figure: _write(figure, stream, "svg"))
+    _drawn(make, lambda figure: _write(figure, _covered(figure), stream, "svg"))
     text = stream.getvalue().decode()
     return re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
 
 
-def _write(figure: "Figure", stream: IO[bytes], form: str) -> None:
-    figure.savefig(stream, format=form, dpi=200, bbox_inches="tight", pad_inches=0.12, metadata=_METADATA[form])
+def _covered(figure: "Figure") -> "Bbox":
+    """What the contents of a figure cover, in inches, placed for good.
+
+    Measuring every label takes longer than drawing them: so once, where "tight" and a layout engine do it three times a
+    file.
+    """
+    if engine := figure.get_layout_engine():
+        engine.execute(figure)
+        figure.set_layout_engine(None)
+    return figure.get_tightbbox().padded(_MARGIN)
+
+
+def _write(figure: "Figure", covered: "Bbox", stream: IO[bytes], form: str) -> None:
+    figure.savefig(stream, format=form, dpi=200, bbox_inches=covered, metadata=_METADATA[form])
 
 
 def _drawn(make: Callable[[], "Figure"], save: Callable[["Figure"], None]) -> list[str]:

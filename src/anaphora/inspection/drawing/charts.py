@@ -222,7 +222,8 @@ def neighbours_figure(found: TrainingNeighbours) -> "Figure":
             far = min(1.0, one.distance / max(own[-1].distance, 1e-9))
             axes.barh(number + 0.5, 0.05 * far, 0.8, 0.02, color=COLOURS[4])
             axes.text(0.075, number + 0.7, f"{one.distance:.2f}  {one.context}", fontsize=7, parse_math=False)
-            axes.text(0.55, number + 0.7, f"{one.pair:,}: {one.source[:70]}", fontsize=7, color=QUIET, parse_math=False)
+            read = f"{one.pair:,}: {one.source[:70]}" if one.source else f"line {one.pair:,}"
+            axes.text(0.55, number + 0.7, read, fontsize=7, color=QUIET, parse_math=False)
         row += len(own) + 1
     return figure
 

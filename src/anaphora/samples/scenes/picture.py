@@ -26,12 +26,14 @@ _RADIUS = {"small": 10, "large": 15}
 """In quarters of a pixel, as all lengths are while a shape is drawn."""
 _FINE = 4
 """Samples of a pixel along each side."""
+_SHADE = 30
+"""Largest difference of a thing's red, green or blue from those of its colour, in either direction."""
 _NOISE = 8
 """Largest change of a number by noise, in either direction."""
 
 
 def picture(scene: Scene, draws: Draws) -> Picture:
-    """The scene on a dark background of a shade of its own, with noise."""
+    """The scene on a dark background of a shade of its own, with noise; each thing has a shade of its own too."""
     side = CELLS * CELL
     shade = 20 + int(draws.pick(range(50)))
     pixels = np.full((side, side, 3), shade, dtype=np.int64)
@@ -39,7 +41,8 @@ def picture(scene: Scene, draws: Draws) -> Picture:
         top, left = thing.row * CELL, thing.column * CELL
         covered = _coverage(thing)[..., None]
         place = pixels[top : top + CELL, left : left + CELL]
-        ink, full = np.array(_INK[thing.colour]), _FINE * _FINE
+        shades = [number + draws.pick(range(-_SHADE, _SHADE + 1)) for number in _INK[thing.colour]]
+        ink, full = np.array(shades).clip(0, 255), _FINE * _FINE
         place[:] = (place * (full - covered) + ink * covered) // full
     noise = np.random.RandomState(draws.pick(range(1 << 31))).randint(-_NOISE, _NOISE + 1, pixels.shape)
     return (pixels + noise).clip(0, 255).astype(np.uint8)

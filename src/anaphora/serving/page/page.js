@@ -1,7 +1,8 @@
 "use strict";
 
 /* The page of the server. Text is sent WAIT milliseconds after the last key, and only the answer to the latest text is
- * shown: an older request is aborted. While an input method composes a character, nothing is sent. */
+ * shown: an older request is aborted. While an input method composes a character, nothing is sent. While a translation is
+ * corrected, nothing is sent either, so that no answer takes the place of what was written. */
 
 const WAIT = 300;
 const ALTERNATIVES = 3;
@@ -13,6 +14,9 @@ let limit = -1;
 let timer = 0;
 let request = null;
 let answer = null;
+let learns = false;
+let correcting = false;
+let undoable = "";
 
 async function call(path, body, signal) {
   const headers = key ? { Authorization: `Bearer ${key}` } : {};
@@ -47,6 +51,7 @@ async function begin() {
     const [settings, known] = await Promise.all([call("frontend/settings"), call("languages")]);
     languages = known;
     limit = settings.charLimit;
+    learns = settings.suggestions;
     const sources = known.filter((one) => one.targets.length);
     at("from").replaceChildren(option("auto", "Detect language"), ...sources.map((one) => option(one.code, one.name)));
     at("from").value = settings.language.source.code;
@@ -75,7 +80,9 @@ function changed() {
   at("count").textContent = limit > 0 && text.length > 0.8 * limit ? `${text.length} of ${limit} characters` : "";
   clearTimeout(timer);
   if (request) request.abort();
+  if (correcting) return;
   if (!text.trim()) return clear();
+  at("correct").disabled = true;
   at("translation").setAttribute("aria-busy", "true");
   timer = setTimeout(translate, WAIT);
 }
@@ -85,21 +92,23 @@ function clear() {
   at("translation").textContent = "";
   at("translation").removeAttribute("aria-busy");
   at("details").hidden = true;
-  at("copy").disabled = true;
+  at("copy").disabled = at("correct").disabled = true;
+  at("match").hidden = true;
   at("detected").textContent = "";
   say("");
 }
 
 async function translate() {
   const text = at("source").value;
-  const sent = { q: text, source: at("from").value, target: at("to").value, alternatives: ALTERNATIVES, alignment: true };
+  const sent = { q: text, source: at("from").value, target: at("to").value, alternatives: ALTERNATIVES, alignment: true, memory: true };
   request = new AbortController();
   const mine = request;
   say("Translating ...");
   try {
     const found = await call("translate", sent, mine.signal);
     if (mine.signal.aborted) return;
-    answer = { text, target: sent.target, ...found };
+    const source = found.detectedLanguage ? found.detectedLanguage.language : sent.source;
+    answer = { text, source, target: sent.target, ...found };
     show();
   } catch (error) {
     if (!mine.signal.aborted) fail(error);
@@ -111,7 +120,9 @@ function show() {
   at("translation").lang = target;
   at("translation").textContent = translatedText;
   at("translation").removeAttribute("aria-busy");
-  at("copy").disabled = false;
+  at("copy").disabled = at("correct").disabled = false;
+  at("correct").hidden = !learns;
+  showMatch();
   const name = detectedLanguage && languages.find((one) => one.code === detectedLanguage.language);
   at("detected").textContent = name ? `Detected: ${name.name}` : "";
   say("");
@@ -127,6 +138,15 @@ function show() {
   at("details").hidden = false;
 }
 
+function showMatch() {
+  const { memory, from } = answer;
+  at("match").hidden = !from;
+  if (!from) return;
+  const where = `${from.origin || "the memory"}, ${from.added}`;
+  at("match").textContent = memory === "exact" ? `From the memory (${where}).`
+    : `The memory has a similar text (${memory}, ${where}): ${from.source} \u2192 ${from.target}`;
+}
+
 const wordsOf = (text) => text.split(/[ \n\r\t]+/).filter(Boolean);
 
 function showWords() {
@@ -136,7 +156,9 @@ function showWords() {
     button.addEventListener("click", () => choose(place));
     return button;
   });
-  at("target-words").replaceChildren(...(answer.alignment ? buttons : ["This model has no word alignments."]));
+  const none = answer.memory === "exact" ? "What comes from the memory has no word alignments."
+    : answer.alignment ? "" : "This model has no word alignments.";
+  at("target-words").replaceChildren(...(none ? [none] : buttons));
   at("source-words").replaceChildren();
   at("linked").textContent = "";
 }
@@ -149,6 +171,60 @@ function choose(place) {
   [...at("target-words").children].forEach((button, number) => button.setAttribute("aria-pressed", String(number === place)));
   const from = words.filter((_, number) => chosen.has(number));
   at("linked").textContent = from.length ? `Comes from: ${from.join(" ")}` : "No word of the text is linked to it.";
+}
+
+function correct() {
+  correcting = true;
+  changed();
+  at("correction").value = answer.translatedText;
+  at("correction").lang = answer.target;
+  at("effect").textContent = `Confirming adds this pair to the memory of ${answer.model}: ` +
+    "from now on, everybody who translates this text with it gets your translation.";
+  showCorrection();
+  at("correction").focus();
+}
+
+function showCorrection() {
+  at("correction-form").hidden = !correcting;
+  at("translation").hidden = at("copy").hidden = at("correct").hidden = correcting;
+  at("undo").hidden = correcting || !undoable;
+}
+
+function corrected() {
+  correcting = false;
+  showCorrection();
+  at("correct").focus();
+  if (at("source").value !== answer.text || at("to").value !== answer.target) changed();
+}
+
+async function confirm() {
+  const mine = answer;
+  const { text, source, target } = mine;
+  const written = at("correction").value;
+  try {
+    const told = await call("suggest", { q: text, s: written, source, target, undo: true });
+    undoable = told.undo;
+    if (answer === mine) {
+      answer = { ...mine, translatedText: written, alternatives: [], alignment: [], memory: "exact", from: null };
+      show();
+    }
+    corrected();
+    say(undoable ? "Added to the memory." : "The memory had it already.");
+  } catch (error) {
+    fail(error);
+  }
+}
+
+async function undo() {
+  try {
+    await call("suggest/undo", { token: undoable });
+    undoable = "";
+    at("undo").hidden = true;
+    at("correct").focus();
+    changed();
+  } catch (error) {
+    fail(error);
+  }
 }
 
 async function copy() {
@@ -175,5 +251,10 @@ at("from").addEventListener("change", () => { showTargets(at("to").value); chang
 at("to").addEventListener("change", () => { showTargets(at("to").value); changed(); });
 at("copy").addEventListener("click", copy);
 at("swap").addEventListener("click", swap);
+at("correct").addEventListener("click", correct);
+at("cancel").addEventListener("click", corrected);
+at("undo").addEventListener("click", undo);
+at("correction-form").addEventListener("submit", (event) => { event.preventDefault(); confirm(); });
+at("correction-form").addEventListener("keydown", (event) => { if (event.key === "Escape") corrected(); });
 at("key-form").addEventListener("submit", (event) => { event.preventDefault(); key = at("key").value.trim(); begin(); });
 begin();

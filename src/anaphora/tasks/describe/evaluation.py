@@ -19,7 +19,7 @@ NOUN = "a describer"
 
 
 def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
-    """BLEU with several references, and exact match with any, of one run on ``splits_to_score``; kept.
+    """BLEU and CIDEr-D with several references, and exact match with any, of one run on ``splits_to_score``; kept.
 
     Raises ConfigError for what a describer has no use for.
     """
@@ -48,5 +48,6 @@ def _figures(scores: DescriptionScores, beam: int) -> tuple[Figure, ...]:
     how = f"{counted(scores.count, 'image')}, {counted(scores.references, 'reference')}, beam {beam}"
     return (
         Figure("BLEU", scores.bleu.value, f"{how}; {scores.bleu.signature}"),
+        Figure("CIDEr-D", scores.cider, how),
         Figure("exact match", scores.exact_match, f"{how}, any reference"),
     )

@@ -146,10 +146,13 @@ class TranslationPredictor(InspectedTranslator):
         limits: Limits = UNLIMITED,
         report: Report = silent,
         refused: abc.Callable[[int, AnaphoraError], None] | None = None,
+        first: int = 1,
     ) -> abc.Iterator[Translation]:
         """The translations of lines as they come, in order; without ``split``, every line is one sentence.
 
         A line that is ``Framed`` has a translation with its prefix and suffix; DataError as below where it cannot.
+        Messages number them from ``first``.
+
         No more than a window of lines is held (see ``prediction.stream``). Raises ConfigError for a beam that
         ``search.beam`` refuses, and where nothing can be replaced or chosen among: tokens are not words, there is no
         attention, or the output is no softmax over words. Raises StoppedError as ``limits`` say, and DataError for a
@@ -176,6 +179,7 @@ class TranslationPredictor(InspectedTranslator):
             limits=limits,
             report=report,
             refused=empty if refused else None,
+            first=first,
         )
 
     def aligned(self, line: str, translation: Translation) -> Translation:

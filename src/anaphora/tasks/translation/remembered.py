@@ -37,6 +37,10 @@ class Recall(NamedTuple):
         exact = self.memory.exact(text, before, after)
         return exact or (self.memory.fuzzy(text, self.fuzzy, 1) if self.fuzzy < 100 else [])
 
+    def matches(self, texts: Iterable[str]) -> list[list[Match]]:
+        """What is found for each of some texts next to each other."""
+        return [self.find(_text(text), before, after) for before, text, after in _between(texts)]
+
     def stream(
         self, lines: Iterable[str | Framed], translate: Translate, alternatives: int, *, split: bool
     ) -> Iterator[Translation]:
@@ -51,11 +55,11 @@ class Recall(NamedTuple):
                 matches = self.find(line, before, after) if isinstance(line, str) else []
                 waiting.append((line, matches))
                 # an empty text keeps the place, and is not searched
-                yield "" if _is_exact(matches) else line
+                yield "" if is_exact(matches) else line
 
         for translation in translate(asked()):
             line, matches = waiting.popleft()
-            if _is_exact(matches):
+            if is_exact(matches):
                 yield remembered(_text(line), matches, alternatives, split=split)
             else:
                 yield replace(translation, match=matches[0]) if matches else translation
@@ -101,7 +105,8 @@ def remembered(line: str, matches: list[Match], alternatives: int, *, split: boo
     return replace(found[0], alternatives=tuple(found[1:]))
 
 
-def _is_exact(matches: list[Match]) -> bool:
+def is_exact(matches: list[Match]) -> bool:
+    """Whether the first of what was found for a text is a segment of this text."""
     return bool(matches) and matches[0].is_exact
 
 

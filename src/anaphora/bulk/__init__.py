@@ -1,0 +1,1 @@
+"""Texts too long for one sitting: divided into shards, which worker processes translate, and joined in order."""

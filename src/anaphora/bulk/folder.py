@@ -1,0 +1,156 @@
+"""The folder of shards beside an output: what is finished stays there until all of it is joined.
+
+    shards.json    what translates, and how long shards are
+    0000000.txt    translations of the first shard
+    0000000.json   its note, written after them: a shard without one is not finished
+    lock           held by the process that hands out shards
+
+Every file is written whole and renamed. Several workers write different shards; if two of them, one left by a killed
+process, write the same shard, they write the same bytes.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from anaphora import files
+from anaphora.bulk.shard import MOST_NOTED, Finished, Refused, Shard
+from anaphora.errors import DataError, RunError
+from anaphora.files import DamagedError
+from anaphora.formats.lines import packed_by_name
+from anaphora.formats.replacing import replacing
+
+_IDENTITY = "shards.json"
+
+
+class Identity(NamedTuple):
+    """What the translations of a shard depend on, beside its lines."""
+
+    model: str
+    """SHA-256 of the checkpoints."""
+    options: str
+    """SHA-256 of the search options."""
+    lines: int
+    """Lines of a shard."""
+
+    @property
+    def digest(self) -> str:
+        """A SHA-256 of all."""
+        return files.sha256(json.dumps(self).encode())
+
+    def differing(self, other: Mapping[str, object]) -> str:
+        """What differs from that of ``other``, in words; nothing where they are the same."""
+        words = {"model": "another model", "options": "other search options", "lines": "shards of another length"}
+        return " and ".join(words[name] for name, value in self._asdict().items() if other.get(name) != value)
+
+
+class Translated(NamedTuple):
+    """What came of a text."""
+
+    lines: int
+    refused: list[Refused]
+    """Lines that were left empty, in order."""
+
+
+class ShardFolder:
+    """The finished shards of one output."""
+
+    def __init__(self, path: Path, identity: Identity) -> None:
+        """Nothing is made or read yet."""
+        self.path = path
+        self._made_by = identity.digest
+        self._identity = identity
+
+    def make(self) -> None:
+        """Make the folder if it is not there; DataError where that is impossible."""
+        try:
+            self.path.mkdir(exist_ok=True)
+        except OSError as error:
+            raise DataError(f"The folder {self.path} for shards cannot be made: {error.strerror}.") from None
+
+    def claim(self) -> None:
+        """Note in a new folder what its shards are made by; RunError where another has its shards there.
+
+        Raises DataError where the disk will not take the note.
+        """
+        path = self.path / _IDENTITY
+        try:
+            if not path.exists():
+                files.replace_durably(path, files.json_bytes(files.sealed(self._identity._asdict())))
+        except OSError as error:
+            raise DataError(f"{path} cannot be written: {error.strerror}; make room.") from None
+        there = files.read_json(path)
+        if not files.is_sealed(there):
+            raise DamagedError(f"{path} was changed after it was written: remove its folder to begin again.")
+        if differing := self._identity.differing(there):
+            raise RunError(
+                f"{self.path} has shards of {differing}: remove it to translate everything again, or name another "
+                f"output."
+            )
+
+    def find(self, shard: Shard) -> Finished | None:
+        """The note of a shard that is finished, None for one that is missing or damaged; RunError for another's."""
+        path = self._note(shard.number)
+        try:
+            found = Finished.parse(files.read(path, MOST_NOTED), path)
+            found.demand(shard, self._made_by, path)
+            self._translations(found)
+        except DamagedError:
+            return None
+        return found
+
+    def keep(self, shard: Shard, translations: Sequence[str], refused: Iterable[Refused]) -> None:
+        """Write the translations of a shard, then its note; DataError where the disk will not take them."""
+        content = "".join(f"{line}\n" for line in translations).encode()
+        note = Finished.of(shard, content, self._made_by, refused).serialise()
+        try:
+            files.replace_durably(self._text(shard.number), content)
+            files.replace_durably(self._note(shard.number), note)
+        except OSError as error:
+            raise DataError(
+                f"Shard {shard.number} cannot be written into {self.path}: {error.strerror}. Finished shards are kept: "
+                f"make room, and give the same command again."
+            ) from None
+
+    def join(self, count: int, output: Path) -> Translated:
+        """Write the translations of the first ``count`` shards to a file in order, whole or not at all.
+
+        Raises RunError for a shard that is missing or damaged, DataError where the
+        output cannot be written.
+        """
+        lines, refused = 0, list[Refused]()
+        with replacing(output) as plain, packed_by_name(output, plain) as stream:
+            for number in range(count):
+                path = self._note(number)
+                try:
+                    found = Finished.parse(files.read(path, MOST_NOTED), path)
+                    content = self._translations(found)
+                except DamagedError as error:
+                    raise RunError(
+                        f"Shard {number} of {count} is lost: {error} The others are kept: give the same command again, "
+                        f"which translates what is missing."
+                    ) from None
+                stream.write(content)
+                lines += found.lines
+                refused += found.refused
+        return Translated(lines, refused)
+
+    def remove(self) -> None:
+        """Remove the folder with everything in it, as far as that is possible."""
+        with suppress(OSError):
+            files.remove(self.path)
+
+    def _translations(self, found: Finished) -> bytes:
+        path = self._text(found.number)
+        content = files.read_exactly(path, found.size)
+        if files.sha256(content) != found.translations:
+            raise DamagedError(f"{path} was changed after it was written: its SHA-256 differs.")
+        return content
+
+    def _text(self, number: int) -> Path:
+        return self.path / f"{number:07}.txt"
+
+    def _note(self, number: int) -> Path:
+        return self.path / f"{number:07}.json"

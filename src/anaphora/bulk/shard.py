@@ -1,0 +1,116 @@
+"""A shard: consecutive lines of a text, and the note that is kept beside their translations."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from anaphora.errors import RunError
+from anaphora.files import DamagedError, is_sealed, json_bytes, parse_json, sealed, sha256
+
+LINES = 10_000
+"""Lines of a shard: what is lost with a killed worker at most."""
+LONGEST = 1 << 26
+"""Bytes after which a shard ends with its line, so that few of them fit into any memory."""
+MOST_NOTED = 1 << 26
+"""Bytes of the largest note that is read."""
+
+
+class Shard(NamedTuple):
+    """The bytes from ``begin`` of a text, which end with a line feed: lines ``first`` (from 1) and those after it."""
+
+    number: int
+    first: int
+    begin: int
+    lines: tuple[str, ...]
+
+    @property
+    def source(self) -> bytes:
+        """Its lines in UTF-8, a line feed after each."""
+        return "".join(f"{line}\n" for line in self.lines).encode()
+
+
+def shards(lines: Iterable[str], size: int = LINES, longest: int = LONGEST) -> Iterator[Shard]:
+    """The shards of a text, each of ``size`` lines, or fewer of more than ``longest`` bytes together."""
+    kept, length, number, first, begin = list[str](), 0, 0, 1, 0
+    for line in lines:
+        kept.append(line)
+        length += len(line.encode()) + 1
+        if len(kept) == size or length >= longest:
+            yield Shard(number, first, begin, tuple(kept))
+            number, first, begin = number + 1, first + len(kept), begin + length
+            kept, length = [], 0
+    if kept:
+        yield Shard(number, first, begin, tuple(kept))
+
+
+class Refused(NamedTuple):
+    """A line (from 1) that has no translation, and why."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What is noted of the translations of a shard, in a file of JSON beside them."""
+
+    number: int
+    first: int
+    lines: int
+    begin: int
+    """The first byte of its lines in the text, as UTF-8 with line feeds alone."""
+    end: int
+    """The byte after the last."""
+    source: str
+    """SHA-256 of those bytes."""
+    size: int
+    """Bytes of the translations."""
+    translations: str
+    """SHA-256 of the translations."""
+    made_by: str
+    """What translated it: see ``folder.Identity``."""
+    refused: tuple[Refused, ...]
+
+    @classmethod
+    def of(cls, shard: Shard, translations: bytes, made_by: str, refused: Iterable[Refused]) -> Self:
+        """The note of a shard that was translated."""
+        source = shard.source
+        return cls(
+            shard.number,
+            shard.first,
+            len(shard.lines),
+            shard.begin,
+            shard.begin + len(source),
+            sha256(source),
+            len(translations),
+            sha256(translations),
+            made_by,
+            tuple(refused),
+        )
+
+    def serialise(self) -> bytes:
+        """The note as JSON with its own SHA-256."""
+        return json_bytes(sealed(asdict(self)))
+
+    @classmethod
+    def parse(cls, content: bytes, path: Path) -> Self:
+        """The note in a file; DamagedError where it is not what was written."""
+        table: dict[str, Any] = parse_json(content, path)
+        if not is_sealed(table) or table.keys() != {field.name for field in fields(cls)} | {"sha256"}:
+            raise DamagedError(f"{path} was changed after it was written: its content does not fit its own SHA-256.")
+        del table["sha256"]
+        return cls(**table | {"refused": tuple(Refused(*one) for one in table["refused"])})
+
+    def demand(self, shard: Shard, made_by: str, path: Path) -> None:
+        """Raise RunError where it is of other lines than those of ``shard``, or made by another translator."""
+        if self.made_by != made_by:
+            raise RunError(
+                f"{path} is a shard of another model or of other search options: remove its folder to translate "
+                f"everything again, or name another output."
+            )
+        if self.source != sha256(shard.source):
+            raise RunError(
+                f"{path} is of a text with other lines {self.first:,} to {self.first + self.lines - 1:,}: restore "
+                f"that text, or remove the folder to translate everything again."
+            )

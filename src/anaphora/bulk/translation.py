@@ -1,0 +1,136 @@
+"""A long text translated by several processes: the same bytes as one would write, wherever any of them is killed."""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from anaphora.bulk.folder import Identity, ShardFolder, Translated
+from anaphora.bulk.local import LocalWorkers
+from anaphora.bulk.shard import LINES, shards
+from anaphora.bulk.worker import Load, Refuse, Translate
+from anaphora.errors import AnaphoraError, RunError
+from anaphora.events import Report, silent
+from anaphora.files import read, sha256
+from anaphora.formats.lines import write_lines
+from anaphora.kernels.backends import InferencePrecision
+from anaphora.kernels.device import Device
+from anaphora.prediction.options import SearchOptions
+from anaphora.run import Run, manifest
+from anaphora.run.lock import FolderLock
+from anaphora.search.ensemble import Mean
+
+
+@dataclass(frozen=True)
+class LoadTranslator:
+    """Loads runs as one translator, in every worker alike."""
+
+    runs: tuple[Path, ...]
+    options: SearchOptions
+    split: bool = True
+    mean: Mean = "arithmetic"
+    fusion: tuple[Path, float] | None = None
+    device: Device = "cpu"
+    precision: InferencePrecision = "fp32"
+    threads: int = 1
+    """CPU threads of a worker."""
+    model: str = ""
+    """What ``model_digest`` gave when the work began."""
+
+    def __call__(self) -> Translate:
+        """Load them; RunError where a run has got another checkpoint in the meantime, and as ``load_together``."""
+        import torch
+
+        from anaphora.tasks.translation import load_together
+
+        torch.set_num_threads(self.threads)
+        translator = load_together(self.runs, self.mean, self.fusion, silent, self.device, self.precision)
+        if self.model_digest() != self.model:
+            raise RunError(
+                f"{self.runs[0]} or another run has another best checkpoint than when the work began: train no run "
+                f"that translates, or copy it first."
+            )
+
+        def translate(lines: Sequence[str], first: int, refuse: Refuse) -> list[str]:
+            def refused(number: int, error: AnaphoraError) -> None:
+                refuse(number, str(error))
+
+            found = translator.stream(lines, self.options, split=self.split, refused=refused, first=first)
+            return [translation.text for translation in found]
+
+        return translate
+
+    def model_digest(self, report: Report = silent) -> str:
+        """A SHA-256 of the best checkpoints with all that they belong to, how combined, and in what computed."""
+        models = [_digest(run, report) for run in (*self.runs, *([self.fusion[0]] if self.fusion else []))]
+        combined = [models, self.mean, self.fusion and self.fusion[1], self.device, self.precision]
+        return sha256(json.dumps(combined).encode())
+
+    def options_digest(self) -> str:
+        """A SHA-256 of the search options, and of every dictionary and glossary in them."""
+        asked = self.options._asdict()
+        assert asked.pop("adaptation") is None
+        if terms := asked["terms"]:
+            asked["terms"] = [entry[1:] for entry in terms.entries]  # wherever they stood
+        if candidates := asked["candidates"]:
+            asked["candidates"] = sorted(candidates.translations.items()), candidates.frequent, candidates.each
+        if self.options.replace_unknown is not None:
+            asked["replace_unknown"] = sorted(self.options.replace_unknown.items())
+        return sha256(repr([asked, self.split]).encode())
+
+
+def _digest(path: Path, report: Report) -> list[object]:
+    """What a run translates with: its best checkpoint by its manifest, and the files beside it."""
+    run = Run.open(path)
+    checkpoint = run.load("best", report)
+    return [sha256(read(checkpoint.path / manifest.NAME)), sorted(run.fingerprints.items())]
+
+
+def threads_each(workers: int) -> int:
+    """CPU threads of a worker where nobody says how many: the cores that this process may use, divided."""
+    return max(1, len(os.sched_getaffinity(0)) // workers)
+
+
+def translate_lines(
+    lines: Iterable[str],
+    output: Path,
+    load: LoadTranslator,
+    workers: int,
+    *,
+    shard_lines: int = LINES,
+    report: Report = silent,
+) -> Translated:
+    """Translate lines into a file, one each in their order, by ``workers`` processes that each load the runs.
+
+    Shards of so many lines are kept in a folder beside the output, named as it with ``.shards``, until all are done:
+    whatever was killed, the same call again translates the rest, and the bytes are those of an undisturbed one. Lines
+    that are refused, that fail or that kill workers stay empty and are listed in a file, named as the output with
+    ``.refused.tsv``: number, tab, reason.
+
+    Raises RunError where the folder has shards of another model, of other options or of another text, or where a run is
+    none; DataError where the disk will not take a shard; ReportedError for the user's error of a worker.
+    """
+    model = load.model_digest(report)
+    load = replace(load, model=model)
+    identity = Identity(model, load.options_digest(), shard_lines)
+    return translate_with(load, lines, output, identity, workers, report)
+
+
+def translate_with(
+    load: Load, lines: Iterable[str], output: Path, identity: Identity, workers: int, report: Report = silent
+) -> Translated:
+    """The same with any translator that can be loaded, whose ``identity`` says when shards are not its own."""
+    folder = ShardFolder(output.with_name(f"{output.name}.shards"), identity)
+    folder.make()
+    with FolderLock(folder.path, "translates into it", "another output").held():
+        folder.claim()
+        count = LocalWorkers(workers, load, folder, report).translate(shards(lines, identity.lines))
+        translated = folder.join(count, output)
+        listed = output.with_name(f"{output.name}.refused.tsv")
+        listed.unlink(missing_ok=True)
+        if translated.refused:
+            reasons = ((line, " ".join(reason.split())) for line, reason in translated.refused)
+            write_lines(listed, (f"{line}\t{reason}" for line, reason in reasons))
+        folder.remove()
+    return translated

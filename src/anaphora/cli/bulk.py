@@ -1,0 +1,106 @@
+"""Options of a translation by several processes, for texts of many lines."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anaphora.cli.framing import Framing
+from anaphora.cli.progress import listening
+from anaphora.cli.remembering import Remembering
+from anaphora.cli.talk import complain
+from anaphora.cli.translations import Outputs
+from anaphora.errors import ConfigError
+
+if TYPE_CHECKING:
+    from anaphora.kernels.backends import InferencePrecision
+    from anaphora.kernels.device import Device
+    from anaphora.prediction.options import SearchOptions
+    from anaphora.search.ensemble import Mean
+
+    Models = tuple[list[Path], Mean, tuple[Path, float] | None, Device, InferencePrecision]
+
+_BULK = "Many lines"
+_SHOWN = 10
+"""Refused lines that are reported one by one."""
+
+WorkersOption = Annotated[
+    int,
+    typer.Option(
+        "--workers",
+        min=0,
+        max=1024,
+        metavar="N",
+        help="Translate with N processes, which can be killed and restarted.",
+        rich_help_panel=_BULK,
+    ),
+]
+ShardLines = Annotated[
+    int | None,
+    typer.Option(
+        "--shard-lines", min=1, help="With --workers: lines of a shard. [default: 10000]", rich_help_panel=_BULK
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Workers:
+    """How many processes translate; 0 for this one alone."""
+
+    count: WorkersOption = 0
+    shard_lines: ShardLines = None
+
+    @property
+    def given(self) -> list[str]:
+        """The options that were given."""
+        given = {"--workers": self.count, "--shard-lines": self.shard_lines}
+        return [option for option, value in given.items() if value]
+
+    def check(self, outputs: Outputs, remembering: Remembering, framing: Framing) -> None:
+        """Raise ConfigError for what several processes do not write, and for shards without them."""
+        if not self.count:
+            if self.shard_lines is not None:
+                raise ConfigError("--shard-lines belongs to --workers, which is missing.")
+            return
+        if outputs.output is None:
+            raise ConfigError("--workers needs a file to write: add --output.")
+        others = {
+            "--soft-alignments": outputs.soft_alignments is not None,
+            "--memory": remembering.memory,
+        }
+        for option in [
+            *outputs.for_lines,
+            *framing.for_lines,
+            *(option for option, is_given in others.items() if is_given),
+        ]:
+            raise ConfigError(f"--workers write lines of text alone: leave out {option}, or --workers.")
+
+    def translate(
+        self,
+        lines: Iterable[str],
+        outputs: Outputs,
+        models: "Models",
+        options: "SearchOptions",
+        threads: int,
+        *,
+        split: bool,
+    ) -> int:
+        """Translate lines into the output, and return how many were refused; errors as ``bulk.translation``."""
+        from anaphora.bulk.shard import LINES
+        from anaphora.bulk.translation import LoadTranslator, threads_each, translate_lines
+
+        runs, mean, fusion, device, precision = models
+        threads = threads or threads_each(self.count)
+        load = LoadTranslator(tuple(runs), options, split, mean, fusion, device, precision, threads)
+        assert outputs.output is not None
+        with listening() as report:
+            done = translate_lines(
+                lines, outputs.output, load, self.count, shard_lines=self.shard_lines or LINES, report=report
+            )
+        for refused in done.refused[:_SHOWN]:
+            complain(refused.reason)
+        if done.refused:
+            complain(f"All of them are listed in {outputs.output}.refused.tsv.")
+        return len(done.refused)

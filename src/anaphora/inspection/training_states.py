@@ -1,0 +1,215 @@
+"""A training split token by token, with the states that a model predicts its tokens from."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from anaphora.batch import Batch
+from anaphora.data.columns import Integers
+from anaphora.data.pairs import search_batches
+from anaphora.data.sentences import TextSentences
+from anaphora.data.store import PairStore, TextStore, text_store
+from anaphora.data.windows import TextWindows
+from anaphora.errors import AnaphoraError, DataError
+from anaphora.events import Report, silent
+from anaphora.inspection.subject import Subject
+from anaphora.kernels.runtime import running
+from anaphora.protocols import Carry
+from anaphora.run import Run
+from anaphora.tasks.language_model.data import LanguageModelWork
+from anaphora.tasks.registry import kind_of
+from anaphora.tasks.translation import TranslatorWork
+from anaphora.tasks.work import TRAIN
+from anaphora.text.tokenizer import Tokenizer
+
+_BATCH_TOKENS = 8000
+_STEPS = 64
+"""Tokens of a window of running text."""
+
+
+class Row(NamedTuple):
+    """A training pair, or a line."""
+
+    number: int
+    """In the training split, from 1."""
+    source: str
+    """What a translator read; empty for language models."""
+    pieces: tuple[str, ...]
+    """The tokens that were predicted."""
+
+
+class States(NamedTuple):
+    """Some states of a split."""
+
+    states_NW: Tensor
+    rows_N: Integers
+    """The row that each is from."""
+    places_N: Integers
+    """The place of its token in the row."""
+
+
+class TrainingSplit(Protocol):
+    """A training split: rows of tokens."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of data and tokenizers."""
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest row."""
+
+    @property
+    def tokens(self) -> int:
+        """Those of all rows."""
+
+    def __len__(self) -> int:
+        """The rows."""
+
+    def row(self, number: int) -> Row:
+        """One of them, counted from 0."""
+
+    def states(self, model: Any) -> Iterator[States]:
+        """The states of all tokens, each once."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The training pairs of a translator."""
+
+    store: PairStore
+    tokenizers: Mapping[str, Tokenizer]
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of pairs and tokenizers."""
+        return self.store.digest
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest target, its end among them."""
+        return int(self.store.targets.lengths.max()) + 1
+
+    @property
+    def tokens(self) -> int:
+        """Of all targets, their ends among them."""
+        return int(self.store.targets.lengths.sum()) + len(self.store)
+
+    def __len__(self) -> int:
+        return len(self.store)
+
+    def row(self, number: int) -> Row:
+        """A pair."""
+        source, target = self.tokenizers["source"], self.tokenizers["target"]
+        ids = [*self.store.targets[number].tolist(), target.symbols.eos]
+        read = source.decode(self.store.sources[number].tolist())
+        return Row(int(self.store.numbers[number]) + 1, read, tuple(target.pieces(ids)))
+
+    def states(self, model: Any) -> Iterator[States]:
+        """The decoder states of the targets."""
+        batches = search_batches(
+            self.store.sources,
+            self.tokenizers["source"].symbols,
+            batch_tokens=_BATCH_TOKENS,
+            targets=self.store.targets,
+            target=self.tokenizers["target"].symbols,
+        )
+        for batch in batches:
+            states_BTW = model.target_states(batch).transpose(0, 1)
+            yield from _by_row(batch, states_BTW)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The training text of a language model."""
+
+    store: TextStore
+    ends: Integers
+    """Where ``</s>`` is in it; first the one in front."""
+    tokenizer: Tokenizer
+    fingerprint: str
+    """SHA-256 of text and tokenizer."""
+    of_sentences: bool
+    """Whether the model reads each line from its initial state."""
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest line, its end among them."""
+        return int(np.diff(self.ends).max())
+
+    @property
+    def tokens(self) -> int:
+        """All but the one in front."""
+        return len(self.store.ids) - 1
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+    def row(self, number: int) -> Row:
+        """A line."""
+        ids = self.store.ids[self.ends[number] + 1 : self.ends[number + 1] + 1]
+        return Row(number + 1, "", tuple(self.tokenizer.pieces(ids.tolist())))
+
+    def states(self, model: Any) -> Iterator[States]:
+        """The states that each token is predicted from, after what stands before it: its line, or all of its stream."""
+        if self.of_sentences:
+            for batch in TextSentences(self.store, self.tokenizer.symbols, batch_tokens=_BATCH_TOKENS, seed=0).epoch(1):
+                yield from _by_row(batch, model.states_and_target_log_probs(batch)[0])
+            return
+        streams = max(1, min(_BATCH_TOKENS, len(self.store.ids) - 1) // _STEPS)
+        carry: Carry | None = None
+        for batch in TextWindows(self.store, rows=streams, steps=_STEPS).epoch(1):
+            states_BTW, _, carry = model.states_and_target_log_probs(batch, carry)
+            width = states_BTW.shape[1]
+            predicted_N = (batch.example_ids_B.numpy()[:, None] + 1 + np.arange(width)).ravel()
+            rows_N = np.searchsorted(self.ends, predicted_N) - 1
+            yield States(states_BTW.flatten(0, 1), rows_N, predicted_N - self.ends[rows_N] - 1)
+
+
+def training_split(subject: Subject, report: Report = silent) -> TrainingSplit:
+    """What a run was trained on, encoded; DataError where it is gone or another."""
+    path, experiment, _, tokenizers, _ = subject.trained
+    try:
+        work = kind_of(experiment).work(experiment, silent)
+    except AnaphoraError as error:
+        raise DataError(f"Neighbours are training data, but the training data of {path} is gone: {error}") from None
+    run = Run.open(path, work.fingerprints)
+    if "data/train" in run.changed(run.load("best")):
+        raise DataError(f"Neighbours are training data, but the training data of {path} has changed: restore it.")
+    if isinstance(work, TranslatorWork):
+        return Pairs(work.encoded_train(tokenizers, path / TRAIN, report), tokenizers)
+    assert isinstance(work, LanguageModelWork)
+    corpus, tokenizer = work.splits.train, tokenizers["text"]
+    store = text_store(corpus, tokenizer, path / TRAIN, report=report)
+    ends = np.flatnonzero(store.ids[:] == tokenizer.symbols.eos)
+    of_sentences = not getattr(experiment, "reads_stream", True)
+    return Lines(store, ends, tokenizer, f"{corpus.fingerprint} {tokenizer.fingerprint}", of_sentences)
+
+
+def all_states(subject: Subject, split: TrainingSplit) -> Iterator[States]:
+    """The states of a split, as the network of a run computes them."""
+    with torch.no_grad(), running(subject.trained.runtime):
+        yield from split.states(subject.trained.model.eval())
+
+
+def example_states(subject: Subject, batch: Batch) -> Tensor:
+    """The states that the tokens of one text are predicted from, T x W."""
+    model: Any = subject.trained.model.eval()
+    with torch.no_grad(), running(subject.trained.runtime):
+        states_TW: Tensor = (
+            model.target_states(batch)[:, 0]
+            if hasattr(model, "target_states")
+            else model.states_and_target_log_probs(batch)[0][0]
+        )
+    return states_TW
+
+
+def _by_row(batch: Batch, states_BTW: Tensor) -> Iterator[States]:
+    """The states of each row of a batch."""
+    numbers, lengths = batch.example_ids_B.tolist(), batch.target_ids.lengths_B.tolist()
+    for states_TW, number, length in zip(states_BTW, numbers, lengths, strict=True):
+        yield States(states_TW[:length], np.full(length, number), np.arange(length))

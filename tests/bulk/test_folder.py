@@ -1,0 +1,96 @@
+"""What is kept of finished shards, and what is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from anaphora.bulk.folder import Identity, ShardFolder
+from anaphora.bulk.shard import Refused, Shard, shards
+from anaphora.errors import RunError
+
+IDENTITY = Identity("model", "options", 2)
+SHARDS = list(shards(["a", "bb", "ccc", "é", "e"], 2))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> ShardFolder:
+    """A folder with the first shard finished and its second line refused."""
+    folder = ShardFolder(tmp_path / "out.shards", IDENTITY)
+    folder.make()
+    folder.claim()
+    folder.keep(SHARDS[0], ["A", ""], [Refused(2, "It is refused.")])
+    return folder
+
+
+def test_a_note_says_what_a_shard_is_of(folder: ShardFolder) -> None:
+    found = folder.find(SHARDS[0])
+    assert found is not None and (found.begin, found.end, found.first, found.lines) == (0, 5, 1, 2)
+    assert found.refused == (Refused(2, "It is refused."),)
+    assert folder.find(SHARDS[1]) is None
+
+
+@pytest.mark.parametrize("name", ["0000000.txt", "0000000.json"])
+def test_a_shard_with_any_byte_changed_or_a_file_missing_is_not_finished(folder: ShardFolder, name: str) -> None:
+    path = folder.path / name
+    content = path.read_bytes()
+    for place in range(len(content)):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        assert folder.find(SHARDS[0]) is None
+    path.write_bytes(content[:-2])
+    assert folder.find(SHARDS[0]) is None
+    path.unlink()
+    assert folder.find(SHARDS[0]) is None
+
+
+def test_outputs_are_joined_in_order_with_what_was_refused(folder: ShardFolder, tmp_path: Path) -> None:
+    for shard in reversed(SHARDS[1:]):
+        folder.keep(shard, [line.upper() for line in shard.lines], [Refused(shard.first, "So is this.")])
+    done = folder.join(3, tmp_path / "out")
+    assert (tmp_path / "out").read_text() == "A\n\nCCC\nÉ\nE\n"
+    assert done.lines == 5 and [one.line for one in done.refused] == [2, 3, 5]
+
+
+def test_a_missing_shard_is_one_error_and_the_others_and_the_old_output_stay(
+    folder: ShardFolder, tmp_path: Path
+) -> None:
+    folder.keep(SHARDS[2], ["E"], [])
+    (tmp_path / "out").write_text("old")
+    with pytest.raises(RunError, match=r"Shard 1 of 3 is lost: .*0000001\.json is missing\. The others are kept"):
+        folder.join(3, tmp_path / "out")
+    assert (tmp_path / "out").read_text() == "old"
+    assert folder.find(SHARDS[0]) and folder.find(SHARDS[2])
+
+
+@pytest.mark.parametrize(
+    ("other", "differing"),
+    [
+        (Identity("other", "options", 2), "another model"),
+        (Identity("model", "other", 2), "other search options"),
+        (Identity("model", "options", 3), "shards of another length"),
+        (Identity("other", "options", 3), "another model and shards of another length"),
+    ],
+)
+def test_shards_of_another_model_are_refused_and_stay(folder: ShardFolder, other: Identity, differing: str) -> None:
+    with pytest.raises(RunError, match=f"has shards of {differing}: remove it"):
+        ShardFolder(folder.path, other).claim()
+    folder.claim()
+    assert folder.find(SHARDS[0])
+
+
+def test_a_shard_of_another_model_among_ours_is_refused(folder: ShardFolder) -> None:
+    ShardFolder(folder.path, Identity("other", "options", 2)).keep(SHARDS[1], ["x", "y"], [])
+    with pytest.raises(RunError, match=r"0000001\.json is a shard of another model"):
+        folder.find(SHARDS[1])
+
+
+def test_a_shard_of_another_text_is_refused(folder: ShardFolder) -> None:
+    with pytest.raises(RunError, match="of a text with other lines 1 to 2: restore that text"):
+        folder.find(Shard(0, 1, 0, ("a", "b")))
+
+
+def test_a_changed_claim_is_reported(folder: ShardFolder) -> None:
+    path = folder.path / "shards.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"lines": 3}))
+    with pytest.raises(RunError, match="was changed after it was written"):
+        folder.claim()

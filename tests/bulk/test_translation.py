@@ -1,0 +1,121 @@
+"""Trained translators in worker processes, from the command line."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from anaphora.bulk.folder import Identity, ShardFolder
+from anaphora.bulk.translation import LoadTranslator
+from anaphora.cli.app import main
+from anaphora.errors import RunError
+from anaphora.formats.glossary import GlossaryEntry
+from anaphora.prediction.candidates import Candidates
+from anaphora.prediction.glossary import Glossary
+from anaphora.prediction.options import Sampling, SearchOptions
+
+
+@pytest.fixture
+def run(tiny_translator: Path, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """A small translator."""
+    run = tmp_path / "run"
+    command = ["train", str(tiny_translator), "--data", str(toy_pairs), "--run", str(run), "--target", "fr"]
+    assert main([*command, "--set", "training.epochs=1"]) == 0
+    capsys.readouterr()
+    return run
+
+
+def test_workers_write_the_bytes_that_one_process_writes(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, plain, bulk = tmp_path / "text.gz", tmp_path / "plain.gz", tmp_path / "bulk.gz"
+    lines = ["adf", "", "<s> beg </s>", "adg adf. beg!", "adf" * 20, " cdh ", "bdf"]
+    text.write_bytes(gzip.compress("".join(f"{line}\r\n" for line in lines).encode()))
+    command = ["translate", str(run), str(text), "--max-tokens", "30", "--beam", "2"]
+    assert main([*command, "--output", str(plain)]) == 2
+    said = capsys.readouterr().err
+    assert main([*command, "--output", str(bulk), "--workers", "1", "--shard-lines", "2"]) == 2
+    assert bulk.read_bytes() == plain.read_bytes()
+    assert gzip.decompress(bulk.read_bytes()).count(b"\n") == 7
+    said_too = capsys.readouterr().err
+    [refused] = [line for line in said.splitlines() if "5" in line]
+    assert refused in said_too.splitlines()
+    assert (
+        said_too.splitlines()[-1]
+        == said.splitlines()[-1]
+        == ("anaphora: 1 line was refused and is empty in the output.")
+    )
+    [listed] = (tmp_path / "bulk.gz.refused.tsv").read_text().splitlines()
+    assert listed.startswith("5\t") and listed.split("\t")[1] in refused
+    assert not (tmp_path / "bulk.gz.shards").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--workers", "2"], "--workers needs a file to write: add --output."),
+        (["--workers", "2", "--output", "OUT", "--json"], "leave out --json, or --workers"),
+        (["--workers", "2", "--output", "OUT", "--nbest", "3"], "leave out --nbest, or --workers"),
+        (["--workers", "2", "--output", "OUT", "--confidence"], "leave out --confidence, or --workers"),
+        (["--workers", "2", "--output", "OUT", "--memory"], "leave out --memory, or --workers"),
+        (["--workers", "2", "--output", "OUT", "--soft-alignments", "OUT2"], "leave out --soft-alignments, or"),
+        (["--shard-lines", "2"], "--shard-lines belongs to --workers, which is missing."),
+    ],
+)
+def test_what_workers_do_not_write_is_refused_before_anything_is_read(
+    options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = {"OUT": str(tmp_path / "out"), "OUT2": str(tmp_path / "out2")}
+    (tmp_path / "text").write_text("a\n")
+    given = [places.get(option, option) for option in options]
+    assert main(["translate", str(tmp_path), str(tmp_path / "text"), *given]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_shards_of_another_model_are_one_error_and_stay(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = ShardFolder(tmp_path / "out.shards", Identity("other", "options", 10_000))
+    other.make()
+    other.claim()
+    (tmp_path / "text").write_text("a\n")
+    assert (
+        main(["translate", str(run), str(tmp_path / "text"), "--output", str(tmp_path / "out"), "--workers", "2"]) == 2
+    )
+    assert "has shards of another model and other search options: remove it" in capsys.readouterr().err
+    other.claim()
+
+
+def test_a_worker_refuses_a_run_that_was_trained_on_in_the_meantime(run: Path) -> None:
+    load = LoadTranslator((run,), SearchOptions())
+    digest = load.model_digest()
+    assert digest == load.model_digest() != LoadTranslator((run,), SearchOptions(), precision="bf16").model_digest()
+    LoadTranslator((run,), SearchOptions(), model=digest)()
+    with pytest.raises(RunError, match="has another best checkpoint than when the work began"):
+        LoadTranslator((run,), SearchOptions(), model="another")()
+
+
+def test_every_search_option_counts_and_the_order_of_a_dictionary_does_not() -> None:
+    def digest(options: SearchOptions, split: bool = True) -> str:
+        return LoadTranslator((), options, split).options_digest()
+
+    def glossary(form: str, where: str = "a:1") -> Glossary:
+        return Glossary([GlossaryEntry(where, "a", (form,), ())])
+
+    asked = [
+        SearchOptions(),
+        SearchOptions(beam=3),
+        SearchOptions(sampling=Sampling(seed=1)),
+        SearchOptions(max_tokens=5),
+        SearchOptions(protect=()),
+        SearchOptions(replace_unknown={}),
+        SearchOptions(replace_unknown={"a": "b", "c": "d"}),
+        SearchOptions(terms=glossary("b")),
+        SearchOptions(terms=glossary("c")),
+        SearchOptions(candidates=Candidates({"a": ["b"]})),
+        SearchOptions(candidates=Candidates({"a": ["c"]})),
+        SearchOptions(candidates=Candidates({"a": ["b"]}, each=3)),
+    ]
+    assert len({digest(options) for options in asked} | {digest(SearchOptions(), split=False)}) == len(asked) + 1
+    assert digest(SearchOptions(replace_unknown={"c": "d", "a": "b"})) == digest(asked[6])
+    assert digest(SearchOptions(terms=glossary("b", "elsewhere:2"))) == digest(asked[7])
