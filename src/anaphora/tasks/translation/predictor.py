@@ -150,7 +150,6 @@ class TranslationPredictor(InspectedTranslator):
     ) -> abc.Iterator[Translation]:
         """The translations of lines as they come, in order; without ``split``, every line is one sentence.
 
-                A line that is ``Framed`` has a translation with its prefix and suffix; DataError as below where it cannot.
         A line that is ``Framed`` has a translation with its prefix and suffix; DataError as below where it cannot.
         Messages number lines from ``first``.
 
