@@ -29,6 +29,7 @@ def test_public_names_are_pinned() -> None:
         "AlignmentPredictor",
         "AnaphoraError",
         "ExperimentBase",
+        "Framed",
         "LanguageModelPredictor",
         "Limits",
         "Sampling",

@@ -34,12 +34,14 @@ REACHES = {
     "aiohttp",
 }
 ON_THE_NETWORK = ("data/download.py", "serving/")
+STARTING_PROCESSES = ("bulk/",)
+"""Where worker processes are spawned: what they are sent is pickled by us, never read from anywhere else."""
 CALLS = {"eval", "exec", "compile", "__import__"}
 METHODS = (
     *("torch.load", "torch.save", "torch.hub", "torch.jit.load", "torch.package"),
     *(f"{name}.{load}" for name in ("numpy", "np") for load in ("load", "memmap.load", "lib.format.read_array")),
     *(f"os.{name}" for name in ("system", "popen", "exec", "fork", "spawn", "posix_spawn", "startfile")),
-    *("asyncio.create_subprocess", "asyncio.open_connection", "multiprocessing", "ctypes.pythonapi"),
+    *("asyncio.create_subprocess", "asyncio.open_connection", "ctypes.pythonapi"),
 )
 """How what may not be used begins; the functions of ``os`` have several endings."""
 
@@ -52,6 +54,8 @@ def faults(code: str, place: str) -> list[str]:
     """What a file does that it may not, each with its line."""
     found = []
     banned = EXECUTES if place.startswith(ON_THE_NETWORK) else EXECUTES | REACHES
+    if not place.startswith(STARTING_PROCESSES):
+        banned = banned | {"multiprocessing"}
     for node in ast.walk(ast.parse(code)):
         names: list[str] = []
         if not isinstance(node, ast.stmt | ast.expr):
@@ -118,3 +122,10 @@ def test_fetching_and_serving_may_use_the_network_and_nothing_else() -> None:
     assert not faults("import http.client", "serving/app.py")
     assert faults("import socket", "data/downloads.py")
     assert faults("import pickle", "data/download.py")
+
+
+def test_only_translation_in_bulk_may_start_processes_and_nothing_else() -> None:
+    assert not faults("from multiprocessing.connection import Connection", "bulk/local.py")
+    assert faults("from multiprocessing.connection import Connection", "data/store.py")
+    assert faults("import pickle", "bulk/local.py")
+    assert faults("import subprocess", "bulk/local.py")
