@@ -102,14 +102,13 @@ def run(
     workers.check(outputs, remembering, framing)
     use_threads(threads)
     where = known_device(device), known_precision(precision)
-    limits = {} if max_tokens is None else {"max_tokens": max_tokens}
     options = search.options(
         alternatives=max(0, outputs.nbest - 1),
         attention=outputs.attention,
         confidence=outputs.judges,
         adaptation=remembering.adaptation(runs[0]),
         suffixes=framing.suffixes is not None,
-        **limits,
+        **({} if max_tokens is None else {"max_tokens": max_tokens}),
     )
 
     from anaphora.tasks.translation import load_together
