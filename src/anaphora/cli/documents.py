@@ -1,9 +1,9 @@
 """Documents that ``anaphora translate`` writes back with their gaps filled."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -11,8 +11,6 @@ from anaphora.errors import ConfigError
 from anaphora.wording import agreeing, counted
 
 if TYPE_CHECKING:
-    from anaphora.events import Report
-    from anaphora.prediction.options import SearchOptions
     from anaphora.tasks.translation import TranslationPredictor
 
 
@@ -36,22 +34,24 @@ def translate_document(
     file: Path,
     kind: str,
     output: Path | None,
-    options: "SearchOptions",
-    report: "Report",
-    *,
-    split: bool,
+    min_confidence: float | None,
+    how: dict[str, Any],
 ) -> None:
-    """Write a document with its gaps filled to ``output``, or print it; what was left empty is reported."""
-    from anaphora.events import Note
+    """Write a document with its gaps filled to ``output``, or print it; what was left empty is reported.
+
+    What has a lower confidence than ``min_confidence`` stays empty. ``how`` is passed to the translator.
+    """
+    from anaphora.events import Note, Report
     from anaphora.formats.entries.document import Document
     from anaphora.tasks.translation.documents import fill
 
+    def translate(texts: Sequence[str]) -> Iterator[str | None]:
+        for one in translator.stream(iter(texts), **how):
+            yield None if one.is_below(min_confidence) else one.text
+
+    report: Report = how["report"]
     document = Document.read(file, kind, translator.languages)
-    filled = fill(
-        document,
-        lambda texts: (one.text for one in translator.stream(iter(texts), options, split=split, report=report)),
-        translator.languages[1],
-    )
+    filled = fill(document, translate, translator.languages[1])
     _write(filled.content, output)
     total = filled.entries + sum(map(len, filled.left.values()))
     others = len(document.entries) - total
