@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from anaphora.formats.entries.subtitles import wrapped
@@ -42,6 +42,8 @@ def test_a_page_keeps_all_but_its_text(before: str, after: str, tmp_path: Path) 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(text=st.text("<>/!-&;=\"' abpé\n\r?[]"))
+@example(text="<![a;")
+@example(text="a<![a b]>c<![ >d<![[")
 def test_no_page_is_too_odd(text: str, tmp_path: Path) -> None:
     document = document_of(tmp_path, "a.html", f"<html>{text}")
     again = document_of(tmp_path, "b.html", filled(document, lambda text: text))

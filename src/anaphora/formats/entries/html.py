@@ -29,8 +29,10 @@ _VOID = frozenset(
 _READ = ("alt", "title", "placeholder")
 """Attributes that people read."""
 _ATTRIBUTE = re.compile(
-    r"""(?<=[\s"'/])(?P<name>[^\s"'<>/=]++)\s*+=\s*+(?:"(?P<two>[^"]*+)"|'(?P<one>[^']*+)'|(?P<none>[^\s"'<>`]++))"""
+    r"""(?<=[\s"'/])(?P<name>[^\s"'<>/=]++)\s*+=\s*+(?:"(?P<two>[^"]*+)"|'(?P<one>[^']*+)'|(?P<none>[^\s"'<>`=][^\s"'<>`]*+))"""
 )
+
+_SECTION = re.compile(r"<!\[(?:cdata|if|else|endif)(?![-_.\w])", re.IGNORECASE)
 
 
 class Html(HTMLParser):
@@ -111,6 +113,12 @@ class Html(HTMLParser):
 
     def unknown_decl(self, data: str) -> None:
         self._close_run(self._at)
+
+    def parse_html_declaration(self, i: int) -> int:
+        """Skip ``<!..>``; a section of an unknown kind, at which older versions of Python stop, is a comment."""
+        if self.rawdata.startswith("<![", i) and not _SECTION.match(self.rawdata, i):
+            return self.parse_bogus_comment(i)
+        return super().parse_html_declaration(i)
 
     def _reference(self, written: str) -> None:
         ends = self._source.startswith(";", self._at + len(written))
