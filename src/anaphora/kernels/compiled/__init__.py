@@ -24,6 +24,7 @@ from anaphora.kernels.compiled.library import ROUNDING, available, suits
 from anaphora.kernels.compiled.loop import Operand, Operation, Place, entries, has_loop, loop, place_of
 from anaphora.kernels.compiled.lstm import lstm_backward, lstm_forward
 from anaphora.kernels.compiled.softmax import softmax_rows
+from anaphora.kernels.compiled.topk import top_k
 
 __all__ = [
     "INT8_LONGEST",
@@ -51,4 +52,5 @@ __all__ = [
     "place_of",
     "softmax_rows",
     "suits",
+    "top_k",
 ]
