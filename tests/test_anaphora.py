@@ -34,6 +34,7 @@ def test_public_names_are_pinned() -> None:
         "Limits",
         "Sampling",
         "SearchOptions",
+        "Shortlist",
         "Translation",
         "TranslationPredictor",
         "__version__",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from anaphora.errors import AnaphoraError
     from anaphora.experiment.conduct import train
     from anaphora.experiment.reading import read_experiment
+    from anaphora.prediction.candidates import Shortlist
     from anaphora.prediction.limits import Limits
     from anaphora.prediction.options import Sampling, SearchOptions
     from anaphora.tasks.alignment import AlignmentPredictor
@@ -33,6 +34,7 @@ __all__ = [
     "Limits",
     "Sampling",
     "SearchOptions",
+    "Shortlist",
     "Translation",
     "TranslationPredictor",
     "__version__",
@@ -50,6 +52,7 @@ _HOMES = {
     "Limits": "anaphora.prediction.limits",
     "Sampling": "anaphora.prediction.options",
     "SearchOptions": "anaphora.prediction.options",
+    "Shortlist": "anaphora.prediction.candidates",
     "Translation": "anaphora.tasks.translation",
     "TranslationPredictor": "anaphora.tasks.translation",
     "load": "anaphora.tasks.runs",

@@ -142,10 +142,12 @@ class Constraints:
     vocabulary."""
     prefixes: Ids | None = None
     """What each output must begin with; None for nothing."""
+    narrow: bool = False
+    """Whether the steps of a Stepper that ``narrows`` are over the candidates alone (``Step.candidates_BC``)."""
 
     def to(self, device: torch.device) -> Constraints:
         """The same with all ids on ``device``."""
-        return Constraints(_to(self.candidates, device), _to(self.prefixes, device))
+        return replace(self, candidates=_to(self.candidates, device), prefixes=_to(self.prefixes, device))
 
 
 NO_SUPERVISION, UNCONSTRAINED = Supervision(), Constraints()

@@ -131,6 +131,9 @@ class Step(NamedTuple):
     state: Any
     states_NH: Tensor | None = None
     """What the prediction was made from, for models that give it (``GivesStates``)."""
+    candidates_BC: Tensor | None = None
+    """Where steps are narrow: the rising ids of each sentence that the columns of ``log_probs_NV`` stand for, V in the
+    padding, where these are minus infinity. None where column i stands for id i."""
 
 
 class Stepper(Protocol):
@@ -158,6 +161,14 @@ class Stepper(Protocol):
 
     def keep(self, memory: Any, sentences_B: Tensor) -> Any:
         """The memory of the given sentences, in that order."""
+
+
+@runtime_checkable
+class Narrows(Protocol):
+    """A Stepper that may give steps over the candidates of each sentence alone."""
+
+    narrows: bool
+    """Whether it does where the constraints of a batch are ``narrow``."""
 
 
 @runtime_checkable

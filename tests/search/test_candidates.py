@@ -1,16 +1,21 @@
 """Search among candidates: nothing else is written, and a sentence does not notice its neighbours."""
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from anaphora.batch import Batch, Constraints, Ids
 from anaphora.models.translator import Translator
-from anaphora.protocols import VocabularyInfo
+from anaphora.protocols import Stepper, VocabularyInfo
 from anaphora.search.beam import beam
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.sampling import sample
+from anaphora.search.watched import Watched
+from anaphora.search.without import Without
 from tests.networks import build
 
 from ..batches import pair_batch
@@ -20,13 +25,18 @@ SOURCES = [[5, 9, 11, 3], [7, 3], [20, 21, 22, 4, 9, 3], [6, 6, 3]]
 CANDIDATES = [[3, 5, 9, 40, 41], [3, 60], list(range(3, 90)), [77, 3, 50, 12, 13, 14]]
 
 
+@cache
+def made() -> Translator:
+    tables = {"embedding": {"size": 8}, "encoder": {"size": 8}, "decoder": {"size": 24}}
+    found = build("translate", tables, {"source": SYMBOLS, "target": SYMBOLS}, "test.toml")
+    assert isinstance(found, Translator)
+    found.initialise(seed=3)
+    return found
+
+
 @pytest.fixture(scope="module")
 def model() -> Translator:
-    tables = {"embedding": {"size": 8}, "encoder": {"size": 8}, "decoder": {"size": 24}}
-    made = build("translate", tables, {"source": SYMBOLS, "target": SYMBOLS}, "test.toml")
-    assert isinstance(made, Translator)
-    made.initialise(seed=3)
-    return made
+    return made()
 
 
 def batch(rows: list[int]) -> Batch:
@@ -52,12 +62,29 @@ def test_a_sentence_is_searched_alike_alone_and_in_any_batch(model: Translator) 
             assert [(hypothesis.ids, hypothesis.score) for hypothesis in hypotheses] == expected
 
 
-def test_candidates_that_are_all_words_change_nothing_but_rounding(model: Translator) -> None:
+def test_candidates_that_are_all_words_change_no_bit(model: Translator) -> None:
     every = Ids(torch.arange(90).expand(2, 90), torch.full((2,), 90))
     restricted = beam(
         model.stepper(), replace(batch([0, 2]), constraints=Constraints(candidates=every)), size=3, max_length=6
     )
     free = beam(model.stepper(), replace(batch([0, 2]), constraints=Constraints()), size=3, max_length=6)
     for ours, theirs in zip(restricted, free, strict=True):
-        assert [hypothesis.ids for hypothesis in ours] == [hypothesis.ids for hypothesis in theirs]
-        assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], rel=1e-5)
+        assert [(one.ids, one.score) for one in ours] == [(one.ids, one.score) for one in theirs]
+
+
+@given(st.lists(st.sets(st.integers(0, 89), min_size=1), min_size=4, max_size=4), st.integers(1, 6))
+@settings(max_examples=25)
+def test_steps_over_the_candidates_alone_find_what_steps_over_all_words_do(sets: list[set[int]], size: int) -> None:
+    given_to = pair_batch(SOURCES, candidates=[sorted({3, *own}, reverse=True) for own in sets])
+    narrow = beam(Without(made().stepper(), (0, 2)), given_to, size=size, n=2, max_length=6)
+    whole = beam(Whole(Without(made().stepper(), (0, 2))), given_to, size=size, n=2, max_length=6)
+    for ours, theirs in zip(narrow, whole, strict=True):
+        assert [(one.ids, one.score) for one in ours] == [(one.ids, one.score) for one in theirs]
+
+
+class Whole(Watched):
+    """A Stepper whose steps are over all words."""
+
+    def __init__(self, model: Stepper) -> None:
+        super().__init__(model, lambda: None)
+        self.narrows = False

@@ -16,8 +16,9 @@ from anaphora.files import read, sha256
 from anaphora.formats.lines import write_lines
 from anaphora.kernels.backends import InferencePrecision
 from anaphora.kernels.device import Device
+from anaphora.prediction.candidates import Candidates, Shortlist
 from anaphora.prediction.options import SearchOptions
-from anaphora.run import Run, manifest
+from anaphora.run import Run, manifest, shortlists
 from anaphora.run.lock import FolderLock
 from anaphora.search.ensemble import Mean
 
@@ -68,13 +69,16 @@ class LoadTranslator:
         return sha256(json.dumps(combined).encode())
 
     def options_digest(self) -> str:
-        """A SHA-256 of the search options, and of every dictionary and glossary in them."""
+        """A SHA-256 of the search options, and of every dictionary, shortlist and glossary in them."""
         asked = self.options._asdict()
         assert asked.pop("adaptation") is None
         if terms := asked["terms"]:
             asked["terms"] = [entry[1:] for entry in terms.entries]  # wherever they stood
-        if candidates := asked["candidates"]:
-            asked["candidates"] = sorted(candidates.translations.items()), candidates.frequent, candidates.each
+        match asked["candidates"]:
+            case Candidates() as own:
+                asked["candidates"] = sorted(own.translations.items()), own.frequent, own.each
+            case Shortlist() as own:
+                asked["candidates"] = shortlists.digest(self.runs[0]), own.frequent, own.each
         if self.options.replace_unknown is not None:
             asked["replace_unknown"] = sorted(self.options.replace_unknown.items())
         return sha256(repr([asked, self.split]).encode())

@@ -53,6 +53,7 @@ VERBS = (
     "evaluate",
     "compare",
     "calibrate",
+    "shortlist",
     "serve",
     "export",
     "score",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from anaphora.evaluation.adaptation import Adaptation
     from anaphora.kernels.backends import InferencePrecision as PrecisionName
     from anaphora.kernels.device import Device as DeviceName
-    from anaphora.prediction.candidates import Candidates
+    from anaphora.prediction.candidates import Candidates, Shortlist
     from anaphora.search.ensemble import Mean as MeanName
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder, as created by anaphora train.")]
@@ -98,12 +98,20 @@ CandidatesOption = Annotated[
         rich_help_panel="Unknown words and candidates",
     ),
 ]
+ShortlistOption = Annotated[
+    bool,
+    typer.Option(
+        "--shortlist",
+        help="Restrict output to the run's shortlist, for speed; see anaphora shortlist.",
+        rich_help_panel="Unknown words and candidates",
+    ),
+]
 Frequent = Annotated[
     int | None,
     typer.Option(
         "--frequent",
         min=0,
-        help="With --candidates: number of frequent words. [default: 2000]",
+        help="Number of frequent words. [default: 2000; with --shortlist 500 tokens]",
         rich_help_panel="Unknown words and candidates",
     ),
 ]
@@ -112,7 +120,7 @@ Each = Annotated[
     typer.Option(
         "--each",
         min=0,
-        help="With --candidates: translations per source word. [default: 10]",
+        help="Translations per source word. [default: 10; with --shortlist 20]",
         rich_help_panel="Unknown words and candidates",
     ),
 ]
@@ -194,17 +202,24 @@ def replacements_of(wanted: bool, dictionary: Path | None) -> dict[str, str] | N
     return {word: translations[0] for word, translations in read_dictionary(dictionary).items()}
 
 
-def candidates_of(dictionary: Path | None, frequent: int | None, each: int | None) -> "Candidates | None":
-    """What translations may be written with, None for every word; ConfigError for counts without a dictionary."""
-    counts = {name: count for name, count in (("frequent", frequent), ("each", each)) if count is not None}
-    if dictionary is not None:
-        from anaphora.formats.dictionary import read_dictionary
-        from anaphora.prediction.candidates import Candidates
+def candidates_of(
+    dictionary: Path | None, shortlist: bool, frequent: int | None, each: int | None
+) -> "Candidates | Shortlist | None":
+    """What translations may be written with, None for every word.
 
-        return Candidates(read_dictionary(dictionary), **counts)
-    if counts:
-        raise ConfigError("--frequent and --each belong to --candidates, which is missing.")
-    return None
+    Raises ConfigError for counts of nothing, or for both a dictionary and the run's shortlist.
+    """
+    counts = {name: count for name, count in (("frequent", frequent), ("each", each)) if count is not None}
+    if dictionary is None and not shortlist:
+        if counts:
+            raise ConfigError("--frequent and --each belong to --candidates or --shortlist, which are missing.")
+        return None
+    if dictionary is not None and shortlist:
+        raise ConfigError("--candidates and --shortlist both say which words may be written: keep one of them.")
+    from anaphora.formats.dictionary import read_dictionary
+    from anaphora.prediction.candidates import Candidates, Shortlist
+
+    return Shortlist(**counts) if dictionary is None else Candidates(read_dictionary(dictionary), **counts)
 
 
 def adaptation_of(neural_cache: str, dynamic: str) -> "Adaptation":

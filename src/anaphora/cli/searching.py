@@ -14,6 +14,7 @@ from anaphora.cli.options import (
     Frequent,
     LengthPenalty,
     ReplaceUnknown,
+    ShortlistOption,
     candidates_of,
     replacements_of,
 )
@@ -126,6 +127,7 @@ class SearchTable:
     replace_unknown: ReplaceUnknown = False
     dictionary: Dictionary = None
     candidates: CandidatesOption = None
+    shortlist: ShortlistOption = False
     frequent: Frequent = None
     each: Each = None
 
@@ -142,7 +144,7 @@ class SearchTable:
             self.beam,
             self.length_penalty,
             replace_unknown=replacements_of(self.replace_unknown, self.dictionary),
-            candidates=candidates_of(self.candidates, self.frequent, self.each),
+            candidates=candidates_of(self.candidates, self.shortlist, self.frequent, self.each),
             per_token=self.per_token,
             coverage_penalty=self.coverage_penalty,
             min_length=self.min_length,

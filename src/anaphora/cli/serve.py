@@ -21,6 +21,7 @@ EXAMPLES = (
     "anaphora serve runs/en-de --host 0.0.0.0 --name translate.example.org --keys keys",
     "anaphora serve --new-key weblate --keys keys",
     "anaphora serve runs/en-de --memory --learn",
+    "anaphora serve runs/en-de --shortlist --precision int8",
     "curl -d q='A man is walking.' -d source=en -d target=de localhost:5000/translate",
 )
 _MEMORY = "Memory"
@@ -28,7 +29,7 @@ _MEMORY = "Memory"
 
 @dataclass(frozen=True)
 class Remembering:
-    """Whether the memories of runs are used, and who may add to them."""
+    """Whether the memories and shortlists of runs are used, and who may add to the memories."""
 
     memory: Annotated[bool, typer.Option("--memory", help="Use the memories of the runs.", rich_help_panel=_MEMORY)] = (
         False
@@ -48,18 +49,31 @@ class Remembering:
         ),
     ] = False
 
+    shortlist: Annotated[
+        bool, typer.Option("--shortlist", help="Write the tokens of the runs' shortlists alone, for speed.")
+    ] = False
+
     def check(self) -> None:
         """Raise ConfigError for options that do not go together."""
+        if self.adapt and self.shortlist:
+            raise ConfigError("--adapt may write any word of known translations: leave it out, or --shortlist.")
         for option, given in (("--adapt", self.adapt), ("--learn", self.learn)):
             if given and not self.memory:
                 raise ConfigError(f"{option} works on the memories of the runs: add --memory, or leave it out.")
 
     def load(self, runs: list[Path], precision: str, keys: "list[Key]") -> "Translators":
-        """The translators of runs with their memories."""
+        """The translators of runs with their memories and shortlists."""
         from anaphora.serving.translators import Translators
 
         learns = self.learn or any(key.learns for key in keys)
-        return Translators.load(runs, known_precision(precision), memory=self.memory, learns=learns, adapt=self.adapt)
+        return Translators.load(
+            runs,
+            known_precision(precision),
+            memory=self.memory,
+            learns=learns,
+            adapt=self.adapt,
+            shortlist=self.shortlist,
+        )
 
     def warn(self) -> None:
         """Say what everybody may do where no keys are needed."""

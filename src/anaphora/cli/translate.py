@@ -53,6 +53,7 @@ EXAMPLES = (
     "anaphora translate runs/en-de app.po --memory --adapt --output app.de.po",
     "anaphora translate runs/en-de app.po --min-confidence 0.7 --output app.de.po",
     "anaphora translate runs/en-de test.en --confidence --min-confidence 0.5",
+    "anaphora translate runs/en-de test.en --shortlist --precision int8",
     "anaphora translate runs/en-de crawl.en.gz --workers 2 --output crawl.de.gz",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
 )

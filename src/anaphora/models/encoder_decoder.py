@@ -157,10 +157,14 @@ class DecodingMemory(NamedTuple):
     """What the decoder attends to, by signal, B in front."""
     shortlist: Shortlist | None
     """The candidate words of the sentences; None for all words."""
+    narrow: bool = False
+    """Whether steps are over these alone."""
 
 
 class DecodingStepper:
-    """An encoder-decoder for search: see ``protocols.Stepper``."""
+    """An encoder-decoder for search: see ``protocols.Stepper`` and ``Narrows``."""
+
+    narrows = True
 
     def __init__(self, model: EncoderDecoder) -> None:
         """The model is read, never changed."""
@@ -173,14 +177,15 @@ class DecodingStepper:
         batch = batch.to(device_of(self._model))
         encoded = self._model.encode(batch)
         candidates = batch.constraints.candidates
-        memory = DecodingMemory(encoded.signals, self._model.output.shortlist(candidates) if candidates else None)
+        shortlist = self._model.output.shortlist(candidates) if candidates else None
+        memory = DecodingMemory(encoded.signals, shortlist, batch.constraints.narrow)
         lengths_B = encoded.lengths_B.to(next(iter(encoded.first.values())).device)
         return SearchStart(memory, self._model.initial_state(encoded.first), lengths_B)
 
     @torch.inference_mode()
     def advance(self, memory: DecodingMemory, state: DecodingState, ids_N: Tensor) -> Step:
         """One token of every row."""
-        encoded, shortlist = memory
+        encoded, shortlist, narrow = memory
         sentences = len(next(iter(encoded.values())))
 
         def by_sentence(rows_NW: Tensor) -> Tensor:
@@ -197,10 +202,14 @@ class DecodingStepper:
             language_KBL = by_sentence(language_NL)
         o_KBH, weights_KBS, after = self._model.decoder.advance(x_KBD, before, encoded, language_KBL)
         o_NH = by_row(o_KBH)
-        log_probs_NV = shortlist.log_probs(o_NH) if shortlist else self._model.output.log_probs(o_NH)
+        candidates_BC = None
+        if shortlist and narrow:
+            log_probs_NV, candidates_BC = shortlist.narrow_log_probs(o_NH), shortlist.ids_BC
+        else:
+            log_probs_NV = (shortlist or self._model.output).log_probs(o_NH)
         weights_NS = None if weights_KBS is None else by_row(weights_KBS)
         signals = {name: by_row(block) for name, block in after.items()}
-        return Step(log_probs_NV, weights_NS, DecodingState(signals, language), o_NH)
+        return Step(log_probs_NV, weights_NS, DecodingState(signals, language), o_NH, candidates_BC)
 
     @torch.inference_mode()
     def target_states(self, batch: Batch) -> Tensor:
@@ -214,4 +223,5 @@ class DecodingStepper:
     def keep(self, memory: DecodingMemory, sentences_B: Tensor) -> DecodingMemory:
         """The memory of the given sentences."""
         encoded = {name: tensor[sentences_B] for name, tensor in memory.encoded.items()}
-        return DecodingMemory(encoded, memory.shortlist.keep(sentences_B) if memory.shortlist else None)
+        shortlist = memory.shortlist.keep(sentences_B) if memory.shortlist else None
+        return DecodingMemory(encoded, shortlist, memory.narrow)

@@ -8,6 +8,7 @@ words instead of all.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 from anaphora.batch import Ids, pad
 from anaphora.errors import ConfigError
@@ -16,6 +17,24 @@ from anaphora.text.rare import AnnotatedTokenizer
 from anaphora.text.tokenizer import EOS, MARKS, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer
 from anaphora.wording import counted
+
+
+class Shortlist(NamedTuple):
+    """Candidates of the run's own shortlist, which ``anaphora shortlist`` makes: tokens, of any tokenizer."""
+
+    frequent: int = 500
+    """How many of the most frequent target tokens every sentence may be written with; all with as many as there are."""
+    each: int = 20
+    """Translations taken of each source token."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How many, for ``json.dumps``."""
+        return {"frequent": self.frequent, "each": self.each, "of": "run"}
+
+    def __str__(self) -> str:
+        """What they are, in words."""
+        return f"{counted(self.frequent, 'frequent token')} and {counted(self.each, 'translation')} of each token"
 
 
 @dataclass(frozen=True)
@@ -29,14 +48,19 @@ class Candidates:
     each: int = 10
     """K': translations taken of each source word."""
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How many, for ``json.dumps``."""
+        return {"frequent": self.frequent, "each": self.each}
+
     def __str__(self) -> str:
         """What they are, in words."""
         return f"{counted(self.frequent, 'frequent word')} and {counted(self.each, 'translation')} of each source word"
 
-    def of(
-        self, texts: Sequence[str], source: Tokenizer, target: Tokenizer, prefixes: Sequence[Sequence[int]] = ()
-    ) -> Ids:
-        """The candidates of every text, a function of it and of its prefix alone, which they have; ids rise.
+    def of(self, texts: Sequence[str], source: Tokenizer, target: Tokenizer, also: Sequence[Sequence[int]] = ()) -> Ids:
+        """The candidates of every text, a function of it alone; ids rise.
+
+        ``also`` are tokens that the translation of each must be able to have.
 
         Raises ConfigError where tokens are not words, which alone have translations.
         """
@@ -50,8 +74,8 @@ class Candidates:
         always = {UNK, EOS, *range(len(MARKS), min(size, first + self.frequent))}
         known = Lookup({word: len(MARKS) + place for place, word in enumerate(target.vocabulary)})
         rows = [
-            sorted(always.union(prefix, *(self._likely(word, known) for word in source.words(text))))
-            for text, prefix in zip(texts, prefixes or [()] * len(texts), strict=True)
+            sorted(always.union(needed, *(self._likely(word, known) for word in source.words(text))))
+            for text, needed in zip(texts, also or [()] * len(texts), strict=True)
         ]
         return pad(rows)
 

@@ -7,7 +7,7 @@ from anaphora.config import Conflict
 from anaphora.errors import ConfigError
 from anaphora.prediction.adaptation import Adaptation
 from anaphora.prediction.arguments import LONGEST
-from anaphora.prediction.candidates import Candidates
+from anaphora.prediction.candidates import Candidates, Shortlist
 from anaphora.prediction.glossary import Glossary
 from anaphora.search.beam import LARGEST, check_size
 from anaphora.search.ranking import Ranking
@@ -48,8 +48,9 @@ class SearchOptions(NamedTuple):
     replace_unknown: Mapping[str, str] | None = None
     """A dictionary, perhaps empty: every ``<unk>`` becomes the source word with the most attention, or its translation.
     None leaves them."""
-    candidates: Candidates | None = None
-    """The words that every sentence may be written with; None for the whole vocabulary."""
+    candidates: Candidates | Shortlist | None = None
+    """The tokens that every sentence may be written with: by a dictionary, or by the run's own shortlist; None for the
+    whole vocabulary."""
     known: bool = False
     """Whether ``<unk>`` may not be written; in evaluation, pairs with unknown words are left out (Bahdanau et al.)."""
     attention: bool = False
@@ -146,7 +147,7 @@ class SearchOptions(NamedTuple):
             "length_penalty": self.length_penalty,
             "unknown_words": unknown,
             "unknown_replaced": self.replace_unknown is not None or left < unknown,
-            "candidates": self.candidates and {"frequent": self.candidates.frequent, "each": self.candidates.each},
+            "candidates": self.candidates and self.candidates.settings,
             "known_words_only": self.known,
             "per_token": self.per_token,
             "coverage_penalty": self.coverage_penalty,
@@ -199,6 +200,10 @@ CONFLICTS = (
     Conflict(
         lambda asked: asked.adaptation and asked.candidates,
         "Adaptation may write any word of known translations: leave out the candidates, or the adaptation",
+    ),
+    Conflict(
+        lambda asked: asked.candidates and min(asked.candidates.frequent, asked.candidates.each) < 0,
+        "Numbers of candidates should be at least 0, but are {table.candidates}: change them",
     ),
     Conflict(
         lambda asked: asked.terms and asked.groups,

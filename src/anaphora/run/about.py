@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from anaphora.errors import AnaphoraError, RunError
 from anaphora.files import DamagedError
 from anaphora.memory import Memory
-from anaphora.run import calibrations
+from anaphora.run import calibrations, shortlists
 from anaphora.run.card import licence_of
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName, folder_of, name_of
 from anaphora.run.evaluations import Evaluation
@@ -86,7 +86,7 @@ def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, 
     checkpoints, used = _checkpoints(run)
     vocabularies, vocabulary_fault = _vocabularies(run)
     memory, memory_fault = _memory(path)
-    other_faults = [*damaged_logs(run), *_calibration_fault(run), memory_fault]
+    other_faults = [*damaged_logs(run), *_calibration_fault(run), *_shortlist_fault(run), memory_fault]
     return RunInfo(
         path=str(path),
         task=str(run.experiment.get("task", "unknown")),
@@ -150,6 +150,13 @@ def damaged_logs(run: Run) -> Iterator[str]:
 def _calibration_fault(run: Run) -> Iterator[str]:
     try:
         calibrations.read(run.path)
+    except RunError as error:
+        yield str(error)
+
+
+def _shortlist_fault(run: Run) -> Iterator[str]:
+    try:
+        shortlists.check(run.path)
     except RunError as error:
         yield str(error)
 

@@ -8,6 +8,7 @@
     metrics.jsonl     a line an update and a validation
     evaluations.jsonl a line a text that the run was scored on
     confidence.json   how sure to be of its answers, where that was calibrated
+    shortlist.safetensors  likely tokens of its translations, where they were learnt
     card.md           what it is, for people
     lock              held by the process that trains into it
 

@@ -24,6 +24,7 @@ FILES = (
     "metrics.jsonl",
     "evaluations.jsonl",
     "confidence.json",
+    "shortlist.safetensors",
     *MEMORY,
 )
 """The files of a run folder."""

@@ -13,7 +13,7 @@ one among them: so it is hopeless too, and never in the result.
 
 from collections import abc
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
@@ -21,7 +21,7 @@ from torch import Tensor, inf
 
 from anaphora.batch import Batch
 from anaphora.errors import ConfigError
-from anaphora.protocols import SearchStart, Step, Stepper
+from anaphora.protocols import Narrows, SearchStart, Step, Stepper
 from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import Ranking, uncovered
@@ -83,6 +83,9 @@ def beam(
         diversity.check(size)
         if any(one.banked for one in steering):
             raise ConfigError("Constraints divide a beam by themselves: leave out its groups, or the constraints.")
+    narrows = isinstance(stepper, Narrows) and stepper.narrows and not steering and diversity is None
+    if narrows and batch.constraints.prefixes is None:
+        batch = replace(batch, constraints=replace(batch.constraints, narrow=True))
     start = stepper.start(batch)
     memory_lengths_B = start.memory_lengths_B
     bounds = Bounds.of(batch.constraints.prefixes, max_length, len(memory_lengths_B)).to(memory_lengths_B.device)
@@ -150,6 +153,9 @@ class _Search:
         read = self.stepper.advance(live.memory, live.state, live.ids_N)
         forced = Forced(*self.bounds.forced(step, live.sentences_B))
         found, scores_BK = self._continuations(live, read.log_probs_NV, forced)
+        if read.candidates_BC is not None:
+            of_columns_BC = read.candidates_BC.where(read.candidates_BC < self.stepper.size, self.stepper.eos)
+            found = found._replace(ids_BK=of_columns_BC.gather(1, found.ids_BK))
         coverage_NS = self._coverage(live, read)
 
         possible_BK = found.totals_BK > -inf

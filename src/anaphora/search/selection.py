@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, inf
 
 from anaphora.errors import ConfigError
+from anaphora.kernels import compiled
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.steering import Entries, Steered
 
@@ -96,6 +97,10 @@ class Pool(NamedTuple):
         return self.taken(order_BC.gather(1, kept_BK))
 
 
+_FEW = 64
+"""Continuations of a row that are found in one pass; of more, the pass takes longer than torch's selection."""
+
+
 @dataclass(frozen=True)
 class Diversity:
     """Diverse beam search (Vijayakumar et al. 2018, section 3): groups of hypotheses that avoid each other's tokens.
@@ -162,6 +167,8 @@ def top_k(values_NV: Tensor, k: int) -> tuple[Tensor, Tensor]:
     ``torch.topk`` promises nothing about ties, so they are put in order here: those within the k by a stable sort,
     those across the border (rare) by sorting the whole row. Which of several -inf is taken is undefined.
     """
+    if compiled.suits(values_NV) and values_NV.is_contiguous() and k <= min(_FEW, values_NV.shape[1]):
+        return compiled.top_k(values_NV, k)
     if k >= values_NV.shape[1]:
         return values_NV.sort(dim=1, descending=True, stable=True)
     values, ids = values_NV.topk(k + 1, dim=1)

@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from anaphora.batch import Batch
-from anaphora.protocols import SearchStart, Step, Stepper
+from anaphora.protocols import Narrows, SearchStart, Step, Stepper
 
 
 class Watched:
@@ -16,6 +16,7 @@ class Watched:
         """Memory and state are those of ``model``."""
         self._model, self._check = model, check
         self.size, self.bos, self.eos, self.unk = model.size, model.bos, model.eos, model.unk
+        self.narrows = isinstance(model, Narrows) and model.narrows
 
     def start(self, batch: Batch) -> SearchStart:
         self._check()

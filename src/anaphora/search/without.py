@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, inf
 
 from anaphora.batch import Batch
-from anaphora.protocols import SearchStart, Step, Stepper, VocabularyInfo
+from anaphora.protocols import Narrows, SearchStart, Step, Stepper, VocabularyInfo
 
 
 class Without:
@@ -17,6 +17,7 @@ class Without:
         """Memory and state are those of ``model``."""
         self._model, self._ids_X = model, torch.tensor(ids, dtype=torch.int64)
         self.size, self.bos, self.eos, self.unk = model.size, model.bos, model.eos, model.unk
+        self.narrows = isinstance(model, Narrows) and model.narrows
 
     @classmethod
     def special_tokens(cls, model: Stepper, vocabulary: VocabularyInfo) -> Self:
@@ -29,8 +30,14 @@ class Without:
     def advance(self, memory: Any, state: Any, ids_N: Tensor) -> Step:
         """One token of every row."""
         step = self._model.advance(memory, state, ids_N)
+        ids_X, candidates_BC = self._ids_X.to(ids_N.device), step.candidates_BC
         with torch.inference_mode():
-            step.log_probs_NV.index_fill_(1, self._ids_X.to(ids_N.device), -inf)
+            if candidates_BC is None:
+                step.log_probs_NV.index_fill_(1, ids_X, -inf)
+            else:
+                of_sentences = step.log_probs_NV.view(len(candidates_BC), -1, candidates_BC.shape[1])
+                for left_out in ids_X.tolist():
+                    of_sentences.masked_fill_((candidates_BC == left_out)[:, None], -inf)
         return step
 
     def select(self, state: Any, rows_N: Tensor) -> Any:

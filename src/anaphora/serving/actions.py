@@ -16,7 +16,6 @@ from starlette.responses import Response
 
 from anaphora.memory import Segment
 from anaphora.memory.memory import THRESHOLD
-from anaphora.prediction.options import SearchOptions
 from anaphora.serving.batching import TEXTS, Batching, Search
 from anaphora.serving.detection import Detector
 from anaphora.serving.documents import ENDINGS, Downloads, Translate, document, html
@@ -163,9 +162,7 @@ async def _translated(
     """The translations of texts, with the other translations, links between words and origins that were asked for."""
     aligned, origins = given.flag("alignment") and served.attends, given.flag("memory")
     judged = given.flag("confidence")
-    options = SearchOptions(
-        alternatives=alternatives, attention=aligned, adaptation=served.adaptation, confidence=judged
-    )
+    options = served.options(alternatives=alternatives, attention=aligned, confidence=judged)
     by_model = partial(service.batching.translate, Search(served, options))
     found = await translated(served.memory, texts, by_model, alternatives, THRESHOLD if origins else 100)
     answer: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
@@ -199,7 +196,7 @@ async def _translated_html(
 
 def _translating(service: Service, served: Served) -> Translate:
     """What translates the texts of a document, some at a time, so that other requests come in between."""
-    search = Search(served, SearchOptions(adaptation=served.adaptation))
+    search = Search(served, served.options())
 
     async def by_model(texts: Sequence[str]) -> list[Translation]:
         found: list[Translation] = []

@@ -18,7 +18,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from anaphora.prediction.options import SearchOptions
 from anaphora.serving import actions, amagama
 from anaphora.serving.action import Action
 from anaphora.serving.actions import Service
@@ -123,7 +122,7 @@ def application(service: Service, say: Say = lambda line: None) -> Starlette:
     async def life(app: Starlette) -> AsyncIterator[None]:
         service.batching.start()
         for served in service.translators:  # the first translation takes longer than others
-            await service.batching.translate(Search(served, SearchOptions()), ["."])
+            await service.batching.translate(Search(served, served.options()), ["."])
         yield
         await service.batching.stop()
         service.translators.close()

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import anaphora
 from anaphora.errors import ConfigError
 from anaphora.kernels.backends import InferencePrecision
 from anaphora.memory import Memory
 from anaphora.prediction.adaptation import Adaptation
+from anaphora.prediction.candidates import Shortlist
+from anaphora.prediction.options import SearchOptions
 from anaphora.serving.languages import known_as, name_of
 from anaphora.serving.refusal import bad
 from anaphora.tasks.translation import TranslationPredictor, adaptation_to
@@ -30,6 +32,12 @@ class Served(NamedTuple):
     """The same to add to, where that is allowed: adding may wait for other processes, and finding should not."""
     adaptation: Adaptation | None = None
     """What every search is adapted to, where that is asked for."""
+    candidates: Shortlist | None = None
+    """The part of the run's shortlist that every search is restricted to, where that is asked for."""
+
+    def options(self, **others: Any) -> SearchOptions:
+        """How it searches, with ``others`` of the options."""
+        return SearchOptions(adaptation=self.adaptation, candidates=self.candidates, **others)
 
 
 class Translators:
@@ -52,14 +60,18 @@ class Translators:
         memory: bool = False,
         learns: bool = False,
         adapt: bool = False,
+        shortlist: bool = False,
     ) -> "Translators":
         """The translators of some run folders.
 
         With ``memory`` they use the memories of the runs; with ``learns`` a run without one gets one, which can be
-        added to; with ``adapt`` similar segments take part in their predictions. Raises ConfigError for a run of
-        another task, and RunError where a memory cannot be opened.
+        added to; with ``adapt`` similar segments take part in their predictions. With ``shortlist`` they write the
+        tokens of the runs' shortlists alone. Raises ConfigError for a run of another task, or without a shortlist, and
+        RunError where a memory cannot be opened.
         """
         translators = [_load(run, precision) for run in runs]
+        if shortlist:
+            translators = [_shortlisted(one) for one in translators]
         if memory:
             found = zip(translators, runs, strict=True)
             translators = [_remembering(one, run, learns=learns, adapt=adapt) for one, run in found]
@@ -110,6 +122,13 @@ def _load(run: Path, precision: InferencePrecision) -> Served:
     if not (source and target):
         raise ConfigError(f"{run} does not say which languages it translates: train it with --source and --target.")
     return Served(source, target, predictor, predictor.attends, run.resolve().name)
+
+
+def _shortlisted(served: Served) -> Served:
+    """A translator that is restricted to the shortlist of its run, which is read now."""
+    restricted = served._replace(candidates=Shortlist())
+    served.predictor.translate(["."], restricted.options(beam=1))
+    return restricted
 
 
 def _remembering(served: Served, run: Path, *, learns: bool, adapt: bool) -> Served:

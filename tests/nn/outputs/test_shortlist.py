@@ -50,9 +50,10 @@ def test_the_probabilities_are_those_of_the_softmax_shared_out_among_the_candida
         assert torch.isneginf(found[n]).sum() == SIZE - len(own)
 
 
-def test_all_words_as_candidates_give_the_whole_softmax() -> None:
-    output = make()
-    assert_close(output.shortlist(listed([list(range(SIZE))])).log_probs(states(3)), output.log_probs(states(3)))
+def test_all_words_as_candidates_give_the_bits_of_the_whole_softmax() -> None:
+    output, every = make(), list(range(SIZE))
+    found = output.shortlist(listed([every, ROWS[1], every])).log_probs(states(6))
+    assert torch.equal(found[[0, 1, 4, 5]], output.log_probs(states(6))[[0, 1, 4, 5]])
 
 
 def test_a_sentence_has_the_same_bits_alone_and_in_any_batch() -> None:

@@ -25,6 +25,7 @@ from anaphora.kernels.compiled.loop import Operand, Operation, Place, entries, h
 from anaphora.kernels.compiled.lstm import lstm_backward, lstm_forward
 from anaphora.kernels.compiled.places import find_places
 from anaphora.kernels.compiled.softmax import softmax_rows
+from anaphora.kernels.compiled.topk import top_k
 
 __all__ = [
     "INT8_LONGEST",
@@ -53,4 +54,5 @@ __all__ = [
     "place_of",
     "softmax_rows",
     "suits",
+    "top_k",
 ]

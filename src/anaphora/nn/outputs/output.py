@@ -171,7 +171,7 @@ class SoftmaxOutput(WordsOutput):
 def affine(states_NH: Tensor, weight_VH: Tensor, bias_V: Tensor) -> Tensor:
     """W h + b for every row, each with the same bits in any batch; b may have no elements."""
     logits_NV = linear(states_NH, weight_VH)
-    return logits_NV + bias_V if bias_V.numel() else logits_NV
+    return logits_NV.add_(bias_V) if bias_V.numel() else logits_NV
 
 
 def _lent(embedding: nn.Embedding | None, width: int) -> Tensor:

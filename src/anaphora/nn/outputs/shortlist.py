@@ -1,7 +1,8 @@
 """A softmax over the candidate words of each sentence (Jean et al. 2015, section 3.3).
 
 Search then scores some thousand words instead of all. The matrix product covers all candidates of a batch; the softmax
-covers those of the row's own sentence alone, in their own order, so that it rounds alike in every batch.
+covers those of the row's own sentence alone, in the order of their ids, so that it rounds alike in every batch. Where
+the candidates are all words, it is the softmax of the whole output layer, bit for bit.
 """
 
 from typing import NamedTuple, Self
@@ -15,58 +16,71 @@ from anaphora.errors import ShapeError
 from anaphora.kernels.linear import linear
 
 _WIDTH = 16
-"""The product has a multiple of this many columns, since narrow products round differently from wide ones."""
+"""The product has a multiple of this many columns, since narrow products round differently from wide ones; the softmax
+has at least as many, since torch adds up shorter rows in another order, and what follows them then changes bits."""
 
 
 class Shortlist(NamedTuple):
     """The candidates of the sentences of a batch, U of them in all, and their rows of the output layer."""
 
     weight_UH: Tensor
-    bias_U: Tensor
-    """Empty where the layer has no bias."""
     places_BC: Tensor
-    """The index of each word of a sentence among all U; -1 in the padding."""
+    """The index of each word of a sentence among all U; 0 in the padding."""
+    bias_BC: Tensor
+    """Minus infinity in the padding."""
     ids_BC: Tensor
-    """The words of every sentence; the size of the vocabulary in the padding."""
+    """The words of every sentence, rising; the size of the vocabulary in the padding."""
     size: int
     """V."""
 
     @classmethod
     def of(cls, candidates: Ids, weight_VH: Tensor, bias_V: Tensor) -> Self:
-        """The rows of the matrix and the bias that the candidates of all sentences need.
+        """The rows of the matrix and the bias that the candidates of all sentences need; ``bias_V`` may be empty.
 
         Raises ShapeError where a sentence has an id twice, or one that is no word's.
         """
         size = len(weight_VH)
         inside_BC = candidates.mask_BT
-        ids_BC = candidates.ids_BT.masked_fill(~inside_BC, size)
-        sorted_BC = ids_BC.sort(1).values
-        twice = bool(((sorted_BC[:, 1:] == sorted_BC[:, :-1]) & (sorted_BC[:, 1:] < size)).any())
-        if twice or not bool(((ids_BC >= 0) & ((ids_BC < size) | ~inside_BC)).all()):
+        ids_BC = candidates.ids_BT.masked_fill(~inside_BC, size).sort(1).values
+        twice = bool(((ids_BC[:, 1:] == ids_BC[:, :-1]) & (ids_BC[:, 1:] < size)).any())
+        if twice or bool((candidates.ids_BT[inside_BC] >= size).any()) or bool((ids_BC < 0).any()):
             raise ShapeError(f"the candidates of a sentence should be different ids from 0 to {size - 1}.")
-        words_U, places = torch.unique(ids_BC[inside_BC], return_inverse=True)
-        places_BC = torch.full_like(ids_BC, -1).masked_scatter_(inside_BC, places)
+        ids_BC = functional.pad(ids_BC, (0, max(0, min(_WIDTH, size) - ids_BC.shape[1])), value=size)
+        used_W = torch.zeros(size + 1, dtype=torch.bool, device=ids_BC.device).index_fill_(0, ids_BC.flatten(), True)
+        words_U = used_W[:size].nonzero().squeeze(1)
+        place_W = functional.pad(used_W[:size].cumsum(0) - 1, (0, 1))
+        bias_W = functional.pad(bias_V if bias_V.numel() else weight_VH.new_zeros(size), (0, 1), value=-torch.inf)
         words_U = functional.pad(words_U, (0, -len(words_U) % _WIDTH))
         with torch.inference_mode(False):
             weight_UH = Parameter(weight_VH.detach()[words_U], requires_grad=False)  # prepared once for all steps
-        return cls(weight_UH, bias_V[words_U] if bias_V.numel() else bias_V, places_BC, ids_BC, size)
+        return cls(weight_UH, place_W[ids_BC], bias_W[ids_BC], ids_BC, size)
 
     def log_probs(self, states_NH: Tensor) -> Tensor:
         """N x V: log-probabilities that sum to 1 over the words of the row's sentence; minus infinity for all others.
 
         Rows ``b * K .. b * K + K - 1`` belong to sentence b; each has the same bits in any batch.
         """
-        rows = len(states_NH) // len(self.ids_BC)
-        places_NC, ids_NC = (x_BC.repeat_interleave(rows, 0) for x_BC in (self.places_BC, self.ids_BC))
-        z_NU = linear(states_NH, self.weight_UH)
-        if self.bias_U.numel():
-            z_NU = z_NU + self.bias_U
-        z_NC = z_NU.gather(1, places_NC.clamp(min=0)).masked_fill_(places_NC < 0, -torch.inf)
-        z_NC = z_NC - z_NC.amax(1, keepdim=True)
-        # summed one after the other, so that padding after a row's own words changes nothing
-        sums_N1 = z_NC.exp().cumsum(1, dtype=torch.float64)[:, -1:]
-        log_probs_NW = z_NU.new_full((len(z_NU), self.size + 1), -torch.inf)
-        return log_probs_NW.scatter_(1, ids_NC, z_NC - sums_N1.log().to(z_NC.dtype))[:, : self.size]
+        z_NC, ids_NC = self._scores(states_NH), self.ids_BC.repeat_interleave(len(states_NH) // len(self.ids_BC), 0)
+        on_cpu = z_NC.is_cpu  # there, what is padded after a row changes none of its bits; elsewhere its width does
+        found_NW = z_NC.new_full((len(z_NC), self.size + 1), -torch.inf)
+        found_NW.scatter_(1, ids_NC, torch.log_softmax(z_NC, 1) if on_cpu else z_NC)
+        return found_NW[:, : self.size] if on_cpu else torch.log_softmax(found_NW[:, : self.size], 1)
+
+    def narrow_log_probs(self, states_NH: Tensor) -> Tensor:
+        """N x C: those of the words of the row's sentence alone, in their order; minus infinity in the padding."""
+        if not states_NH.is_cpu:
+            ids_NC = self.ids_BC.repeat_interleave(len(states_NH) // len(self.ids_BC), 0)
+            return functional.pad(self.log_probs(states_NH), (0, 1), value=-torch.inf).gather(1, ids_NC)
+        return torch.log_softmax(self._scores(states_NH), 1)
 
     def keep(self, sentences_B: Tensor) -> Self:
-        return self._replace(places_BC=self.places_BC[sentences_B], ids_BC=self.ids_BC[sentences_B])
+        return self._replace(
+            places_BC=self.places_BC[sentences_B], bias_BC=self.bias_BC[sentences_B], ids_BC=self.ids_BC[sentences_B]
+        )
+
+    def _scores(self, states_NH: Tensor) -> Tensor:
+        """N x C: z of the words of the row's sentence."""
+        sentences, width = self.places_BC.shape
+        z_BKU = linear(states_NH, self.weight_UH).view(sentences, -1, len(self.weight_UH))
+        places_BKC = self.places_BC[:, None].expand(-1, z_BKU.shape[1], -1)
+        return z_BKU.gather(2, places_BKC).add_(self.bias_BC[:, None]).view(-1, width)

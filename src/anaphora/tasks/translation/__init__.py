@@ -24,6 +24,7 @@ from anaphora.tasks.translation.growing import work_of
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.remembered import RememberingTranslator, adaptation_to
 from anaphora.tasks.translation.scores import TranslationScores
+from anaphora.tasks.translation.shortlisted import RunShortlist
 from anaphora.tasks.translation.teaching import TEACHING
 from anaphora.tasks.translation.translation import NO_LINKS, Translation
 from anaphora.text.sentences import Splitter
@@ -67,8 +68,9 @@ def _predictor(trained: Trained) -> TranslationPredictor:
     splitter = None if experiment.text.sentences == "whole" else Splitter(*languages)
     source, target = trained.tokenizers["source"], trained.tokenizers["target"]
     stepper, calibrated = cast(Searchable, trained.model).stepper, RunCalibrations(trained.path, trained.model)
+    shortlist = RunShortlist(trained.path, source, target)
     return TranslationPredictor(
-        stepper, source, target, experiment.evaluation, splitter, languages, trained.runtime, calibrated
+        stepper, source, target, experiment.evaluation, splitter, languages, trained.runtime, calibrated, shortlist
     )
 
 

@@ -114,6 +114,6 @@ def settings_of(options: SearchOptions, runtime: Runtime) -> Mapping[str, Any]:
         "groups": options.groups,
         "diversity": options.diverse.strength if options.diverse else 0.0,
         "minimum_risk": options.minimum_risk,
-        "candidates": [candidates.frequent, candidates.each] if candidates else [],
+        "candidates": [*candidates.settings.values()] if candidates else [],
         "sampling": [sampling.temperature, sampling.top_k, sampling.top_p] if sampling else [],
     }

@@ -4,9 +4,11 @@ from collections import abc
 from copy import copy
 from typing import Any
 
+from anaphora.batch import Ids
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Report, silent
 from anaphora.kernels.runtime import Runtime
+from anaphora.prediction.candidates import Shortlist
 from anaphora.prediction.limits import UNLIMITED, Limits
 from anaphora.prediction.options import SearchOptions
 from anaphora.prediction.running import ON_CPU
@@ -21,6 +23,7 @@ from anaphora.tasks.translation.config import SearchConfig
 from anaphora.tasks.translation.framed import Framed, framed
 from anaphora.tasks.translation.inspected import InspectedTranslator
 from anaphora.tasks.translation.searched import SearchedLines, Sides
+from anaphora.tasks.translation.shortlisted import Rows, no_shortlist
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unknown import demand_unknown
 from anaphora.text.sentences import Passage, Splitter
@@ -43,16 +46,17 @@ class TranslationPredictor(InspectedTranslator):
         languages: tuple[str, str] = ("", ""),
         runtime: Runtime = ON_CPU,
         calibrated: abc.Callable[[SearchOptions, Runtime], Confidence] = uncalibrated,
+        shortlist: abc.Callable[[Rows, Shortlist, Rows], Ids] = no_shortlist,
     ) -> None:
         """Every call calls ``stepper`` again, so that a network may go on being trained in between.
 
         Searches are as ``evaluation`` says, the table of the run, unless a call asks otherwise. Running text is split
         into sentences by ``splitter``, or not at all. It translates between the two ``languages``, where they are told.
         The network lies on the device of ``runtime``. Settled options and the runtime have the confidence that
-        ``calibrated`` gives, or its ConfigError.
+        ``calibrated`` gives, or its ConfigError, and sentences the candidates that ``shortlist`` gives.
         """
         super().__init__(stepper, source, target, runtime)
-        self.calibrated = calibrated
+        self.calibrated, self._shortlist = calibrated, shortlist
         self._splitter, self._languages, self.evaluation = splitter, languages, evaluation
 
     @property
@@ -161,7 +165,10 @@ class TranslationPredictor(InspectedTranslator):
         """
         settled = options.settled(self.evaluation.beam, self.evaluation.length_penalty)
         confidence = self.calibrated(settled, self._runtime) if settled.confidence else None
-        sides = Sides(self._stepper, self._source, self._target, self._batches, lambda: self.attends, self._runtime)
+        sides = Sides(
+            *(self._stepper, self._source, self._target, self._batches),
+            *(lambda: self.attends, self._runtime, self._shortlist),
+        )
         searched = SearchedLines(sides, settled, self._splitter if split else None, confidence)
 
         def empty(number: int, error: AnaphoraError) -> Translation:

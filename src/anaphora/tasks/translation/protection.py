@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -91,7 +91,7 @@ class Protection:
         of_words = isinstance(self._target, WordTokenizer) or self._target.context_free
         for b, row in enumerate(rows):
             own = self._positions(row.apart)
-            needed = {token for forms in row.terms.required for form in forms for token in form}
+            needed = row.terms.tokens
             needed.update(row.frame.prefix.ids, row.frame.suffix)
             if any(number == UNK and not any(place in one for one in own) for place, number in enumerate(row.ids)):
                 needed.add(UNK)
@@ -103,7 +103,7 @@ class Protection:
                 attended_BK[b, k] = unit.stand_in.word not in RESERVED
         lengths_B = torch.tensor(longest)
         placeholders = Placeholders(positions_BKS, stand_ins_BK, alone_BK, joined_BK, attended_BK, lengths_B)
-        return Pointing(stepper, placeholders, self._adjacency)
+        return Pointing(stepper, placeholders, _adjacency(self._target))
 
     def hidden(self, row: Sentence, hypothesis: Hypothesis) -> Hypothesis:
         """A hypothesis that looked at no stand-in, so that none is copied."""
@@ -201,7 +201,7 @@ class Protection:
     @property
     def after_V(self) -> Tensor:
         """bool: the tokens that make no word with what stands before them."""
-        return self._adjacency.after_V
+        return _adjacency(self._target).after_V
 
     @cached_property
     def _stand_ins(self) -> Sequence[StandIn]:
@@ -229,22 +229,22 @@ class Protection:
             found.append(range(first, max(first, sum(one < end for one in ends)) + 1))
         return found
 
-    @cached_property
-    def _adjacency(self) -> Adjacency:
-        """Tokens that make no word with a placeholder beside them."""
-        target = self._target
-        of_words = isinstance(target, WordTokenizer)
-        pieces = [one.removeprefix(JOINER) if of_words and one.startswith(JOINER) else one for one in written(target)]
-        marked = [one.startswith(JOINER) or not of_words for one in written(target)]
-        any_V = torch.ones(len(pieces), dtype=torch.bool)
-        after_V = torch.tensor(
-            [
-                number < len(MARKS) or not own or not _begins_glued(one)
-                for number, (own, one) in enumerate(zip(marked, pieces, strict=True))
-            ]
-        )
-        joins_V = torch.tensor([own and one.startswith(JOINING) for own, one in zip(marked, pieces, strict=True)])
-        return Adjacency(any_V if of_words or target.context_free else after_V, after_V, joins_V)
+
+@lru_cache(maxsize=8)
+def _adjacency(target: Tokenizer) -> Adjacency:
+    """Tokens that make no word with a placeholder beside them; kept, since a vocabulary has many."""
+    of_words = isinstance(target, WordTokenizer)
+    pieces = [one.removeprefix(JOINER) if of_words and one.startswith(JOINER) else one for one in written(target)]
+    marked = [one.startswith(JOINER) or not of_words for one in written(target)]
+    any_V = torch.ones(len(pieces), dtype=torch.bool)
+    after_V = torch.tensor(
+        [
+            number < len(MARKS) or not own or not _begins_glued(one)
+            for number, (own, one) in enumerate(zip(marked, pieces, strict=True))
+        ]
+    )
+    joins_V = torch.tensor([own and one.startswith(JOINING) for own, one in zip(marked, pieces, strict=True)])
+    return Adjacency(any_V if of_words or target.context_free else after_V, after_V, joins_V)
 
 
 def _begins_glued(piece: str) -> bool:

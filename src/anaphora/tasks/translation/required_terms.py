@@ -23,6 +23,11 @@ class SentenceTerms(NamedTuple):
     required: tuple[tuple[Form, ...], ...] = ()
     forbidden: tuple[Form, ...] = ()
 
+    @property
+    def tokens(self) -> set[int]:
+        """The tokens of what is required."""
+        return {token for forms in self.required for form in forms for token in form}
+
 
 class RequiredTerms:
     """The terms of a glossary in the tokens of one target vocabulary."""

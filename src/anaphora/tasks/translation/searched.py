@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import NamedTuple, Protocol
 
-from anaphora.batch import Constraints
+from anaphora.batch import Constraints, Ids
 from anaphora.data.pairs import LazyBatches
 from anaphora.errors import ConfigError
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.arguments import given_text, sentence_of
+from anaphora.prediction.candidates import Candidates, Shortlist
 from anaphora.prediction.limits import Watch
 from anaphora.prediction.options import SearchOptions
 from anaphora.prediction.searching import search
@@ -26,6 +28,7 @@ from anaphora.tasks.translation.framed import Framed, Frames, prefixes_of, steer
 from anaphora.tasks.translation.inspected import longest
 from anaphora.tasks.translation.protection import Protection, Sentence
 from anaphora.tasks.translation.required_terms import RequiredTerms, SentenceTerms
+from anaphora.tasks.translation.shortlisted import Rows
 from anaphora.tasks.translation.stand_ins import best_copied
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unknown import filler
@@ -54,6 +57,8 @@ class Sides:
     attends: Callable[[], bool]
     """Whether it has attention."""
     runtime: Runtime
+    shortlist: Callable[[Rows, Shortlist, Rows], Ids]
+    """The candidates of sentences from the shortlist of its run, or its ConfigError."""
 
 
 class Line(NamedTuple):
@@ -128,7 +133,7 @@ class SearchedLines:
                 before = [length - len(row.apart.units) for length, row in zip(before, own, strict=True)]
                 terms = [row.terms for row in own]
                 steering += self._glossary.steering(terms, before, protection.after_V, stepper.eos)
-            steering += steering_of(frames, most, protection.after_V, stepper.eos)
+            steering += steering_of(frames, most, lambda: protection.after_V, stepper.eos)
             written = Without(pointing or stepper, protection.reserved)
             hypotheses = search(
                 written,
@@ -148,15 +153,13 @@ class SearchedLines:
 
     def _constraints(self, rows: Sequence[Sentence]) -> Constraints:
         """The candidates and prefixes of the sentences of a batch."""
-        prefixes, candidates = prefixes_of([row.frame for row in rows]), None
-        if self._options.candidates is not None:
-            candidates = self._options.candidates.of(
-                [row.apart.text for row in rows],
-                self._sides.source,
-                self._sides.target,
-                [row.frame.prefix.ids for row in rows],
-            )
-        return Constraints(candidates, prefixes)
+        prefixes, asked, sides = prefixes_of([row.frame for row in rows]), self._options.candidates, self._sides
+        if asked is None:
+            return Constraints(None, prefixes)
+        also = [list(chain(row.frame.prefix.ids, row.terms.tokens)) for row in rows]
+        if isinstance(asked, Candidates):
+            return Constraints(asked.of([row.apart.text for row in rows], sides.source, sides.target, also), prefixes)
+        return Constraints(sides.shortlist([row.ids for row in rows], asked, also), prefixes)
 
     def _adapted(self, texts: Sequence[str]) -> Callable[[Sequence[int]], Stepper]:
         """The Stepper of a batch of ``texts`` by their places: adapted to what is known of them, if that is asked."""

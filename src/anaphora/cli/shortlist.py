@@ -1,0 +1,27 @@
+"""``anaphora shortlist``: the tokens that a run's translations are likely to have, learnt from its training pairs."""
+
+import typer
+
+from anaphora.cli.options import Json, RunFolder, Threads, use_threads
+from anaphora.cli.progress import listening
+from anaphora.cli.talk import say
+from anaphora.wording import counted
+
+EXAMPLES = ("anaphora shortlist runs/en-de", "anaphora translate runs/en-de test.en --shortlist --precision int8")
+
+
+def run(run_folder: RunFolder, as_json: Json = False, threads: Threads = 0) -> None:
+    """Learn a shortlist for faster translation from the training pairs of a run."""
+    use_threads(threads)
+
+    from anaphora.formats.figures import figures_as_json
+    from anaphora.tasks.translation.shortlisting import make_shortlist
+
+    with listening() as report:
+        found = make_shortlist(run_folder, report)
+    tokens, translations = len(found.ends_S), len(found.translations_M)
+    if as_json:
+        typer.echo(figures_as_json({"run": str(run_folder), "tokens": tokens, "translations": translations}))
+        return
+    typer.echo(f"{counted(translations, 'translation')} of {counted(tokens, 'source token')}")
+    say(f"Next: anaphora translate {run_folder} FILE --shortlist")

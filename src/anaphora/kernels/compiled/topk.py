@@ -1,0 +1,19 @@
+"""The greatest numbers of each row: see ``topk.c``."""
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels.compiled.library import run
+
+
+def top_k(z_NV: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The ``k`` greatest of each row, greatest first, and their places; of equal ones the lower place comes first.
+
+    ``z_NV`` is contiguous, of single precision and on the processor. Raises ValueError for a k that is not 1 to V.
+    """
+    rows, size = z_NV.shape
+    if not 1 <= k <= size:
+        raise ValueError(f"A row of {size} numbers has 1 to {size} greatest ones, not {k}.")
+    values_Nk, places_Nk = z_NV.new_empty(rows, k), z_NV.new_empty(rows, k, dtype=torch.int64)
+    run("top_k", rows, size, k, z_NV, values_Nk, places_Nk)
+    return values_Nk, places_Nk

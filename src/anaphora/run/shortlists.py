@@ -1,0 +1,113 @@
+"""``shortlist.safetensors``: which tokens a run's translations are likely to have, as its training pairs show.
+
+The file is optional, sealed by its own SHA-256, replaced as a whole, and belongs to the vocabularies of the run.
+"""
+
+import os
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora import files
+from anaphora.errors import RunError
+from anaphora.files import DamagedError
+from anaphora.run.weights import parse, serialise
+
+NAME = "shortlist.safetensors"
+_LARGEST = 1 << 30
+_SEAL, _VOCABULARIES = "sha256", "vocabularies"
+
+
+class TokenShortlist(NamedTuple):
+    """Target tokens by their number in the training text, and by the source tokens that they translate."""
+
+    frequent_V: Tensor
+    """int32: all target tokens, the most frequent first."""
+    translations_M: Tensor
+    """int32: the translations of each source token, the most probable first, one source token after the other."""
+    ends_S: Tensor
+    """int64: where those of each source token end."""
+
+    def check(self, sizes: tuple[int, int], path: Path) -> None:
+        """Raise DamagedError where it is none for vocabularies of these sizes, source and target."""
+        source, target = sizes
+        kinds = [(one.dtype, one.dim()) for one in self]
+        ends = [0, *self.ends_S.tolist()] if kinds[2] == (torch.int64, 1) else []
+        fits = (
+            kinds[:2] == [(torch.int32, 1)] * 2
+            and len(ends) == source + 1
+            and ends[-1] == len(self.translations_M)
+            and all(start <= end for start, end in pairwise(ends))
+            and self.frequent_V.sort().values.equal(torch.arange(target, dtype=torch.int32))
+            and bool(((self.translations_M >= 0) & (self.translations_M < target)).all())
+        )
+        if not fits:
+            raise DamagedError(f"{path} is no shortlist of these vocabularies; remove it, and make it again.")
+
+
+_TENSORS = {*TokenShortlist._fields, _VOCABULARIES}
+
+
+def read(run: Path, vocabularies: str, sizes: tuple[int, int]) -> TokenShortlist | None:
+    """The shortlist of a run; None where there is none.
+
+    ``vocabularies`` is their SHA-256 in hexadecimal digits, and ``sizes`` how many tokens source and target have.
+    Raises DamagedError for a changed file, and RunError for one of other vocabularies.
+    """
+    path = run / NAME
+    tensors = _unsealed(run)
+    if tensors is None:
+        return None
+    if _hexadecimal(tensors.pop(_VOCABULARIES)) != vocabularies:
+        raise RunError(
+            f"{path} belongs to other vocabularies than those of the run: make it with anaphora shortlist {run}."
+        )
+    found = TokenShortlist(**tensors)
+    found.check(sizes, path)
+    return found
+
+
+def digest(run: Path) -> str:
+    """SHA-256 of the file of a run; DamagedError where there is none."""
+    return files.sha256(files.read(run / NAME, _LARGEST))
+
+
+def check(run: Path) -> None:
+    """Raise DamagedError where there is a file that was changed."""
+    _unsealed(run)
+
+
+def _unsealed(run: Path) -> dict[str, Tensor] | None:
+    """The tensors in the file of a run, as they were written; None where there is none."""
+    path = run / NAME
+    if not os.path.lexists(path):
+        return None
+    tensors = parse(files.read(path, _LARGEST), path)
+    seal = tensors.pop(_SEAL, torch.zeros(0))
+    if _hexadecimal(seal) != files.sha256(serialise(tensors)) or tensors.keys() != _TENSORS:
+        raise DamagedError(
+            f"{path} was changed after it was written: its content does not fit its own SHA-256; remove it, and make "
+            f"it again with anaphora shortlist {run}."
+        )
+    return tensors
+
+
+def write(run: Path, vocabularies: str, shortlist: TokenShortlist) -> None:
+    """Store a shortlist in place of any other; RunError where the folder cannot be written to."""
+    tensors = shortlist._asdict() | {_VOCABULARIES: _bytes(vocabularies)}
+    content = serialise(tensors | {_SEAL: _bytes(files.sha256(serialise(tensors)))})
+    try:
+        files.replace_durably(run / NAME, content)
+    except OSError as error:
+        raise RunError(f"{run / NAME} cannot be written to: {error.strerror}; the shortlist is not stored.") from None
+
+
+def _bytes(digest: str) -> Tensor:
+    return torch.tensor(list(bytes.fromhex(digest)), dtype=torch.uint8)
+
+
+def _hexadecimal(digest: Tensor) -> str:
+    return bytes(digest.tolist()).hex() if digest.dtype == torch.uint8 and digest.dim() == 1 else ""

@@ -1,0 +1,83 @@
+"""The shortlist of a translator, learnt from the pairs that it was trained on by a word aligner over its own tokens."""
+
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import torch
+
+from anaphora.data.store import PairStore, pair_store
+from anaphora.errors import ConfigError, DataError
+from anaphora.events import Note, Report, silent
+from anaphora.models.alignment.aligner import AlignerConfig, Direction
+from anaphora.models.alignment.sample import even_sample
+from anaphora.run import Run, shortlists
+from anaphora.run.loading import load_tokenizers
+from anaphora.run.shortlists import TokenShortlist
+from anaphora.tasks.evaluation import check_found
+from anaphora.tasks.pairs import pair_splits
+from anaphora.tasks.runs import experiment_of
+from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.tasks.translation.shortlisted import digest_of
+from anaphora.text.tokenizer import MARKS, Tokenizer
+from anaphora.wording import counted
+
+LONGEST = 100
+"""Maximum number of translations that are kept of a source token."""
+
+
+def make_shortlist(path: Path, report: Report = silent) -> TokenShortlist:
+    """Learn the shortlist of a run from its training pairs, and store it in the run folder.
+
+    Raises ConfigError for another kind of model, DataError where the training pairs are no longer there or others, and
+    as ``run.shortlists.write``.
+    """
+    experiment = experiment_of(path)
+    if not isinstance(experiment, TranslationExperiment):
+        raise ConfigError(f"A shortlist is of a translator, but {path} is none: give another run.")
+    run = Run.open(path)
+    tokenizers = load_tokenizers(run)
+    source, target = tokenizers["source"], tokenizers["target"]
+    check_found(path, experiment, "the --data of another run")
+    train = pair_splits(experiment, report).train
+    if run.load("best", report).fingerprints.get("data/train") != train.fingerprint:
+        raise DataError(f"The training pairs of {path} are no longer those that it was trained on: put them back.")
+    with TemporaryDirectory() as folder:
+        store = pair_store(train, source, target, Path(folder), longest=experiment.data.max_length, report=report)
+        found = learnt(store, source, target, AlignerConfig(), report)
+    shortlists.write(path, digest_of(source, target), found)
+    return found
+
+
+def learnt(
+    store: PairStore, source: Tokenizer, target: Tokenizer, config: AlignerConfig, report: Report = silent
+) -> TokenShortlist:
+    """The shortlist that encoded pairs show: from an even sample of them where memory cannot hold all links."""
+    rows = even_sample(store.sources, store.targets, config.max_word_pairs)
+    sources, targets = store.sources, store.targets
+    counts_V = np.bincount(targets.ids[:], minlength=target.symbols.size)
+    if len(rows) < len(store):
+        report(Note(f"Translations are learnt from an even sample of {len(rows):,} of {counted(len(store), 'pair')}."))
+        sources, targets = sources.rows(rows), targets.rows(rows)
+    direction = Direction(config, target.symbols.size)
+    direction.fit(sources, targets, "linking source to target", report)
+    likely = [own[:LONGEST] for own in _by_source(direction, source.symbols.size)]
+    places = {piece: token for token, piece in enumerate(target.pieces(range(target.symbols.size)))}
+    for token, piece in enumerate(source.pieces(range(source.symbols.size))):
+        if token >= len(MARKS) and piece in places:
+            likely[token] = [places[piece], *(one for one in likely[token] if one != places[piece])]
+    frequent_V = np.argsort(-counts_V, kind="stable").astype(np.int32)
+    ends_S = np.cumsum([len(own) for own in likely])
+    translations_M = np.concatenate([np.array(own, dtype=np.int32) for own in likely])
+    return TokenShortlist(*map(torch.from_numpy, (frequent_V, translations_M, ends_S)))
+
+
+def _by_source(direction: Direction, size: int) -> list[list[int]]:
+    """The translations of each source token, the most probable first; special tokens have none."""
+    lexicon = direction.lexicon
+    sources, targets = lexicon.keys // lexicon.size, lexicon.keys % lexicon.size
+    order = np.lexsort((targets, -lexicon.probs, sources))
+    bounds = np.searchsorted(sources[order], np.arange(size + 1)).tolist()
+    ordered = targets[order].tolist()
+    return [ordered[start:end] if token >= len(MARKS) else [] for token, (start, end) in enumerate(pairwise(bounds))]

@@ -1,0 +1,182 @@
+"""Translations among the candidates of a run's shortlist: theirs alone, in any batch, and nothing changes with all."""
+
+import json
+import shutil
+from collections import Counter
+from copy import copy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import anaphora
+from anaphora.bulk.translation import LoadTranslator
+from anaphora.cli.app import main
+from anaphora.data.ragged import Ragged
+from anaphora.data.store import PairStore
+from anaphora.errors import ConfigError, DataError, RunError
+from anaphora.files import DamagedError
+from anaphora.formats.glossary import GlossaryEntry
+from anaphora.models.alignment.aligner import AlignerConfig
+from anaphora.prediction.candidates import Shortlist
+from anaphora.prediction.glossary import Glossary
+from anaphora.prediction.options import SearchOptions
+from anaphora.run import shortlists
+from anaphora.run.about import about
+from anaphora.tasks.translation import TranslationPredictor
+from anaphora.tasks.translation.shortlisted import RunShortlist, digest_of
+from anaphora.tasks.translation.shortlisting import learnt, make_shortlist
+
+from ..conftest import same, sentences
+
+EVERY = Shortlist(frequent=10**6, each=0)
+
+
+@pytest.fixture(scope="module")
+def shortlisted(
+    untrained_translator: TranslationPredictor, tmp_path_factory: pytest.TempPathFactory
+) -> TranslationPredictor:
+    """A translator with the shortlist of pairs whose targets are their sources backwards."""
+    folder, tokenizer = tmp_path_factory.mktemp("run"), untrained_translator._target
+    rows = [tokenizer.encode(text) for text in sentences(60, most=6, seed=4)]
+    store = PairStore(Ragged.of(rows), Ragged.of(row[::-1] for row in rows), np.arange(len(rows)), "")
+    found = learnt(store, tokenizer, tokenizer, AlignerConfig(model1_iterations=2, hmm_iterations=1))
+    assert (
+        found.frequent_V[:3].tolist()
+        == [
+            token
+            for token, _ in sorted(Counter(t for row in rows for t in row).items(), key=lambda one: (-one[1], one[0]))
+        ][:3]
+    )
+    shortlists.write(folder, digest_of(tokenizer, tokenizer), found)
+    translator = copy(untrained_translator)
+    translator._shortlist = RunShortlist(folder, tokenizer, tokenizer)
+    return translator
+
+
+def candidates_of(translator: TranslationPredictor, text: str, asked: Shortlist, also: list[int]) -> list[int]:
+    found = translator._shortlist([translator._source.encode(text)], asked, [also])
+    return found.ids_BT[0].tolist()
+
+
+def test_a_sentence_has_frequent_tokens_its_own_their_likeliest_translations_and_what_it_needs(
+    shortlisted: TranslationPredictor,
+) -> None:
+    own = shortlisted._source.encode("the dog sees")
+    assert candidates_of(shortlisted, "the dog sees", Shortlist(0, 1), []) == sorted({1, 3, *own})
+    few, more = (candidates_of(shortlisted, "the dog sees", Shortlist(n, n), [7]) for n in (2, 5))
+    assert {1, 3, 7, *own} < set(few) < set(more) and more == sorted(more)
+    assert candidates_of(shortlisted, "the dog sees", EVERY, []) == list(range(shortlisted._target.symbols.size))
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_all_tokens_as_shortlist_change_no_bit(shortlisted: TranslationPredictor, beam: int) -> None:
+    texts = sentences(7, most=9, seed=6)
+    free = shortlisted.translate(texts, beam=beam, attention=True)
+    among = shortlisted.translate(texts, beam=beam, attention=True, candidates=EVERY)
+    assert all(map(same, among, free)) and [one.score for one in among] == [one.score for one in free]
+
+
+def test_a_sentence_is_translated_alike_alone_and_in_any_batch(shortlisted: TranslationPredictor) -> None:
+    texts, asked = sentences(9, most=9, seed=8), SearchOptions(4, candidates=Shortlist(3, 2), attention=True)
+    together = shortlisted.translate(texts, asked)
+    alone = [shortlisted.translate([text], asked)[0] for text in texts]
+    assert all(map(same, together, alone)) and [one.score for one in together] == [one.score for one in alone]
+    assert [one.text for one in together] != [one.text for one in shortlisted.translate(texts, beam=4)]
+    for text, one in zip(texts, together, strict=True):
+        allowed = shortlisted._target.pieces(candidates_of(shortlisted, text, Shortlist(3, 2), []))
+        assert {*one.target_pieces} <= {*allowed}
+
+
+def test_prefixes_terms_and_placeholders_are_written_whatever_the_shortlist(shortlisted: TranslationPredictor) -> None:
+    asked = SearchOptions(3, candidates=Shortlist(0, 1))
+    [begun] = shortlisted.translate(["a dog"], asked, prefixes=["the tree"])
+    assert begun.text.startswith("the tree")
+    terms = Glossary([GlossaryEntry("g.tsv:1", "dog", ("house",), ())])
+    [termed] = shortlisted.translate(["a dog"], asked._replace(terms=terms))
+    assert "house" in termed.text
+    [kept] = shortlisted.translate(["a dog {name} <b>walks</b>"], asked)
+    assert all(kept.text.count(one) == 1 for one in ("{name}", "<b>", "</b>"))
+
+
+def test_a_translator_that_is_no_run_by_itself_has_none(untrained_translator: TranslationPredictor) -> None:
+    with pytest.raises(ConfigError, match="stored in a run, but this translator is none"):
+        untrained_translator.translate(["a dog"], candidates=Shortlist())
+    with pytest.raises(ConfigError, match="should be at least 0, but are"):
+        untrained_translator.translate(["a dog"], candidates=Shortlist(-1))
+
+
+def test_a_changed_file_and_one_of_other_vocabularies_are_refused(
+    shortlisted: TranslationPredictor, tmp_path: Path
+) -> None:
+    tokenizer = shortlisted._target
+    size, content = tokenizer.symbols.size, (shortlisted._shortlist._path / shortlists.NAME).read_bytes()  # type: ignore[attr-defined]
+    digest = digest_of(tokenizer, tokenizer)
+    assert shortlists.read(tmp_path, digest, (size, size)) is None
+    file = tmp_path / shortlists.NAME
+    for place in range(0, len(content), max(1, len(content) // 60)):
+        file.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        with pytest.raises(DamagedError):
+            shortlists.read(tmp_path, digest, (size, size))
+    file.write_bytes(content)
+    with pytest.raises(RunError, match="belongs to other vocabularies"):
+        shortlists.read(tmp_path, digest_of(tokenizer, anaphora.load(STORED)._target), (size, size))
+    with pytest.raises(DamagedError, match="no shortlist of these vocabularies"):
+        shortlists.read(tmp_path, digest, (size + 1, size))
+
+
+STORED = Path(__file__).resolve().parents[2] / "runs" / "format-2"
+
+
+@pytest.fixture
+def trained(toy_sentences: Path, tiny_translator_of_words: Path, tmp_path: Path) -> Path:
+    command = ["train", str(tiny_translator_of_words), "--data", str(toy_sentences), "--run", str(tmp_path / "run")]
+    assert main([*command, "--source", "en", "--target", "fr", "--set", "training.validate_every=0"]) == 0
+    return tmp_path / "run"
+
+
+def test_a_run_learns_its_shortlist_and_translates_and_is_evaluated_with_it(
+    trained: Path, toy_sentences: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["translate", str(trained), str(toy_sentences / "test.en"), "--beam", "2", "--shortlist"]
+    assert main(asked) == 2
+    assert f"has no shortlist: make one with anaphora shortlist {trained}." in capsys.readouterr().err
+    assert main(["shortlist", str(trained), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["translations"] > 0
+    outputs = {}
+    for name, more in {
+        "free": asked[:-1],
+        "all": [*asked, "--frequent", "9999"],
+        "few": [*asked, "--each", "1"],
+    }.items():
+        assert main(more) == 0
+        outputs[name] = capsys.readouterr().out
+    assert outputs["all"] == outputs["free"] and outputs["few"].count("\n") == outputs["free"].count("\n")
+    assert main(["evaluate", str(trained), "--shortlist", "--frequent", "3", "--each", "2"]) == 0
+    assert "among 3 frequent tokens and 2 translations of each token" in capsys.readouterr().out
+    assert main([*asked, "--candidates", "words.tsv"]) == 2
+    assert "both say which words may be written" in capsys.readouterr().err
+
+
+def test_a_damaged_shortlist_is_a_fault_of_the_run_and_another_one_makes_other_shards(trained: Path) -> None:
+    make_shortlist(trained)
+    load = LoadTranslator((trained,), SearchOptions(candidates=Shortlist()))
+    before = load.options_digest()
+    assert not about(trained, lambda run, used: {}).faults
+    file = trained / shortlists.NAME
+    file.write_bytes(file.read_bytes()[:-1] + b"\xff")
+    [fault] = about(trained, lambda run, used: {}).faults
+    assert str(file) in fault and load.options_digest() != before
+
+
+def test_other_models_and_moved_training_pairs_are_refused(trained: Path, toy_sentences: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="A shortlist is of a translator"):
+        make_shortlist(STORED.parent / "kinds-2" / "aligner")
+    with (toy_sentences / "train.en").open("a") as sources, (toy_sentences / "train.fr").open("a") as targets:
+        sources.write("More .\n")
+        targets.write("Plus .\n")
+    with pytest.raises(DataError, match="no longer those that it was trained on"):
+        make_shortlist(trained)
+    shutil.rmtree(toy_sentences)
+    with pytest.raises(DataError, match="no longer there: put it back"):
+        make_shortlist(trained)
