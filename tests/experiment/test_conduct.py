@@ -174,7 +174,7 @@ def test_data_that_an_older_version_read_otherwise_is_not_resumed(
     experiment = changed(translator, "data", files=(str(pairs),))
     with monkeypatch.context() as older:
         digest = sources._digest
-        older.setattr(sources, "_digest", lambda files, read, *choices: digest(files, set(), *choices))
+        older.setattr(sources, "_digest", lambda files, digests, read, *choices: digest(files, digests, [], *choices))
         train(experiment, tmp_path / "run")
     with pytest.raises(RunError, match=r"data/train has changed.* Older versions kept headings"):
         train(experiment, tmp_path / "run", resume=True)
