@@ -25,6 +25,7 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.run.about import about
 from anaphora.tasks.alignment import AlignmentPredictor
 from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Request, Results
 from anaphora.tasks.registry import parse
 from anaphora.tasks.runs import load, task_at, weights_of_runs
@@ -107,7 +108,7 @@ def _ahead(beside: Path, result: TranslationScores, report: Report) -> Figures:
 
 def _aligner(experiment: ExperimentBase, folder: Path, report: Report) -> AlignmentPredictor:
     """The aligner that learns from what a translator does, trained once."""
-    data = experiment.data.model_dump(mode="json")
+    data = experiment.data.model_dump(mode="json", include=set(PairData.model_fields))
     run = folder / hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
     if not (run / "latest").exists():
         shutil.rmtree(run, ignore_errors=True)
