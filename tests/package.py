@@ -17,6 +17,11 @@ def code() -> dict[str, str]:
 
 
 @cache
+def tree_of(place: str) -> ast.Module:
+    """The syntax tree of one file; not to be changed."""
+    return ast.parse(code()[place])
+
+
 def trees() -> dict[str, ast.Module]:
-    """The syntax tree of every file, by its path in the package; not to be changed."""
-    return {place: ast.parse(text) for place, text in code().items()}
+    """The syntax tree of every file, by its path in the package."""
+    return {place: tree_of(place) for place in code()}

@@ -6,16 +6,14 @@ import time
 from collections.abc import Iterator
 from importlib import import_module
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
 import regex
 
-import anaphora
 from anaphora.text import joiner
+from tests.package import code, tree_of
 
-ROOT = Path(anaphora.__file__).parent
 METHODS = ("match", "fullmatch", "search", "findall", "finditer", "split", "sub", "subn")
 SHORT, LONG = 2_000, 8_000
 
@@ -39,12 +37,12 @@ IN_A_TABLE = "anaphora.formats.documents._document"
 """The function whose patterns are all in a tuple of its module."""
 
 
-def places() -> Iterator[tuple[str, str]]:
-    """Every module of the package that has patterns, and its code."""
-    for file in sorted(ROOT.rglob("*.py")):
-        text = file.read_text(encoding="utf-8")
+def places() -> Iterator[tuple[str, ast.Module]]:
+    """Every module of the package that has patterns, and its syntax tree."""
+    for place, text in code().items():
         if "import re\n" in text or "import regex\n" in text:
-            yield ".".join(file.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"), text
+            module = f"anaphora/{place}".removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+            yield module, tree_of(place)
 
 
 def calls_of(tree: ast.AST, *names: str) -> Iterator[ast.Call]:
@@ -59,11 +57,11 @@ def calls_of(tree: ast.AST, *names: str) -> Iterator[ast.Call]:
 def used_patterns() -> Iterator[tuple[str, Any, tuple[str, ...]]]:
     """Every pattern of the package, with the methods of it that its module calls."""
     yield from ((name, *row) for name, row in MADE.items())
-    for place, text in places():
-        for call in calls_of(ast.parse(text), *METHODS):
+    for place, tree in places():
+        for call in calls_of(tree, *METHODS):
             pattern, method = ast.literal_eval(call.args[0]), ast.unparse(call.func).split(".")
             yield f"{place}:{pattern}", (re if method[0] == "re" else regex).compile(pattern), (method[1],)
-        calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)]
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
         for name, value in vars(import_module(place)).items():
             own = {node.attr for node in calls if isinstance(node.value, ast.Name) and node.value.id == name}
             anybody = {node.attr for node in calls if node.attr in METHODS}
@@ -75,8 +73,8 @@ def used_patterns() -> Iterator[tuple[str, Any, tuple[str, ...]]]:
 def test_no_function_makes_a_pattern_that_is_not_tried() -> None:
     made = {
         f"{place}.{function.name}"
-        for place, text in places()
-        for function in ast.walk(ast.parse(text))
+        for place, tree in places()
+        for function in ast.walk(tree)
         if isinstance(function, ast.FunctionDef) and any(calls_of(function, "compile"))
     }
     assert made == {IN_A_TABLE, *(name.split("(")[0] for name in MADE)}

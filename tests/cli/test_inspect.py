@@ -148,6 +148,8 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.Capture
         (["translator", "attention", "--source", "test.en", "--target", "train.fr"], "2 texts but 6 targets"),
         (["translator", "curves", "--output", "model"], "folder of their own"),
         (["model", "embeddings", "--text", "line"], "is not one token"),
+        (["translator", "attribute", "--text", "adf", "--token", "99"], "but token 99 was asked for"),
+        (["translator", "attribute", "--text", "adf", "--instead", "a"], "add --token with its number"),
         (["span"], "takes hours, and goes on from what it finds in --output FOLDER"),
         (["translator", "span", "test.en"], "has no context to measure: it is no language model"),
         (["model", "span", "test.en"], "takes more than 612 tokens"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from anaphora.data import store as store_module
 from anaphora.data.columns import Column
 from anaphora.data.corpora import AlignedFiles, PairCorpus, TextCorpus, fingerprint
 from anaphora.data.store import pair_store, text_store
@@ -54,6 +55,24 @@ def test_pairs_come_back_as_their_tokenizers_made_them(tmp_path: Path) -> None:
         assert store.targets[row].tolist() == CODER.encode(target)
     assert isinstance(store.sources.ids, Column)
     assert {path.name for path in tmp_path.iterdir()} == {"train.en", "train.cs", "store"}
+
+
+@pytest.mark.parametrize("characters", [1, 5, 1 << 20])
+def test_the_store_does_not_depend_on_which_lines_are_encoded_together(
+    characters: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_CHARACTERS", characters)
+    pairs = [("abcdefgh"[: number % 9], "a" * (number % 5)) for number in range(2500)]
+    events: list[Event] = []
+    store = pair_store(pair_corpus(tmp_path, pairs), CODER, CODER, tmp_path / "store", longest=7, report=events.append)
+    kept = [number for number, pair in enumerate(pairs) if len(pair[0]) <= 7]
+    assert store.numbers[:].tolist() == kept
+    assert [store.sources[row].tolist() for row in range(len(kept))] == [CODER.encode(pairs[n][0]) for n in kept]
+    assert [store.targets[row].tolist() for row in range(len(kept))] == [CODER.encode(pairs[n][1]) for n in kept]
+    assert [event.done for event in events if isinstance(event, Progress)] == [1000, 2000, 2500]
+    text = text_store(text_corpus(tmp_path, *(source for source, _ in pairs)), CODER, tmp_path / "text")
+    assert text.ids[:].tolist() == [3, *(token for source, _ in pairs for token in (*CODER.encode(source), 3))]
+    assert text.characters == sum(len(source) + 1 for source, _ in pairs)
 
 
 def test_pairs_that_are_too_long_are_left_out_and_counted(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_integrated_gradients_sum_to_what_they_explain(make_translator: Any, mak
     for subject, text in subjects(make_translator, make_language_model):
         outputs = attribution(subject, text).outputs
         for token in (1, len(outputs)):
-            found = token_attribution(subject, text, token=token, steps=100)
+            found = token_attribution(subject, text, token=token, steps=40)
             assert abs(found.difference) < 1e-3 * max(1.0, abs(found.explained))
             assert found.most_first[0] == found.least_first[0]
             assert found.most_first[-1] == found.least_first[-1] == pytest.approx(found.most_first[0] - found.explained)

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.batch import Ids
-from anaphora.inspection.gradients import gradients, itemised, lstm_term_matrices, reach_of
+from anaphora.inspection.gradients import STEEP, gradients, itemised, lstm_term_matrices, reach_of
 from anaphora.inspection.subject import Layer, Subject, layers_of
 from anaphora.kernels.parts import Unit
 from anaphora.kernels.scan import scan
@@ -128,6 +128,15 @@ def test_the_simple_unit_never_exceeds_its_bound(make_language_model: Any, activ
     assert reach.bound.lambda_1 == pytest.approx(float(torch.linalg.svdvals(matrix)[0]))
     assert all(norm <= bound * (1 + 1e-9) for norm, bound in zip(reach.norms, reach.bound.values, strict=True))
     assert reach.bound.radius <= reach.bound.lambda_1 + 1e-9
+
+
+@pytest.mark.parametrize("normalised", [False, True])
+def test_a_normalized_zero_state_is_said_to_be_steep(make_language_model: Any, normalised: bool) -> None:
+    settings = ["recurrence.layer_norm=true"] if normalised else []
+    flow = gradients(make_language_model("gru", 1, *settings), "line")
+    [unit] = flow.reach
+    assert unit.steep_start == normalised == (unit.norms[-1] > 10 * max(unit.norms[:-1]))
+    assert (STEEP in str(flow)) == normalised and "initial state: |dh_T/dh_0|" in str(flow)
 
 
 def test_gates_have_no_bound(language_model: Subject) -> None:

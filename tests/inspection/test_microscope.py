@@ -194,7 +194,7 @@ def test_what_is_written_into_a_page_cannot_end_its_data() -> None:
 
 
 def records(count: int) -> str:
-    pair = {"source": ["a", "</s>"], "target": ["b", "</s>"], "weights": [[1.0, 0.0], [0.25, 0.75]]}
+    pair = {"source": ["a" * 60, "</s>"], "target": ["b", "</s>"], "weights": [[1.0, 0.0], [0.25, 0.75]]}
     lines = [[{"update": n, "loss": 1.0}, {"update": n, "alignments": [pair]}] for n in range(1, count + 1)]
     return "".join(f"{json.dumps(line)}\n" for both in lines for line in both)
 
@@ -270,6 +270,8 @@ def test_a_browser_shows_the_page_and_follows_what_a_reader_chooses(tmp_path: Pa
         page.keyboard.press("ArrowRight")
         page.keyboard.press("Enter")  # the first output token attends to the second input token alone
         page.wait_for_function("() => document.querySelectorAll('td.pick')[1].textContent === '1.000'")
+        focused = "() => document.activeElement === document.querySelectorAll('td.pick')[1]"
+        page.wait_for_function(focused)  # a reader who moves by keyboard stays where they were
 
         page.get_by_role("button", name="Undo choices").click()
         page.wait_for_function("text => document.querySelector('#output').textContent === text", arg=stored[1]["text"])

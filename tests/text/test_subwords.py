@@ -1,16 +1,21 @@
 """Subwords by sentencepiece."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.text.subwords import SubwordTokenizer
-from anaphora.text.tokenizer import UNK
+from anaphora.text.tokenizer import UNK, encode_lines
 
 LINES = [f"the {colour} dog sees the {other} cat" for colour in ("red", "blue") for other in ("green", "grey")]
 
 
 def learn(lines: list[str], size: int = 300, byte_fallback: bool = True) -> SubwordTokenizer:
     return SubwordTokenizer.learn(lines, size=size, lowercase=False, byte_fallback=byte_fallback)
+
+
+TOKENIZER = learn(LINES)
 
 
 def test_the_same_text_gives_the_same_bytes() -> None:
@@ -24,6 +29,16 @@ def test_training_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_frequent_words_are_one_unit() -> None:
     assert learn(LINES).pieces(learn(LINES).encode("the dog")) == ["\u2581the", "\u2581dog"]
+
+
+@given(st.lists(st.text(alphabet="the dogx\u00e9e\u0301"), max_size=9), st.integers(1, 3))
+def test_lines_encoded_together_are_those_encoded_alone(lines: list[str], threads: int) -> None:
+    assert encode_lines(TOKENIZER, lines, threads) == [TOKENIZER.encode(line) for line in lines]
+
+
+def test_a_lone_surrogate_is_refused_among_other_lines() -> None:
+    with pytest.raises(DataError, match="surrogate"):
+        encode_lines(TOKENIZER, ["the", "\ud800"], 1)
 
 
 def test_a_small_text_gives_as_many_units_as_it_has() -> None:

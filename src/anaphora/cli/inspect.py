@@ -31,6 +31,7 @@ EXAMPLES = (
     'anaphora inspect runs/en-de attribute --text "A man is walking." --token 2 --instead Frau',
     'anaphora inspect runs/en-de beam --text "A man is walking." --beam 3',
     "anaphora inspect runs/en-de beam test.en --beam 5 --json",
+    'anaphora inspect runs/en-de neighbours --text "A man is walking."',
     "anaphora inspect gradients --remedies",
     "anaphora inspect span --quick --output pictures",
     "anaphora inspect runs/book span book.txt",

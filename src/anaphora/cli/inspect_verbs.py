@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from anaphora.inspection.subject import Subject
 
 
+FOLLOWED = 20_000
+"""Characters of a text in which cells are looked for that follow a property."""
+
+
 @dataclass(frozen=True)
 class Given:
     """What a verb was given beside its runs."""
@@ -115,7 +119,7 @@ def _gates(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
         return [Shown("gates", gates(subject, *given.one("gates")))]
     shown = [Shown("saturation", saturation(subject, given.some("gates")))]
     if "target" not in subject.trained.tokenizers:
-        whole = "\n".join(given.texts)
+        whole = "\n".join(given.texts)[:FOLLOWED]
         try:
             shown.append(Shown("cells", followers(subject, whole)))
         except DataError as error:

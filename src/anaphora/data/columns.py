@@ -11,6 +11,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, overload
 
@@ -52,7 +53,7 @@ BLOCK = 1 << 20
 _FORMAT = 2
 _HEADER = "header.json"
 _LARGEST_HEADER = 1 << 28
-_EVERY = 1000
+EVERY = 1000
 """Lines between two Progress events."""
 
 
@@ -141,7 +142,7 @@ class Writer:
             if name.endswith(".ends"):
                 self.write(name, [0])
 
-    def write(self, column: str, values: Sequence[int] | Floats) -> None:
+    def write(self, column: str, values: Sequence[int] | Integers | Floats) -> None:
         """Append numbers to a column."""
         self._columns[column].write(values)
 
@@ -149,6 +150,12 @@ class Writer:
         """Append a row to a ragged pair of columns, its numbers and where each row ends."""
         self.write(f"{rows}.ids", row)
         self.write(f"{rows}.ends", [self._columns[f"{rows}.ids"].count])
+
+    def extend(self, rows: str, content: Sequence[Sequence[int]]) -> None:
+        """Append many rows to a ragged pair of columns."""
+        ends = np.cumsum([self._columns[f"{rows}.ids"].count, *map(len, content)])[1:]
+        self.write(f"{rows}.ids", np.fromiter(chain.from_iterable(content), np.int64))
+        self.write(f"{rows}.ends", ends)
 
     def finish(self) -> list[dict[str, Any]]:
         """Wait until the disk has every column; what the header says of them."""
@@ -162,7 +169,7 @@ class _Growing:
         self._digests: list[str] = []
         self.count = 0
 
-    def write(self, values: Sequence[int] | Floats) -> None:
+    def write(self, values: Sequence[int] | Integers | Floats) -> None:
         content = memoryview(np.array(values, dtype=self._dtype).tobytes())
         self._file.write(content)
         self.count += len(values)
@@ -297,7 +304,7 @@ class Table:
 
     def _tell(self, lines: int) -> None:
         """Say how far the work is, now and then."""
-        if lines % _EVERY == 0 or lines == self._total:
+        if lines % EVERY == 0 or lines == self._total:
             self._report(Progress(self._task, lines, self._total, "lines"))
 
 

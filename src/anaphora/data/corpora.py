@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar, runtime_checkable
@@ -166,13 +166,17 @@ class PairCorpus:
     keep: Callable[[str, str], bool] = every_pair
     filters: Filters | None = None
     """What else is left out, of the pairs with both sides."""
+    pairs: tuple[Pair, ...] | None = field(default=None, kw_only=True, repr=False)
+    """All of its pairs, where they are few among many that need not be read for them."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
         return tuple(path for file in self.files for path in file.paths)
 
     def __iter__(self) -> Iterator[Pair]:
-        """The pairs, read again."""
+        """The pairs, read again unless they are few."""
+        if self.pairs is not None:
+            return iter(self.pairs)
         return (pair for pair in self.lines() if pair is not None)
 
     def lines(self) -> Iterator[Pair | None]:
@@ -250,8 +254,8 @@ class Splits(Generic[Corpus]):
     tests: Mapping[str, Corpus]
 
 
-def fingerprint(paths: Sequence[Path], *choices: object) -> str:
-    """A sha256 of the files' bytes, in order, and of what was chosen from them."""
+def file_digests(paths: Sequence[Path]) -> list[str]:
+    """A sha256 of each file's bytes; DataError for one that cannot be read."""
     digests = []
     for path in paths:
         check_regular(path)
@@ -260,4 +264,14 @@ def fingerprint(paths: Sequence[Path], *choices: object) -> str:
                 digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
         except OSError as error:
             raise DataError(f"The file {path} cannot be read: {error.strerror or error}.") from None
+    return digests
+
+
+def fingerprint_of(digests: Sequence[str], *choices: object) -> str:
+    """A sha256 of the digests of files, in order, and of what was chosen from them."""
     return hashlib.sha256(json.dumps([digests, *choices]).encode()).hexdigest()
+
+
+def fingerprint(paths: Sequence[Path], *choices: object) -> str:
+    """A sha256 of the files' bytes, in order, and of what was chosen from them."""
+    return fingerprint_of(file_digests(paths), *choices)

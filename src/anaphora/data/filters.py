@@ -45,6 +45,8 @@ class Filters:
         sample = islice(pairs, _SAMPLE) if "length-ratio" in names else ()
         ratios = [log_ratio(len(source), len(target)) for source, target in sample if source and target]
         self._usual = median(ratios) if ratios else 0.0
+        self.choices: tuple[str, ...] = (*names, *sides)
+        """All that what is left out of given pairs depends on."""
 
     def begun(self) -> Reason:
         """A pass over a corpus, whose pairs with both sides are to be given in order.

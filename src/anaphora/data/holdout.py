@@ -7,6 +7,7 @@ pass and the memory of the sentences held out: those with the smallest keyed has
 import hashlib
 import heapq
 import unicodedata
+from collections.abc import Iterable
 
 LARGEST_SHARE = 0.05
 LARGEST_COUNT = 2000
@@ -15,45 +16,48 @@ LARGEST_COUNT = 2000
 class HeldOut:
     """Collects the candidates in one pass over a corpus, then tells which pairs are held out."""
 
-    def __init__(self, seed: int, share: float = LARGEST_SHARE) -> None:
-        """The same corpus and ``seed`` give the same choice of at most ``share``, whatever the order of the corpus."""
+    def __init__(self, seed: int, share: float = LARGEST_SHARE, chosen: Iterable[int] = ()) -> None:
+        """The same corpus and ``seed`` give the same choice of at most ``share``, whatever the order of the corpus.
+
+        A choice that was made before may be given as ``chosen``.
+        """
         self._share = share
         self._key = str(seed).encode()
         self._worst: list[int] = []  # negated hashes of the candidates, as a heap
-        self._counts: dict[int, int] = {}
+        self._found: dict[int, list[tuple[int, str, str]]] = {}  # their pairs with their places, as far as may be
         self._seen = 0
-        self._chosen: frozenset[int] = frozenset()
-        self.count = 0
-        """Pairs held out, known after ``choose``."""
+        self.chosen = frozenset(chosen)
+        """Hashes of the sources that are held out, known after ``choose``."""
 
-    def add(self, source: str) -> None:
-        """Look at one pair's source."""
+    def add(self, source: str, target: str) -> None:
+        """Look at one pair."""
         self._seen += 1
         place = self._hash(source)
-        if place in self._counts:
-            self._counts[place] += 1
-        elif len(self._worst) < LARGEST_COUNT:
-            heapq.heappush(self._worst, -place)
-            self._counts[place] = 1
-        elif -place > self._worst[0]:
-            # a source that leaves never comes back, so the counts of those that stay are whole
-            del self._counts[-heapq.heapreplace(self._worst, -place)]
-            self._counts[place] = 1
+        if place not in self._found:
+            if len(self._worst) < LARGEST_COUNT:
+                heapq.heappush(self._worst, -place)
+            elif -place > self._worst[0]:
+                # a source that leaves never comes back, so the pairs of those that stay are all there
+                del self._found[-heapq.heapreplace(self._worst, -place)]
+            else:
+                return
+            self._found[place] = []
+        if len(self._found[place]) <= LARGEST_COUNT:  # with one more, none of them will be chosen
+            self._found[place].append((self._seen, source, target))
 
-    def choose(self) -> None:
-        """Fix the choice: at most the share and 2,000 pairs, but at least one if any can be spared."""
+    def choose(self) -> list[tuple[str, str]]:
+        """Fix the choice: at most the share and 2,000 pairs, but at least one if any can be spared; returns them."""
         room = max(1, min(LARGEST_COUNT, int(self._seen * self._share)))
-        chosen = set()
-        self.count = 0
-        for place in sorted(self._counts):
-            pairs = self._counts[place]
-            if self.count + pairs <= room and self.count + pairs < self._seen:
+        chosen, pairs = set(), list[tuple[int, str, str]]()
+        for place, found in sorted(self._found.items()):
+            if len(pairs) + len(found) <= room and len(pairs) + len(found) < self._seen:
                 chosen.add(place)
-                self.count += pairs
-        self._chosen = frozenset(chosen)
+                pairs += found
+        self.chosen = frozenset(chosen)
+        return [(source, target) for _, source, target in sorted(pairs)]
 
     def __contains__(self, source: str) -> bool:
-        return self._hash(source) in self._chosen
+        return self._hash(source) in self.chosen
 
     def _hash(self, source: str) -> int:
         # sentences that differ in case or spaces alone would be the same to many a model

@@ -8,7 +8,8 @@ on. Anything may be gzipped, and several are put together.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from anaphora.data.corpora import (
@@ -21,12 +22,14 @@ from anaphora.data.corpora import (
     StringFile,
     TextCorpus,
     both_sides,
-    fingerprint,
+    file_digests,
+    fingerprint_of,
     plain_pair,
 )
 from anaphora.data.filters import Filter, Filters
 from anaphora.data.finding import Found, Names, find_files, find_pairs, find_texts
 from anaphora.data.holdout import LARGEST_COUNT, LARGEST_SHARE, HeldOut
+from anaphora.data.readings import Facts, known_or_read
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, Skipped, silent
 from anaphora.formats.lines import read_lines
@@ -98,17 +101,13 @@ def _parts(
     found: Found[PairFiles], names: Names, seed: int, share: float, report: Report, filters: Filters | None = None
 ) -> Splits[PairCorpus]:
     """The splits in files that are found; without a validation split at most ``share`` of the training split."""
-    held = None if found.valid else HeldOut(seed, share)
-    read = set[str]()
-    usable = _scan(found.train, held, read, report, filters)
-    read |= {f"without {name}" for name in filters.names} if filters else set()
+    share = 0.0 if found.valid else share
+    whole = _scanned(found.train, seed, share, report, filters)
     tests = {name: _every_pair(name, files) for name, files in found.tests.items()}
-    if held is None:
-        digest = _digest(found.train, read, "usable")
-        train = PairCorpus(names.train, tuple(found.train), digest, usable, both_sides, filters)
+    if not share:
+        train = PairCorpus(names.train, whole.files, whole.digest("usable"), whole.usable, both_sides, filters)
         return Splits(train, _every_pair(names.valid, found.valid), tests)
-    whole = PairCorpus(names.train, tuple(found.train), "", usable, both_sides, filters)
-    train, valid = _split(whole, names.valid, held, seed, read)
+    usable, (train, valid) = whole.usable, _split(whole, names, seed, filters)
     report(
         Note(
             f"No validation split was given, so {valid.count:,} of {counted(usable, 'pair')} "
@@ -134,7 +133,7 @@ def text_splits(
     _demand(data, "--data FOLDER or --data book.txt")
     found = find_texts(data, Names(train, valid, test), report)
     tests = {name: _whole_text(name, files, report) for name, files in found.tests.items()}
-    whole, read = _read_text(train, found.train, report)
+    whole, digest = _read_text(train, found.train, report)
     if found.valid:
         return Splits(whole, _whole_text(valid, found.valid, report), tests)
     if whole.count < 2:
@@ -150,14 +149,51 @@ def text_splits(
             f"{agreeing(tail, 'are')} held out for it."
         )
     )
-    train_split = TextCorpus(train, whole.files, fingerprint(whole.files, 0, body, *read), body)
-    valid_split = TextCorpus(valid, whole.files, fingerprint(whole.files, body, tail, *read), tail, body)
+    train_split = TextCorpus(train, whole.files, digest(0, body), body)
+    valid_split = TextCorpus(valid, whole.files, digest(body, tail), tail, body)
     return Splits(train_split, valid_split, tests)
 
 
 def _demand(data: Sequence[Path], example: str) -> None:
     if not data:
         raise DataError(f"Training needs data, but none was given: pass {example}.")
+
+
+@dataclass(frozen=True)
+class _Scanned:
+    """What one reading of the training files found."""
+
+    files: tuple[PairFiles, ...]
+    usable: int
+    """Pairs to train on, and to hold out."""
+    digests: Sequence[str]
+    """Of every file."""
+    read: Sequence[str]
+    """See ``_told``; and the filters."""
+    held: HeldOut
+    """Which sources are held out."""
+    pairs: Sequence[Pair]
+    """All pairs that are."""
+
+    def digest(self, *choices: object) -> str:
+        return _digest(self.files, self.digests, self.read, *choices)
+
+
+def _scanned(files: Sequence[PairFiles], seed: int, share: float, report: Report, filters: Filters | None) -> _Scanned:
+    """Training files, read unless that is known: faults, usable pairs and, with a ``share``, pairs to hold out."""
+
+    def scan(report: Report) -> Facts:
+        read, held = set[str](), HeldOut(seed, share)
+        usable = _scan(files, held if share else None, read, report, filters)
+        pairs = held.choose() if share else []
+        found = {"usable": usable, "digests": file_digests(_flat(files)), "read": sorted(read)}
+        return found | {"chosen": sorted(held.chosen), "pairs": pairs}
+
+    choices = ["training pairs", repr(files), str(seed), str(share), *(filters.choices if filters else ())]
+    facts = known_or_read(_flat(files), choices, scan, report)
+    read = sorted({*facts["read"], *(f"without {name}" for name in (filters.names if filters else ()))})
+    held = HeldOut(seed, share, chosen=facts["chosen"])
+    return _Scanned(tuple(files), facts["usable"], facts["digests"], read, held, [(s, t) for s, t in facts["pairs"]])
 
 
 def _scan(
@@ -176,7 +212,7 @@ def _scan(
             else:
                 usable += 1
                 if held is not None:
-                    held.add(source)
+                    held.add(source, target)
     for why, count in dropped.items():
         report(Skipped(f"pairs {why} were left out of the training split", count))
     if empty:
@@ -229,12 +265,12 @@ def _tell_special_tokens(count: int, paths: Sequence[Path], report: Report) -> N
         )
 
 
-def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int, read: set[str]) -> tuple[PairCorpus, PairCorpus]:
-    held.choose()
-    if not held.count:
+def _split(whole: _Scanned, names: Names, seed: int, filters: Filters | None) -> tuple[PairCorpus, PairCorpus]:
+    held = whole.held
+    if not whole.pairs:
         raise DataError(
             f"{_paths(_flat(whole.files))}: no validation split can be held out, since each source is in too many "
-            f"of the {counted(whole.count, 'pair')}: give a validation split, or more different sources."
+            f"of the {counted(whole.usable, 'pair')}: give a validation split, or more different sources."
         )
 
     def kept(source: str, target: str) -> bool:
@@ -243,45 +279,60 @@ def _split(whole: PairCorpus, valid: str, held: HeldOut, seed: int, read: set[st
     def held_out(source: str, target: str) -> bool:
         return both_sides(source, target) and source in held
 
-    rest = _digest(whole.files, read, "without the held-out part", seed)
-    split = _digest(whole.files, read, "the held-out part", seed)
+    rest = whole.digest("without the held-out part", seed)
+    split = whole.digest("the held-out part", seed)
+    count, pairs = len(whole.pairs), tuple(whole.pairs)
     return (
-        PairCorpus(whole.name, whole.files, rest, whole.count - held.count, kept, whole.filters),
-        PairCorpus(valid, whole.files, split, held.count, held_out, whole.filters),
+        PairCorpus(names.train, whole.files, rest, whole.usable - count, kept, filters),
+        PairCorpus(names.valid, whole.files, split, count, held_out, filters, pairs=pairs),
     )
 
 
 def _every_pair(name: str, files: Sequence[PairFiles]) -> PairCorpus:
-    read = set[str]()
-    count = sum(1 for file in files for _ in _told(file, read, silent))
-    if not count:
+    def read_all(report: Report) -> Facts:
+        read = set[str]()
+        count = sum(1 for file in files for _ in _told(file, read, silent))
+        return {"count": count, "read": sorted(read), "digests": file_digests(_flat(files))}
+
+    facts = known_or_read(_flat(files), ["all pairs", repr(files)], read_all, silent)
+    if not facts["count"]:
         raise DataError(f"{_paths(_flat(files))} has no pairs for the split '{name}': add some, or remove the file.")
-    return PairCorpus(name, tuple(files), _digest(files, read, "all"), count)
+    digest = _digest(files, facts["digests"], facts["read"], "all")
+    return PairCorpus(name, tuple(files), digest, facts["count"])
 
 
 def _whole_text(name: str, files: Sequence[Path], report: Report) -> TextCorpus:
     return _read_text(name, files, report)[0]
 
 
-def _read_text(name: str, files: Sequence[Path], report: Report) -> tuple[TextCorpus, list[str]]:
-    """A split of all lines, and what its fingerprint has beside its files: see ``_told``."""
-    count = letters = marked = 0
-    for path in files:
-        for written in read_lines(path):
-            line = without_special_tokens(written)
-            count += 1
-            letters += len(line)
-            marked += line != written
-    _tell_special_tokens(marked, files, report)
-    if not letters:
+def _read_text(name: str, files: Sequence[Path], report: Report) -> tuple[TextCorpus, Callable[[int, int], str]]:
+    """A split of all lines, and the fingerprint of some: from a line, how many."""
+
+    def read_all(report: Report) -> Facts:
+        count = letters = marked = 0
+        for path in files:
+            for written in read_lines(path):
+                line = without_special_tokens(written)
+                count += 1
+                letters += len(line)
+                marked += line != written
+        _tell_special_tokens(marked, files, report)
+        return {"count": count, "letters": letters, "marked": marked, "digests": file_digests(files)}
+
+    facts = known_or_read(files, ["text", repr(files)], read_all, report)
+    if not facts["letters"]:
         raise DataError(f"{_paths(files)} has no text for the split '{name}': add some, or remove the file.")
-    read = ["without special tokens"] if marked else []
-    return TextCorpus(name, tuple(files), fingerprint(files, 0, count, *read), count), read
+
+    def digest(start: int, count: int) -> str:
+        read = ["without special tokens"] if facts["marked"] else []  # see ``_told``
+        return fingerprint_of(facts["digests"], start, count, *read)
+
+    return TextCorpus(name, tuple(files), digest(0, facts["count"]), facts["count"]), digest
 
 
-def _digest(files: Sequence[PairFiles], read: set[str], *choices: object) -> str:
+def _digest(files: Sequence[PairFiles], digests: Sequence[str], read: Sequence[str], *choices: object) -> str:
     layouts = {choice for file in files if isinstance(file, PairFile) for choice in file.choices}
-    return fingerprint(_flat(files), *choices, *sorted(layouts), *sorted(read))
+    return fingerprint_of(digests, *choices, *sorted(layouts), *read)
 
 
 def _flat(files: Sequence[PairFiles]) -> list[Path]:

@@ -1,18 +1,25 @@
-"""Corpora encoded once, into columns of ids (``data/columns.py``); encoding takes the memory of one line."""
+"""Corpora encoded once, into columns of ids (``data/columns.py``), in the memory of some lines."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from anaphora.data.columns import UNBOUNDED, Column, Integers, Table, Writer
+import torch
+
+from anaphora.data.columns import EVERY, UNBOUNDED, Column, Integers, Table, Writer
 from anaphora.data.corpora import PairCorpus, TextCorpus
 from anaphora.data.examples import ExampleCorpus
 from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError
 from anaphora.events import Report, Skipped, silent
-from anaphora.text.tokenizer import Tokenizer
+from anaphora.text.tokenizer import Tokenizer, encode_lines
 from anaphora.wording import counted
+
+_CHARACTERS = 1 << 20
+"""Characters of lines that are encoded together at most, but for one longer line."""
+
+Line = TypeVar("Line")
 
 Annotate = Callable[[int, list[int], list[int]], list[int]]
 """The number of a pair and the ids of its sides to other ids of its target."""
@@ -63,18 +70,21 @@ def pair_store(
     """
 
     def encode(into: Writer) -> dict[str, int]:
-        skipped = 0
-        for number, (source_text, target_text) in enumerate(corpus):
-            row = source.encode(source_text), target.encode(target_text)
+        skipped = done = 0
+        for pairs in _blocks(corpus, lambda pair: len(pair[0]) + len(pair[1])):
+            sides = zip(*pairs, strict=True)
+            encoded = (_encoded(tokenizer, side) for tokenizer, side in zip((source, target), sides, strict=True))
+            rows = [*zip(range(done, done + len(pairs)), *encoded, strict=True)]
             if annotate is not None:
-                row = row[0], annotate(number, *row)
-            if longest and max(map(len, row)) > longest:
-                skipped += 1
-            else:
-                into.add("source", row[0])
-                into.add("target", row[1])
-                into.write("numbers", [number])
-            into.tell(number + 1)
+                rows = [(number, row, annotate(number, row, other)) for number, row, other in rows]
+            if longest:
+                rows = [row for row in rows if max(map(len, row[1:])) <= longest]
+            into.write("numbers", [number for number, _, _ in rows])
+            into.extend("source", [row for _, row, _ in rows])
+            into.extend("target", [row for _, _, row in rows])
+            done += len(pairs)
+            skipped += len(pairs) - len(rows)
+            into.tell(done)
         return {"skipped": skipped}
 
     identity = [corpus.fingerprint, source.fingerprint, target.fingerprint, longest]
@@ -109,12 +119,13 @@ def text_store(
     end = tokenizer.symbols.eos
 
     def encode(into: Writer) -> dict[str, int]:
-        characters = 0
+        characters = done = 0
         into.write("text.ids", [end])
-        for number, line in enumerate(corpus, 1):
-            into.write("text.ids", [*tokenizer.encode(line), end])
-            characters += len(line) + 1
-            into.tell(number)
+        for lines in _blocks(corpus, len):
+            into.write("text.ids", [token for row in _encoded(tokenizer, lines) for token in (*row, end)])
+            characters += sum(map(len, lines)) + len(lines)
+            done += len(lines)
+            into.tell(done)
         return {"characters": characters}
 
     identity = [corpus.fingerprint, tokenizer.fingerprint]
@@ -125,3 +136,20 @@ def text_store(
 
 def _task(corpus: PairCorpus | TextCorpus | ExampleCorpus[Any]) -> str:
     return f"encoding {corpus.name}"
+
+
+def _encoded(tokenizer: Tokenizer, lines: Sequence[str]) -> list[list[int]]:
+    return encode_lines(tokenizer, lines, torch.get_num_threads())
+
+
+def _blocks(corpus: Iterable[Line], length: Callable[[Line], int]) -> Iterator[list[Line]]:
+    """Lines, or pairs of them, that are encoded together: to the next multiple of ``EVERY``, or fewer long ones."""
+    block, characters = list[Line](), 0
+    for number, line in enumerate(corpus, 1):
+        block.append(line)
+        characters += length(line)
+        if number % EVERY == 0 or characters > _CHARACTERS:
+            yield block
+            block, characters = [], 0
+    if block:
+        yield block

@@ -1,22 +1,25 @@
 """Log-probabilities of running text in one pass, the state carried from first token to last, in parallel segments.
 
 Token by token, every matrix product has one row, and most of the time goes into fetching the matrices. So a block of
-text is split into segments that are read side by side. Each must start from the state that the one before it ends in.
-That state is guessed first, from the text just before the segment: a trained network forgets where it began. Then all
-segments are read, and every guess is compared with the state that was reached. Where one differs, because the network
-remembers for longer, the states that were reached are the next guess: they include one more segment of history. Where
-all agree to the rounding of single precision, the probabilities are those of one pass. A block whose guesses do not
-converge is read token by token. In an interpolation, each member reads a block in its own way.
+text is split into segments that are read side by side, all but the first from the initial state. The state at the end
+of each segment is then what the next one should have started from: that one is read again from there, until its state
+agrees with that of the first reading to the rounding of matrix products. A trained network forgets where it began, so
+this soon happens, and the rest of the segment stays as it was read. Where the states do not meet within the segment,
+its end has changed, and the next one is read again too. A block whose segments go on changing is read token by token.
+In an interpolation, each member reads a block in its own way.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor
 
 from anaphora.batch import Batch
 from anaphora.evaluation.windows import blocks, rows_of_text
+from anaphora.kernels.backends import precision_of
+from anaphora.kernels.compiled import PackedPrecision
+from anaphora.kernels.runtime import current
 from anaphora.models.interpolation.cache import ComponentPredictions
 from anaphora.models.interpolation.model import Interpolation
 from anaphora.nn.device import device_of
@@ -26,19 +29,26 @@ ROWS = 32
 """Maximum number of segments side by side."""
 
 SEGMENT = 2048
-"""Minimum number of predictions of a segment."""
+"""Minimum number of predictions of a segment, where a block has more than ``FEW``."""
 
-WARM_UP = 512
-"""Predictions before a segment from which its initial state is guessed."""
+FEW = 4
+"""Maximum number of shorter segments."""
 
-GUESSES = 6
-"""Maximum number of guesses of the initial states."""
+SHORT = 512
+"""Minimum number of predictions of these."""
+
+READINGS = 6
+"""Maximum number of times that segments are read again."""
 
 WINDOW = 128
 """Predictions of a segment between two calls of the model, which bounds memory."""
 
-TOLERANCE = 1e-5
-"""Maximum difference between a guess and the state that was reached, over one plus its size."""
+TOLERANCE: dict[PackedPrecision, float] = {"fp32": 1e-5, "bf16": 1e-2, "int8": 1e-2}
+"""Maximum difference between the states of two readings that agree, over one plus their size.
+
+Where operands are rounded, two readings stay apart by what one more rounded number changes: 2e-3 to 5e-3 in an LSTM of
+2 x 650 units, however long they read the same text.
+"""
 
 Rows = tuple[Carry, Tensor] | None
 """The carried state of the rows of a batch, and which rows start from it; None at the start of a text."""
@@ -79,17 +89,15 @@ def _block(model: TextModel, ids_N: Tensor, carry: Carry | None) -> tuple[Tensor
         found, end = _components(model, ids_N, carry)
         return model.interpolate(found, rows_of_text(ids_N.unsqueeze(0), torch.tensor([True])))[0], end
     first = None if carry is None else (carry, torch.tensor([True]))
-    rows = (len(ids_N) - 1) // SEGMENT
+    rows = max((len(ids_N) - 1) // SEGMENT, min(FEW, (len(ids_N) - 1) // SHORT))
     if rows < 2:
         return _alone(model, ids_N, first)
     length = (len(ids_N) - 1) // rows
-    segments_RL = ids_N.unfold(0, length + 1, length)[:rows]
-    starts = _starts(model, segments_RL, carry)
-    if starts is None:
+    read = _side_by_side(model, ids_N.unfold(0, length + 1, length)[:rows], carry)
+    if read is None:
         return _alone(model, ids_N, first)
-    log_probs_RT, reached = _read(model, segments_RL, starts)
-    end = {name: state_RH[-1:] for name, state_RH in reached.items()}
-    log_probs_N, rest_N = log_probs_RT.flatten(), ids_N[rows * length :]
+    log_probs_N, end = read
+    rest_N = ids_N[rows * length :]
     if len(rest_N) > 1:
         more_N, end = _alone(model, rest_N, (end, torch.tensor([True])))
         log_probs_N = torch.cat([log_probs_N, more_N])
@@ -106,57 +114,82 @@ def _components(model: Interpolation, ids_N: Tensor, carry: Carry | None) -> tup
 
 
 def _alone(model: TextModel, ids_N: Tensor, start: Rows) -> tuple[Tensor, Carry]:
-    """As ``_read``, of one row."""
-    log_probs_RT, after = _read(model, ids_N.unsqueeze(0), start)
-    return log_probs_RT[0], after
+    """ln p of the tokens of one row after its first one, and the state at its end."""
+    read = _read(model, ids_N.unsqueeze(0), start)
+    return torch.cat([log_probs_1T[0] for log_probs_1T, _ in read]), read[-1].after
 
 
-def _read(model: TextModel, ids_RL: Tensor, start: Rows) -> tuple[Tensor, Carry]:
-    """ln p of rows of one length, each after its first token, and their states at the end."""
-    carry, carry_mask_R = start or (None, torch.zeros(len(ids_RL), dtype=torch.bool))
-    after: Carry = carry or {}
-    found, device = [], device_of(model)
-    for window in _windows(ids_RL, carry_mask_R):
-        log_probs_RT, after = model.target_log_probs(window.to(device), after or None)
-        found.append(log_probs_RT.cpu())
-    return torch.cat(found, dim=1), after
+class _Window(NamedTuple):
+    """What was read of a window of rows."""
+
+    log_probs_RT: Tensor
+    after: Carry
+    """The states at its end."""
 
 
-def _run_through(model: TextModel, ids_RL: Tensor, start: Rows) -> Carry:
-    """The states at the end of rows of one length."""
-    carry, carry_mask_R = start or (None, torch.zeros(len(ids_RL), dtype=torch.bool))
-    after: Carry = carry or {}
-    device = device_of(model)
-    for window in _windows(ids_RL, carry_mask_R):
-        after = model.carry_after(window.to(device), after or None)
-    return after
+def _side_by_side(model: TextModel, segments_RL: Tensor, carry: Carry | None) -> tuple[Tensor, Carry] | None:
+    """ln p of the tokens of consecutive segments, each after its first, and the state at the end of the last.
 
-
-def _windows(ids_RL: Tensor, carry_mask_R: Tensor) -> Iterator[Batch]:
-    """Rows of one length a window at a time; those outside the mask start the first without a carried state."""
-    for place in range(0, ids_RL.shape[1] - 1, WINDOW):
-        yield rows_of_text(ids_RL[:, place : place + WINDOW + 1], carry_mask_R | (place > 0))
-
-
-def _starts(model: TextModel, segments_RL: Tensor, carry: Carry | None) -> Rows:
-    """The initial states of the segments, ``carry`` for the first; None where the guesses do not converge."""
-    carry_mask_R = torch.ones(len(segments_RL), dtype=torch.bool)
-    carry_mask_R[0] = carry is not None
-    guessed = _run_through(model, segments_RL[:-1, -WARM_UP - 1 :], None)
-    first = carry or {name: torch.zeros_like(state_RH[:1]) for name, state_RH in guessed.items()}
-    for _ in range(GUESSES):
-        starts = {name: torch.cat([first[name], state_RH]) for name, state_RH in guessed.items()}
-        before = {name: state_RH[:-1] for name, state_RH in starts.items()}
-        reached = _run_through(model, segments_RL[:-1], (before, carry_mask_R[:-1]))
-        if _agree(guessed, reached):
-            return starts, carry_mask_R
-        guessed = reached
+    ``carry`` is that in front of the first. None where the segments go on changing.
+    """
+    rows = len(segments_RL)
+    first = {
+        name: torch.cat([state_1H, state_1H.new_zeros(rows - 1, *state_1H.shape[1:])])
+        for name, state_1H in (carry or {}).items()
+    }
+    read = _read(model, segments_RL, (first, torch.arange(rows) < 1) if carry else None)
+    changed_R = torch.arange(rows - 1)
+    for _ in range(READINGS):
+        changed_R = _read_again(model, segments_RL, read, changed_R + 1)
+        changed_R = changed_R[changed_R < rows - 1]
+        if not len(changed_R):
+            end = {name: state_RH[-1:] for name, state_RH in read[-1].after.items()}
+            return torch.cat([window.log_probs_RT for window in read], dim=1).flatten(), end
     return None
 
 
-def _agree(guessed: Carry, reached: Carry) -> bool:
-    """Whether the state at the end of each segment is the one that the next segment started from."""
-    return all(
-        bool(((reached[name] - state_RH).abs() <= TOLERANCE * (1 + state_RH.abs())).all())
-        for name, state_RH in guessed.items()
-    )
+def _read_again(model: TextModel, segments_RL: Tensor, read: Sequence[_Window], rows_M: Tensor) -> Tensor:
+    """Read some segments from where those before them end, and put it in place of what was ``read``.
+
+    Each is read until it meets the states of the earlier reading; returns those that have not at their end.
+    """
+    device = device_of(model)
+    state = _of_rows(read[-1].after, rows_M - 1)
+    for number, (log_probs_RT, after) in enumerate(read):
+        window = _window(segments_RL[rows_M], number * WINDOW, torch.ones(len(rows_M), dtype=torch.bool))
+        log_probs_MT, state = model.target_log_probs(window.to(device), state)
+        log_probs_RT[rows_M] = log_probs_MT.cpu()
+        apart_M = ~_agree(_of_rows(after, rows_M), state).cpu()
+        for name, state_RH in after.items():
+            state_RH[rows_M] = state[name]
+        rows_M, state = rows_M[apart_M], _of_rows(state, apart_M)
+        if not len(rows_M):
+            break
+    return rows_M
+
+
+def _read(model: TextModel, ids_RL: Tensor, start: Rows) -> list[_Window]:
+    """The windows of rows of one length, each token read after the first of its row."""
+    carry, carry_mask_R = start or (None, torch.zeros(len(ids_RL), dtype=torch.bool))
+    device, read = device_of(model), list[_Window]()
+    for place in range(0, ids_RL.shape[1] - 1, WINDOW):
+        window = _window(ids_RL, place, carry_mask_R | (place > 0))
+        log_probs_RT, carry = model.target_log_probs(window.to(device), carry or None)
+        read.append(_Window(log_probs_RT.cpu(), carry))
+    return read
+
+
+def _window(ids_RL: Tensor, place: int, carry_mask_R: Tensor) -> Batch:
+    return rows_of_text(ids_RL[:, place : place + WINDOW + 1], carry_mask_R)
+
+
+def _of_rows(carry: Carry, rows: Tensor) -> Carry:
+    """The states of some rows."""
+    return {name: state_RH[rows] for name, state_RH in carry.items()}
+
+
+def _agree(before: Carry, after: Carry) -> Tensor:
+    """Which rows have the same state in both."""
+    tolerance = TOLERANCE[precision_of(current().inference_backend)]
+    apart = [(after[name] - state_MH).abs() > tolerance * (1 + state_MH.abs()) for name, state_MH in before.items()]
+    return ~torch.cat([of_one.flatten(1) for of_one in apart], dim=1).any(dim=1)

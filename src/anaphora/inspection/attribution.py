@@ -1,12 +1,14 @@
 """Which input tokens an output token depends on: gradient x input, integrated gradients, and how faithful they are.
 
     gradient x input        x_i . d f / d x_i
-    integrated gradients    x_i . mean over k = 1 .. K of d f / d x_i at (k - 1/2) / K of all inputs, from zero vectors
-                            (Sundararajan, Taly and Yan 2017, equation 3, midpoint rule); they sum to f - f at zero
+    integrated gradients    x_i . integral over a = 0 .. 1 of d f / d x_i at a times all inputs, from zero vectors
+                            (Sundararajan, Taly and Yan 2017, equation 1); they sum to f - f at zero
 
 f is ln p of an output token, or, contrastively, ln p of it less ln p of another in its place (Yin and Neubig 2022:
 "why X, not Y"). x_i are the vectors of source tokens and of output tokens before it; derivatives come from the derived
-backward passes. Deletion curves (Samek et al. 2017) set the vectors of inputs to zero, the most important first.
+backward passes. The integral is a midpoint rule whose K points lie where f changes: between two values of a it should
+sum to the change of f, so the interval in which it is farthest from that is divided. Deletion curves (Samek et al.
+2017) set the vectors of inputs to zero, the most important first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +29,7 @@ from anaphora.nn.embedding import Embedding
 from anaphora.wording import counted
 
 STEPS = 32
-"""Points of the integral."""
+"""Points of the integral, at most."""
 
 Numbers = tuple[float, ...]
 
@@ -53,7 +55,7 @@ class Attribution:
         names, lines = labels(self.inputs), [f"{self.run}: {self.text}"]
         for output, row in zip(labels(self.outputs), self.values, strict=True):
             most = sorted(zip(row, names, strict=True), key=lambda pair: -abs(pair[0]))[:3]
-            lines.append(f"  {output:<16} {', '.join(f'{name} {value:+.2f}' for value, name in most)}")
+            lines.append(f"  {output:<16} {', '.join(f'{name} {value:+.2g}' for value, name in most)}")
         return "\n".join(lines)
 
 
@@ -143,10 +145,7 @@ def token_attribution(
     # f is the difference of the losses of two rows, so nothing but losses is asked of the network
     less = [*before, asked.id_of(instead)] if instead else before
     rows = [less, asked.outputs[:token]]
-    sums = torch.zeros(2, len(asked.inputs), dtype=torch.float64)
-    for step in range(steps):
-        sums += torch.stack(asked.products(rows, factor=(step + 0.5) / steps))
-    values = (sums[1] - sums[0]) / steps
+    values = _integral(asked, rows, steps)
     sources = len(asked.inputs) - len(asked.outputs)
     seen = sources + token  # inputs that the token can depend on
     order = values[:seen].argsort(descending=True, stable=True).tolist()
@@ -162,6 +161,49 @@ def token_attribution(
         float(values.sum()) - explained,
         *(tuple(asked.score(rows, deleted=places[:n]) for n in range(seen + 1)) for places in (order, order[::-1])),
     )
+
+
+@dataclass(frozen=True)
+class _Interval:
+    """Between two factors of the inputs, with f at both."""
+
+    low: float
+    high: float
+    f_low: float
+    f_high: float
+    slope: Tensor
+    """x . d f / dx in its middle, by input."""
+
+    @property
+    def values(self) -> Tensor:
+        """What it adds to the integral, by input."""
+        return self.slope * (self.high - self.low)
+
+    @property
+    def error(self) -> float:
+        """How far its values are from summing to the change of f."""
+        return abs(float(self.values.sum()) - (self.f_high - self.f_low))
+
+
+def _integral(asked: "_Asked", rows: Sequence[Sequence[int]], steps: int) -> Tensor:
+    """The integral of x . d f / dx, by input, from at most ``steps`` points, at least one."""
+
+    def slope(factor: float) -> Tensor:
+        less, more = asked.products(rows, factor)
+        return more - less
+
+    found = [_Interval(0.0, 1.0, asked.score(rows, 0.0), asked.score(rows), slope(0.5))]
+    while len(found) + 2 <= steps:
+        worst = found.pop(max(range(len(found)), key=lambda place: found[place].error))
+        third = (worst.high - worst.low) / 3
+        a, b = worst.low + third, worst.high - third
+        f_a, f_b = asked.score(rows, a), asked.score(rows, b)
+        found += [
+            _Interval(worst.low, a, worst.f_low, f_a, slope(worst.low + third / 2)),
+            _Interval(a, b, f_a, f_b, worst.slope),  # its middle is that of the whole
+            _Interval(b, worst.high, f_b, worst.f_high, slope(b + third / 2)),
+        ]
+    return torch.stack([one.values for one in found]).sum(0)
 
 
 class _Asked:

@@ -25,6 +25,7 @@ from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.scan import scan
 
 Numbers = tuple[float, ...]
+STEEP = " (h_0 is zero, where layer normalization is steepest)"
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,10 @@ class Bound:
 
 @dataclass(frozen=True)
 class Reach:
-    """How the last state of a unit depends on earlier ones; entry k - 1 is that of k steps before, k = 1 .. T."""
+    """How the last state of a unit depends on earlier ones; entry k - 1 is that of k steps before, k = 1 .. T.
+
+    The last entry is that of the initial state, which no input was read into.
+    """
 
     unit: str
     cell: str
@@ -61,6 +65,9 @@ class Reach:
     terms: tuple[Mapping[str, float], ...]
     """Of an LSTM, for t = 1 .. T: norms of the terms of dh_t/dh_{t-1} through o, f, i and g at fixed c_{t-1}, and
     of their "total"."""
+    steep_start: bool
+    """Whether h_0 is zero and its product is layer-normalized: where all values are equal, the normalization divides
+    by the square root of its epsilon alone, so that |dh_T/dh_0| is far above the others."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +113,7 @@ class GradientFlow:
             rows |= {"direct path": _shown(one.direct, shown)} if one.direct else {}
             rows |= {"|dc_T/dc_T-k|": _shown(one.memory, shown)} if one.memory else {}
             lines += [f"    {name:<24}{''.join(f'{cell:>10}' for cell in cells)}" for name, cells in rows.items()]
+            lines.append(f"    initial state: |dh_T/dh_0| {one.norms[-1]:.3g}{STEEP if one.steep_start else ''}")
         for item in self.itemised:
             sent = ", ".join(f"{step} {norm:.1e}" for step, norm in zip(labels(item.steps), item.last, strict=True))
             lines.append(f"  {item.layer}, |dL_T/dx_t|: {sent}")
@@ -147,6 +155,7 @@ def reach_of(layer: Layer, unit: Unit) -> Reach:
         _direct(layer, unit),
         _memory(layer, unit) if plain else (),
         lstm_terms(layer, unit) if plain else (),
+        unit.normalised and not layer.seen.first[h].any(),
     )
 
 

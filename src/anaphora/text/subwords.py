@@ -121,6 +121,11 @@ class SubwordTokenizer:
         """The ids of one line, without special tokens at the ends."""
         return list(self._processor.encode(normalise(text, lowercase=self.lowercase)))
 
+    def encode_lines(self, lines: Sequence[str], threads: int) -> list[list[int]]:
+        """What ``encode`` gives for each line, by as many ``threads``."""
+        texts = [normalise(line, lowercase=self.lowercase) for line in lines]
+        return list(self._processor.encode(texts, num_threads=threads))
+
     def placed(self, text: str) -> list[tuple[int, int]]:
         """The subwords and where they begin: see ``Tokenizer``; a token begins in front of the spaces that it has."""
         found = self._processor.encode(normalise(text, lowercase=self.lowercase), return_type="offset_mapping")

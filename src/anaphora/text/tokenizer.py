@@ -5,7 +5,7 @@ go.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.normalise import Lowercase
@@ -45,7 +45,7 @@ class Tokenizer(Protocol):
     """Text to ids and back; ids are 0 ``<pad>``, 1 ``<unk>``, 2 ``<s>``, 3 ``</s>``, then the tokens."""
 
     def __hash__(self) -> int:
-        """By identity: no tokenizer ever changes."""
+        """A tokenizer does not change, so that what follows from it can be kept."""
 
     @property
     def symbols(self) -> VocabularyInfo:
@@ -77,3 +77,18 @@ class Tokenizer(Protocol):
 
     def serialise(self) -> bytes:
         """What the vocabulary's file holds."""
+
+
+@runtime_checkable
+class EncodesLines(Protocol):
+    """A tokenizer that encodes many lines faster together."""
+
+    def encode_lines(self, lines: Sequence[str], threads: int) -> list[list[int]]:
+        """What ``encode`` gives for each, by as many ``threads``; errors as for it."""
+
+
+def encode_lines(tokenizer: Tokenizer, lines: Sequence[str], threads: int = 1) -> list[list[int]]:
+    """What ``encode`` gives for each line, by as many ``threads`` where the tokenizer can use them."""
+    if isinstance(tokenizer, EncodesLines):
+        return tokenizer.encode_lines(lines, threads)
+    return [tokenizer.encode(line) for line in lines]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from anaphora.formats.entries.subtitles import wrapped
@@ -25,6 +25,9 @@ PAGE = "<!DOCTYPE html>\n<html lang=en><head><title>{}</title></head><body>\n{}<
         ('<p>a <span translate="no">b <i>c</i></span></p>', '<p>A <span translate="no">b <i>c</i></span></p>'),
         ('<img alt="a &quot;b" src="c.png">', '<img alt="A &quot;B" src="c.png">'),
         ("<input placeholder='a' value='b'>", "<input placeholder='A' value='b'>"),
+        ("<img src=c?d=e ALT=a>", '<img src=c?d=e ALT="A">'),
+        ("<b onclick=\"x(' title=a')\" title = 'a'>a</b>", "<b onclick=\"x(' title=a')\" title = 'A'>A</b>"),
+        ('<p class="x notranslate">a</p><p class=notes>a</p>', '<p class="x notranslate">a</p><p class=notes>A</p>'),
         ("a<!-- b --><br/>c<?d?>e", "A<!-- b --><br/>C<?d?>E"),
         ("<ul><li>a<li>b</ul></b></i>c", "<ul><li>A<li>B</ul></b></i>C"),
         ("<p>1 2 <b> </b>\n</p>", "<p>1 2 <b> </b>\n</p>"),
@@ -39,6 +42,8 @@ def test_a_page_keeps_all_but_its_text(before: str, after: str, tmp_path: Path) 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(text=st.text("<>/!-&;=\"' abpé\n\r?[]"))
+@example(text="<![a;")
+@example(text="a<![a b]>c<![ >d<![[")
 def test_no_page_is_too_odd(text: str, tmp_path: Path) -> None:
     document = document_of(tmp_path, "a.html", f"<html>{text}")
     again = document_of(tmp_path, "b.html", filled(document, lambda text: text))

@@ -54,7 +54,7 @@ def test_a_unit_of_xliff_has_short_tags(source: str, expected: str, tmp_path: Pa
 
 def test_other_documents_have_none(tmp_path: Path) -> None:
     assert sentences(tmp_path, "a.po", 'msgid "a <b>c</b>\\n d"\nmsgstr ""\n') == ["a <b>c</b> d"]
-    assert sentences(tmp_path, "a.srt", "1\n0:00:01,0 --> 0:00:02,0\n<i>a\nb</i>\n") == ["a b"]
+    assert sentences(tmp_path, "a.srt", "1\n0:00:01,0 --> 0:00:02,0\n<i>- a</i>\n- b\n") == ["- a</i> - b"]
 
 
 PIECES = st.recursive(

@@ -1,6 +1,8 @@
 """A plan doubles the distance while a task is learnt, and goes on from whatever it has found."""
 
 import json
+import threading
+from concurrent.futures import CancelledError
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ TINY = Plan("tiny", 16, 8, 64, (1e-2, 1e-3), (1, 2), 4, 16, ("elman", "gru"), ("
 def learnt_up_to(distances: dict[str, int]) -> Any:
     """Trials that are learnt up to a distance that depends on the unit, and with the lower rate alone."""
 
-    def conducted(plan: Plan, task: str, unit: str, seed: int, rate: float, distance: int) -> Trial:
+    def conducted(plan: Plan, task: str, unit: str, seed: int, rate: float, distance: int, stopped: Any) -> Trial:
         learnt = distance <= distances[unit] and rate == min(plan.rates)
         return Trial(task, unit, seed, rate, distance, learnt, 1.0 if learnt else 0.2, 64, 0.1)
 
@@ -57,7 +59,7 @@ def test_what_was_found_is_not_done_again(tmp_path: Path, monkeypatch: pytest.Mo
     def counted(*asked: Any) -> Trial:
         if len(done) == 9:
             raise KeyboardInterrupt
-        done.append(asked[1:])
+        done.append(asked[1:-1])
         return conducted(*asked)  # type: ignore[no-any-return]
 
     monkeypatch.setattr(measure, "conduct", counted)
@@ -65,12 +67,40 @@ def test_what_was_found_is_not_done_again(tmp_path: Path, monkeypatch: pytest.Mo
         spans(TINY, tmp_path / "out")
     with (tmp_path / "out" / "span.jsonl").open("a") as file:
         file.write('{"task": "copy", "un')  # killed amid a line
-    monkeypatch.setattr(measure, "conduct", lambda *asked: done.append(asked[1:]) or conducted(*asked))
+    monkeypatch.setattr(measure, "conduct", lambda *asked: done.append(asked[1:-1]) or conducted(*asked))
     assert spans(TINY, tmp_path / "out").trials == whole.trials
     assert len(done) == len(set(done)) == len(whole.trials)
     assert spans(TINY, tmp_path / "out").trials == whole.trials and len(done) == len(whole.trials)
     with pytest.raises(DataError, match="is of another plan"):
         spans(replace(TINY, size=8), tmp_path / "out")
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_what_is_found_does_not_depend_on_the_workers(workers: int, tmp_path: Path) -> None:
+    plan = replace(TINY, sequences=16, size=4, units=("elman",), others=())
+    assert spans(plan, tmp_path, workers=workers).trials == spans(plan, workers=2).trials
+
+
+def test_an_interruption_ends_the_trials_that_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped: list[Any] = []
+
+    def waiting(plan: Plan, task: str, unit: str, *rest: Any) -> Trial:
+        if unit == "gru":
+            raise KeyboardInterrupt
+        stopped.append(rest[-1].wait(timeout=30))
+        raise CancelledError
+
+    monkeypatch.setattr(measure, "conduct", waiting)
+    with pytest.raises(KeyboardInterrupt):
+        spans(TINY, workers=4)
+    assert stopped and all(stopped)
+
+
+def test_a_stopped_trial_has_no_result() -> None:
+    stopped = threading.Event()
+    stopped.set()
+    with pytest.raises(CancelledError):
+        conduct(TINY, "copy", "gru", 1, 1e-3, 4, stopped)
 
 
 def test_a_trial_depends_on_its_seed_alone_and_stops_when_it_has_learnt() -> None:

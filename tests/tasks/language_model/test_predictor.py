@@ -3,8 +3,7 @@
 import copy
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,8 @@ from anaphora.evaluation.perplexity import TextSize
 from anaphora.events import Event, Progress
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.prediction.scores import LineScore
-from anaphora.search.beam import beam
-from anaphora.search.without import Without
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.language_model.context import State
-from anaphora.tasks.language_model.generation import StreamedText
-from anaphora.tasks.language_model.lines import prompt_batch
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.subwords import SubwordTokenizer
@@ -252,114 +247,6 @@ def test_a_model_that_was_loaded_from_nowhere_has_no_path() -> None:
 
 
 @EVERY_CODER
-def test_what_is_heard_is_the_text_that_is_written(tokenizer: Callable[[], Tokenizer]) -> None:
-    model, pieces = counted(tokenizer()), 0
-    for seed in range(20):
-        heard: list[str] = []
-        written = model.generate("the man", seed=seed, length=30, on_text=heard.append)
-        assert "".join(heard) == written.text
-        pieces += len(heard)
-    assert pieces > 2 * 20
-    heard = []
-    assert model.generate("the", beam=3, on_text=heard.append).text == "".join(heard)
-
-
-def test_a_long_text_is_heard_in_larger_pieces_so_that_writing_stays_quick() -> None:
-    heard, decoded = list[str](), 0
-
-    def decode(ids: Sequence[int]) -> str:
-        nonlocal decoded
-        decoded += len(ids)
-        return "x" * len(ids)
-
-    streamed = StreamedText(decode, [], heard.append, eos=-1)
-    for unit in range(20_000):
-        streamed.add(0, unit)
-    streamed.close("x" * 20_000)
-    assert heard[:199] == ["x"] * 199
-    assert "".join(heard) == "x" * 20_000
-    assert decoded < 250 * 20_000
-
-
-@EVERY_CODER
-def test_the_likeliest_tokens_are_heard_as_they_are_taken(tokenizer: Callable[[], Tokenizer]) -> None:
-    model, heard = recurrent(tokenizer()), list[str]()
-    written = model.generate("the man", beam=1, length=9, on_text=heard.append)
-    assert "".join(heard) == written.text
-    assert len(heard) > 3  # bytes that are no character yet wait for the others
-
-
-@EVERY_MODEL
-@EVERY_CODER
-def test_taking_the_likeliest_tokens_is_a_search_with_a_beam_of_one(
-    make: Make, tokenizer: Callable[[], Tokenizer]
-) -> None:
-    model = make(tokenizer())
-    stepper = Without.special_tokens(model._model.stepper(), model._tokenizer.symbols)
-    for prompt in SENTENCES:
-        begin = model._encode(prompt)
-        [[expected]] = beam(stepper, prompt_batch(stepper.bos, [begin], [0]), size=1, max_length=len(begin) + 9)
-        found = model.generate(prompt, beam=1, length=9, lines=1)
-        assert found.text == prompt + model._decode(expected.ids).removeprefix(model._decode(begin))
-        assert (found.score, found.finished) == (expected.score, expected.finished)
-
-
-@EVERY_CODER
-@pytest.mark.parametrize("prompt", ["Zürich ζ", "the man ", "THE\n  the", "\u00a0the", "字 ", " ", "", "e\u0301"])
-def test_a_prompt_is_written_as_it_was_given(tokenizer: Callable[[], Tokenizer], prompt: str) -> None:
-    model, heard = counted(tokenizer()), list[str]()
-    written = model.generate(prompt, seed=2, length=9, on_text=heard.append)
-    assert written.text.startswith(prompt) and written.text == "".join(heard)
-    assert "  " not in written.text[len(prompt) - 1 :] or tokenizer is not word_tokenizer
-    [streamed] = model.generate_stream([prompt], seed=2, length=9)
-    assert streamed.text.startswith(prompt)
-
-
-@pytest.mark.parametrize("prompt", ["<s> the man", "the man </s>", "<bos>\tthe man <eos>"])
-def test_special_tokens_of_a_prompt_are_printed_but_not_read(prompt: str) -> None:
-    model = counted(word_tokenizer())
-    plain = model.generate("the man", seed=2, length=9)
-    assert model.generate(prompt, seed=2, length=9) == replace(plain, text=prompt + plain.text.removeprefix("the man"))
-    [streamed] = model.generate_stream([prompt], seed=2, length=9)
-    assert streamed.unknown == plain.unknown and streamed.text.startswith(prompt)
-
-
-@pytest.mark.parametrize("language", ["en", "fr"])
-def test_a_prompt_stays_where_what_follows_moves_its_spaces(language: str) -> None:
-    lines = ['He said: "No!" ... and $5 ( a ) "b" c.', "He's l'ami."]
-    tokenizer = WordTokenizer.learn(lines, size=50, least=1, lowercase=False, segmentation="moses", language=language)
-    for prompt in ('He said: "', "and $", "He '", "l'", '" ( "', "He's ("):
-        found = recurrent(tokenizer).generate(prompt, length=12, seed=1)
-        assert found.text.startswith(prompt)
-        assert found.text.removeprefix(prompt).strip()
-
-
-@EVERY_MODEL
-def test_a_text_goes_on_for_a_length_past_line_ends_or_for_lines(make: Make) -> None:
-    model, heard = make(word_tokenizer()), list[str]()
-    page = model.generate("the man", length=60, seed=1, on_text=heard.append)
-    ids = model._encode(page.text)[2:]
-    assert len(ids) + page.finished == 60 and "\n" in page.text
-    assert "".join(heard) == page.text
-    for lines in (1, 2, 5):
-        found = model.generate("the man", lines=lines, seed=1)
-        assert found.finished and found.text.count("\n") == lines - 1
-        assert page.text.startswith(found.text) or len(model._encode(found.text)) > 60
-    assert model.generate("the man", lines=5, length=3, seed=1).text.count("\n") <= 3
-    assert model.generate("the man", length=9, beam=3).text.count("\n") == 0
-    with pytest.raises(ConfigError, match="sample them, or take the most probable"):
-        model.generate("the man", lines=2, beam=3)
-    with pytest.raises(ConfigError, match="at least 1 token and 1 line"):
-        model.generate("the man", lines=0)
-
-
-def test_sampling_from_the_most_probable_token_alone_is_greedy() -> None:
-    model = counted(word_tokenizer())
-    assert model.generate("the", top_k=1, length=9).text == model.generate("the", beam=1, length=9).text
-    assert model.generate("the", top_p=1e-9, length=9).text == model.generate("the", beam=1, length=9).text
-
-
-@EVERY_CODER
 def test_words_and_line_ends_are_what_perplexity_per_word_is_of_whatever_the_units(
     tokenizer: Callable[[], Tokenizer],
 ) -> None:
@@ -367,11 +254,6 @@ def test_words_and_line_ends_are_what_perplexity_per_word_is_of_whatever_the_uni
     assert found.size.words == sum(len(line.split()) + 1 for line in SENTENCES)
     assert found.word_perplexity == pytest.approx(math.exp(found.nats / found.size.words))
     assert found.tokens_are_words is (tokenizer is word_tokenizer)
-
-
-def test_tokens_of_a_prompt_that_the_model_does_not_know_are_counted() -> None:
-    model = counted(word_tokenizer())
-    assert [model.generate(prompt, length=1).unknown for prompt in ("the zebra", "the man", "")] == [1, 0, 0]
 
 
 @EVERY_MODEL
@@ -420,11 +302,3 @@ def test_a_model_of_sentences_has_one_figure_and_no_text_to_adapt_to() -> None:
     for call in (model.evaluate, model.adapted):
         with pytest.raises(ConfigError, match="a model of sentences begins every line from nothing"):
             call(SENTENCES, Dynamic())
-
-
-def test_options_of_drawing_are_refused_before_the_prompt_is_shown() -> None:
-    model, heard = recurrent(character_tokenizer()), list[str]()
-    for options in ({"top_p": 0.0}, {"temperature": 0.0}, {"top_k": -1}, {"seed": -1}):
-        with pytest.raises(ConfigError, match="Sampling needs"):
-            model.generate("the", length=3, on_text=heard.append, **options)  # type: ignore[arg-type]
-    assert not heard

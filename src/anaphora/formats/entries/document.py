@@ -58,6 +58,8 @@ class Document:
             return page[begin:end] if page else self._content[begin:end].decode(errors="ignore")
 
         flows = [list(runs) for _, runs in groupby(gap.runs, key=lambda run: run.flow)]
+        if self.kind == "srt":  # whose codes are text to others
+            return [one_line(read(runs[0].begin, runs[-1].end)) for runs in flows]
         if self.kind not in CODED:
             return [one_line("".join(run.text for run in runs)) for runs in flows]
         return [short_tagged(read, runs) for runs in flows]

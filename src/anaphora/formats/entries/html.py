@@ -1,7 +1,7 @@
 """HTML pages: text between tags, and the attributes that people read (``alt``, ``title``, ``placeholder``).
 
 An entry is what stands in one block, in the runs between its inline tags. Code, scripts and what is marked
-``translate="no"`` stay as they are.
+``translate="no"`` or of the class ``notranslate`` stay as they are.
 """
 
 import re
@@ -26,7 +26,13 @@ _KEPT_BY = ("translate", "no")
 _VOID = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"),
 )
-_READ = re.compile(r"""(?<=\s)(?:alt|title|placeholder)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
+_READ = ("alt", "title", "placeholder")
+"""Attributes that people read."""
+_ATTRIBUTE = re.compile(
+    r"""(?<=[\s"'/])(?P<name>[^\s"'<>/=]++)\s*+=\s*+(?:"(?P<two>[^"]*+)"|'(?P<one>[^']*+)'|(?P<none>[^\s"'<>`=][^\s"'<>`]*+))"""
+)
+
+_SECTION = re.compile(r"<!\[(?:cdata|if|else|endif)(?![-_.\w])", re.IGNORECASE)
 
 
 class Html(HTMLParser):
@@ -68,11 +74,11 @@ class Html(HTMLParser):
         if self._kept:
             self._kept += [tag] if tag == self._kept[0] else []
             return
-        for found in _READ.finditer(self.get_starttag_text() or ""):
-            group = 1 if found[1] is not None else 2
-            if found[group].strip():
-                self._attribute(at + found.start(group), found[group])
-        if (tag in _KEPT or _KEPT_BY in attrs) and tag not in _VOID:
+        for found in _ATTRIBUTE.finditer(self.get_starttag_text() or ""):
+            quotes = str(found.lastgroup)
+            if found["name"].lower() in _READ and found[quotes].strip():
+                self._attribute(at + found.start(quotes), found[quotes], '"' if quotes == "none" else "")
+        if (tag in _KEPT or _is_kept(attrs)) and tag not in _VOID:
             self._kept = [tag]
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -108,6 +114,12 @@ class Html(HTMLParser):
     def unknown_decl(self, data: str) -> None:
         self._close_run(self._at)
 
+    def parse_html_declaration(self, i: int) -> int:
+        """Skip ``<!..>``; a section of an unknown kind, at which older versions of Python stop, is a comment."""
+        if self.rawdata.startswith("<![", i) and not _SECTION.match(self.rawdata, i):
+            return self.parse_bogus_comment(i)
+        return super().parse_html_declaration(i)
+
     def _reference(self, written: str) -> None:
         ends = self._source.startswith(";", self._at + len(written))
         self.handle_data(unescape(written + ";" if ends else written))
@@ -126,18 +138,22 @@ class Html(HTMLParser):
     def _end_block(self, at: int) -> None:
         self._close_run(at)
         if any(run.text.strip() for run in self._runs):
-            self._add(self._runs, quoted=False)
+            self._add(self._runs)
         self._runs = []
 
-    def _attribute(self, begin: int, written: str) -> None:
-        self._add([Run(begin, begin + len(written), unescape(written))], quoted=True)
+    def _attribute(self, begin: int, written: str, quotes: str) -> None:
+        self._add([Run(begin, begin + len(written), unescape(written))], quotes)
 
-    def _add(self, runs: Sequence[Run], *, quoted: bool) -> None:
+    def _add(self, runs: Sequence[Run], quotes: str | None = None) -> None:
+        """Add an entry; ``quotes`` are what an attribute still lacks around its value."""
         places = tuple(runs)
 
         def fill(content: bytes, texts: Sequence[str]) -> list[Edit]:
             return [
-                Edit(*self._in_bytes(run), escape(text, quote=quoted).encode())
+                Edit(
+                    *self._in_bytes(run),
+                    f"{quotes or ''}{escape(text, quote=quotes is not None)}{quotes or ''}".encode(),
+                )
                 for run, text in zip(places, texts, strict=True)
             ]
 
@@ -152,3 +168,10 @@ class Html(HTMLParser):
         begin = self._bytes + len(self._source[self._characters : run.begin].encode())
         self._characters, self._bytes = run.begin, begin
         return begin, begin + len(self._source[run.begin : run.end].encode())
+
+
+def _is_kept(attributes: Sequence[tuple[str, str | None]]) -> bool:
+    """Whether attributes say that an element is not to be translated."""
+    return _KEPT_BY in attributes or any(
+        name == "class" and "notranslate" in (value or "").split() for name, value in attributes
+    )

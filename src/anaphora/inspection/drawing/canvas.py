@@ -64,6 +64,8 @@ _FONTS = (
 
 _MARGIN = 0.12
 """Inches around what is drawn."""
+_DOTS, _PIXELS = 200.0, 8000.0
+"""Dots an inch of a PNG, fewer where a side would have more than so many pixels, which viewers refuse."""
 _METADATA: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 
 
@@ -111,7 +113,8 @@ def _covered(figure: "Figure") -> "Bbox":
 
 
 def _write(figure: "Figure", covered: "Bbox", stream: IO[bytes], form: str) -> None:
-    figure.savefig(stream, format=form, dpi=200, bbox_inches=covered, metadata=_METADATA[form])
+    dots = min(_DOTS, _PIXELS / max(covered.width, covered.height))
+    figure.savefig(stream, format=form, dpi=dots, bbox_inches=covered, metadata=_METADATA[form])
 
 
 def _drawn(make: Callable[[], "Figure"], save: Callable[["Figure"], None]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import accumulate
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from anaphora.inspection.attribution import TokenAttribution
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MARKERS = "osD^vP*X"
+_BESIDE, _ABOVE = 0.7, 0.4
+"""Inches for the numbers beside a panel, and for its heading."""
 _SHORT = 32
 """Letters of a name that a projection has room for."""
 
@@ -40,7 +43,8 @@ def curves_figure(runs: Sequence[Curves]) -> "Figure":
             for number, run in enumerate(runs):
                 if run.best is not None:
                     axes.axvline(run.best, color=COLOURS[number % len(COLOURS)], linewidth=0.6, linestyle=":")
-        canvas.title(axes, f"{split} {name.replace('_', ' ')}")
+        called = {"rate": "learning rate", "bleu": "BLEU"}.get(name, name.replace("_", " "))
+        canvas.title(axes, called if name == "rate" else f"{split} {called}")
         axes.set_xlabel("update")
         if name in ("loss", "gradient_norm"):
             canvas.logarithmic(axes)
@@ -79,20 +83,22 @@ def token_figure(shown: TokenAttribution) -> "Figure":
     panels[0].invert_yaxis()
     panels[0].axvline(0, color=INK, linewidth=0.6)
     against = f", not {shown.instead}" if shown.instead else ""
-    canvas.title(panels[0], f"why {' '.join(labels([shown.output]))}{against}")
-    for number, (name, curve) in enumerate((("most first", shown.most_first), ("least first", shown.least_first))):
-        _line(panels[1], number, range(len(curve)), curve, f"{name} important", marker=_MARKERS[number])
+    [own] = labels([shown.output])
+    canvas.title(panels[0], f"why {own}{against}")
+    for number, (name, curve) in enumerate((("most", shown.most_first), ("least", shown.least_first))):
+        _line(panels[1], number, range(len(curve)), curve, f"{name} important first", marker=_MARKERS[number])
     panels[1].set_xlabel("inputs deleted")
-    canvas.title(panels[1], "ln p, or its difference")
-    _legend(figure, panels, 2)
+    panels[0].set_xlabel("integrated gradients, nats")
+    canvas.title(panels[1], f"ln p({own}) - ln p({shown.instead})" if shown.instead else f"ln p({own})")
+    panels[1].legend(frameon=False, fontsize=8)
     return figure
 
 
 def reach_figure(units: Sequence[Reach]) -> "Figure":
-    """For each unit, how far back the last state depends on earlier ones, on a logarithmic scale."""
+    """For each unit, how far back the last state depends on earlier ones, on a logarithmic scale; on h_0 as a point."""
     figure, panels = _panels(len(units), 5.0, 3.4)
     for axes, unit in zip(panels, units, strict=True):
-        back = range(1, len(unit.norms) + 1)
+        first = len(unit.norms)
         lines = {"|dh_T / dh_T-k|": unit.norms}
         if unit.bound:
             lines[f"bound ({unit.bound.gamma:g} x {unit.bound.lambda_1:.2f})^k"] = unit.bound.values
@@ -100,9 +106,14 @@ def reach_figure(units: Sequence[Reach]) -> "Figure":
         lines |= {"direct path, largest product": unit.direct} if unit.direct else {}
         lines |= {"|dc_T / dc_T-k|": unit.memory} if unit.memory else {}
         for number, (name, values) in enumerate(lines.items()):
-            _line(axes, number, back, [max(value, 1e-30) for value in values], name, marker="")
+            *seen, last = (max(value, 1e-30) for value in values)
+            _line(axes, number, range(1, first), seen, name, marker="")
+            axes.plot(first, last, marker=_MARKERS[number], markersize=4, color=COLOURS[number], linestyle="")
         canvas.logarithmic(axes)
-        axes.set_xlabel("k, steps before the last")
+        steep = "\n(zero, where layer normalization is steepest)" if unit.steep_start else ""
+        axes.set_xlabel(
+            f"k, steps before the last; the points at {first} are of the initial state h_0{steep}", fontsize=8
+        )
         canvas.title(axes, f"{unit.unit} ({unit.cell})", 9)
         axes.legend(frameon=False, fontsize=7)
     return figure
@@ -110,7 +121,7 @@ def reach_figure(units: Sequence[Reach]) -> "Figure":
 
 def terms_figure(units: Sequence[Reach]) -> "Figure":
     """For each LSTM, the norms of the terms of dh_t/dh_{t-1}, and of their total."""
-    figure, panels = _panels(len(units), 5.0, 3.2)
+    figure, panels = _panels(len(units), 5.0, 3.2, 0.9)
     for axes, unit in zip(panels, units, strict=True):
         places = range(len(unit.terms))
         for number, name in enumerate(unit.terms[0]):
@@ -124,7 +135,7 @@ def terms_figure(units: Sequence[Reach]) -> "Figure":
             )
         axes.set_xticks(places, labels(unit.steps), rotation=90, fontsize=7, parse_math=False)
         canvas.title(axes, f"|terms of dh_t / dh_t-1|, {unit.unit}", 9)
-        axes.legend(frameon=False, fontsize=7)
+    _legend(figure, panels, len(units[0].terms[0]))
     return figure
 
 
@@ -196,7 +207,13 @@ def embeddings_figure(found: Embeddings) -> "Figure":
         name = shown.names[number]
         short = name if len(name) <= _SHORT else f"{name[: _SHORT - 1]}\u2026"
         axes.annotate(
-            short, shown.points[number], xytext=(4, 3), textcoords="offset points", fontsize=7, parse_math=False
+            short,
+            shown.points[number],
+            xytext=(4, 3),
+            textcoords="offset points",
+            fontsize=7,
+            parse_math=False,
+            bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5},  # the name reads over other points
         )
     if len(groups) > 1:
         axes.legend(frameon=False, fontsize=8)
@@ -210,12 +227,15 @@ def embeddings_figure(found: Embeddings) -> "Figure":
 def neighbours_figure(found: TrainingNeighbours) -> "Figure":
     """A line for each neighbour, its distance as a bar, the token within its pair, and the source of the pair."""
     rows = sum(len(own) + 1 for own in found.nearest)
-    figure = canvas.figure(11.0, 0.19 * (rows + 2))
+    figure = canvas.figure(11.0, 0.19 * (rows + 3))
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_axis_off()
-    axes.set(xlim=(0, 1), ylim=(rows + 1, -1))
+    axes.set(xlim=(0, 1), ylim=(rows + 2, -1))
     axes.text(0, -0.5, found.text, fontsize=9, fontweight="bold", parse_math=False)
-    row = 0
+    axes.text(0.02, 0.5, "distance of states", fontsize=7, color=QUIET)
+    axes.text(0.115, 0.5, "training data, the token of the state in brackets", fontsize=7, color=QUIET)
+    axes.text(0.55, 0.5, "number: source", fontsize=7, color=QUIET)
+    row = 1
     for token, own in zip(labels(found.outputs), found.nearest, strict=True):
         axes.text(0, row + 0.7, token, fontsize=9, color=COLOURS[0], fontweight="bold", parse_math=False)
         for number, one in enumerate(own, row + 1):
@@ -224,7 +244,8 @@ def neighbours_figure(found: TrainingNeighbours) -> "Figure":
             # apart, since within one text a number goes to the right end of words that run from right to left
             axes.text(0.075, number + 0.7, f"{one.distance:.2f}", fontsize=7, parse_math=False)
             axes.text(0.115, number + 0.7, one.context, fontsize=7, parse_math=False)
-            read = f"{one.pair:,}: {one.source[:70]}" if one.source else f"line {one.pair:,}"
+            source = shorten(one.source, 75, placeholder=" \u2026")
+            read = f"{one.pair:,}: {source}" if source else f"line {one.pair:,}"
             axes.text(0.55, number + 0.7, read, fontsize=7, color=QUIET, parse_math=False)
         row += len(own) + 1
     return figure
@@ -245,12 +266,22 @@ def _apart(names: Sequence[str], points: Sequence[tuple[float, float]]) -> list[
     return chosen
 
 
-def _panels(count: int, width: float, height: float) -> tuple["Figure", list["Axes"]]:
-    """That many panels, at most three in a row."""
+def _panels(count: int, width: float, height: float, below: float = 0.5) -> tuple["Figure", list["Axes"]]:
+    """That many panels, at most three in a row, each of so many inches with ``below`` for the labels under it."""
     columns = min(3, count)
     rows = -(-count // columns)
-    figure = canvas.figure(width * columns, height * rows, layout="constrained")
+    figure = canvas.figure(width * columns, height * rows)
     grid = list(figure.subplots(rows, columns, squeeze=False).flat)
+    # placed by hand: measuring every label, as a layout engine does, takes longer than drawing them
+    beside = _BESIDE / (width - _BESIDE), (below + _ABOVE) / (height - below - _ABOVE)
+    figure.subplots_adjust(
+        left=0,
+        right=1 - _BESIDE / figure.get_figwidth(),
+        bottom=(below + _ABOVE) / figure.get_figheight(),
+        top=1,
+        wspace=beside[0],
+        hspace=beside[1],
+    )
     for axes in grid[count:]:
         axes.set_visible(False)
     return figure, grid[:count]
@@ -268,7 +299,15 @@ def _line(axes: "Axes", number: int, xs: Sequence[Any], ys: Sequence[float], nam
 def _legend(figure: "Figure", panels: Sequence["Axes"], count: int) -> None:
     handles, names = panels[0].get_legend_handles_labels()
     if count > 1:
-        figure.legend(handles, names, loc="outside lower center", ncols=min(3, count), frameon=False, labelcolor=INK)
+        figure.legend(
+            handles,
+            names,
+            loc="upper center",
+            bbox_to_anchor=(0.5, 0.0),
+            ncols=min(5, count),
+            frameon=False,
+            labelcolor=INK,
+        )
 
 
 def _names(tables: Sequence[Any]) -> list[str]:

@@ -28,6 +28,8 @@ _POINTS = 10.5
 """Size of a label beside a cell of full size."""
 _UNIT, _GAP = 2.2, 0.5
 """Inches of a unit's cells from top to bottom, and between its gates."""
+_WIDEST = 18.0
+"""Inches of gates beside each other; more go below."""
 
 
 def draw_attention(
@@ -93,35 +95,43 @@ def itemised_figure(items: Sequence[Itemised]) -> "Figure":
         steps = labels(one.steps)
         rows = [*(f"{number} {name}" for number, name in enumerate(steps, 1)), "last state"]
         values = np.array(one.norms)
-        panels.append((steps, rows, values / max(float(values.max()), 1e-30), one.layer))
+        title = f"{one.layer}\nloss of a step (down), by input (across)"
+        panels.append((steps, rows, values / max(float(values.max()), 1e-30), title))
     return _figure(panels, "fraction of the largest")
 
 
 def gates_figure(shown: Gates) -> "Figure":
     """Every gate of every unit over the steps (across) and cells (down); two scales for all of them at the right."""
     units = shown.units
-    widths = [max(1.8, 0.2 * len(unit.steps)) for unit in units]
+    widths = [max(1.8, min(0.2, max(0.1, 4 / len(unit.steps))) * len(unit.steps)) for unit in units]
+    columns = [
+        min(len(unit.values), max(1, int(_WIDEST / (own + _GAP)))) for unit, own in zip(units, widths, strict=True)
+    ]
     below = [0.07 * max(map(len, labels(unit.steps))) + 0.2 for unit in units]
-    width = max((own + _GAP) * len(unit.values) for own, unit in zip(widths, units, strict=True))
-    height = sum(_UNIT + _GAP + more for more in below)
+    rows = [-(-len(unit.values) // count) for unit, count in zip(units, columns, strict=True)]
+    width = max((own + _GAP) * count for own, count in zip(widths, columns, strict=True))
+    height = sum((_UNIT + _GAP + more) * count for more, count in zip(below, rows, strict=True))
     figure = canvas.figure(width, height)
     top = height
     # placed by hand: measuring every label, as a layout engine does, takes longer than drawing them
-    for unit, own, more in zip(units, widths, below, strict=True):
-        top -= _GAP
+    for unit, own, more, count in zip(units, widths, below, columns, strict=True):
         for number, name in enumerate(unit.values):
-            place = number * (own + _GAP) / width, (top - _UNIT) / height, own / width, _UNIT / height
+            row, column = divmod(number, count)
+            bottom = top - (row + 1) * (_GAP + _UNIT) - row * more
+            place = column * (own + _GAP) / width, bottom / height, own / width, _UNIT / height
             axes = figure.add_axes(place)
             image = _gate(axes, unit, name)
-            if not number:
+            if not column:
                 axes.set_ylabel(unit.unit, fontsize=8)
             if unit is units[0] and name in (*list(unit.values)[:1], "h"):
-                beside = figure.add_axes((1 + (0.1 if name == "h" else 0.7) / width, place[1], 0.09 / width, place[3]))
+                right = (own + _GAP) * count - (0.35 if name == "h" else -0.25)
+                first = (top - _GAP - _UNIT) / height
+                beside = figure.add_axes((right / width, first, 0.09 / width, _UNIT / height))
                 bar = figure.colorbar(image, cax=beside)
                 low, high = image.get_clim()
                 bar.set_ticks([low, (low + high) / 2, high], labels=["least", "0", "most"] if low else ["0", "", "1"])
                 bar.ax.tick_params(labelsize=7, length=0)
-        top -= _UNIT + more
+        top -= -(-len(unit.values) // count) * (_GAP + _UNIT + more)
     figure.suptitle(shown.text, x=0, y=1, ha="left", va="bottom", fontsize=_POINTS, fontweight="bold", parse_math=False)
     return figure
 

@@ -22,6 +22,7 @@ _PAGE = """<!doctype html>
 <style>
 :root {{ color-scheme: light dark }}
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem }}
+h1, p {{ overflow-wrap: anywhere }}
 figure {{ margin: 1rem 0 }}
 .picture {{ overflow-x: auto; border: 1px solid #8884; border-radius: 6px; padding: .5rem }}
 .picture svg {{ display: block; max-width: 100%; min-width: min(100%, 34rem); height: auto }}

@@ -13,6 +13,9 @@ function el(tag, properties = {}, ...children) {
 }
 
 const shown = (piece) => piece.replace(/ /g, SPACE) || "(nothing)";
+const short = (text) => (text.length > 10 ? `${text.slice(0, 9)}\u2026` : text);
+/** A token within a sentence of another direction: Unicode isolates keep the numbers beside it in their place. */
+const apart = (text) => `\u2068${text}\u2069`;
 const percent = (p) => (p < 0.001 ? "<0.1%" : `${(100 * p).toFixed(1)}%`);
 const number = (x) => x.toFixed(3);
 
@@ -20,7 +23,7 @@ const number = (x) => x.toFixed(3);
 function heatTable({caption, rows, columns, values, corner = "", pick = null, selected = -1, lang = ["", ""]}) {
   const largest = Math.max(1e-9, ...values.flatMap((row) => [...row].map(Math.abs)));
   const cells = values.map((row, r) => [...row].map((value, c) => {
-    const says = `${rows[r]} / ${columns[c]}: ${number(value)}`;
+    const says = `${apart(rows[r])} / ${apart(columns[c])}: ${number(value)}`;
     const cell = el("td", {className: (value < 0 ? "below " : "") + (pick ? "pick" : ""), tabIndex: r || c ? -1 : 0,
       style: `--v: ${Math.min(1, Math.abs(value) / Math.max(1, largest)).toFixed(3)}`}, el("span", {}, number(value)));
     cell.addEventListener("mouseenter", () => { $("value").textContent = says; });
@@ -60,6 +63,7 @@ class Page {
     this.network = new Network(contents, tensors);
     this.tokens = Object.fromEntries(Object.entries(contents.tokenizers).map(([side, table]) => [side, new Tokens(table)]));
     this.asked = 0;
+    this.numbers = false;
     this.reset();
   }
 
@@ -125,7 +129,15 @@ class Page {
           className: t < this.fixed || this.attention[t] ? "chosen" : "",
           onclick: () => { this.selected = t; this.draw(); $("answer").querySelectorAll("button")[t].focus(); }},
         this.piece(node.id))))));
+    // a reader who moves by keyboard stays where they were
+    const places = () => [...$("pictures").querySelectorAll("button, input, td[tabindex], summary")];
+    const held = places().indexOf(document.activeElement);
     $("pictures").replaceChildren(...[this.probabilities(), this.alignment(), this.reading(), this.gates(), this.tree()].filter(Boolean));
+    const to = held < 0 ? null : places()[held];
+    if (to) {
+      to.tabIndex = 0;
+      to.focus({preventScroll: true});
+    }
   }
 
   /** Tokens at the beginning that are given: those of a prompt, and those a reader chose. */
@@ -141,7 +153,7 @@ class Page {
     });
     return el("section", {}, el("h2", {}, `Token ${this.selected + 1}: probabilities`),
       el("p", {className: "hint"}, "Choose another token, and the rest is predicted anew."),
-      plainTable(`Most probable tokens in place of ${this.piece(node.id)} (${percent(Math.exp(node.logProb))})`, ["Token", "Probability"], rows));
+      plainTable(`Most probable tokens in place of ${apart(this.piece(node.id))} (${percent(Math.exp(node.logProb))})`, ["Token", "Probability"], rows));
   }
 
   choose(id) {
@@ -157,14 +169,14 @@ class Page {
     const {path, source: read} = this.result;
     if (!path[0].parent.weights) return null;
     const {source, target} = this.contents.languages;
-    const box = el("section", {}, el("h2", {}, "Attention"),
+    const box = el("section", {className: this.numbers ? "numbers" : ""}, el("h2", {}, "Attention"),
       el("p", {className: "hint"}, "Choose a cell to make that output token attend to that input token alone; the rest is predicted anew."),
       heatTable({caption: "Attention weights: a row for each output token, a column for each input token",
         rows: path.map((node) => this.piece(node.id)), columns: read.map((id) => this.sourcePiece(id)),
         values: path.map((node) => node.parent.weights), selected: this.selected, lang: [target, source],
         pick: (t, s) => this.attend(t, s)}));
-    box.append(el("label", {className: "hint"}, el("input", {type: "checkbox",
-      onchange: (event) => box.classList.toggle("numbers", event.target.checked)}), " Show numbers"));
+    box.append(el("label", {className: "hint"}, el("input", {type: "checkbox", checked: this.numbers,
+      onchange: (event) => box.classList.toggle("numbers", this.numbers = event.target.checked)}), " Show numbers"));
     return box;
   }
 
@@ -234,7 +246,7 @@ class Page {
     for (const [node, [x, y]] of place) {
       const of = place.get(node.parent), style = onPath.has(node) ? "path" : node.fate;
       if (of) svg.append(make("line", {x1: of[0] + 78, y1: of[1] - 4, x2: x - 4, y2: y - 4, class: style}));
-      svg.append(make("text", {x, y, class: style}, `${this.piece(node.id).slice(0, 9)}${node.fate === "finished" ? " ." : ""}`));
+      svg.append(make("text", {x, y, class: style}, `${short(this.piece(node.id))}${node.fate === "finished" ? " ." : ""}`));
     }
     const why = {kept: "kept", finished: "finished", pruned: "pruned: better ones filled the beam"};
     const rows = [...place.keys()].map((node) => [String(node.step + 1), this.piece(node.id), percent(Math.exp(node.logProb)),
@@ -252,7 +264,7 @@ function training({records, languages}) {
   const table = el("div");
   const slider = el("input", {type: "range", id: "when", min: 0, max: records.length - 1, value: records.length - 1});
   const pairs = el("select", {id: "pair"}, records[0].pairs.map((one, n) =>
-    el("option", {value: n}, one.source.join("").replaceAll("\u2581", " ").trim())));
+    el("option", {value: n}, one.source.filter((piece) => piece !== "</s>").join("").replaceAll("\u2581", " ").trim())));
   const says = el("output", {htmlFor: "when"});
   const draw = () => {
     const {update, pairs: all} = records[slider.value], one = all[pairs.value];

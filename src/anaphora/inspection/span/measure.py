@@ -6,11 +6,14 @@ shortest distance with the fewest sequences, or fails best, with the first seed.
 """
 
 import json
+import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
+from threading import Event, Lock
 from typing import Any
 
 from anaphora.errors import DataError
@@ -18,6 +21,7 @@ from anaphora.events import Progress, Report, silent
 from anaphora.files import append, lines
 from anaphora.inspection.span.learner import Learner, Setting
 from anaphora.inspection.span.tasks import TASKS
+from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn.stack import StackConfig
 from anaphora.nn.weights import Orthogonal
 from anaphora.training.rules import Adam
@@ -91,6 +95,11 @@ class Trial:
         """What tells it from others of a plan."""
         return self.task, self.unit, self.seed, self.rate, self.distance
 
+    @property
+    def order(self) -> tuple[str, str, int, float, int]:
+        """Its place among others: the order in which one worker makes those of a unit."""
+        return self.task, self.unit, self.seed, -self.rate, self.distance
+
 
 @dataclass(frozen=True)
 class Spans:
@@ -137,35 +146,53 @@ class Spans:
         return f"{more}{median(own):g}" + (f" ({low} to {high})" if low < high else "")
 
 
-def spans(plan: Plan, folder: Path | None = None, report: Report = silent) -> Spans:
+def spans(plan: Plan, folder: Path | None = None, report: Report = silent, workers: int = 0) -> Spans:
     """Conduct a plan; what a ``folder`` has of it already is not done again, so that it can be interrupted.
 
-    Raises DataError where the folder cannot be written or holds another plan.
+    ``workers`` series run at the same time, as many as there are cores where it is 0; what is found does not depend on
+    it. Raises DataError where the folder cannot be written or holds another plan.
     """
     store = _Store(plan, folder)
     series = list(plan.series())
-    for number, (task, unit, seed) in enumerate(series):
-        report(Progress(f"memory spans ({plan.name})", number, len(series), "series"))
-        rate, distance = _rate(plan, task, unit, store), plan.shortest
-        while distance <= plan.longest and store.trial(task, unit, seed, rate, distance).learnt:
-            distance *= 2
-    report(Progress(f"memory spans ({plan.name})", len(series), len(series), "series"))
-    return Spans(plan, tuple(store.trials.values()))
+    what = f"memory spans ({plan.name})"
+    one_each = replace(Runtime.inference(), threads=1)
+    with running(one_each), ThreadPoolExecutor(workers or len(os.sched_getaffinity(0))) as pool:
+        found = [pool.submit(_conduct_series, plan, task, unit, seed, store) for task, unit, seed in series]
+        try:
+            report(Progress(what, 0, len(series), "series"))
+            for number, one in enumerate(as_completed(found), 1):
+                one.result()
+                report(Progress(what, number, len(series), "series"))
+        except BaseException:
+            store.stopped.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return Spans(plan, tuple(sorted(store.trials.values(), key=lambda one: one.order)))
+
+
+def _conduct_series(plan: Plan, task: str, unit: str, seed: int, store: "_Store") -> None:
+    rate, distance = _rate(plan, task, unit, store), plan.shortest
+    while distance <= plan.longest and store.trial(task, unit, seed, rate, distance).learnt:
+        distance *= 2
 
 
 def _rate(plan: Plan, task: str, unit: str, store: "_Store") -> float:
     """The learning rate of a unit on a task, found at the shortest distance with the first seed."""
     if len(plan.rates) == 1:
         return plan.rates[0]
-    found = [store.trial(task, unit, plan.seeds[0], rate, plan.shortest) for rate in plan.rates]
+    with store.alone(task, unit):  # series of other seeds wait for it
+        found = [store.trial(task, unit, plan.seeds[0], rate, plan.shortest) for rate in plan.rates]
     return min(found, key=lambda one: (not one.learnt, one.sequences, -one.accuracy)).rate
 
 
 class _Store:
-    """Trials, each made once."""
+    """Trials, each made once; several threads may ask for different ones."""
 
     def __init__(self, plan: Plan, folder: Path | None) -> None:
         self._plan, self._path = plan, None if folder is None else folder / _LOG
+        self.stopped = Event()
+        """Once set, running trials end without a result."""
+        self._lock, self._locks = Lock(), dict[tuple[str, str], Lock]()
         self.trials: dict[tuple[str, str, int, float, int], Trial] = {}
         head = json.dumps({"plan": asdict(plan)}) + "\n"
         if self._path is None:
@@ -184,12 +211,19 @@ class _Store:
                 continue  # a line that a killed process left unfinished
             self.trials[trial.key] = trial
 
+    def alone(self, task: str, unit: str) -> Lock:
+        """What to hold while others should not ask for trials of a unit on a task."""
+        with self._lock:
+            return self._locks.setdefault((task, unit), Lock())
+
     def trial(self, task: str, unit: str, seed: int, rate: float, distance: int) -> Trial:
         """A trial, from before or made now."""
         key = task, unit, seed, rate, distance
         if key not in self.trials:
-            self.trials[key] = conduct(self._plan, *key)
-            self._append(json.dumps(asdict(self.trials[key])) + "\n")
+            found = conduct(self._plan, *key, self.stopped)
+            with self._lock:
+                self.trials[key] = found
+                self._append(json.dumps(asdict(found)) + "\n")
         return self.trials[key]
 
     def _append(self, line: str) -> None:
@@ -202,17 +236,24 @@ class _Store:
             raise DataError(f"{self._path} cannot be written to: {error.strerror}: name another folder.") from None
 
 
-def conduct(plan: Plan, task: str, unit: str, seed: int, rate: float, distance: int) -> Trial:
-    """Train one network until it has learnt the task or has seen all of its sequences."""
+def conduct(
+    plan: Plan, task: str, unit: str, seed: int, rate: float, distance: int, stopped: Event | None = None
+) -> Trial:
+    """Train one network until it has learnt the task or has seen all of its sequences.
+
+    Raises CancelledError once ``stopped`` is set.
+    """
     config = StackConfig.parse({"cell": cell_table(unit), "size": plan.size}, "span")
     setting = Setting(config, Orthogonal(), Adam(learning_rate=rate), 1.0, plan.batch)
-    started, best = time.process_time(), 0.0
+    started, best = time.thread_time(), 0.0
     learner = Learner(setting, TASKS[task], distance, seed)
     while best < LEARNT and (learner.updates + 1) * plan.batch <= plan.sequences:
+        if stopped and stopped.is_set():
+            raise CancelledError
         learner.update()
         if learner.updates * plan.batch % CHECKED < plan.batch:
             best = max(best, learner.accuracy())
-    seen, seconds = learner.updates * plan.batch, round(time.process_time() - started, 3)
+    seen, seconds = learner.updates * plan.batch, round(time.thread_time() - started, 3)
     return Trial(task, unit, seed, rate, distance, best >= LEARNT, best, seen, seconds)
 
 

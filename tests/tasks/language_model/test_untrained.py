@@ -1,0 +1,96 @@
+"""A small untrained language model of characters: what it promises holds for any weights."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from anaphora.batch import Batch, Ids
+from anaphora.errors import ConfigError, DataError
+from anaphora.evaluation.perplexity import TextSize, size_of_line
+from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.runs import load
+
+from ..conftest import LANGUAGE_MODEL, saved, sentences
+
+
+def test_generation_goes_on_from_its_prompt(untrained_language_model: LanguageModelPredictor) -> None:
+    for beam in (0, 1, 4):
+        found = untrained_language_model.generate("the man", length=30, beam=beam)
+        assert found.text.startswith("the man")
+        assert found.finished or len(found.text) == len("the man") + 30
+        assert found.score < 0
+
+
+def test_a_prompt_may_have_several_lines_or_none(untrained_language_model: LanguageModelPredictor) -> None:
+    assert untrained_language_model.generate("a man\nthe dog", length=5).text.startswith("a man\nthe dog")
+    assert untrained_language_model.generate("a man\n", length=5).text.startswith("a man\n")
+    assert len(untrained_language_model.generate(length=5, beam=1).text) <= 5
+
+
+def test_the_same_seed_writes_the_same_text(untrained_language_model: LanguageModelPredictor) -> None:
+    texts = [untrained_language_model.generate("the", seed=seed).text for seed in (1, 1, 2)]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_a_length_of_none_is_refused(untrained_language_model: LanguageModelPredictor) -> None:
+    with pytest.raises(ConfigError, match="at least 1 token"):
+        untrained_language_model.generate("the", length=0)
+
+
+def test_a_text_is_predicted_in_one_pass_with_the_state_carried(
+    untrained_language_model: LanguageModelPredictor,
+) -> None:
+    """The loss of a text is that of its units read one after another, windows or not."""
+    lines = sentences(25, seed=7)
+    model, tokenizer = untrained_language_model._model, untrained_language_model._tokenizer
+    ids = [unit for line in lines for unit in [*tokenizer.encode(line), tokenizer.symbols.eos]]
+    assert len(ids) > 1100
+    stepper = model.stepper()
+    nats, last = 0.0, tokenizer.symbols.eos
+    start = Batch(Ids(torch.tensor([[last]]), torch.tensor([1])), None, torch.tensor([0]), torch.tensor([False]))
+    memory, state, _ = stepper.start(start)
+    for unit in ids:
+        step = stepper.advance(memory, state, torch.tensor([last]))
+        nats -= float(step.log_probs_NV[0, unit])
+        state, last = step.state, unit
+    found = untrained_language_model.evaluate(iter(lines))
+    assert found.tokens == len(ids) and found.unknown == 0
+    assert found.nats == pytest.approx(nats, rel=1e-5)
+    assert found.size == sum(map(size_of_line, lines), start=TextSize(0, 0, 0))
+    assert found.bits_per_character == pytest.approx(
+        nats / math.log(2) / sum(len(line) + 1 for line in lines), rel=1e-5
+    )
+
+
+def test_the_score_of_a_line_is_what_predicting_it_costs(untrained_language_model: LanguageModelPredictor) -> None:
+    found = next(
+        f
+        for seed in range(100)
+        if (f := untrained_language_model.generate("the", seed=seed)).finished and "\n" not in f.text
+    )
+    assert untrained_language_model.evaluate([found.text]).nats == pytest.approx(-found.score, rel=1e-5)
+
+
+def test_unknown_units_are_counted(untrained_language_model: LanguageModelPredictor) -> None:
+    assert untrained_language_model.evaluate(["the Ünknown", "man"]).unknown == 1
+
+
+def test_a_text_without_lines_is_refused_and_an_empty_line_is_one_prediction(
+    untrained_language_model: LanguageModelPredictor,
+) -> None:
+    with pytest.raises(DataError, match="there is no line"):
+        untrained_language_model.evaluate([])
+    assert untrained_language_model.evaluate([""]).tokens == 1
+
+
+def test_a_saved_language_model_writes_as_before(
+    untrained_language_model: LanguageModelPredictor, tmp_path: Path
+) -> None:
+    experiment = {"task": "language-model", "text": {"tokenizer": "character"}, **LANGUAGE_MODEL}
+    saved(tmp_path / "run", experiment, untrained_language_model._model, {"text": untrained_language_model._tokenizer})
+    loaded = load(str(tmp_path / "run"))
+    assert isinstance(loaded, LanguageModelPredictor) and loaded.path == bytes(tmp_path / "run")
+    assert loaded.generate("the") == untrained_language_model.generate("the")
+    assert loaded.evaluate(sentences(5)) == untrained_language_model.evaluate(sentences(5))
