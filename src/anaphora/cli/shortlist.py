@@ -11,7 +11,7 @@ EXAMPLES = ("anaphora shortlist runs/en-de", "anaphora translate runs/en-de test
 
 
 def run(run_folder: RunFolder, as_json: Json = False, threads: Threads = 0) -> None:
-    """Learn a shortlist for faster translation from the training pairs of a run."""
+    """Learn a shortlist for faster beam search from the training pairs of a run."""
     use_threads(threads)
 
     from anaphora.formats.figures import figures_as_json

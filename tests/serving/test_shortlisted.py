@@ -1,0 +1,45 @@
+"""A server restricted to the shortlists of its runs."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from anaphora.cli.app import main
+from anaphora.errors import ConfigError
+from anaphora.prediction.candidates import Shortlist
+from anaphora.run import shortlists
+from anaphora.run.shortlists import TokenShortlist
+from anaphora.serving.translators import Translators
+from anaphora.tasks.translation.shortlisted import digest_of
+
+from .conftest import RUN, Serve
+
+
+def test_every_translation_is_of_the_shortlist_and_a_run_without_one_is_refused(serve: Serve, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(RUN, run)
+    with pytest.raises(ConfigError, match="has no shortlist: make one with anaphora shortlist"):
+        Translators.load([run], shortlist=True)
+    [free] = Translators.load([run])
+    source, target = free.predictor._source, free.predictor._target
+    nothing = TokenShortlist(
+        torch.arange(target.symbols.size, dtype=torch.int32),
+        torch.zeros(0, dtype=torch.int32),
+        torch.zeros(source.symbols.size, dtype=torch.int64),
+    )
+    shortlists.write(run, digest_of(source, target), nothing)
+    [served] = Translators.load([run], shortlist=True)
+    assert served.candidates == Shortlist()
+    text = {"q": "The man sees.", "source": free.source, "target": free.target}
+    few = served._replace(candidates=Shortlist(5, 0))
+    found = serve([few]).post("/translate", json=text).json()["translatedText"]
+    [expected] = few.predictor.translate_text([text["q"]], candidates=Shortlist(5, 0))
+    [whole] = few.predictor.translate_text([text["q"]])
+    assert found == expected.text != whole.text
+
+
+def test_a_shortlist_and_adaptation_are_refused_together(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", str(RUN), "--memory", "--adapt", "--shortlist"]) == 2
+    assert "--adapt may write any word of known translations" in capsys.readouterr().err
