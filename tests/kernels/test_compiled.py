@@ -1,6 +1,7 @@
 """The steps in C: the mathematics of the torch operations beside them, whatever the sizes, wherever a row stands."""
 
 import os
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -221,3 +222,17 @@ def test_a_library_that_is_older_than_its_sources_is_found_out(tmp_path: Path) -
     os.utime(library, (1, 1))
     os.utime(header, (2, 2))
     assert newer_sources(library) == [header]
+
+
+@built
+@settings(deadline=None)
+@given(
+    numbers=st.lists(st.integers(-(2**62), 2**62), max_size=70, unique=True).map(sorted),
+    others=st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20),
+    draws=st.randoms(),
+)
+def test_keys_are_found_among_ascending_numbers(numbers: list[int], others: list[int], draws: random.Random) -> None:
+    keys = [*others, *draws.sample(numbers, len(numbers) // 2)]
+    draws.shuffle(keys)
+    places = compiled.find_places(torch.tensor(numbers, dtype=torch.int64), torch.tensor(keys, dtype=torch.int64))
+    assert places.tolist() == [numbers.index(key) if key in numbers else -1 for key in keys]

@@ -23,6 +23,7 @@ from anaphora.kernels.compiled.gru import gru_backward, gru_forward
 from anaphora.kernels.compiled.library import ROUNDING, available, suits
 from anaphora.kernels.compiled.loop import Operand, Operation, Place, entries, has_loop, loop, place_of
 from anaphora.kernels.compiled.lstm import lstm_backward, lstm_forward
+from anaphora.kernels.compiled.places import find_places
 from anaphora.kernels.compiled.softmax import softmax_rows
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "concat_backward",
     "concat_forward",
     "entries",
+    "find_places",
     "gemm",
     "gemm_of_columns",
     "gru_backward",

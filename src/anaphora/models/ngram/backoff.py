@@ -15,6 +15,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from anaphora.kernels.compiled import find_places
+
 
 class Order(NamedTuple):
     """The n-grams of one order, sorted by their tokens."""
@@ -96,12 +98,8 @@ class BackoffTable:
         """The places of n-grams of ``order`` by the place of their context and their last token; -1 for none."""
         if order == 1:
             return ids
-        keys_N = self._orders[order - 1].keys_N
-        if not len(keys_N):
-            return torch.full_like(ids, -1)
-        key = context * self.size + ids  # below 0 where there is no context, as no key is
-        place = torch.searchsorted(keys_N, key).clamp_(max=len(keys_N) - 1)
-        return torch.where(keys_N.take(place) == key, place, -1)
+        # a key is below 0 where there is no context, as none of the table is
+        return find_places(self._orders[order - 1].keys_N, context * self.size + ids)
 
     def _matters(self, order: int, place_R: Tensor) -> Tensor:
         """Whether predictions depend on these contexts: some n-gram extends them, or their back-off weight is not 1."""
