@@ -1,4 +1,4 @@
-"""Documents that ``anaphora translate`` writes back with their gaps filled."""
+"""Documents that ``anaphora translate`` writes back with their gaps filled, and projects of them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from anaphora.cli.projects import translate_project
 from anaphora.errors import ConfigError
 from anaphora.wording import agreeing, counted
 
@@ -16,18 +17,23 @@ if TYPE_CHECKING:
     from anaphora.tasks.translation import TranslationPredictor
 
 
+PROJECT = "project"
+"""The kind of a folder that is a project of OmegaT."""
+
+
 def document_kind(file: str, for_lines: Sequence[str]) -> str:
-    """The kind of a file that is a document with a reader; empty for text.
+    """The kind of a file that is a document with a reader, or of a project; empty for text.
 
     Raises ConfigError for a document with options that are ``for_lines`` of text.
     """
     from anaphora.formats.entries.kinds import READERS, kind_of
 
-    kind = kind_of(Path(file)) if file != "-" and Path(file).is_file() else ""
-    if kind not in READERS:
+    kind = PROJECT if Path(file).is_dir() else kind_of(Path(file)) if file != "-" and Path(file).is_file() else ""
+    if kind != PROJECT and kind not in READERS:
         return ""
     for option in for_lines:
-        raise ConfigError(f"{option} is for lines of text, but {file} is a document: leave it out.")
+        what = "an OmegaT project" if kind == PROJECT else "a document"
+        raise ConfigError(f"{option} is for lines of text, but {file} is {what}: leave it out.")
     return kind
 
 
@@ -41,7 +47,12 @@ def translate_document(
     *,
     split: bool,
 ) -> None:
-    """Write a document with its gaps filled to ``output``, or print it; what was left empty is reported."""
+    """Write a document with its gaps filled to ``output``, or print it; what was left empty is reported.
+
+    Of a project a memory is written.
+    """
+    if kind == PROJECT:
+        return translate_project(translator, file, output, options, report, split=split)
     from anaphora.events import Note
     from anaphora.formats.entries.document import Document
     from anaphora.tasks.translation.documents import fill
