@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.cli.app import main
+from anaphora.tasks.runs import load
 
 
 @pytest.fixture
@@ -218,3 +219,17 @@ def test_a_rescored_list_is_rescored_under_another_name(counted: Path, tmp_path:
     fields = lists[2].read_bytes().decode().split("|||")
     assert fields[0] == "7 " and fields[1] == " " and fields[3] == " -3\n"
     assert fields[2].split()[::2] == ["LM0=", "LM1="]
+
+
+def test_a_list_is_rescored_in_a_precision(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, nbest = Path(__file__).parents[1] / "runs" / "kinds-2" / "language-model", tmp_path / "nbest"
+    texts = ["the man walks", "the man", "a dog walks"]
+    nbest.write_text("".join(f"0 ||| {text} ||| tm= -1 ||| -1\n" for text in texts))
+    shown = {}
+    for precision in ("fp32", "int8"):
+        assert main(["rescore", str(run), str(nbest), "--precision", precision]) == 0
+        shown[precision] = capsys.readouterr().out.splitlines()
+        scores = load(run, precision=precision).score_lines(texts)
+        for line, score in zip(shown[precision], scores, strict=True):
+            assert f"LM0= {score.nats:.6f} " in line
+    assert shown["int8"] != shown["fp32"]

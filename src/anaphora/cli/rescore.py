@@ -6,7 +6,15 @@ from typing import Annotated
 import typer
 
 from anaphora.cli.files import check_writable, given_lines, named, writing
-from anaphora.cli.options import RunFolder, Threads, use_threads
+from anaphora.cli.options import (
+    DeviceOption,
+    PrecisionOption,
+    RunFolder,
+    Threads,
+    known_device,
+    known_precision,
+    use_threads,
+)
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
@@ -17,6 +25,7 @@ _NAME = "LM0"
 EXAMPLES = (
     "anaphora rescore runs/ptb nbest.txt --output rescored.txt",
     "anaphora rescore runs/ptb nbest.txt --format kaldi",
+    "anaphora rescore runs/ptb-lstm nbest.txt --precision int8",
 )
 
 
@@ -34,6 +43,8 @@ def run(
     ] = None,
     output: Annotated[Path | None, typer.Option(help="Write the list to this file instead of printing it.")] = None,
     threads: Threads = 0,
+    device: DeviceOption = "cpu",
+    precision: PrecisionOption = "fp32",
 ) -> None:
     """Add a language-model score to each hypothesis of an n-best list."""
     from anaphora.config import unknown
@@ -50,9 +61,10 @@ def run(
     check_name(feature)
     check_writable(output, read=[file, run_folder])
     use_threads(threads)
+    where = known_device(device), known_precision(precision)
     count = unknowns = 0
     with listening() as report, writing(output) as write:
-        model = load_as(LanguageModelPredictor, run_folder, "a language model", report)
+        model = load_as(LanguageModelPredictor, run_folder, "a language model", report, *where)
         for line, score in model.rescore_stream(
             given_lines(file), form, feature=feature, where=named(file), report=report
         ):

@@ -1,4 +1,4 @@
-"""Packed GEMM, the pointwise steps of the commonest parts, and the time loop around both, in C.
+"""Packed GEMM, the pointwise steps of the commonest parts, the time loop around both, and searches, in C.
 
 A pointwise step is one pass over a row where torch makes one for each operation; a product keeps every thread
 busy, even where it has few rows.

@@ -20,6 +20,7 @@ from anaphora.prediction.stream import answers
 from anaphora.protocols import Stepper, TextStepper
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
+from anaphora.search.writing import ignore_token
 from anaphora.tasks.language_model.generation import Choice, Generation, StreamedText, continued
 from anaphora.tasks.language_model.inspected import InspectedLanguageModel
 from anaphora.tasks.language_model.line_scores import STATIC
@@ -58,7 +59,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
         top_k: int = 0,
         top_p: float = 1.0,
         seed: int = 0,
-        on_text: Callable[[str], None] = lambda text: None,
+        on_text: Callable[[str], None] | None = None,
         limits: Limits = UNLIMITED,
     ) -> Generation:
         """Continue ``prompt`` to the end of its line; or for ``length`` tokens, line ends among them, or ``lines``.
@@ -80,21 +81,23 @@ class LanguageModelPredictor(InspectedLanguageModel):
         left = _LINE * (lines or 1) if length is None else length
         begin = self._begin(prompt, left, lines)
         decode = continued(prompt, begin, self._decode)
-        streamed = StreamedText(decode, begin, on_text, self._tokenizer.symbols.eos)
+        streamed = StreamedText(decode, begin, on_text, self._tokenizer.symbols.eos) if on_text else None
+        on_token = streamed.add if streamed else ignore_token
         stepper = self._writer(limits.start())
         ids, score, prefix = list[int](), 0.0, begin
         at_once = 1 if self._of_sentences else lines
         for number in count():
             batch = prompt_batch(stepper.bos, [prefix], [number])
             with running(self._runtime):
-                [found] = choice.search(stepper, batch, [len(prefix) + left], streamed.add, at_once)
+                [found] = choice.search(stepper, batch, [len(prefix) + left], on_token, at_once)
             ids, score = [*ids, *found.ids], score + found.score
             left -= len(found.ids) - len(prefix) + found.finished
             if not found.finished or left < 1 or at_once == lines or number + 1 == lines:
                 break
             ids, prefix = [*ids, stepper.eos], []
         text = decode(ids)
-        streamed.close(text)
+        if streamed:
+            streamed.close(text)
         return Generation(text, score, found.finished, begin.count(stepper.unk))
 
     def generate_stream(
