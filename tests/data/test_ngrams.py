@@ -1,14 +1,18 @@
-"""Counting n-grams: the fast count is the plain one, whatever the order and the block."""
+"""Counting n-grams: the fast count is the plain one, whatever the order and the block, in memory and on disk."""
 
 from collections import Counter
-from itertools import pairwise
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.data.ngrams import count
+from anaphora.data.ngrams import Grams, count
+from anaphora.data.scratch import writing_scratch
 from anaphora.data.store import TextStore
+from anaphora.errors import DataError
 
 END, SIZE = 3, 8
 TEXTS = st.lists(st.integers(END, SIZE - 1), min_size=1, max_size=40)
@@ -44,22 +48,32 @@ def plain(units: list[int], order: int) -> list[dict[Gram, int]]:
     return counts
 
 
+def tokens(grams: Sequence[Grams], size: int = SIZE) -> list[list[Gram]]:
+    """The tokens of the n-grams of every order, from their keys."""
+    rows: list[list[Gram]] = [[()]]
+    for of_order in grams:
+        rows.append([(*rows[-1][key // size], key % size) for key in of_order.keys.tolist()])
+    return rows[1:]
+
+
 @given(TEXTS, st.integers(1, 6), st.integers(1, 50))
 def test_counts_are_those_of_plain_counting_in_blocks_of_any_size(units: list[int], order: int, block: int) -> None:
     grams = count(store(units), order=order, size=SIZE, end=END, block=block)
-    found = [{tuple(row): n for row, n in zip(g.tokens.tolist(), g.counts.tolist(), strict=True) if n} for g in grams]
+    found = [
+        {row: n for row, n in zip(rows, of_order.counts.tolist(), strict=True) if n}
+        for rows, of_order in zip(tokens(grams), grams, strict=True)
+    ]
     assert found == plain(units, order)
 
 
-@given(TEXTS, st.integers(2, 5))
-def test_ngrams_are_sorted_and_know_their_context_and_their_suffix(units: list[int], order: int) -> None:
-    grams = count(store(units), order=order, size=SIZE, end=END)
-    assert grams[0].tokens.tolist() == [[unit] for unit in range(SIZE)]
-    for lower, higher in pairwise(grams):
-        rows = higher.tokens.tolist()
-        assert rows == sorted(rows)
-        assert lower.tokens[higher.contexts].tolist() == [row[:-1] for row in rows]
-        assert lower.tokens[higher.suffixes].tolist() == [row[1:] for row in rows]
+@given(TEXTS, st.integers(2, 5), st.integers(1, 50))
+def test_ngrams_are_sorted_and_know_their_context_and_their_suffix(units: list[int], order: int, block: int) -> None:
+    grams = count(store(units), order=order, size=SIZE, end=END, block=block)
+    found = tokens(grams)
+    assert found[0] == [(unit,) for unit in range(SIZE)]
+    for lower, rows, of_order in zip(found, found[1:], grams[1:], strict=False):
+        assert rows == sorted(set(rows))
+        assert [lower[place] for place in of_order.suffixes.tolist()] == [row[1:] for row in rows]
 
 
 def test_ids_that_fill_two_bytes_are_told_apart() -> None:
@@ -68,3 +82,21 @@ def test_ids_that_fill_two_bytes_are_told_apart() -> None:
     large = count(wide, order=5, size=size, end=END)[1:]
     small = count(store([6, 5, 6, END]), order=5, size=SIZE, end=END)[1:]
     assert [g.counts.tolist() for g in large] == [g.counts.tolist() for g in small]
+
+
+def test_what_does_not_fit_in_memory_has_no_name_on_disk_so_nothing_is_left_of_a_killed_process(tmp_path: Path) -> None:
+    names: list[list[Path]] = []
+
+    def look(event: object) -> None:
+        names.append([*tmp_path.iterdir()])
+
+    count(store([4, 5, 6, END] * 9), order=3, size=SIZE, end=END, block=4, folder=tmp_path, report=look)
+    assert names == [[]] * 9
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with (
+        pytest.raises(DataError, match=r"Temporary files in .*gone cannot be written: No such file"),
+        writing_scratch(tmp_path / "gone"),
+    ):
+        count(store([4, 5, 6, END] * 9), order=3, size=SIZE, end=END, block=4, folder=tmp_path / "gone")

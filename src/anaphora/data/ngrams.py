@@ -1,28 +1,31 @@
-"""The n-grams of a running text, counted in one pass over blocks of it, and laid out for what is made of the counts.
+"""The n-grams of a running text, counted in the memory of a few blocks, and laid out for what is made of the counts.
 
-A text is walked in blocks; the windows of each are sorted and counted, and the sorted runs are merged two by two. So
-memory is bounded by the different n-grams of a text and not by its length.
+A text is walked in blocks. The windows of each are sorted and counted, and the sorted runs are merged, as are the
+n-grams of each order after them; what does not fit in memory lies on disk (``data.scratch``). So the size of a text is
+bounded by the disk.
 
 A window is a predicted token and what precedes it in its line. The first token of a line is preceded by ``<s>``, for
 which running text has ``</s>`` (``data.store``); nothing stands before that. All n-grams of lower order are suffixes of
 windows, and sorted from their last token backwards, every suffix is one contiguous stretch.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from anaphora.data.columns import Column, Integers
+from anaphora.data.scratch import Growing, Sorted, Sorter
 from anaphora.data.store import TextStore
 from anaphora.events import Progress, Report, silent
 from anaphora.wording import counted
 
-_BLOCK = 1 << 20
-"""Predictions counted at a time."""
+BLOCK = 1 << 20
+"""Predictions or n-grams that are worked on at a time."""
 
-Array = np.ndarray[Any, np.dtype[np.int64]]
+Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)
@@ -32,141 +35,161 @@ class Grams:
     Of order 1 there is one for every symbol of the vocabulary, counted or not, so that its place is its id.
     """
 
-    tokens: Array
-    """[N, n]: the tokens of each."""
+    keys: Array
+    """[N], ascending: the place of its first n - 1 tokens among the n-grams of order n - 1, times the size of the
+    vocabulary, plus its last token. At order 1 the token alone."""
     counts: Array
     """[N]: how often it was seen; below the highest order, and unless it begins a line, the number of different tokens
     seen before it (the continuation counts of Kneser and Ney 1995)."""
-    contexts: Array
-    """[N]: the place of its first n - 1 tokens among the n-grams of order n - 1; 0 at order 1."""
     suffixes: Array
     """[N]: the place of its last n - 1 tokens among the n-grams of order n - 1; 0 at order 1."""
 
 
 def count(
-    store: TextStore, *, order: int, size: int, end: int, block: int = _BLOCK, report: Report = silent
+    store: TextStore,
+    *,
+    order: int,
+    size: int,
+    end: int,
+    block: int = BLOCK,
+    folder: Path | None = None,
+    report: Report = silent,
 ) -> list[Grams]:
-    """The n-grams of orders 1 to ``order`` of a text whose ids are below ``size``; ``end`` is the id of ``</s>``."""
-    runs: list[_Run] = []
-    predictions = len(store.ids) - 1
+    """The n-grams of orders 1 to ``order`` of a text whose ids are below ``size``; ``end`` is the id of ``</s>``.
+
+    ``folder`` takes what does not fit in memory. Raises OSError when its disk is full.
+    """
+    number = np.uint32 if len(store.ids) < 1 << 32 else np.int64
+    windows = Sorter(_Words(order, size).count, 0, number, block, folder)
+    for rows in _windows(store.ids, order, end, block, report):
+        windows.add(Sorted(_Words(order, size).packed(rows), np.ones(len(rows), dtype=number), []))
+    sorters = [Sorter(_Words(n, size).count, 2, number, block, folder) for n in range(1, order + 1)]
+    groups = _Suffixes(order, size, end).sort(windows.blocks(), sorters)
+    del windows  # and what it has on disk
+    return _laid_out(sorters, groups, size, lambda dtype: Growing(dtype, block, folder), number)
+
+
+class _Words:
+    """N-grams packed into whole numbers that sort as their tokens do: each token in as many bits as any needs."""
+
+    def __init__(self, order: int, size: int) -> None:
+        self._order, self._bits = order, size.bit_length()  # tokens plus 1, and 0 for none
+        self._each = 63 // self._bits
+
+    @property
+    def count(self) -> int:
+        return -(-self._order // self._each)
+
+    def packed(self, rows: Array) -> list[Array]:
+        words = []
+        for first in range(0, self._order, self._each):
+            word = np.zeros(len(rows), dtype=np.int64)
+            for column in range(first, min(first + self._each, self._order)):
+                word = word << self._bits | rows[:, column]
+            words.append(word)
+        return words
+
+    def unpacked(self, words: Sequence[Array]) -> Array:
+        rows = np.empty((len(words[0]), self._order), dtype=np.int64)
+        for place, word in enumerate(words):
+            last = min((place + 1) * self._each, self._order) - 1
+            for column in range(place * self._each, last + 1):
+                rows[:, column] = word >> (self._bits * (last - column)) & ((1 << self._bits) - 1)
+        return rows
+
+
+def _windows(ids: Integers | Column, order: int, end: int, block: int, report: Report) -> Iterator[Array]:
+    """The windows of all predictions, block by block, [N, order].
+
+    Column k is the token k places before the predicted one, plus 1; 0 where none is.
+    """
+    predictions = len(ids) - 1
     for begin in range(0, predictions, block):
-        runs.append(_run(_windows(store.ids, begin, min(begin + block, predictions), order, end)))
-        while len(runs) > 1 and len(runs[-2].counts) <= 2 * len(runs[-1].counts):
-            runs.append(_merged(runs.pop(), runs.pop()))
-        report(
-            Progress(
-                f"counting up to {counted(order, 'token')}", min(begin + block, predictions), predictions, "tokens"
-            )
-        )
-    while len(runs) > 1:
-        runs.append(_merged(runs.pop(), runs.pop()))
-    return list(_grams(runs[0], order, size, end))
+        finish = min(begin + block, predictions)
+        first = max(0, begin + 1 - (order - 1))
+        tokens = np.asarray(ids[first : finish + 1], dtype=np.int64)
+        predicted = np.arange(begin + 1 - first, finish + 1 - first)
+        windows = np.zeros((len(predicted), order), dtype=np.int64)
+        open_ = np.ones(len(predicted), dtype=bool)
+        for back in range(order):
+            place = predicted - back
+            open_ &= place >= 0
+            token = tokens[np.maximum(place, 0)]
+            windows[:, back] = np.where(open_, token + 1, 0)
+            if back:
+                open_ &= token != end  # what stands before the line
+        yield windows
+        report(Progress(f"counting up to {counted(order, 'token')}", finish, predictions, "tokens"))
 
 
-class _Run(NamedTuple):
-    """Different windows, sorted from the last token backwards, and how often each was seen.
+class _Suffixes:
+    """The n-grams of all orders, found as suffixes of windows that are sorted from the last token backwards.
 
-    ``backwards`` is [N, order]: column k is the token k places before the predicted one, plus 1; 0 where none is.
+    Those of an order are numbered as they come. One that reaches over several blocks is counted in parts.
     """
 
-    backwards: Array
-    counts: Array
+    def __init__(self, order: int, size: int, end: int) -> None:
+        self._order, self._size, self._end = order, size, end
+        self._seen = [0] * order  # n-grams of each order so far
+        self._last = np.zeros(order, dtype=np.int64)  # the last window of the block before
+
+    def sort(self, windows: Iterator[Sorted], sorters: Sequence[Sorter]) -> list[int]:
+        """Add the n-grams of each order to its sorter, with their numbers and those of their suffixes.
+
+        Returns how many different ones there are of each order.
+        """
+        words = _Words(self._order, self._size)
+        for block in windows:
+            self._add(words.unpacked(block.words), block.counts.astype(np.int64), sorters)
+        return self._seen
+
+    def _add(self, rows: Array, counts: Array, sorters: Sequence[Sorter]) -> None:
+        changes = np.diff(rows, axis=0, prepend=self._last[None]) != 0
+        differs = np.logical_or.accumulate(changes, axis=1)  # [N, order]: from the window before, in the first n tokens
+        starts = differs & (rows > 0)
+        suffixes = np.zeros(len(rows), dtype=np.int64)
+        for n, sorter in enumerate(sorters, 1):
+            new, there = starts[:, n - 1], rows[:, n - 1] > 0
+            numbers = self._seen[n - 1] + np.cumsum(new) - 1
+            first = new.copy()
+            first[0] = there[0]  # perhaps the rest of one that the block before began
+            begins = np.flatnonzero(first)
+            if len(begins):
+                tokens = rows[begins, :n][:, ::-1]
+                seen = np.add.reduceat(np.where(there, counts, 0), begins)
+                if n < self._order:
+                    different = np.add.reduceat(starts[:, n].astype(np.int64), begins)
+                    seen = np.where((tokens[:, 0] == self._end + 1) & (n > 1), seen, different)
+                values = [numbers[begins], suffixes[begins]]
+                sorter.add(Sorted(_Words(n, self._size).packed(tokens), seen, values))
+            self._seen[n - 1] += int(new.sum())
+            suffixes = numbers
+        self._last = rows[-1]
 
 
-def _windows(ids: Integers | Column, begin: int, finish: int, order: int, end: int) -> Array:
-    """The windows of predictions ``begin`` to ``finish``, as ``_Run.backwards``."""
-    first = max(0, begin + 1 - (order - 1))
-    block = np.asarray(ids[first : finish + 1], dtype=np.int64)
-    predicted = np.arange(begin + 1 - first, finish + 1 - first)
-    windows = np.zeros((len(predicted), order), dtype=np.int64)
-    open_ = np.ones(len(predicted), dtype=bool)
-    for back in range(order):
-        place = predicted - back
-        open_ &= place >= 0
-        token = block[np.maximum(place, 0)]
-        windows[:, back] = np.where(open_, token + 1, 0)
-        if back:
-            open_ &= token != end  # what stands before the line
-    return windows
-
-
-def _run(windows: Array, counts: Array | None = None) -> _Run:
-    """Windows sorted, equal ones counted together."""
-    order = _sorting(windows)
-    windows = windows[order]
-    new = _new(windows)
-    starts = np.flatnonzero(new)
-    seen = np.diff(starts, append=len(windows)) if counts is None else np.add.reduceat(counts[order], starts)
-    return _Run(windows[starts], seen)
-
-
-def _merged(first: _Run, second: _Run) -> _Run:
-    windows = np.concatenate([first.backwards, second.backwards])
-    return _run(windows, np.concatenate([first.counts, second.counts]))
-
-
-def _sorting(rows: Array) -> Array:
-    """What sorts rows of small numbers by their columns from the left, equal ones in the order they came in."""
-    bits = max(1, int(rows.max(initial=0)).bit_length())
-    at_once = max(1, 63 // bits)
-    keys = []
-    for first in range(0, rows.shape[1], at_once):
-        key = np.zeros(len(rows), dtype=np.int64)
-        for column in rows[:, first : first + at_once].T:
-            key = key << bits | column
-        keys.append(key)
-    sorting: Array = np.lexsort(keys[::-1])
-    return sorting
-
-
-def _new(rows: Array) -> Any:
-    """Which rows differ from the one before them."""
-    new = np.ones(len(rows), dtype=bool)
-    if rows.shape[1]:
-        new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-    return new
-
-
-def _grams(run: _Run, order: int, size: int, end: int) -> Iterator[Grams]:
-    """The n-grams of every order, from the windows of the highest."""
-    window_group = np.zeros(len(run.counts), dtype=np.int64)  # the suffix of each window one order lower, by its place
-    starts = [np.flatnonzero(_new(run.backwards[:, :n]) & (run.backwards[:, n - 1] > 0)) for n in range(1, order + 1)]
-    lower: Grams | None = None
-    for n in range(1, order + 1):
-        there = run.backwards[:, n - 1] > 0
-        begins = starts[n - 1]
-        group = np.searchsorted(begins, np.arange(len(run.counts)), side="right") - 1  # of each window that is there
-        seen = np.bincount(group[there], weights=run.counts[there], minlength=len(begins)).astype(np.int64)
-        tokens = run.backwards[begins, :n][:, ::-1] - 1
-        if n < order:
-            different = np.bincount(group[starts[n]], minlength=len(begins))
-            counts = np.where((tokens[:, 0] == end) & (n > 1), seen, different)
-        else:
-            counts = seen
-        if lower is None:
-            every = np.zeros(size, dtype=np.int64)
-            every[tokens[:, 0]] = counts
-            nothing = np.zeros(size, dtype=np.int64)
-            lower = Grams(np.arange(size, dtype=np.int64)[:, None], every, nothing, nothing)
-            window_group = run.backwards[:, 0] - 1
-        else:
-            forwards = _sorting(tokens)
-            suffixes = window_group[begins][forwards]
-            lower = Grams(tokens[forwards], counts[forwards], _places(tokens[forwards][:, :-1], lower), suffixes)
-            place = np.empty(len(begins), dtype=np.int64)
-            place[forwards] = np.arange(len(begins))
-            window_group = place[group] if len(begins) else group
-        yield lower
-
-
-def _places(rows: Array, grams: Grams) -> Array:
-    """The place of each of the sorted ``rows`` among ``grams``, which has them all."""
-    new = _new(rows)
-    distinct = rows[new]
-    both = np.concatenate([grams.tokens, distinct])
-    order = _sorting(both)  # stable: of two equal ones, that of ``grams`` comes first
-    place = np.cumsum(order < len(grams.tokens)) - 1
-    found = np.empty(len(both), dtype=np.int64)
-    found[order] = place
-    places: Array = found[len(grams.tokens) :][np.cumsum(new) - 1]
-    return places
+def _laid_out(sorters: list[Sorter], groups: Sequence[int], size: int, growing: Any, number: Any) -> list[Grams]:
+    """The n-grams of every order with the places of their contexts and suffixes; ``sorters`` is emptied."""
+    every = np.zeros(size, dtype=number)
+    place_of = np.zeros(groups[0], dtype=number)  # by the number of an n-gram of the order below
+    for rows in sorters.pop(0).blocks():
+        tokens = _Words(1, size).unpacked(rows.words)[:, 0] - 1
+        every[tokens] = rows.counts
+        place_of[rows.values[0]] = tokens
+    laid_out = [Grams(np.arange(size), every, np.zeros(size, dtype=number))]
+    for n, of_order in enumerate(groups[1:], 2):
+        keys, counts, suffixes, places = growing(np.int64), growing(number), growing(number), growing(number)
+        for begin in range(0, of_order, BLOCK):
+            places.append(np.zeros(min(BLOCK, of_order - begin), dtype=number))
+        place = places.whole()
+        for rows in sorters.pop(0).blocks():
+            tokens = _Words(n, size).unpacked(rows.words) - 1
+            context = tokens[:, 0]
+            for column, grams in zip(tokens[:, 1:-1].T, laid_out[1:], strict=True):
+                context = np.searchsorted(grams.keys, context * size + column)
+            place[rows.values[0]] = np.arange(len(keys), len(keys) + len(tokens))
+            keys.append(context * size + tokens[:, -1])
+            counts.append(rows.counts)
+            suffixes.append(place_of[rows.values[1]])
+        laid_out.append(Grams(keys.whole(), counts.whole(), suffixes.whole()))
+        place_of = place
+    return laid_out

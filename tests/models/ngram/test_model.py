@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.batch import Batch, Ids
-from anaphora.data.ngrams import count
+from anaphora.data.ngrams import BLOCK, count
 from anaphora.data.store import TextStore
 from anaphora.models.ngram.kneser_ney import FALLBACK
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
@@ -28,9 +28,9 @@ TEXT = [int(unit) for unit in RANDOM.choice([3, 4, 5, 6, 7, 8], size=400, p=[0.1
 TOKENS = st.lists(st.sampled_from([1, 3, 4, 5, 6, 7, 8]), min_size=1, max_size=30)
 
 
-def fitted(units: list[int], order: int) -> NgramModel:
+def fitted(units: list[int], order: int, block: int = BLOCK) -> NgramModel:
     model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=order)), SYMBOLS)
-    model.fit(TextStore(np.array([END, *units]), characters=1), lambda order: None)
+    model.fit(TextStore(np.array([END, *units]), characters=1), lambda order: None, block=block)
     return model
 
 
@@ -49,8 +49,10 @@ def window(ids: list[int], continues: bool = False, rows: int = 1) -> Batch:
 def by_hand(units: list[int], order: int, context: list[int], unit: int) -> float:
     """p(unit | context) as the three equations of ``kneser_ney`` say, one n-gram at a time."""
     counts: list[dict[tuple[int, ...], int]] = []
+    rows: list[tuple[int, ...]] = [()]
     for grams in count(TextStore(np.array([END, *units]), characters=1), order=order, size=SYMBOLS.size, end=END):
-        counts.append({tuple(g): c for g, c in zip(grams.tokens.tolist(), grams.counts.tolist(), strict=True) if c})
+        rows = [(*rows[key // SYMBOLS.size], key % SYMBOLS.size) for key in grams.keys.tolist()]
+        counts.append({row: c for row, c in zip(rows, grams.counts.tolist(), strict=True) if c})
 
     def discount(n: int, times: int) -> float:
         t = [sum(c == k for c in counts[n - 1].values()) for k in (1, 2, 3, 4)]
@@ -87,6 +89,13 @@ def test_probabilities_are_the_equations(order: int) -> None:
         for unit in (1, 3, 4, 6, 8):
             expected = by_hand(TEXT, order, context, unit)
             assert table.log_probs(place)[0, unit].item() == pytest.approx(log(expected), abs=1e-5)
+
+
+@given(TOKENS, st.integers(1, 6), st.integers(1, 40))
+def test_counting_on_disk_gives_the_bits_of_counting_in_memory(units: list[int], order: int, block: int) -> None:
+    whole, parts = fitted(units, order), fitted(units, order, block)
+    for one, other in zip(whole.orders, parts.orders, strict=True):
+        assert all(torch.equal(*tensors) for tensors in zip(one, other, strict=True))
 
 
 @given(TOKENS, st.integers(1, 6), TOKENS)

@@ -6,6 +6,7 @@ has distinct n-grams: ``allocate`` gives a new model the shape of a saved one.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -14,15 +15,13 @@ from torch import Tensor, nn
 
 from anaphora.batch import Batch
 from anaphora.config import Config
-from anaphora.data.ngrams import count
+from anaphora.data.ngrams import BLOCK, count
+from anaphora.data.scratch import writing_scratch
 from anaphora.data.store import TextStore
 from anaphora.events import Report, silent
 from anaphora.models.ngram.backoff import BackoffTable, Order
 from anaphora.models.ngram.kneser_ney import kneser_ney
 from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
-
-NEVER = 1e-99
-"""Probability of special tokens that no text has, as ARPA files write it: 0 has no logarithm."""
 
 
 class NgramConfig(Config):
@@ -53,16 +52,30 @@ class NgramModel(nn.Module):
     def initialise(self, seed: int) -> None:
         """There is nothing to draw: counting starts from nothing."""
 
-    def fit(self, store: TextStore, fell_back: Callable[[int], None], report: Report = silent) -> None:
-        """Count a text; ``fell_back`` is called with every order that has too few counts for discounts."""
-        grams = count(store, order=self.config.order, size=self.symbols.size, end=self.symbols.eos, report=report)
-        predictable = np.ones(self.symbols.size)
-        predictable[[self.symbols.pad, self.symbols.bos]] = 0
-        smoothed = kneser_ney(grams, predictable / predictable.sum(), fell_back)
-        for order, (of_order, (p, gamma)) in enumerate(zip(grams, smoothed, strict=True), 1):
-            keys = of_order.contexts * self.symbols.size + of_order.tokens[:, -1]
-            log_probs, log_gammas = (np.log(np.maximum(values, NEVER)) for values in (p, gamma))
-            self._set(order, *(torch.from_numpy(values) for values in (keys, log_probs, log_gammas)))
+    def fit(
+        self,
+        store: TextStore,
+        fell_back: Callable[[int], None],
+        report: Report = silent,
+        *,
+        block: int = BLOCK,
+        folder: Path | None = None,
+    ) -> None:
+        """Count a text, ``block`` n-grams at a time; ``folder`` takes what does not fit in memory.
+
+        ``fell_back`` is called with every order that has too few counts for discounts. Raises DataError when the disk
+        is full.
+        """
+        symbols, order = self.symbols, self.config.order
+        predictable = np.ones(symbols.size)
+        predictable[[symbols.pad, symbols.bos]] = 0
+        with writing_scratch(folder):
+            grams = count(
+                store, order=order, size=symbols.size, end=symbols.eos, block=block, folder=folder, report=report
+            )
+            smoothed = kneser_ney(grams, predictable / predictable.sum(), fell_back, block=block, folder=folder)
+        for n, (of_order, values) in enumerate(zip(grams, smoothed, strict=True), 1):
+            self._set(n, *map(torch.from_numpy, (of_order.keys, *values)))
 
     def put(self, order: int, tokens_NK: Tensor, log_probs_N: Tensor, log_gammas_N: Tensor) -> bool:
         """Set the n-grams of one order, lower orders first; order 1 needs every id of the vocabulary, in order.

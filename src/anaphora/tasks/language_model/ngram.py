@@ -26,7 +26,7 @@ class NgramWork(FittingWork, TextWork):
         valid = text_store(splits.valid, tokenizer, encoded / "valid", report=report)
         report_unknown(valid.ids, tokenizer.symbols, run, report)
         guessed: list[int] = []
-        counted.fit(train, guessed.append, report)
+        counted.fit(train, guessed.append, report, folder=encoded)
         if guessed:
             which = f"{guessed[0]}-grams" if len(guessed) == 1 else f"{guessed[0]}- to {guessed[-1]}-grams"
             report(Note(f"The text is too small to estimate the discounts of its {which}: 0.5, 1 and 1.5 are used."))
