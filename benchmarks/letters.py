@@ -50,7 +50,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.letters", description=__doc__)
     parser.add_argument("writer", type=Path)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--bias", type=float, nargs="+", default=[0.0, 1.0])
+    parser.add_argument("--bias", type=float, nargs="+", default=[0.0, 1.0, 2.0, 5.0])
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     data, run = given.folder / "letters", given.folder / "classifier"
