@@ -25,6 +25,27 @@ def test_every_format_gives_the_same_examples(tmp_path: Path, name: str) -> None
     assert found == [("good", "fine film"), ("bad", "awful, dull")]
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", 'Label;Text\n"very good";"fine; film"\nbad;"a ""dull"", long one"\n'),
+        ("b.csv", '\ufeffverdict,review\r\nvery good,fine; film\r\nbad,"a ""dull"", long one"\r\n'),
+        ("c.csv", 'very good,fine; film\nbad,"a ""dull"", long one"\n'),
+        ("d.tsv", 'text\tstars\nfine; film\tvery good\na "dull", long one\tbad\n'),
+    ],
+)
+def test_tables_are_read_as_spreadsheets_write_them(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, newline="")
+    found = [(one.labels, one.text) for one in read_labelled(path)]
+    assert found == [(("very good",), "fine; film"), (("bad",), 'a "dull", long one')]
+
+
+def test_a_label_that_is_also_a_name_of_columns_is_no_heading(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("question\tWho?\nanswer\tNobody.\nquestion\tWhy?\n")
+    assert [one.labels for one in read_labelled(tmp_path / "a.tsv")] == [("question",), ("answer",), ("question",)]
+
+
 def test_a_folder_per_class_is_read(tmp_path: Path) -> None:
     for label, text in (("bad", "awful,\ndull"), ("good", "fine film")):
         (tmp_path / label).mkdir()
@@ -42,6 +63,7 @@ def test_a_folder_per_class_is_read(tmp_path: Path) -> None:
         ("a.tsv", "label\ttext\ngood\tfine\nbad\n", r"a\.tsv:3 has 1 column, but line 1 has 2"),
         ("a.tsv", "one\ttwo\tthree\n", r"a\.tsv:1 should be a header"),
         ("a.txt", "good fine\nbad\n", r"a\.txt:2 has an empty text"),
+        ("a.csv", "id,review,stars\n1,fine,5\n", r"a\.csv:1 should be a header .* 3 columns \(id, review, stars\)"),
         ("a.txt", "__label__a __label__b fine\n", r"a\.txt:1 has several labels"),
         ("a.tsv", "label\ttext\n\tfine\n", r"a\.tsv:2 has an empty label"),
         ("a.jsonl", '{"label": "x"}\n', r"a\.jsonl:1 should be a JSON object"),

@@ -164,3 +164,10 @@ def test_a_line_without_an_end_takes_bounded_memory(tmp_path: Path, packed: bool
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3 * LONGEST
+
+
+@pytest.mark.parametrize("any_format", [False, True])
+def test_utf_16_is_answered_with_how_to_convert_it(tmp_path: Path, any_format: bool) -> None:
+    (tmp_path / "a.txt").write_bytes("a lovely film\n".encode("utf-16"))
+    with pytest.raises(DataError, match=r"a\.txt is text in UTF-16.*: convert it with  iconv -f UTF-16"):
+        list(read_lines(tmp_path / "a.txt", any_format=any_format))

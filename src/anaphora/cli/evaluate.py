@@ -48,6 +48,8 @@ EXAMPLES = (
     "anaphora evaluate runs/en-de --language-model runs/german --fusion-weight 0.1",
     "anaphora evaluate runs/book --text other.txt",
     "anaphora evaluate runs/reviews --data new.tsv",
+    "anaphora evaluate runs/upos --text gold.conllu",
+    "anaphora evaluate runs/frames --data gold.npz",
     "zcat other.txt.gz | anaphora evaluate runs/book --text -",
     "anaphora evaluate runs/ptb-lstm --neural-cache 2000",
     "anaphora evaluate runs/ptb-lstm --dynamic 0",

@@ -1,4 +1,4 @@
-"""``anaphora predict``: the class, the tags or the output string of each line, or the caption of each image."""
+"""``anaphora predict``: the class, the tags or the output string of each line or sequence, or captions of images."""
 
 import json
 from pathlib import Path
@@ -28,6 +28,8 @@ EXAMPLES = (
     "anaphora predict runs/upos new.conllu --output tagged.conllu",
     "echo 'A man walks.' | anaphora predict runs/upos --format text",
     "echo anaphora | anaphora predict runs/cmudict",
+    "anaphora predict runs/frames frames.npz",
+    "anaphora predict runs/reader strokes.jsonl",
     "anaphora predict runs/scenes features.npz --pictures pictures",
 )
 
@@ -35,7 +37,7 @@ EXAMPLES = (
 def run(
     run_folder: RunFolder,
     file: Annotated[
-        str, typer.Argument(metavar="[FILE|-]", help="File of texts, one per line, file to tag, or features of images.")
+        str, typer.Argument(metavar="[FILE|-]", help="File of texts, one per line, file to tag, arrays, or strokes.")
     ] = "-",
     output: Annotated[
         Path | None, typer.Option(help="Write predictions to this file instead of printing them.")
@@ -77,7 +79,7 @@ def run(
             raise ConfigError(f"--pictures needs attention over an image, which {run_folder} has not: leave it out.")
         if hasattr(model, "predict_file"):
             if file == "-":
-                raise ConfigError(f"{run_folder} is {task.noun}: name a file or folder of its features.")
+                raise ConfigError(f"{run_folder} is {task.noun} of arrays or strokes: name a file of them.")
             found = model.predict_file(Path(file), report=report)
         elif of_lines:
             found = model.predict_lines(given_lines(file, exact=True), named(file), format=format_, report=report)

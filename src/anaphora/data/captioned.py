@@ -88,7 +88,10 @@ def caption_splits(data: Sequence[Path], names: Names, report: Report = silent) 
         raise DataError("Training needs data, but none was given: pass --data FOLDER, with captions and features.")
     texts, arrays = _files(data)
     if not texts:
-        raise DataError(f"{', '.join(map(str, data))} should hold captions (.json, .tsv, .token), but holds none.")
+        raise DataError(
+            f"{', '.join(map(str, data))} should hold captions (.json, .tsv, .token), but holds none: add some; save "
+            f"those of a .csv as tab-separated text, and name it .tsv."
+        )
     features = features_of(arrays)
     split_of = _split_of(texts, names)
     rows: dict[str, list[Caption]] = {}

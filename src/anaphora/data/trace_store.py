@@ -232,8 +232,15 @@ def _check(trace: Trace, points: int, pen: bool, with_text: bool) -> None:
         raise DataError(f"{trace.place} has one point, but a sequence needs two or more: remove it.")
     if not points:
         raise DataError(f"{trace.place} has no vectors: remove it.")
-    if with_text and not trace.text.strip():
-        raise DataError(f"{trace.place} has no text, which training learns from: add it, or remove the sequence.")
+    if with_text:
+        written_in(trace)
+
+
+def written_in(trace: Trace) -> str:
+    """The text of a sequence; DataError where it has none."""
+    if not trace.text.strip():
+        raise DataError(f"{trace.place} has no text, which is needed here: add it, or remove the sequence.")
+    return trace.text
 
 
 def moments(traces: Iterator[_Placed], scale: Callable[[_Placed], Floats]) -> tuple[list[float], list[float]]:

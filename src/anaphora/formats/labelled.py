@@ -9,7 +9,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from itertools import chain, takewhile
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from anaphora.errors import DataError
 from anaphora.formats.arrays import Floats
@@ -18,8 +18,8 @@ from anaphora.formats.lines import LONGEST, bounded, read_lines
 from anaphora.formats.tagged import is_label
 from anaphora.wording import counted
 
-LABEL_COLUMNS = ("label", "labels", "class", "category", "intent", "sentiment", "y")
-TEXT_COLUMNS = ("text", "sentence", "question", "input", "x", "file", "path")
+LABEL_COLUMNS = ("label", "labels", "class", "category", "intent", "sentiment", "rating", "y")
+TEXT_COLUMNS = ("text", "sentence", "question", "review", "comment", "input", "x", "file", "path")
 _MARK = "__label__"
 _PEEK = 1000
 """Rows that are compared to tell the label of a table without a header: it has fewer distinct values."""
@@ -111,7 +111,7 @@ def split_labels(place: str, labels: Sequence[str], separator: str | None) -> tu
 
 def _checked(place: str, labels: Sequence[str], text: str, separator: str | None) -> Example:
     if not text.strip():
-        raise DataError(f"{place} has an empty text: fill it in, or remove the line.")
+        raise DataError(f"{place} has an empty text: fill it in, or remove it.")
     return Example(place, split_labels(place, labels, separator), text.strip())
 
 
@@ -145,12 +145,14 @@ def _json_lines(lines: Iterator[str], path: Path) -> Iterator[Row]:
 
 
 def _cells(lines: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows of comma-separated values, each with the number of its first line."""
+    """The rows of values between commas, or semicolons or tabs, each with the number of its first line."""
     begin = length = 0
+    first = next(lines, "")
+    delimiter = next((one for one in ",;\t" if len(next(csv.reader([first], delimiter=one))) > 1), ",")
 
     def fed() -> Iterator[str]:
         nonlocal length
-        for line in lines:
+        for line in chain([first], lines):
             length += len(line) + 1
             if length > LONGEST:
                 raise DataError(
@@ -158,7 +160,7 @@ def _cells(lines: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:
                 )
             yield line + "\n"
 
-    reader = csv.reader(fed(), strict=True)
+    reader = csv.reader(fed(), delimiter=delimiter, strict=True)
     try:
         for row in reader:
             yield begin + 1, row
@@ -184,12 +186,15 @@ def _table(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
         return
     heads = [cell.strip().lower() for cell in first[0][1]]
     label, text = _named(heads, LABEL_COLUMNS), _named(heads, TEXT_COLUMNS)
+    if len(heads) == 2 and (label is None) != (text is None) and _is_heading(first):
+        label = 1 - text if label is None and text is not None else label
+        text = 1 - cast(int, label)
     skip = 0 if label is None or text is None else 1
     if label is None or text is None:
         if len(heads) != 2:
             raise DataError(
                 f"{path}:1 should be a header with the columns label and text, or the rows should have two columns, "
-                f"but it has {len(heads)}: name the columns."
+                f"but it has {counted(len(heads), 'column')} ({', '.join(heads)[:60]}): name the columns."
             )
         distinct = [len({row[column] for _, row in first if len(row) == 2}) for column in (0, 1)]
         arrays = [all(row[column].lower().endswith(".npy") for _, row in first if len(row) == 2) for column in (0, 1)]
@@ -204,6 +209,15 @@ def _table(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
                 f"same columns."
             )
         yield number, [row[label]], row[text]
+
+
+def _is_heading(rows: Sequence[tuple[int, list[str]]]) -> bool:
+    """Whether the first row is words that no other row has in the same column."""
+    (_, heads), *others = rows
+    return all(
+        len(head.split()) == 1 and all(row[place : place + 1] != [head] for _, row in others)
+        for place, head in enumerate(heads)
+    )
 
 
 def _named(heads: Sequence[str], names: Sequence[str]) -> int | None:

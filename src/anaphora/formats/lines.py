@@ -6,6 +6,7 @@ from the first line. gzip is known by its first bytes, whatever the name.
 
 import gzip
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader, BytesIO, RawIOBase
@@ -130,6 +131,8 @@ def _lines(
         if len(raw) > LONGEST:
             raise DataError(f"{name}:{number} is longer than {LONGEST:,} bytes: is it text? Break it into lines.")
         content = raw.removesuffix(b"\n").removesuffix(b"\r")
+        if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+            raise DataError(f"{name} is text in UTF-16: convert it with  iconv -f UTF-16 -t UTF-8 {name}.")
         if 0 in content:
             raise DataError(f"{name}:{number} has a NUL at byte {content.index(0) + 1}: is it text? Remove it.")
         try:

@@ -130,7 +130,8 @@ def _check(spans: Sequence[Labelled], length: int, place: str) -> None:
     for start, end, type_ in spans:
         if not 0 <= start < end <= length:
             raise DataError(
-                f"{place}: the span {start} to {end} ({type_}) lies outside of its {counted(length, 'character')}."
+                f"{place}: the span {start} to {end} ({type_}) lies outside of its {counted(length, 'character')}: "
+                f"correct or remove it."
             )
         if start < last:
             raise DataError(f"{place}: the span {start} to {end} ({type_}) overlaps another: keep one of them.")

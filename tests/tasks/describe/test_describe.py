@@ -182,7 +182,7 @@ def test_faults_of_features_to_describe_end_with_one_sentence(dots: Path, capsys
     assert main(["predict", "run", "missing.npz"]) == 2
     assert "An array file was expected, but missing.npz is no file" in capsys.readouterr().err
     assert main(["predict", "run"]) == 2
-    assert "name a file or folder of its features" in capsys.readouterr().err
+    assert "name a file of them" in capsys.readouterr().err
 
 
 def test_the_data_of_describers_is_checked(dots: Path, capsys: pytest.CaptureFixture[str]) -> None:

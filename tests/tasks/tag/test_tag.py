@@ -271,3 +271,19 @@ def test_a_tagger_takes_the_tokens_of_its_files(treebank: Path, capsys: pytest.C
     begin = ["train", "--data", str(treebank), "--task", "tag", "--run", "run"]
     assert main([*begin, "--set", "text.segmentation=moses"]) == 2
     assert "a tagger takes the tokens of its files" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "train.conll should hold tagged sentences, but has none"),
+        ("word,tag\nAda,PROPN\n", "its first row is 'word,tag': put spaces or tabs between its columns"),
+        ("Ada\nsees\n", "its first row is 'Ada': add a column"),
+    ],
+)
+def test_files_without_tags_are_answered_with_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    (tmp_path / "train.conll").write_text(text)
+    assert main(["train", "--data", str(tmp_path), "--task", "tag", "--run", str(tmp_path / "run")]) == 2
+    assert message in capsys.readouterr().err

@@ -85,7 +85,7 @@ def test_signals_and_phones_come_from_a_table_of_files(strokes: Path, capsys: py
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"strokes": [[[0, 0], [1, 2]]]}', "test.jsonl:21 has no text to compare with"),
+        ('{"strokes": [[[0, 0], [1, 2]]]}', "test.jsonl:21 has no text, which is needed here"),
         ('{"text": "a", "strokes": [[[0, NaN], [1, 2]]]}', "point 1 has a number that is not finite"),
         ('{"text": "a", "strokes": [[[0, 0, 5], [1, 2, 4]]]}', "point 2 is out of order"),
     ],

@@ -1,5 +1,6 @@
 """Which format the files of a tagger are in: chosen once by the training split, and by a first line in prediction."""
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -130,10 +131,11 @@ def _column(column: str, kind: str, first: str, file: Path) -> str:
             raise ConfigError(unknown("data.column", column, conllu.COLUMNS[2:]))
         return named
     count = len(first.split("\t" if "\t" in first else None))
+    if not first:
+        raise DataError(f"{file} should hold tagged sentences, but has none: add some, or name another file.")
     if column == "auto" and count < 2:
-        raise DataError(
-            f"{file} should have a tag beside each word, but its first row is '{first[:40]}': add a column."
-        )
+        remedy = "put spaces or tabs between its columns" if re.search("[,;]", first) else "add a column"
+        raise DataError(f"{file} should have a tag beside each word, but its first row is '{first[:40]}': {remedy}.")
     if column != "auto" and not (column.isdecimal() and int(column) > 1):
         raise ConfigError(f"data.column should be a number from 2 in files of columns, but is '{column}': set it.")
     return str(count) if column == "auto" else column

@@ -12,7 +12,7 @@ from anaphora.data.columns import Integers
 from anaphora.data.corpora import Splits
 from anaphora.data.finding import Names
 from anaphora.data.ragged import token_counts
-from anaphora.data.trace_store import TraceBatches, TraceStore, moments, trace_store
+from anaphora.data.trace_store import TraceBatches, TraceStore, moments, trace_store, written_in
 from anaphora.data.traces import TraceCorpus, trace_splits
 from anaphora.events import Report, silent
 from anaphora.models.values import ValuesConfig
@@ -85,7 +85,7 @@ class TraceWork(UpdatingWork):
         experiment = self._experiment
         if not experiment.reads_text:
             return {}
-        texts = {"text": self.traces.train.lines}
+        texts = {"text": lambda: map(written_in, self.traces.train.examples())}
         return tokenization.fit(experiment.text, texts, report, languages=experiment.data.languages)
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from anaphora.data.corpora import Pair
+from anaphora.data.trace_store import written_in
 from anaphora.data.traces import TraceCorpus, trace_corpus
 from anaphora.errors import DataError
 from anaphora.evaluation.segments import SegmentMetric
@@ -113,11 +114,9 @@ def _of_sequences(
     model: VectorTransducerPredictor, corpus: TraceCorpus, request: Request, report: Report
 ) -> TransductionScores:
     beam, written = request.search.beam or model.experiment.evaluation.beam, list(corpus.examples())
-    for trace in written:
-        if not trace.text.strip():
-            raise DataError(f"{trace.place} has no text to compare with: add it, or remove the sequence.")
+    texts = list(map(written_in, written))
     found = model.predict_stream(written, beam=beam, report=report)
-    outputs = {trace.place: (one.text, [trace.text]) for trace, one in zip(written, found, strict=True)}
+    outputs = {trace.place: (one.text, [text]) for trace, text, one in zip(written, texts, found, strict=True)}
     return _scores(outputs, model.target, model.experiment.evaluation.without, f"beam {beam}")
 
 

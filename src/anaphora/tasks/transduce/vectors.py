@@ -8,7 +8,7 @@ import torch
 
 from anaphora.data.columns import Integers
 from anaphora.data.ragged import token_counts
-from anaphora.data.trace_store import TraceStore, trace_store
+from anaphora.data.trace_store import TraceStore, trace_store, written_in
 from anaphora.data.traces import TraceCorpus
 from anaphora.data.transcripts import TranscriptBatches
 from anaphora.events import Report
@@ -44,7 +44,8 @@ class VectorTransducerWork(UpdatingWork):
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         """Of the training texts."""
-        experiment, texts = self._experiment, {"target": self._traces.train.lines}
+        experiment = self._experiment
+        texts = {"target": lambda: map(written_in, self._traces.train.examples())}
         return tokenization.fit(experiment.text, texts, report, languages={"target": experiment.data.language})
 
     def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
