@@ -12,9 +12,8 @@ import pytest
 from typer.main import get_command
 
 from anaphora.cli.app import app, main
+from tests.package import ROOT, trees
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "src" / "anaphora"
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks" / "README.md"]
 
 DRIFTED = {
@@ -68,13 +67,6 @@ def said(tree: ast.Module) -> Iterator[str]:
                     yield ast.unparse(after.value)
 
 
-def messages(place: str) -> list[str]:
-    """Every message of a folder or file of the package."""
-    path = PACKAGE / place
-    files = sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
-    return list(dict.fromkeys(text for file in files for text in said(ast.parse(file.read_text(encoding="utf-8")))))
-
-
 BY_CONTEXT = {
     *("token", "special tokens", "character CNN embedding", "interpolation", "metric, score"),
     *("fraction, probability", "reports, receives", "encoder, decoder, readout"),
@@ -82,15 +74,11 @@ BY_CONTEXT = {
 """What to say instead of words that have another meaning in some docstring: recurrent units, combining marks, plots."""
 
 
-def docstrings(file: Path) -> Iterator[str]:
+def docstrings(tree: ast.Module) -> Iterator[str]:
     """The docstrings of a file, and the sentences under its names."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.value.value
-
-
-def places() -> list[str]:
-    return sorted({path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()})
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -99,15 +87,14 @@ def test_a_page_uses_standard_terms(page: Path) -> None:
     assert drifted(text) == []
 
 
-@pytest.mark.parametrize("place", places())
-def test_messages_use_standard_terms(place: str) -> None:
-    assert {text: found for text in messages(place) if (found := drifted(text))} == {}
+def test_messages_use_standard_terms() -> None:
+    messages = {text: place for place, tree in trees().items() for text in said(tree)}
+    assert {(place, text): found for text, place in messages.items() if (found := drifted(text))} == {}
 
 
-@pytest.mark.parametrize("file", sorted(PACKAGE.rglob("*.py")), ids=lambda file: str(file.relative_to(PACKAGE)))
-def test_docstrings_use_standard_terms(file: Path) -> None:
-    found = [term for text in docstrings(file) for term in drifted(text)]
-    assert [term for term in found if term.partition(": say ")[2] not in BY_CONTEXT] == []
+def test_docstrings_use_standard_terms() -> None:
+    found = [(place, term) for place, tree in trees().items() for text in docstrings(tree) for term in drifted(text)]
+    assert [(place, term) for place, term in found if term.partition(": say ")[2] not in BY_CONTEXT] == []
 
 
 def helped() -> dict[str, str]:

@@ -1,14 +1,13 @@
 """Numbers in messages agree with their nouns and verbs, and no message puts a plural noun behind a bare number."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from anaphora.datacheck.findings import RULES
 from anaphora.wording import agreeing, counted
+from tests.package import code
 
-PACKAGE = Path(__file__).resolve().parents[1] / "src" / "anaphora"
 NOUNS = (
     "bytes|characters|checkpoints|classes|columns|epochs|fields|hypotheses|lines|minutes|outputs|pairs|predictions|"
     "references|seconds|sentences|sources|texts|threads|tokens|translations|units|updates|words"
@@ -44,9 +43,9 @@ def test_every_rule_of_the_data_check_agrees_with_one_line() -> None:
 
 def test_no_message_puts_a_plural_noun_behind_a_bare_number() -> None:
     found = [
-        f"{file.relative_to(PACKAGE)}: {match.group()}"
-        for file in PACKAGE.rglob("*.py")
-        for match in BARE.finditer(file.read_text(encoding="utf-8"))
+        f"{place}: {match.group()}"
+        for place, text in code().items()
+        for match in BARE.finditer(text)
         if not LARGE.search(match.group(1))
     ]
     assert not found, "\n".join(found)

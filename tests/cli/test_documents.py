@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from anaphora.cli.app import main
+from anaphora.formats.entries.kinds import read_entries
+from tests.formats.omegat_project import make_project
 
 XLIFF = (
     '<xliff version="1.2"><file source-language="en" target-language="fr"><body>\n'
@@ -92,3 +94,65 @@ def test_a_broken_document_is_refused_and_nothing_is_written(
     assert main(["translate", run, str(document), "--output", str(tmp_path / "out.xlf")]) == 2
     assert "d.xlf:4 is no XML" in capsys.readouterr().err
     assert not (tmp_path / "out.xlf").exists()
+
+
+PAGE = "<html><body><p>adf <b>beg</b> cdh</p><p>aef</p><p>adh!</p></body></html>"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """An OmegaT project with a page, one of whose texts is translated, and a glossary."""
+    glossary = "# terms\nadh\theb\tnote\n"
+    files = {"source/a.html": PAGE, "source/b.docx": "PK\x03\x04word/", "glossary/glossary.txt": glossary}
+    return make_project(tmp_path / "project", files, saved={"aef": "fea"}, languages=("EN", "FR-FR"))
+
+
+def test_an_omegat_project_gets_a_memory_of_what_it_lacks(
+    run: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["translate", run, str(project)]) == 0
+    memory = project / "tm" / "mt" / "anaphora.tmx"
+    entries = list(read_entries(memory, "tmx", ("en", "fr")))
+    assert [entry.source for entry in entries] == ["adf <b0>beg</b0> cdh", "adh!"]
+    assert entries[0].target.count("<b0>") == entries[0].target.count("</b0>") == 1
+    assert "heb" in entries[1].target  # which the glossary wants
+    assert 'srclang="EN"' in memory.read_text() and 'xml:lang="FR-FR"' in memory.read_text()
+    told = capsys.readouterr().err
+    assert f"{project}/glossary: 1 term." in told
+    assert f"{memory}: 2 of 2 new segments; 1 is translated already." in told
+    assert f"{project}/source/b.docx is in a format that is not read, and was left out." in told
+    first = memory.read_bytes()
+    assert main(["translate", run, str(project)]) == 0
+    assert memory.read_bytes() == first  # it is no translation of the project
+
+
+def test_a_glossary_that_is_given_replaces_those_of_the_project(run: str, project: Path, tmp_path: Path) -> None:
+    (tmp_path / "terms.tsv").write_text("adh\tgda\n")
+    output = tmp_path / "out.tmx"
+    assert main(["translate", run, str(project), "--terms", str(tmp_path / "terms.tsv"), "--output", str(output)]) == 0
+    assert "gda" in list(read_entries(output, "tmx", ("en", "fr")))[1].target
+    assert not (project / "tm" / "mt").exists()
+
+
+def test_a_segment_that_is_refused_is_reported_and_the_others_are_translated(
+    run: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "glossary" / "glossary.txt").write_text("adh\tw\u00f6rt\n")
+    assert main(["translate", run, str(project)]) == 0
+    told = capsys.readouterr().err
+    assert "1 of 2 new segments" in told
+    assert "Segment 'adh!'" in told and "glossary.txt:1" in told
+
+
+def test_a_project_in_other_languages_is_refused(run: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = project / "omegat.project"
+    file.write_text(file.read_text().replace("FR-FR", "DE"))
+    assert main(["translate", run, str(project)]) == 2
+    assert f"{project} is translated from EN to DE, but the run translates en to fr: name another." in (
+        capsys.readouterr().err
+    )
+
+
+def test_options_for_lines_are_refused_of_a_project(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["translate", "no-run", str(project), "--json"]) == 2
+    assert f"--json is for lines of text, but {project} is an OmegaT project: leave it out." in capsys.readouterr().err

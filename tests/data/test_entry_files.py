@@ -10,6 +10,7 @@ from anaphora.data.sources import translation_splits
 from anaphora.datacheck.survey import survey_pairs
 from anaphora.errors import DataError
 from anaphora.events import Event, Skipped
+from tests.formats.omegat_project import make_project
 
 
 def tmx(*pairs: tuple[str, str], languages: tuple[str, str] = ("en-US", "de")) -> str:
@@ -83,14 +84,14 @@ def test_the_fingerprint_depends_on_the_languages(tmp_path: Path) -> None:
 
 
 def test_a_project_of_omegat_gives_its_memories_but_no_machine_translation(tmp_path: Path) -> None:
-    for place in ("omegat", "source", "tm/old", "tm/mt"):
-        (tmp_path / place).mkdir(parents=True)
-    (tmp_path / "omegat" / "project_save.tmx").write_text(tmx(("a", "A"), ("b", "B")))
-    (tmp_path / "project-omegat.tmx").write_text(tmx(("a", "A")))
-    (tmp_path / "source" / "app.po").write_text(PO)
-    (tmp_path / "tm" / "old" / "o.tmx").write_text(tmx(("c", "C")))
-    (tmp_path / "tm" / "mt" / "m.tmx").write_text(tmx(("d", "D")))
-    splits = translation_splits([tmp_path], "en", "de")
+    files = {
+        "project-omegat.tmx": tmx(("a", "A")),
+        "source/app.po": PO,
+        "tm/old/o.tmx": tmx(("c", "C")),
+        "tm/mt/m.tmx": tmx(("d", "D")),
+    }
+    project = make_project(tmp_path / "project", files, saved={"a": "A", "b": "B"})
+    splits = translation_splits([project], "en", "de")
     assert sorted([*splits.train, *splits.valid]) == [("a", "A"), ("b", "B"), ("c", "C")]
 
 

@@ -32,11 +32,13 @@ from anaphora.formats.labelled_vectors import read_labelled_vectors
 from anaphora.formats.lines import read_lines, unpacked
 from anaphora.formats.nbest import FORMATS
 from anaphora.formats.offsets import Offsets
+from anaphora.formats.omegat import read_project
 from anaphora.formats.pharaoh import read_links
 from anaphora.formats.plain import Plain
 from anaphora.formats.strings import read_format
 from anaphora.formats.stroke_json import read_stroke_json
 from anaphora.formats.tagged import TaggedFormat
+from anaphora.formats.term_bases import read_terms
 from anaphora.formats.tsv import Layout, read_pairs
 from anaphora.formats.vectors import read_vectors
 from tests.faults.inputs import changed
@@ -65,6 +67,7 @@ def _entries(path: Path) -> list[object]:
     document = Document.read(path, kind, ("en", "de"))
     assert document.filled({}) == b"".join(unpacked(path))
     gaps = {number: entry.gap for number, entry in enumerate(document.entries) if entry.gap}
+    assert all(len(document.sentences(gap)) > 0 for gap in gaps.values())
     path.write_bytes(document.filled({number: [run.text for run in gap.runs] for number, gap in gaps.items()}))
     again = Document.read(path, kind, ("en", "de"))
     assert {entry.source for entry in document.entries} <= {entry.source for entry in again.entries}
@@ -164,6 +167,14 @@ _LABELLED = {**{name: _VALUES[name] for name in ("values", "lengths")}, "labels"
 _INK = "<WhiteboardCaptureSession><StrokeSet><Stroke>\n<Point x='1' y='2' time='0.1'/><Point x='2' y='3' time='1'/>\n"
 _KARPATHY = '{"images": [{"filename": "a.jpg", "split": "train", "sentences": [{"raw": "a cat"}]}]}'
 _COCO = '{"images": [{"id": 1, "file_name": "a.jpg"}], "annotations": [{"image_id": 1, "caption": "a cat"}]}'
+_TBX = (
+    '<martif type="TBX"><text><body><termEntry><langSet xml:lang="en"><tig><term>man</term></tig></langSet>'
+    '<langSet xml:lang="de"><tig><term>Mann</term></tig></langSet></termEntry></body></text></martif>'
+)
+_PROJECT = (
+    "<omegat><project version='1.0'><source_dir>a</source_dir><source_lang>en</source_lang>"
+    "<target_lang>de</target_lang></project></omegat>"
+)
 READERS = (
     Reader("strings.dict", ";;; a\nCAT K AE1 T\nDOG(2)  D AO1 G # b\n", _strings),
     Reader("strings.tsv", "sagen\tsagst\tV;IND;PST\nlaufen\tlief\tV;PST;3;SG\n", _strings),
@@ -221,6 +232,9 @@ READERS = (
     Reader("words.vec", "2 3\nman 0.1 -2 3e-1\nwoman 1 2 3\n", lambda path: list(read_vectors(path, 3, _Everything()))),
     Reader("words.dictionary", "man\tMann\t0.9\nhouse\tHaus\t0.5\n", read_dictionary),
     Reader("terms.glossary", "man\tMann | Herr\n*\t!Weib\n", read_glossary),
+    Reader("terms.tab", "# a\nman\tMann\tnoun\nx\n", lambda path: list(read_terms(path, ("en", "de")))),
+    Reader("terms.tbx", _TBX, lambda path: list(read_terms(path, ("en", "de")))),
+    Reader("omegat.project", _PROJECT, lambda path: read_project(path.parent).languages),
     Reader("links.pharaoh", "0-0 1-1\n\n2-0\n", lambda path: read_links(path, 3)),
     Reader("memory.tmx", _TMX, _entries),
     Reader("first.xlf", _XLIFF, _entries),

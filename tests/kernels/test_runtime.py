@@ -4,7 +4,6 @@ import ast
 import gc
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, replace
-from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -12,7 +11,6 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-import anaphora
 from anaphora.kernels import backends, compiled, prepared
 from anaphora.kernels.backends import Backend, backend_for
 from anaphora.kernels.cells import Lstm
@@ -21,9 +19,9 @@ from anaphora.kernels.parts import Project, Unit
 from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import Runtime, current, running
 from anaphora.kernels.scan import scan
+from tests.package import code, trees
 from tests.runtimes import updating
 
-PACKAGE = Path(anaphora.__file__).parent
 BF16 = Runtime(backend="bf16")
 FLOAT = Runtime(backend="torch")
 BACKENDS: list[Backend] = ["torch", "bf16"]
@@ -245,15 +243,16 @@ READ = {
 
 @pytest.mark.parametrize(("name", "allowed"), [("running", ENTER), ("current", READ)])
 def test_only_the_loop_and_predictors_enter_it_and_only_kernels_and_draws_read_it(name: str, allowed: set[str]) -> None:
-    found = set()
-    for file in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module == "anaphora.kernels.runtime":
-                found |= {file.relative_to(PACKAGE).as_posix() for alias in node.names if alias.name == name}
+    found = {
+        place
+        for place, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "anaphora.kernels.runtime"
+        if any(alias.name == name for alias in node.names)
+    }
     assert found == allowed
 
 
 def test_the_package_has_one_context_variable() -> None:
-    texts = {file: file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py")}
-    having = {file.relative_to(PACKAGE).as_posix() for file, text in texts.items() if "ContextVar(" in text}
+    having = {place for place, text in code().items() if "ContextVar(" in text}
     assert having == {"kernels/runtime.py"}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.memory.index import Index
-from anaphora.memory.similarity import distance, percent, places, words
+from anaphora.memory.similarity import END, distance, percent, places, words, words_of_all
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=9)
 
@@ -49,17 +49,31 @@ def test_words_are_words_marks_and_characters_of_scripts_without_spaces(text: st
     assert words(text) == expected
 
 
+def test_words_of_one_text_are_those_among_others() -> None:
+    texts = ["Save the file.", "", "保存 file", "a\0b", " "]
+    found = " ".join(words_of_all(texts)).split(END)
+    assert [one.split() for one in found] == [*([*words(text.replace(END, " "))] for text in texts), []]
+
+
+@pytest.mark.parametrize("begin", [*range(0, 0x3000, 0x400), 0x4E00, 0xFF00, 0x1F600])
+def test_a_character_is_the_same_word_beside_any_other(begin: int) -> None:
+    for character in map(chr, range(begin, begin + 0x400)):
+        text = f"a{character}b {character} {character * 2} c"
+        assert [*words(text), "本"] == words(f"{text} 本"), hex(ord(character))
+
+
 def test_another_text_is_never_similar_by_100_percent() -> None:
     assert (percent(0, 3), percent(1, 4), percent(1, 3), percent(5, 5), percent(0, 0)) == (99, 75, 66, 0, 0)
 
 
-@given(st.lists(WORDS, max_size=12), WORDS, st.integers(1, 100), st.integers(1, 5))
+@given(st.lists(WORDS, max_size=12), WORDS, st.integers(1, 100), st.integers(1, 5), st.integers(0, 12))
 def test_the_index_finds_what_a_comparison_with_all_segments_finds(
-    segments: list[list[str]], asked: list[str], least: int, most: int
+    segments: list[list[str]], asked: list[str], least: int, most: int, pages: int
 ) -> None:
     index = Index()
-    for number, segment in enumerate(segments, 1):
-        index.add(number, " ".join(segment))
+    numbered = list(enumerate(map(" ".join, segments), 1))
+    index.add(numbered[:pages])
+    index.add(numbered[pages:])
     every = []
     for number, segment in enumerate(segments, 1):
         longer = max(len(segment), len(asked))

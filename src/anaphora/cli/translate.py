@@ -49,7 +49,9 @@ EXAMPLES = (
     "anaphora translate runs/en-de test.en --prefixes begun.de --suffixes ends.de --beam 8",
     "anaphora translate runs/de-en news.de --no-split --pairs made.tsv --translation-first",
     "anaphora translate runs/en-de app.po --output app.de.po",
+    "anaphora translate runs/en-de omegat-project",
     "anaphora translate runs/en-de app.po --memory --adapt --output app.de.po",
+    "anaphora translate runs/en-de app.po --min-confidence 0.7 --output app.de.po",
     "anaphora translate runs/en-de test.en --confidence --min-confidence 0.5",
     "anaphora translate runs/en-de crawl.en.gz --workers 2 --output crawl.de.gz",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
@@ -72,7 +74,7 @@ def run(
         list[str],
         typer.Argument(
             metavar="RUN... [FILE|-]",
-            help="Run folder, or several as an ensemble, then a text or a document.",
+            help="Run folder, or several as an ensemble, then a text, document or project.",
         ),
     ],
     outputs: Outputs,
@@ -89,7 +91,7 @@ def run(
     device: DeviceOption = "cpu",
     precision: PrecisionOption = "fp32",
 ) -> None:
-    """Translate lines of text, or what a document (TMX, PO, XLIFF, HTML, SRT) lacks.
+    """Translate lines of text, or what a document or an OmegaT project lacks.
 
     At a terminal, translate each line that is typed, until Ctrl-D.
     """
@@ -101,14 +103,13 @@ def run(
     workers.check(outputs, remembering, framing)
     use_threads(threads)
     where = known_device(device), known_precision(precision)
-    limits = {} if max_tokens is None else {"max_tokens": max_tokens}
     options = search.options(
         alternatives=max(0, outputs.nbest - 1),
         attention=outputs.attention,
         confidence=outputs.judges,
         adaptation=remembering.adaptation(runs[0]),
         suffixes=framing.suffixes is not None,
-        **limits,
+        **({} if max_tokens is None else {"max_tokens": max_tokens}),
     )
 
     from anaphora.tasks.translation import load_together
@@ -122,9 +123,9 @@ def run(
     with listening(bars=not is_typed(file)) as report:
         translator = load_together(runs, known_mean(mean, len(runs)), fusion, report, *where)
         translator = remembering.over(translator, runs[0], outputs)
-        if kind:
-            return translate_document(translator, Path(file), kind, outputs.output, options, report, split=split)
         how = {"options": options, "split": split, "report": report}
+        if kind:
+            return translate_document(translator, Path(file), kind, outputs.output, outputs.min_confidence, how)
         _translate_lines(translator, file, outputs, framing, faults, remembering.model(runs[0]), how)
     faults.end()
 
@@ -179,12 +180,15 @@ def _remembered(lines: Iterable[str], waiting: deque[str]) -> Iterator[str]:
 
 
 def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
-    """The run folders, and the file after them; "-" where there is none. The first is always meant as a run."""
-    runs = [Path(given[0]), *(Path(one) for one in given[1:] if Path(one).is_dir())]
-    files = [one for one in given[1:] if not Path(one).is_dir()]
+    """The run folders, and the file or project after them; "-" where there is none. The first is always a run."""
+    from anaphora.formats.omegat import is_project
+
+    is_run = [not place or (Path(one).is_dir() and not is_project(Path(one))) for place, one in enumerate(given)]
+    runs = [Path(one) for one, of_run in zip(given, is_run, strict=True) if of_run]
+    files = [one for one, of_run in zip(given, is_run, strict=True) if not of_run]
     if len(files) > 1 or (files and given[-1] != files[0]):
         raise ConfigError(
-            f"Run folders come first and then one text, but {files[0]} is no folder and something follows it: "
+            f"Run folders come first and then one text, but {files[0]} is no run and something follows it: "
             f"give one text a time."
         )
     return runs, files[0] if files else "-"

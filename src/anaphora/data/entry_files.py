@@ -11,14 +11,13 @@ from pathlib import Path
 from anaphora.data.corpora import EntryFile
 from anaphora.formats.entries.kinds import KINDS, kind_of, languages_in
 from anaphora.formats.lines import read_lines
+from anaphora.formats.omegat import is_project, read_project
 from anaphora.formats.tsv import PLAIN, Layout
 from anaphora.text.language import bare
 from anaphora.text.scripts import CODES
 
 ENDINGS = (".tmx", ".po", ".xlf", ".xliff", ".mxliff", ".sdlxliff", ".csv")
 """How the names of such files end, ``.gz`` aside."""
-
-_PROJECT_MEMORY = Path("omegat", "project_save.tmx")
 
 
 def entry_file(path: Path, sides: tuple[str, str] = ("", ""), layout: Layout = PLAIN) -> EntryFile | None:
@@ -40,10 +39,9 @@ def holds_pairs(path: Path) -> bool:
 
 def entry_files_in(folder: Path) -> list[Path]:
     """The files of entries in a folder by their names, in their order, hidden ones left out."""
-    if (folder / _PROJECT_MEMORY).is_file():
-        given = sorted((folder / "tm").rglob("*.tmx"))
-        others = [path for path in given if path.relative_to(folder / "tm").parts[0] != "mt"]
-        return [folder / _PROJECT_MEMORY, *others]
+    if is_project(folder):
+        project = read_project(folder)
+        return [*filter(Path.is_file, [project.saved]), *project.others()]
     return sorted(path for path in _visible(folder) if path.name.lower().removesuffix(".gz").endswith(ENDINGS))
 
 

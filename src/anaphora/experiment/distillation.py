@@ -114,11 +114,8 @@ def _student(
     """The experiment of the student, over the files that are going to be in ``pairs``."""
     teacher = experiment_of(teachers[0])
     table = teaching.student(teacher)
-    table["data"] = {
-        **{side: code for side, code in teacher.data.languages.items()},
-        "max_length": table["data"]["max_length"],
-        "files": [str(pairs)],
-    }
+    kept = {option: table["data"][option] for option in ("max_length", "placeholders") if option in table["data"]}
+    table["data"] = {**{side: code for side, code in teacher.data.languages.items()}, **kept, "files": [str(pairs)]}
     table["training"] |= {"minutes": 0.0, "threads": 0}
     start = StartConfig(run=str(teachers[0].absolute()), vocabulary="only")
     return read_experiment(table, f"The student of {teachers[0]}", settings, start=start, report=report)

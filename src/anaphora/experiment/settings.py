@@ -6,6 +6,7 @@ All of it is read from the classes that own the options, so nothing here has to 
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
@@ -59,15 +60,27 @@ class Owned:
     """Nothing where all have it."""
 
 
-def every_setting() -> list[Owned]:
+_Experiments = tuple[tuple[type[Config], str], ...]
+"""The classes of experiments, each with what its models are called."""
+
+
+def every_setting() -> tuple[Owned, ...]:
     """The options and tables at the top of all experiments, in the order of their classes."""
+    return _owned(_experiments())
+
+
+def _experiments() -> _Experiments:
+    return tuple((kind.experiment, kind.plural) for _, kind in every_kind())
+
+
+@cache
+def _owned(experiments: _Experiments) -> tuple[Owned, ...]:
     found: dict[Setting, list[str]] = {}
-    kinds = [kind for _, kind in every_kind()]
-    for kind in kinds:
-        for setting in _settings(kind.experiment):
-            found.setdefault(setting, []).append(kind.plural)
-    everyone = len(kinds)
-    return [Owned(setting, () if len(of) == everyone else tuple(of)) for setting, of in found.items()]
+    for experiment, plural in experiments:
+        for setting in _settings(experiment):
+            found.setdefault(setting, []).append(plural)
+    everyone = len(experiments)
+    return tuple(Owned(setting, () if len(of) == everyone else tuple(of)) for setting, of in found.items())
 
 
 def settings_at(key: str) -> list[tuple[str, Owned]]:
@@ -75,22 +88,23 @@ def settings_at(key: str) -> list[tuple[str, Owned]]:
 
     Old names of options stand for the new ones. Raises ConfigError for a key that no experiment has, with the nearest.
     """
-    everything, key = _by_path(), Given.parse(f"{key}=true").key or key
+    everything, key = _by_path(_experiments()), Given.parse(f"{key}=true").key or key
     if key not in everything:
         raise ConfigError(f"{key} is no setting.{nearest(key, everything)} anaphora settings lists the tables.")
     return list(dict.fromkeys(everything[key]))
 
 
-def _by_path() -> Mapping[str, list[tuple[str, Owned]]]:
+@cache
+def _by_path(experiments: _Experiments) -> Mapping[str, list[tuple[str, Owned]]]:
     """Every setting by its dotted key, with that of its table; what names a table's kind shows the table."""
     found: dict[str, list[tuple[str, Owned]]] = {}
-    for path, prefix, one in _walk():
+    for path, prefix, one in _walk(experiments):
         for key in (path, f"{path}.{one.setting.label}") if one.setting.label else (path,):
             found.setdefault(key, []).append((prefix, one))
     return found
 
 
-def _walk() -> Iterator[tuple[str, str, Owned]]:
+def _walk(experiments: _Experiments) -> Iterator[tuple[str, str, Owned]]:
     """Every setting with its dotted key and that of its table."""
 
     def below(prefix: str, setting: Setting, of: tuple[str, ...]) -> Iterator[tuple[str, str, Owned]]:
@@ -100,7 +114,7 @@ def _walk() -> Iterator[tuple[str, str, Owned]]:
             for inner in kind.settings:
                 yield from below(f"{path}.", inner, of)
 
-    for owned in every_setting():
+    for owned in _owned(experiments):
         yield from below("", owned.setting, owned.of)
 
 

@@ -1,8 +1,8 @@
-"""Which segments share words with a text: an inverted index in memory, which grows as segments are added.
+"""Which segments share words with a text: the words of all segments as columns of numbers, which grow.
 
 A segment whose similarity to a text is s shares at least a fraction s of the longer one's words with it. So the shared
-words, which the index counts for all segments at once, bound the similarity, and only segments whose bound is high
-enough are compared.
+words, which are counted for all segments at once, bound the similarity, and only segments whose bound is high enough
+are compared.
 """
 
 from array import array
@@ -12,8 +12,12 @@ from heapq import heappush, heappushpop
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from anaphora.memory.similarity import distance, percent, places, words
+from anaphora.memory.similarity import END, distance, percent, places, words, words_of_all
+
+_MOST = 255
+"""Occurrences of a word in a segment that are told apart; more only loosen the bound."""
 
 
 class Similar(NamedTuple):
@@ -28,25 +32,24 @@ class Index:
     """The words of segments."""
 
     def __init__(self) -> None:
-        self._ids: dict[str, int] = {}
-        self._postings: dict[tuple[int, int], array[int]] = {}
-        """By a word and which of its occurrences in a segment it is: the places of the segments that have it."""
-        self._words, self._ends = array("i"), array("q", [0])
-        self._numbers = array("q")
+        self._ids = _Ids()
+        self._words, self._nth = array("i"), array("B")
+        """The words of one segment after the other, 0 behind each, and which occurrence there each of them is."""
+        self._ends, self._numbers = array("q", [0]), array("q")
 
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def add(self, number: int, text: str) -> None:
-        """Add the source text of a segment."""
-        place, seen = len(self._numbers), Counter[int]()
-        for word in words(text):
-            known = self._ids.setdefault(word, len(self._ids))
-            self._words.append(known)
-            self._postings.setdefault((known, seen[known]), array("i")).append(place)
-            seen[known] += 1
-        self._ends.append(len(self._words))
-        self._numbers.append(number)
+    def add(self, segments: Sequence[tuple[int, str]]) -> None:
+        """Add segments, each by its number and source text."""
+        found = words_of_all([text for _, text in segments])
+        ids = np.fromiter(map(self._ids.__getitem__, found), np.int32, len(found))
+        (ends,) = np.nonzero(ids == 0)
+        rows = np.repeat(np.arange(len(segments)), np.diff(ends, prepend=-1))
+        self._words.frombytes(ids.tobytes())
+        self._nth.frombytes(np.minimum(_occurrences(rows * len(self._ids) + ids), _MOST).astype(np.uint8).tobytes())
+        self._ends.extend((ends + 1 + self._ends[-1]).tolist())
+        self._numbers.extend(number for number, _ in segments)
 
     def similar(self, text: str, least: int, most: int) -> list[Similar]:
         """The ``most`` segments that are most similar to a text, of at least ``least`` percent.
@@ -60,7 +63,7 @@ class Index:
         for place, bound in zip(*self._bounds(asked, least), strict=True):
             if len(best) == most and bound < best[0].percent:
                 break
-            other = self._words[self._ends[place] : self._ends[place + 1]]
+            other = self._words[self._ends[place] : self._ends[place + 1] - 1]
             found = Similar(
                 percent(distance(bits, len(asked), other), max(len(asked), len(other))), self._numbers[place]
             )
@@ -70,14 +73,33 @@ class Index:
 
     def _bounds(self, asked: Sequence[int], least: int) -> tuple[list[int], list[int]]:
         """Places of segments that may be similar enough, and the percentages that they cannot exceed, highest first."""
-        seen, shared = Counter[int](), np.zeros(len(self), np.int32)
-        for word in asked:
-            having = self._postings.get((word, seen[word]))
-            seen[word] += 1
-            if having is not None:
-                shared[np.frombuffer(having, np.int32)] += 1  # a segment has an occurrence of a word once
-        lengths = np.diff(np.frombuffer(self._ends, np.int64))
-        bounds = 100 * shared // np.maximum(lengths, len(asked))
+        times = np.zeros(len(self._ids), np.uint8)
+        for word, count in Counter(word for word in asked if word > 0).items():
+            times[word] = min(count, _MOST)
+        ends = np.frombuffer(self._ends, np.int64)
+        is_shared = np.frombuffer(self._nth, np.uint8) < times.take(np.frombuffer(self._words, np.int32))
+        shared = np.add.reduceat(is_shared, ends[:-1], dtype=np.int32)
+        bounds = 100 * shared // np.maximum(np.diff(ends) - 1, len(asked))
         (near,) = np.nonzero(bounds >= max(1, least))
         near = near[np.argsort(-bounds[near], kind="stable")]
         return near.tolist(), bounds[near].tolist()
+
+
+class _Ids(dict[str, int]):
+    """Numbers of words in the order in which they were seen; that of ``END`` is 0."""
+
+    def __init__(self) -> None:
+        super().__init__({END: 0})
+
+    def __missing__(self, word: str) -> int:
+        self[word] = number = len(self)
+        return number
+
+
+def _occurrences(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each value how many equal ones stand before it."""
+    order = np.argsort(values, kind="stable")
+    (begins,) = np.nonzero(np.diff(values[order], prepend=-1))
+    found = np.empty_like(values)
+    found[order] = np.arange(len(values)) - np.repeat(begins, np.diff(begins, append=len(values)))
+    return found

@@ -137,9 +137,9 @@ class Memory:
     def refresh(self) -> None:
         """Read what was added since the last search for similar segments, before the first one all of it."""
         with self._lock:
-            for segment in self._store.after(self._indexed):
-                self._index.add(segment.number, segment.source)
-                self._indexed = segment.number
+            while added := self._store.sources_after(self._indexed):
+                self._index.add(added)
+                self._indexed, _ = added[-1]
 
     def find(self, source: str, before: str = "", after: str = "", least: int = THRESHOLD) -> list[Match]:
         """The exact matches of a text, or where there are none the similar ones."""

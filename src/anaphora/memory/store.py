@@ -104,6 +104,12 @@ class Store:
             yield from page
             number = page[-1].number
 
+    def sources_after(self, number: int) -> list[tuple[int, str]]:
+        """Numbers and source texts of the next segments with a higher number, a page of them; none at the end."""
+        query = "SELECT number, source FROM segments WHERE number > ? ORDER BY number LIMIT ?"
+        with self._faults(), closing(self._database.cursor()) as cursor:
+            return list(cursor.execute(query, (number, _PAGE)))
+
     def origins(self) -> dict[str, int]:
         """How many segments there are of every origin."""
         with self._faults():

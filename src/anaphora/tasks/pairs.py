@@ -33,8 +33,13 @@ class PairWork(Work):
         """Tokens of the longest side of a training pair."""
         return self._data.max_length
 
+    @property
+    def learnt_from(self) -> PairCorpus:
+        """The training split as a model and its vocabulary learn from it."""
+        return self.splits.train
+
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        train = self.splits.train
+        train = self.learnt_from
         sides = {"source": train.sources, "target": train.targets}
         return tokenization.fit(
             self._text, sides, report, languages=self._data.languages, dictionary=self._dictionary(report)

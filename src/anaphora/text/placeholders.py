@@ -34,6 +34,9 @@ PATTERNS: Mapping[Kind, regex.Pattern[str]] = {
 }
 """In the order in which they are found: what a tag holds is part of the tag."""
 
+RESERVED = tuple(map(chr, range(0xFFF00, 0xFFF08)))
+"""Words that stand for placeholders in training pairs (``data.placeholders``): private characters that no text has."""
+
 _GLUED = regex.compile(r"(?V1)[\w--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]]")
 _BETWEEN = 3
 """Signs between two placeholders that are still one with them, as in ``%d:%d``, at most."""

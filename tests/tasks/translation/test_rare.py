@@ -134,7 +134,7 @@ def test_annotations_are_the_same_whether_pairs_are_linked_together_or_in_blocks
 def test_rare_words_are_linked_by_a_sample_where_there_are_very_many_pairs(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("anaphora.tasks.translation.rare._PAIRS", 50)
+    monkeypatch.setattr("anaphora.tasks.translation.linked_words._PAIRS", 50)
     events: list[Event] = []
     TranslationWork(experiment(folder, "posunk"), silent).learn_vocabulary(events.append)  # type: ignore[arg-type]
     [said] = [event.text for event in events if isinstance(event, Note) and "linked" in event.text]

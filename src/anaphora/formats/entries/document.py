@@ -1,18 +1,22 @@
 """A whole file with gaps, and the same file with them filled and every other byte as it was."""
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.encoded import PEEKED, Encoding
-from anaphora.formats.entries.entry import Edit, Entry, edited
+from anaphora.formats.entries.entry import Edit, Entry, Gap, edited, one_line
 from anaphora.formats.entries.kinds import READERS
+from anaphora.formats.entries.short_tags import short_tagged
 from anaphora.formats.lines import unpacked
 
 LONGEST = 1 << 27
 """Bytes of the longest file that is written back, which is held in memory."""
 MARKUP = frozenset(("tmx", "xliff", "html"))
 """Kinds that can write any character in any encoding."""
+CODED = frozenset(("xliff", "html"))
+"""Kinds whose inline codes stand between the texts of a sentence."""
 
 
 class Document:
@@ -45,6 +49,18 @@ class Document:
     def takes(self, text: str) -> bool:
         """Whether its encoding has all characters of a text, or a way to write them."""
         return self.kind in MARKUP or not self._encoding.lacks(text)
+
+    def sentences(self, gap: Gap) -> list[str]:
+        """What is to be translated in a gap, on a line each: the texts of its runs with short tags for the codes."""
+        page = self._content.decode() if self.kind == "html" else ""  # whose places count characters
+
+        def read(begin: int, end: int) -> str:
+            return page[begin:end] if page else self._content[begin:end].decode(errors="ignore")
+
+        flows = [list(runs) for _, runs in groupby(gap.runs, key=lambda run: run.flow)]
+        if self.kind not in CODED:
+            return [one_line("".join(run.text for run in runs)) for runs in flows]
+        return [short_tagged(read, runs) for runs in flows]
 
     def filled(self, translations: Mapping[int, Sequence[str]]) -> bytes:
         """The file with translations, by the number of the entry a text for every run of its gap.

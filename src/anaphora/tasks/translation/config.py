@@ -77,6 +77,14 @@ class TranslatorExperiment(TranslatorConfig, ExperimentBase):
         return now.model_copy(update={"fusion": now.fusion.model_copy(update={"model": begun.fusion.model})})
 
 
+class TranslationData(PairData):
+    """Pairs of sentences to learn to translate from."""
+
+    placeholders: float = Field(0.0, ge=0, le=1)
+    """Fraction of training pairs in which words become placeholders, so that a translator learns where these go; those
+    that both sides of other pairs have are learnt from too. 0 leaves all pairs as they are."""
+
+
 class TranslationExperiment(TranslatorExperiment):
     """A translator of sentences."""
 
@@ -85,7 +93,7 @@ class TranslationExperiment(TranslatorExperiment):
 
     task: Literal["translate"]
     """What is learnt."""
-    data: PairData = PairData()
+    data: TranslationData = TranslationData()
     """Where pairs of sentences come from."""
     evaluation: TranslationEvaluation = TranslationEvaluation()
     """How translations are scored."""

@@ -76,6 +76,25 @@ CONFLICTS = (
 
 OF_SENTENCES = (
     Conflict(
+        {"data.placeholders": SET, "text.tokenizer": "byte"},
+        "a placeholder is one token, and bytes have none for it; set data.placeholders = 0, or take another tokenizer",
+    ),
+    Conflict(
+        {"data.placeholders": SET, "text.rare": other_than("none")},
+        'both replace words of the training pairs; set data.placeholders = 0, or text.rare = "none"',
+    ),
+    Conflict(
+        {"data.placeholders": SET, "guided_alignment.kind": "file"},
+        'it changes the words that guided_alignment.file links; set guided_alignment = "learn", or leave it out',
+    ),
+    Conflict(
+        lambda experiment: (
+            experiment.data.placeholders and any(map(is_unspaced, (experiment.data.source, experiment.data.target)))
+        ),
+        "data.placeholders replaces words between spaces, which data.source or data.target is written without: leave "
+        "it out",
+    ),
+    Conflict(
         {"start.replay": SET, "training.metric": "bleu"},
         'old and new pairs together are judged by their loss; set training.metric = "loss"',
     ),

@@ -24,6 +24,8 @@ from anaphora.run import Run
 from anaphora.tasks.pairs import PairWork
 from anaphora.tasks.translation.config import TranslationExperiment, TranslatorExperiment
 from anaphora.tasks.translation.guidance import GivenLinks, learnt_links
+from anaphora.tasks.translation.linked_words import LinkedWords
+from anaphora.tasks.translation.placed import with_placeholders
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.rare import RareWords
 from anaphora.tasks.translation.recording import MOST_RECORDS, recorded, short_pairs
@@ -44,7 +46,8 @@ class TranslatorWork(PairWork, UpdatingWork):
         self._experiment = experiment
         guide, train = experiment.guided_alignment, self.splits.train
         rare = isinstance(experiment.text, Word) and experiment.text.rare != "none"
-        self._rare = RareWords(experiment, train) if rare else None
+        self._words = LinkedWords(experiment, train)
+        self._rare = RareWords(self._words) if rare else None
         self._given = GivenLinks(guide, train) if isinstance(guide, GivenGuide) else None
 
     @property
@@ -99,7 +102,7 @@ class TranslatorWork(PairWork, UpdatingWork):
 
     def encoded_train(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> PairStore:
         """The training split as ids, encoded in ``folder`` unless it was before."""
-        return self._encoded(self.splits.train, tokenizers, folder, self.longest, report)
+        return self._encoded(self.learnt_from, tokenizers, folder, self.longest, report)
 
     def _encoded(
         self, part: PairCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, longest: int, report: Report
@@ -174,7 +177,14 @@ class TranslationWork(TranslatorWork):
         if experiment.training.metric == "bleu":
             metric_of("BLEU", experiment.data.target, experiment.evaluation.conditions)
         super().__init__(experiment, report)
-        self._of_sentences = experiment
+        self._of_sentences, train, fraction = experiment, self.splits.train, experiment.data.placeholders
+        seed = experiment.training.seed
+        self._learnt_from = with_placeholders(train, self._words, fraction, seed, report) if fraction else train
+
+    @property
+    def learnt_from(self) -> PairCorpus:
+        """The training split, with placeholders where the experiment asks for them."""
+        return self._learnt_from
 
     def scores(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], numbers: Integers

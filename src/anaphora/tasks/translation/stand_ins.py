@@ -8,6 +8,7 @@ from anaphora.protocols import Stepper
 from anaphora.search.scoring import score
 from anaphora.tasks.translation.forced import Given
 from anaphora.text.apart import StandIn
+from anaphora.text.placeholders import RESERVED
 from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer, written
 
@@ -28,8 +29,8 @@ def best_copied(stepper: Stepper, source: Tokenizer, target: Tokenizer, batches:
     """The words that the model copies best, best first.
 
     They are rated by the probability that a sentence of the word and a full stop is its own translation: it is that of
-    names, numbers and words that both languages have. Those that begin with a capital or a digit are tried where there
-    are enough.
+    reserved words that it was trained on (``data.placeholders``), and else of names, numbers and words that both
+    languages have. Of these, those that begin with a capital or a digit are tried where there are enough.
     """
     tried = _candidates(source, target)
     texts = [f"{one.word}." for one in tried]
@@ -43,8 +44,10 @@ def best_copied(stepper: Stepper, source: Tokenizer, target: Tokenizer, batches:
 
 
 def _candidates(source: Tokenizer, target: Tokenizer) -> list[StandIn]:
-    """Words that are one token on either side, spread over the vocabulary."""
+    """Words that are one token on either side, spread over the vocabulary; reserved ones first."""
     pieces = written(target)
+    reserved = [StandIn(word, ids[0]) for word in RESERVED if len(ids := target.encode(word)) == 1 and ids != [UNK]]
+    reserved = [one for one in reserved if len(ids := source.encode(one.word)) == 1 and ids != [UNK]]
     numbers = range(len(MARKS), len(pieces))
     spread = numbers[:: max(1, len(numbers) // _LOOKED_AT)]
     whole = [(number, piece) for number in spread if (piece := _word(target, pieces[number]))]
@@ -55,7 +58,7 @@ def _candidates(source: Tokenizer, target: Tokenizer) -> list[StandIn]:
             break
     found = found[:: max(1, len(found) // _TRIED)]
     unknown = [StandIn(_UNKNOWN, UNK)] if source.encode(_UNKNOWN) == [UNK] == target.encode(_UNKNOWN) else []
-    return [*unknown, *islice(found, _TRIED)]
+    return [*reserved, *unknown, *islice(found, _TRIED)]
 
 
 def _word(target: Tokenizer, piece: str) -> str:

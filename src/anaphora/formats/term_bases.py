@@ -1,0 +1,88 @@
+"""Folders of glossaries as OmegaT has them: tables of source term, translation and comment, and TBX.
+
+A term with translations on several lines, or in several files, may be translated by any of them.
+"""
+
+import csv
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from anaphora.errors import DataError
+from anaphora.formats.entries.entry import matches
+from anaphora.formats.glossary import ANY, GlossaryEntry
+from anaphora.formats.lines import read_lines
+from anaphora.formats.xml_elements import xml_elements
+
+_DELIMITERS = {".txt": "\t", ".tab": "\t", ".tsv": "\t", ".utf8": "\t", ".csv": ","}
+"""What stands between columns, by how the name of a file ends."""
+_LANGUAGE, _CONCEPT = ("langSet", "langSec"), ("termEntry", "conceptEntry")
+"""Elements of TBX 2 and 3."""
+
+
+class Term(NamedTuple):
+    """A term and one translation of it."""
+
+    where: str
+    """File and line."""
+    source: str
+    target: str
+
+
+def read_term_bases(folder: Path, languages: tuple[str, str]) -> list[GlossaryEntry]:
+    """The terms of all glossaries in a folder and those in it; ``languages`` are those of source and target.
+
+    Lines without two columns, and those that begin with ``#``, are left out. Raises DataError as ``read_lines`` and
+    ``xml_elements``, and for wrong quotes in a CSV file.
+    """
+    found: dict[str, list[Term]] = {}
+    for path in sorted(folder.rglob("*")):
+        for term in read_terms(path, languages) if path.is_file() else ():
+            source, target = map(_plain, term[1:])
+            if source and target and source != ANY:
+                found.setdefault(source, []).append(Term(term.where, source, target))
+    return [
+        GlossaryEntry(terms[0].where, source, tuple(dict.fromkeys(term.target for term in terms)), ())
+        for source, terms in found.items()
+    ]
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFC", " ".join(text.split()))
+
+
+def read_terms(path: Path, languages: tuple[str, str]) -> Iterator[Term]:
+    """The terms of one glossary, as it has them; none of a file that is called otherwise. Errors as above."""
+    ending = path.suffix.lower()
+    if ending in _DELIMITERS:
+        return _of_table(path, _DELIMITERS[ending])
+    return _of_concepts(path, languages) if ending == ".tbx" else iter(())
+
+
+def _of_table(path: Path, delimiter: str) -> Iterator[Term]:
+    for number, line in enumerate(read_lines(path, any_format=True), 1):
+        if line.startswith("#"):
+            continue
+        try:
+            row = line.split("\t") if delimiter == "\t" else next(csv.reader([line], strict=True), [])
+        except csv.Error as error:
+            raise DataError(f"{path}:{number} is no row of a CSV ({error}): correct its quotes.") from None
+        if len(row) > 1:
+            yield Term(f"{path}:{number}", *row[:2])
+
+
+def _of_concepts(path: Path, languages: tuple[str, str]) -> Iterator[Term]:
+    terms: list[tuple[str, str]] = []
+    named = 0  # how many of them have their language
+    for element in xml_elements(path):
+        if element.name == "term":
+            terms.append(("", element.text))
+        elif element.name in _LANGUAGE:
+            language = element.attributes.get("xml:lang", "")
+            terms[named:] = [(language, text) for _, text in terms[named:]]
+            named = len(terms)
+        elif element.name in _CONCEPT:
+            sources, targets = ([text for code, text in terms if matches(code, wanted)] for wanted in languages)
+            yield from (Term(f"{path}:{element.line}", one, other) for one in sources for other in targets)
+            terms, named = [], 0

@@ -1,0 +1,105 @@
+"""Projects of OmegaT translated: each segment that the project has no translation of, once, as a pair for a memory.
+
+Segments are what OmegaT shows: paragraphs, or sentences where the project segments them, with short tags for inline
+codes. Where its rules of segmentation differ from ours (``text.sentences``), it finds the pairs by their similarity.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from anaphora.formats.entries.document import Document
+from anaphora.formats.entries.entry import UNTRANSLATED
+from anaphora.formats.entries.kinds import READERS, kind_of, read_entries
+from anaphora.formats.lines import read_lines
+from anaphora.formats.omegat import Project
+from anaphora.memory.segment import key_of
+from anaphora.tasks.translation.documents import UNSURE, Translate, fault
+from anaphora.text.accelerators import label
+from anaphora.text.apart import split_around
+from anaphora.text.language import bare
+from anaphora.text.placeholders import PATTERNS, USUAL
+from anaphora.text.quality import is_translatable
+from anaphora.text.sentences import Splitter
+
+_TEXTS = (".txt", ".text")
+_BOTH_SIDES = "tmx"
+"""A kind that is no document of a project."""
+
+
+class Segments(NamedTuple):
+    """The segments of a project, each text once."""
+
+    new: list[str]
+    """Those without a translation, in their order."""
+    known: int
+    """How many it has a translation of."""
+    unread: list[Path]
+    """Its documents in formats that are not read."""
+
+
+class Pretranslated(NamedTuple):
+    """Segments with translations, and what became of the others."""
+
+    pairs: list[tuple[str, str]]
+    left: dict[str, list[str]]
+    """Segments without a translation, by the reason."""
+
+
+def segments_of(project: Project) -> Segments:
+    """The segments of the documents of a project.
+
+    Raises DataError for a document or a memory of the project that is not in its format.
+    """
+    splitter = Splitter(*map(bare, project.languages))
+    done = set(map(_key, _translated(project)))
+    new, known, unread = dict[str, str](), set[str](), list[Path]()
+    for path in project.documents():
+        texts = _paragraphs(path, project.languages)
+        if texts is None:
+            unread.append(path)
+            continue
+        for text in texts:
+            parts = split_around(splitter, text, USUAL).sentences if project.by_sentences else (text.strip(),)
+            for segment in filter(is_translatable, parts):
+                key = _key(segment)
+                if key in done:
+                    known.add(key)
+                else:
+                    new.setdefault(key, segment)
+    return Segments(list(new.values()), len(known), unread)
+
+
+def pretranslated(segments: Sequence[str], translate: Translate, language: str) -> Pretranslated:
+    """The segments with translations into ``language``; what lost a placeholder or a tag, or is not sure, has none."""
+    pairs, left = list[tuple[str, str]](), dict[str, list[str]]()
+    labels = [label(segment) for segment in segments]
+    for segment, one, translation in zip(segments, labels, translate([one.text for one in labels]), strict=True):
+        if translation is None or (why := fault(one.text, translation)):
+            left.setdefault(UNSURE if translation is None else why, []).append(segment)
+        else:
+            pairs.append((segment, one.marked(" ".join(translation.split()), language)))
+    return Pretranslated(pairs, left)
+
+
+def _key(segment: str) -> str:
+    """A segment without its tags, which may be numbered otherwise."""
+    return key_of(PATTERNS["tags"].sub(" ", segment))
+
+
+def _translated(project: Project) -> Iterator[str]:
+    if project.saved.is_file():
+        languages = bare(project.languages[0]), bare(project.languages[1])
+        for entry in read_entries(project.saved, "tmx", languages):
+            if not entry.skipped:
+                yield entry.source
+
+
+def _paragraphs(path: Path, languages: tuple[str, str]) -> Iterator[str] | None:
+    """The texts of a document that have no translation there; None for one in another format."""
+    kind = kind_of(path)
+    if kind in READERS and kind != _BOTH_SIDES:
+        document = Document.read(path, kind, (bare(languages[0]), bare(languages[1])))
+        gaps = (entry.gap for entry in document.entries if entry.gap and entry.skipped == UNTRANSLATED)
+        return (text for gap in gaps for text in document.sentences(gap))
+    return read_lines(path) if path.suffix.lower() in _TEXTS else None

@@ -1,0 +1,72 @@
+"""Folders of glossaries: tables and TBX, and terms with several translations."""
+
+from pathlib import Path
+
+import pytest
+
+from anaphora.errors import DataError
+from anaphora.formats.glossary import GlossaryEntry
+from anaphora.formats.term_bases import read_term_bases
+
+TBX_2 = """<?xml version="1.0"?><!DOCTYPE martif SYSTEM "TBXcoreStructV02.dtd"><martif type="TBX"><text><body>
+<termEntry id="1"><note>x</note><langSet xml:lang="en-US"><tig><term>house</term></tig><tig><term>home</term></tig>
+</langSet><langSet xml:lang="fr"><tig><term>maison</term></tig></langSet>
+<langSet xml:lang="de"><ntig><termGrp><term>Haus</term></termGrp></ntig></langSet></termEntry>
+<termEntry id="2"><langSet xml:lang="en"><tig><term>only</term></tig></langSet></termEntry></body></text></martif>"""
+TBX_3 = """<tbx type="TBX-Basic"><text><body><conceptEntry id="c"><langSec xml:lang="en"><termSec><term>tree</term>
+</termSec></langSec><langSec xml:lang="de"><termSec><term>Baum</term></termSec></langSec></conceptEntry></body></text>
+</tbx>"""
+
+
+def terms_of(folder: Path) -> dict[str, tuple[str, ...]]:
+    return {entry.source: entry.required for entry in read_term_bases(folder, ("en", "de"))}
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.tab", "a.tsv", "a.utf8", "a.UTF8", "deep/a.txt"])
+def test_a_line_of_a_table_is_term_translation_and_comment(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    content = (
+        "\ufeff# heading\tx\r\nbank\tBank\ta comment\r\n\r\nno columns\r\n big  house \tVilla\r\n*\tx\r\nempty\t\r\n"
+    )
+    (tmp_path / name).write_bytes(content.encode())
+    assert terms_of(tmp_path) == {"bank": ("Bank",), "big house": ("Villa",)}
+    assert read_term_bases(tmp_path, ("en", "de"))[0].where == f"{tmp_path / name}:2"
+
+
+def test_a_term_may_be_translated_by_all_that_any_file_says(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("bank\tBank\nBank\tX\nbank\tUfer\n")
+    (tmp_path / "b.csv").write_text('bank,"Bank"\n"bank, river","Ufer, hohes",c\n')
+    (tmp_path / "c.docx").write_text("bank\tno glossary")
+    assert read_term_bases(tmp_path, ("en", "de")) == [
+        GlossaryEntry(f"{tmp_path}/a.txt:1", "bank", ("Bank", "Ufer"), ()),
+        GlossaryEntry(f"{tmp_path}/a.txt:2", "Bank", ("X",), ()),
+        GlossaryEntry(f"{tmp_path}/b.csv:2", "bank, river", ("Ufer, hohes",), ()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"), [(TBX_2, {"house": ("Haus",), "home": ("Haus",)}), (TBX_3, {"tree": ("Baum",)})]
+)
+def test_a_concept_of_a_term_base_has_terms_in_languages(
+    content: str, expected: dict[str, tuple[str, ...]], tmp_path: Path
+) -> None:
+    (tmp_path / "a.tbx").write_text(content)
+    assert terms_of(tmp_path) == expected
+
+
+def test_a_folder_without_glossaries_has_no_terms(tmp_path: Path) -> None:
+    assert read_term_bases(tmp_path / "missing", ("en", "de")) == read_term_bases(tmp_path, ("en", "de")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", b'a,"b', "a.csv:1 is no row of a CSV"),
+        ("a.tab", b"a\t\xe4", "a.tab:1"),
+        ("a.tbx", b"<martif>", "a.tbx:1 is no XML"),
+    ],
+)
+def test_a_faulty_glossary_is_refused(name: str, content: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=said):
+        read_term_bases(tmp_path, ("en", "de"))
