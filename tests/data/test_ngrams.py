@@ -1,5 +1,9 @@
 """Counting n-grams: the fast count is the plain one, whatever the order and the block, in memory and on disk."""
 
+import ast
+import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -92,6 +96,30 @@ def test_what_does_not_fit_in_memory_has_no_name_on_disk_so_nothing_is_left_of_a
 
     count(store([4, 5, 6, END] * 9), order=3, size=SIZE, end=END, block=4, folder=tmp_path, report=look)
     assert names == [[]] * 9
+
+
+KILLED = """
+import os, pathlib, signal, sys
+import numpy as np
+from anaphora.data.ngrams import count
+from anaphora.data.store import TextStore
+from anaphora.events import Progress
+def report(event):
+    if event.done > 200:
+        print([name for name in os.listdir("/proc/self/fd") if "deleted" in os.path.realpath(f"/proc/self/fd/{name}")])
+        sys.stdout.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+text, folder = TextStore(np.arange(400) % 5 + 3, 1), pathlib.Path(sys.argv[1])
+count(text, order=3, size=8, end=3, block=20, folder=folder, report=report)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are listed on Linux alone")
+def test_a_process_killed_while_it_counts_on_disk_leaves_nothing(tmp_path: Path) -> None:
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert (killed.returncode, killed.stderr) == (-signal.SIGKILL, "")
+    assert len(ast.literal_eval(killed.stdout)) >= 2  # it had files
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
