@@ -40,7 +40,8 @@ def placeholders(sources: Sequence[Sequence[int]], counts: Sequence[int], stand_
             positions[b, k, k] = True
             tokens[b, k] = stand_ins[k % len(stand_ins)]
     alone = tokens > UNK
-    return Placeholders(positions, tokens, alone, torch.ones_like(alone), torch.full((len(sources),), MOST))
+    anywhere = torch.ones_like(alone)
+    return Placeholders(positions, tokens, alone, anywhere, anywhere, torch.full((len(sources),), MOST))
 
 
 def search(
@@ -133,9 +134,12 @@ def test_what_attention_is_on_is_written(automaton: Make, batch: MakeBatch) -> N
             return model.select(state[0], rows_N), state[1]
 
     positions = torch.tensor([[[False, True, False]]])
-    given = Placeholders(positions, torch.tensor([[6]]), *torch.ones(2, 1, 1).bool(), torch.tensor([MOST]))
+    given = Placeholders(positions, torch.tensor([[6]]), *torch.ones(3, 1, 1).bool(), torch.tensor([MOST]))
     [[best, *_]] = search(Looking(), batch([[3, 4, 5]]), given, 6)  # type: ignore[arg-type]
     assert best.ids.index(SIZE) == 2
+    trained = replace(given, attended_BK=torch.zeros(1, 1, dtype=torch.bool))
+    [[unlikely, *_]] = search(Looking(), batch([[3, 4, 5]]), trained, 6)  # type: ignore[arg-type]
+    assert unlikely.score < -50.0 < best.score
 
 
 def test_a_sentence_without_placeholders_scores_as_before(automaton: Make, batch: MakeBatch) -> None:

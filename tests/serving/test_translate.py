@@ -1,11 +1,15 @@
 """What LibreTranslate's clients send and read."""
 
+from copy import copy
 from typing import Any
 
+import numpy as np
 import pytest
 
+from anaphora.evaluation.logistic import Logistic
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.translators import Served
+from anaphora.tasks.translation.confidence import Confidence
 from tests.serving.conftest import Serve
 
 TEXT = "A man is walking."
@@ -71,6 +75,25 @@ def test_an_alignment_links_words_by_their_places(serve: Serve) -> None:
     words = len(TEXT.split()), len(answer["translatedText"].split())
     assert answer["alignment"]
     assert all(source < words[0] and target < words[1] for source, target in answer["alignment"])
+
+
+def test_a_calibrated_translator_says_how_sure_it_is_and_another_how_to_calibrate_it(
+    serve: Serve, stored: Served
+) -> None:
+    asked = {"q": [TEXT, " "], "confidence": True, **PAIR}
+    refused = serve().post("/translate", json=asked)
+    assert refused.status_code == 400 and "run anaphora calibrate" in refused.json()["error"]
+    predictor = copy(stored.predictor)
+    [found] = predictor.translate_text([TEXT], signals=True)
+    rows = [[one.signals.sentence for one in found.sentences or [found]], [one for one in found.signals.words if one]]
+    fitted = (Logistic.fit(np.array(row * 4), np.arange(len(row) * 4) % 2.0) for row in rows)
+    confidence = Confidence(*fitted)
+    predictor.calibrated = lambda options, runtime: confidence
+    [wanted, _] = predictor.translate_text(asked["q"], confidence=True)
+    answer = serve([stored._replace(predictor=predictor)]).post("/translate", json=asked).json()
+    assert answer["translatedText"] == [wanted.text, " "]
+    assert answer["confidence"] == [pytest.approx(wanted.confidence), None]
+    assert answer["wordConfidences"] == [pytest.approx(list(wanted.word_confidences)), []]
 
 
 @pytest.mark.parametrize(

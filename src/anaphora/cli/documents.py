@@ -1,9 +1,9 @@
 """Documents that ``anaphora translate`` writes back with their gaps filled, and projects of them."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -12,8 +12,6 @@ from anaphora.errors import ConfigError
 from anaphora.wording import agreeing, counted
 
 if TYPE_CHECKING:
-    from anaphora.events import Report
-    from anaphora.prediction.options import SearchOptions
     from anaphora.tasks.translation import TranslationPredictor
 
 
@@ -42,27 +40,27 @@ def translate_document(
     file: Path,
     kind: str,
     output: Path | None,
-    options: "SearchOptions",
-    report: "Report",
-    *,
-    split: bool,
+    min_confidence: float | None,
+    how: dict[str, Any],
 ) -> None:
     """Write a document with its gaps filled to ``output``, or print it; what was left empty is reported.
 
-    Of a project a memory is written.
+    Of a project a memory is written. What has a lower confidence than ``min_confidence`` stays empty. ``how`` is passed
+    to the translator.
     """
     if kind == PROJECT:
-        return translate_project(translator, file, output, options, report, split=split)
-    from anaphora.events import Note
+        return translate_project(translator, file, output, min_confidence, how)
+    from anaphora.events import Note, Report
     from anaphora.formats.entries.document import Document
     from anaphora.tasks.translation.documents import fill
 
+    def translate(texts: Sequence[str]) -> Iterator[str | None]:
+        for one in translator.stream(iter(texts), **how):
+            yield None if one.is_below(min_confidence) else one.text
+
+    report: Report = how["report"]
     document = Document.read(file, kind, translator.languages)
-    filled = fill(
-        document,
-        lambda texts: (one.text for one in translator.stream(iter(texts), options, split=split, report=report)),
-        translator.languages[1],
-    )
+    filled = fill(document, translate, translator.languages[1])
     _write(filled.content, output)
     total = filled.entries + sum(map(len, filled.left.values()))
     others = len(document.entries) - total

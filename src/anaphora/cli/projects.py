@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anaphora.cli.files import check_writable, writing
 from anaphora.errors import AnaphoraError, ConfigError, DataError
@@ -22,23 +22,23 @@ def translate_project(
     translator: "TranslationPredictor",
     folder: Path,
     output: Path | None,
-    options: "SearchOptions",
-    report: "Report",
-    *,
-    split: bool,
+    min_confidence: float | None,
+    how: dict[str, Any],
 ) -> None:
     """Write translations of what a project lacks into ``tm/mt/anaphora.tmx`` or ``output``.
 
-    The glossaries of the project are used unless ``options`` have one.
+    What has a lower confidence than ``min_confidence`` is left out. ``how`` is passed to the translator; the glossaries
+    of the project are used unless its options have one.
     """
-    from anaphora.events import Note
+    from anaphora.events import Note, Report
     from anaphora.formats.entries.writing import tmx_lines
     from anaphora.formats.omegat import read_project
     from anaphora.tasks.translation.projects import pretranslated, segments_of
 
+    report: Report = how["report"]
     project = read_project(folder)
     _check_languages(project, translator)
-    options = _with_glossary(options, project, report)
+    how = how | {"options": _with_glossary(how["options"], project, report)}
     file = output or _memory_of(project)
     check_writable(file)
     segments = segments_of(project)
@@ -46,9 +46,9 @@ def translate_project(
     def refuse(number: int, error: AnaphoraError) -> None:
         report(Note(str(error).replace(f"Line {number} ", f"Segment '{segments.new[number - 1]}' "), warning=True))
 
-    def translate(texts: Sequence[str]) -> Iterator[str]:
-        found = translator.stream(iter(texts), options, split=split, report=report, refused=refuse)
-        return (one.text for one in found)
+    def translate(texts: Sequence[str]) -> Iterator[str | None]:
+        for one in translator.stream(iter(texts), refused=refuse, **how):
+            yield None if one.is_below(min_confidence) else one.text
 
     done = pretranslated(segments.new, translate, translator.languages[1])
     with writing(file) as write:

@@ -51,6 +51,7 @@ EXAMPLES = (
     "anaphora translate runs/en-de app.po --output app.de.po",
     "anaphora translate runs/en-de omegat-project",
     "anaphora translate runs/en-de app.po --memory --adapt --output app.de.po",
+    "anaphora translate runs/en-de app.po --min-confidence 0.7 --output app.de.po",
     "anaphora translate runs/en-de test.en --confidence --min-confidence 0.5",
     "anaphora translate runs/en-de crawl.en.gz --workers 2 --output crawl.de.gz",
     "echo 'A man is walking.' | anaphora translate runs/en-de --alignments links.txt",
@@ -122,9 +123,9 @@ def run(
     with listening(bars=not is_typed(file)) as report:
         translator = load_together(runs, known_mean(mean, len(runs)), fusion, report, *where)
         translator = remembering.over(translator, runs[0], outputs)
-        if kind:
-            return translate_document(translator, Path(file), kind, outputs.output, options, report, split=split)
         how = {"options": options, "split": split, "report": report}
+        if kind:
+            return translate_document(translator, Path(file), kind, outputs.output, outputs.min_confidence, how)
         _translate_lines(translator, file, outputs, framing, faults, remembering.model(runs[0]), how)
     faults.end()
 

@@ -93,7 +93,7 @@ MinConfidence = Annotated[
         min=0,
         max=1,
         metavar="P",
-        help="Leave lines of lower confidence empty; see anaphora calibrate.",
+        help="Leave what has a lower confidence empty; see anaphora calibrate.",
         rich_help_panel=_OUTPUT,
     ),
 ]
@@ -139,7 +139,6 @@ class Outputs:
             "--pairs": self.pairs,
             "--json": self.as_json,
             "--confidence": self.confidence,
-            "--min-confidence": self.min_confidence is not None,
         }
         return [option for option, value in given.items() if value]
 
@@ -209,7 +208,7 @@ class Outputs:
             )
             for translation in translations:
                 line = waiting.popleft()
-                if self._is_unsure(translation):
+                if translation.is_below(self.min_confidence):
                     translation = translation.withheld()
                     unsure += 1
                     differing = losses.of(line, line)
@@ -237,10 +236,6 @@ class Outputs:
             report(_fewer(fewer, count, self.nbest))
         if self.pairs is not None and unknown:
             report(_unknown_in_pairs(unknown, count))
-
-    def _is_unsure(self, translation: "Translation") -> bool:
-        least, found = self.min_confidence, translation.confidence
-        return least is not None and found is not None and found < least
 
     def _lines(
         self, number: int, translation: "Translation", differing: "list[Difference]", model: str

@@ -7,7 +7,8 @@ it; to the output it is a token of its own, behind the vocabulary, which is scor
     p(placeholder k) = a_k + p(stand-in of k) s_k, at most 1
 
 a_k is the attention on placeholder k, and s_k the part that it has of its stand-in, 1 unless others share it. A model
-without attention has a_k = 0 and goes by the stand-ins alone, which are no words of the output. What was written is
+without attention has a_k = 0 and goes by the stand-ins alone, which are no words of the output; so does one that was
+trained on stand-ins, which writes them where they go. What was written is
 pending no longer; ``</s>`` has no probability while a placeholder is pending, and near the maximum length nothing else
 has any. So every output has all of them, each once, whatever the model. Beams keep hypotheses that have written few of
 them beside others that have written many (``Pointing.steering``).
@@ -40,6 +41,8 @@ class Placeholders:
     """bool: whether the output has no other use for that token, so that it is not written."""
     joined_BK: Tensor
     """bool: whether a word may be joined to it by a sign."""
+    attended_BK: Tensor
+    """bool: whether attention on it is a probability of it; not for a stand-in that the model was trained on."""
     lengths_B: Tensor
     """int64: maximum number of tokens of each output, ``</s>`` included."""
 
@@ -56,6 +59,7 @@ class Placeholders:
             change(self.stand_ins_BK),
             change(self.alone_BK),
             change(self.joined_BK),
+            change(self.attended_BK),
             change(self.lengths_B),
         )
 
@@ -144,7 +148,7 @@ class Pointing:
             weights_NKS = step.weights_NS[:, None, :].where(rows.positions_BKS, 0.0)
             attention_NK = weights_NKS.sum(dim=2).to(log_probs_NV.dtype).clamp(max=1.0) * pending_NK
         stand_in_NK = log_probs_NV.gather(1, rows.stand_ins_BK)
-        pointed_NK = attention_NK + stand_in_NK.exp() * _parts(rows, attention_NK, pending_NK)
+        pointed_NK = attention_NK * rows.attended_BK + stand_in_NK.exp() * _parts(rows, attention_NK, pending_NK)
         log_probs_NV.scatter_(1, rows.stand_ins_BK, stand_in_NK.masked_fill(rows.alone_BK, -inf))
         log_probs_NV[:, self.eos].masked_fill_(pending_NK.any(dim=1), -inf)
         return torch.cat([log_probs_NV, pointed_NK.clamp(max=1.0).log().masked_fill(~pending_NK, -inf)], dim=1)

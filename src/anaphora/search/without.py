@@ -15,7 +15,7 @@ class Without:
 
     def __init__(self, model: Stepper, ids: Sequence[int]) -> None:
         """Memory and state are those of ``model``."""
-        self._model, self._ids_X = model, torch.tensor(ids)
+        self._model, self._ids_X = model, torch.tensor(ids, dtype=torch.int64)
         self.size, self.bos, self.eos, self.unk = model.size, model.bos, model.eos, model.unk
 
     @classmethod

@@ -1,7 +1,8 @@
 """What the server can be asked: one function for each route, from checked parameters to a value for JSON.
 
-The names and values are those of LibreTranslate's API. ``alignment`` and ``memory`` in a request are ours: the
-answer then has the links between the words of every text and its translation, and where that comes from.
+The names and values are those of LibreTranslate's API. ``alignment``, ``confidence`` and ``memory`` in a request are
+ours: the answer then has the links between the words of every text and its translation, how sure the model is of that
+and of its words, and where it comes from.
 """
 
 import asyncio
@@ -161,7 +162,10 @@ async def _translated(
 ) -> dict[str, list[Any]]:
     """The translations of texts, with the other translations, links between words and origins that were asked for."""
     aligned, origins = given.flag("alignment") and served.attends, given.flag("memory")
-    options = SearchOptions(alternatives=alternatives, attention=aligned, adaptation=served.adaptation)
+    judged = given.flag("confidence")
+    options = SearchOptions(
+        alternatives=alternatives, attention=aligned, adaptation=served.adaptation, confidence=judged
+    )
     by_model = partial(service.batching.translate, Search(served, options))
     found = await translated(served.memory, texts, by_model, alternatives, THRESHOLD if origins else 100)
     answer: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
@@ -169,6 +173,9 @@ async def _translated(
         answer["alternatives"] = [[other.text for other in one.alternatives] for one in found]
     if aligned:
         answer["alignment"] = [_links(one) for one in found]
+    if judged:
+        answer["confidence"] = [one.confidence for one in found]
+        answer["wordConfidences"] = [list(one.word_confidences) for one in found]
     if origins:
         answer |= {name: [one.origin(served.model)[name] for one in found] for name in ORIGIN}
     return answer

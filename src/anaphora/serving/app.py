@@ -88,7 +88,7 @@ ACTIONS = (
         "POST",
         actions.translate,
         needs=("q", "source", "target"),
-        takes=("format", "alternatives", "alignment", "memory"),
+        takes=("format", "alternatives", "alignment", "confidence", "memory"),
     ),
     Action("/detect", "POST", actions.detect, needs=("q",)),
     Action(

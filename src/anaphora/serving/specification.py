@@ -17,6 +17,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
     "format": {"type": "string", "enum": ["text", "html"], "default": "text"},
     "alternatives": {"type": "integer", "minimum": 0, "description": "How many other translations to return."},
     "alignment": _FLAG | {"description": "Return the links between words."},
+    "confidence": _FLAG | {"description": "Return the confidence of each translation and of its words."},
     "memory": _FLAG | {"description": "Return the model, the kind of match, and the segment of the memory."},
     "undo": _FLAG | {"description": "Return a token that takes the pair back."},
     "token": _TEXT | {"description": "What /suggest returned as undo."},

@@ -111,6 +111,7 @@ def test_a_run_is_calibrated_for_each_way_to_search_it(
     assert main(["calibrate", str(trained), *files, "--beam", "3"]) == 0
     assert [one.settings["beam"] for one in calibrations.read(trained)] == [2, 3]
     _lines_are_written_as_sure_as_asked(trained, tmp_path, found, capsys)
+    _entries_are_filled_as_sure_as_asked(trained, tmp_path, found, capsys)
 
 
 def _lines_are_written_as_sure_as_asked(
@@ -130,6 +131,20 @@ def _lines_are_written_as_sure_as_asked(
     assert second["confidence"] is None and second["word_confidences"] == []
     assert main([*asked, "--confidence", "--nbest", "1"]) == 0
     assert f"confidence= {found.confidence:.6f}" in capsys.readouterr().out
+
+
+def _entries_are_filled_as_sure_as_asked(
+    run: Path, folder: Path, found: Translation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "The cat sees a very small rat"\n'
+    (document := folder / "app.po").write_text(f'{text}msgstr ""\n')
+    asked = ["translate", str(run), str(document), "--beam", "2", "--min-confidence"]
+    capsys.readouterr()
+    assert main([*asked, "0"]) == 0
+    assert f'msgstr "{found.text}"' in capsys.readouterr().out
+    assert main([*asked, "1"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == document.read_text() and "of too low a confidence was left empty (line 4)" in shown.err
 
 
 def test_a_changed_file_and_other_weights_are_refused(trained: Path, tmp_path: Path) -> None:

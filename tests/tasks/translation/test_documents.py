@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.tasks.translation.documents import LOST, NO_TEXT, UNKNOWN, UNWRITABLE, Filled, fill
+from anaphora.tasks.translation.documents import LOST, NO_TEXT, UNKNOWN, UNSURE, UNWRITABLE, Filled, fill
 from tests.formats.entries.filling import document_of
 
 HEAD = 'msgid ""\nmsgstr "Content-Type: text/plain; charset={}\\n"\n\n'
@@ -18,16 +18,16 @@ def po(*sources: str, charset: str = "UTF-8") -> str:
 class Translator:
     """Capitals, or what a table says."""
 
-    def __init__(self, **table: str) -> None:
+    def __init__(self, **table: str | None) -> None:
         self.asked: list[str] = []
         self._table = table
 
-    def __call__(self, texts: Sequence[str]) -> list[str]:
+    def __call__(self, texts: Sequence[str]) -> list[str | None]:
         self.asked += texts
         return [self._table.get(text, text.replace("file", "FILE").replace("open", "OPEN")) for text in texts]
 
 
-def fill_po(folder: Path, text: str, language: str = "de", **table: str) -> tuple[Filled, list[str]]:
+def fill_po(folder: Path, text: str, language: str = "de", **table: str | None) -> tuple[Filled, list[str]]:
     """A catalogue that is filled, and the texts that were translated for it."""
     translator = Translator(**table)
     return fill(document_of(folder, "a.po", text, ("en", language)), translator, language), translator.asked
@@ -106,6 +106,14 @@ def test_one_lost_form_leaves_all_of_them_empty(tmp_path: Path) -> None:
     text = HEAD.format("UTF-8") + 'msgid "file"\nmsgid_plural "%d files"\nmsgstr[0] ""\nmsgstr[1] ""\n'
     filled, _ = fill_po(tmp_path, text, **{"%d files": "x"})
     assert filled == Filled(text.encode(), 0, {LOST: [4]})
+
+
+def test_what_is_not_sure_stays_empty_and_is_not_tried_in_parts(tmp_path: Path) -> None:
+    assert fill_po(tmp_path, po("open", "file"), file=None)[0].left == {UNSURE: [7]}
+    text = f'<tmx version="1.4"><body><tu>{SOURCE}</tu></body></tmx>'
+    translator = Translator(**{WHOLE: None})
+    assert fill(document_of(tmp_path, "m.tmx", text), translator, "de") == Filled(text.encode(), 0, {UNSURE: [1]})
+    assert translator.asked == [WHOLE]
 
 
 def test_a_document_without_gaps_asks_for_nothing(tmp_path: Path) -> None:

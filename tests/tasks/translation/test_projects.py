@@ -7,7 +7,7 @@ import pytest
 
 from anaphora.errors import DataError
 from anaphora.formats.omegat import read_project
-from anaphora.tasks.translation.documents import LOST, NO_TEXT, UNKNOWN
+from anaphora.tasks.translation.documents import LOST, NO_TEXT, UNKNOWN, UNSURE
 from anaphora.tasks.translation.projects import Segments, pretranslated, segments_of
 from tests.formats.entries.test_xliff import first, trans_unit
 from tests.formats.omegat_project import make_project
@@ -71,13 +71,14 @@ def test_translations_keep_keys_and_stay_out_where_they_lost_something() -> None
         "the <b0>file</b0>": "die Datei",
         "x %s": "<unk> %s",
         "y": "",
+        "not sure": None,
         "the  <i0/>end": "am\n<i0/>Schluss",
     }
 
-    def translate(texts: Sequence[str]) -> list[str]:
+    def translate(texts: Sequence[str]) -> list[str | None]:
         assert list(texts) == list(table)
         return list(table.values())
 
     done = pretranslated(["_Open", *list(table)[1:]], translate, "de")
     assert done.pairs == [("_Open", "_Öffnen"), ("the  <i0/>end", "am <i0/>Schluss")]
-    assert done.left == {LOST: ["the <b0>file</b0>"], UNKNOWN: ["x %s"], NO_TEXT: ["y"]}
+    assert done.left == {LOST: ["the <b0>file</b0>"], UNKNOWN: ["x %s"], NO_TEXT: ["y"], UNSURE: ["not sure"]}

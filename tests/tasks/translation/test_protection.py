@@ -17,6 +17,7 @@ from anaphora.samples.english_french import write
 from anaphora.tasks.translation import Translation, TranslationPredictor
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.placeholders import RESERVED
 from anaphora.text.segmentation import Segmentation
 from anaphora.text.sentences import Splitter
 from anaphora.text.subwords import SubwordTokenizer
@@ -34,7 +35,12 @@ def words(segmentation: Segmentation, size: int = 40) -> WordTokenizer:
     return WordTokenizer.learn(TEXT, size=size, least=1, lowercase=False, segmentation=segmentation, language="en")
 
 
+RESERVING = [*TEXT, *(f"the {word} sees {word}." for word in RESERVED for _ in range(20))]
+
 TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {
+    "subwords with reserved ones": lambda: SubwordTokenizer.learn(
+        RESERVING, size=400, lowercase=False, byte_fallback=True
+    ),
     "subwords": lambda: SubwordTokenizer.learn(TEXT, size=330, lowercase=False, byte_fallback=True),
     "small subwords, lower-cased": lambda: SubwordTokenizer.learn(TEXT, size=40, lowercase=True, byte_fallback=False),
     "words": lambda: words("joiner"),
@@ -105,6 +111,14 @@ def test_nothing_is_kept_that_nobody_asked_for() -> None:
     assert "{name}" in kept and "15" in kept and "<b>" not in kept
     with pytest.raises(ConfigError, match="one is 'digits'"):
         translator.translate([text], protect=("digits",))
+
+
+def test_no_reserved_word_is_written_with_placeholders_or_without() -> None:
+    translator = untrained(TOKENIZERS["subwords with reserved ones"]())
+    texts = [*(one.text for one in segments(20, seed=4)), *TEXT[:20]]
+    for protect in (None, ()):
+        for found in translator.translate(texts, beam=2, alternatives=1, protect=protect):
+            assert set(RESERVED).isdisjoint(found.text) and found.score > -torch.inf
 
 
 def test_alternatives_have_everything_too() -> None:

@@ -2,7 +2,8 @@
 
 A sentence with inline codes is translated as a whole, with a tag for each code. Where the tags do not come back in
 their order, the texts between them are translated apart, so that codes always stay in place. What would lose a
-placeholder, a tag or an address, or has an unknown word, stays without a translation.
+placeholder, a tag or an address, or has an unknown word, stays without a translation, and so does what the translator
+is not sure of.
 """
 
 import re
@@ -16,13 +17,16 @@ from anaphora.text.accelerators import Label, label
 from anaphora.text.quality import differences, is_translatable
 from anaphora.text.tokenizer import MARKS, UNK
 
-Translate = Callable[[Sequence[str]], Iterable[str]]
-"""From texts to their translations, in order."""
+Translate = Callable[[Sequence[str]], Iterable[str | None]]
+"""From texts to their translations, in order; None for one of too low a confidence."""
+Known = dict[str, str | None]
+"""Texts and their translations."""
 
 LOST = "whose placeholders, tags or addresses did not come back"
 UNKNOWN = "with unknown words"
 UNWRITABLE = "with characters that the encoding of the file lacks"
 NO_TEXT = "that came back empty"
+UNSURE = "of too low a confidence"
 """Why an entry stays without a translation."""
 
 _FOLDED = frozenset(("html", "srt"))
@@ -64,7 +68,7 @@ def fill(document: Document, translate: Translate, language: str) -> Filled:
     return Filled(document.filled(filled), len(filled), left)
 
 
-def _translated(texts: Iterable[str], translate: Translate, known: dict[str, str]) -> dict[str, str]:
+def _translated(texts: Iterable[str], translate: Translate, known: Known) -> Known:
     """What is known, and the translations of the texts that are not among it."""
     new = [text for text in dict.fromkeys(texts) if text not in known]
     return {**known, **dict(zip(new, translate(new), strict=True))} if new else known
@@ -90,7 +94,7 @@ class _Run:
         """What is to be translated."""
         return (one.text for one in self.labels if is_translatable(one.text))
 
-    def put(self, known: dict[str, str], language: str) -> str:
+    def put(self, known: Known, language: str) -> str:
         """The stretch with translations."""
         lines = [_line(one, known, language) for one in self.labels]
         return "".join(piece for pair in zip(lines, [*self.spaces, ""], strict=True) for piece in pair)
@@ -108,15 +112,18 @@ class _Flow:
             self.whole = "".join(f"{text}<x{place}/>" for place, text in enumerate(texts[:-1], 1)) + texts[-1]
             self.whole = self.whole.strip()
 
-    def apart(self, known: dict[str, str]) -> list[str]:
+    def apart(self, known: Known) -> list[str]:
         """What is to be translated where the sentence as a whole was not, or not well."""
-        return [] if self._pieces(known) else [text for run in self._runs for text in run.texts()]
+        whole = self._pieces(known) or self._is_unsure(known)
+        return [] if whole else [text for run in self._runs for text in run.texts()]
 
-    def fault(self, known: dict[str, str]) -> str:
+    def fault(self, known: Known) -> str:
         """Why its translation is not to be used; empty for a good one."""
+        if self._is_unsure(known):
+            return UNSURE
         return next((why for text in self.apart(known) if (why := fault(text, known[text]))), "")
 
-    def put(self, known: dict[str, str], language: str) -> list[str]:
+    def put(self, known: Known, language: str) -> list[str]:
         """The stretches with translations."""
         pieces = self._pieces(known)
         if not pieces:
@@ -127,11 +134,15 @@ class _Flow:
         pieces[-1] = pieces[-1].rstrip() + "".join(behind[-1:] if last[-1:].isspace() else [])
         return pieces
 
-    def _pieces(self, known: dict[str, str]) -> list[str]:
+    def _is_unsure(self, known: Known) -> bool:
+        return bool(self.whole) and known[self.whole] is None
+
+    def _pieces(self, known: Known) -> list[str]:
         """The sentence's translation between its tags, if all of them came back in order and around some text."""
-        if not self.whole or fault(self.whole, known[self.whole]):
+        translation = known[self.whole] if self.whole else None
+        if translation is None or fault(self.whole, translation):
             return []
-        first, *others = _CODE.split(known[self.whole])
+        first, *others = _CODE.split(translation)
         numbers, pieces = others[::2], [first, *others[1::2]]
         in_order = numbers == [str(place) for place in range(1, len(self._runs))]
         alike = all(bool(one.strip()) == bool(run.text.strip()) for one, run in zip(pieces, self._runs, strict=False))
@@ -143,14 +154,17 @@ def _flows(gap: Gap, kind: str) -> Iterator[_Flow]:
         yield _Flow([run.text for run in runs], kind)
 
 
-def _line(one: Label, known: dict[str, str], language: str) -> str:
-    if not is_translatable(one.text):
+def _line(one: Label, known: Known, language: str) -> str:
+    translation = known[one.text] if is_translatable(one.text) else None
+    if translation is None:
         return one.marked(one.text, "")
-    return one.marked(" ".join(known[one.text].split()), language)
+    return one.marked(" ".join(translation.split()), language)
 
 
-def fault(text: str, translation: str) -> str:
+def fault(text: str, translation: str | None) -> str:
     """Why a translation of a text is not to be used; empty for one that may be."""
+    if translation is None:
+        return UNSURE
     if MARKS[UNK] in translation:
         return UNKNOWN
     if not translation.strip():

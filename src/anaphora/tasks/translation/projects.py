@@ -14,7 +14,7 @@ from anaphora.formats.entries.kinds import READERS, kind_of, read_entries
 from anaphora.formats.lines import read_lines
 from anaphora.formats.omegat import Project
 from anaphora.memory.segment import key_of
-from anaphora.tasks.translation.documents import Translate, fault
+from anaphora.tasks.translation.documents import UNSURE, Translate, fault
 from anaphora.text.accelerators import label
 from anaphora.text.apart import split_around
 from anaphora.text.language import bare
@@ -71,12 +71,12 @@ def segments_of(project: Project) -> Segments:
 
 
 def pretranslated(segments: Sequence[str], translate: Translate, language: str) -> Pretranslated:
-    """The segments with translations into ``language``; what lost a placeholder or a tag has none."""
+    """The segments with translations into ``language``; what lost a placeholder or a tag, or is not sure, has none."""
     pairs, left = list[tuple[str, str]](), dict[str, list[str]]()
     labels = [label(segment) for segment in segments]
     for segment, one, translation in zip(segments, labels, translate([one.text for one in labels]), strict=True):
-        if why := fault(one.text, translation):
-            left.setdefault(why, []).append(segment)
+        if translation is None or (why := fault(one.text, translation)):
+            left.setdefault(UNSURE if translation is None else why, []).append(segment)
         else:
             pairs.append((segment, one.marked(" ".join(translation.split()), language)))
     return Pretranslated(pairs, left)

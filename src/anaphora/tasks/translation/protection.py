@@ -34,7 +34,7 @@ from anaphora.tasks.translation.translation import Signals, Translation
 from anaphora.text.apart import JOINING, Apart, StandIn, split_around, take_apart
 from anaphora.text.joiner import JOINER
 from anaphora.text.normalise import normalise
-from anaphora.text.placeholders import Kind, is_glued, spans
+from anaphora.text.placeholders import RESERVED, Kind, is_glued, spans
 from anaphora.text.sentences import Passage, Splitter, is_blank
 from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer, shown
 from anaphora.text.words import WordTokenizer, written
@@ -87,7 +87,7 @@ class Protection:
             return None
         positions_BKS = torch.zeros(len(rows), most, batch.input_ids.ids_BT.shape[1], dtype=torch.bool)
         stand_ins_BK = torch.zeros(len(rows), most, dtype=torch.int64)
-        alone_BK, joined_BK = torch.zeros(2, len(rows), most, dtype=torch.bool)
+        alone_BK, joined_BK, attended_BK = torch.zeros(3, len(rows), most, dtype=torch.bool)
         of_words = isinstance(self._target, WordTokenizer) or self._target.context_free
         for b, row in enumerate(rows):
             own = self._positions(row.apart)
@@ -100,7 +100,9 @@ class Protection:
                 stand_ins_BK[b, k] = unit.stand_in.token
                 joined_BK[b, k] = unit.joined
                 alone_BK[b, k] = of_words and unit.stand_in.token not in needed
-        placeholders = Placeholders(positions_BKS, stand_ins_BK, alone_BK, joined_BK, torch.tensor(longest))
+                attended_BK[b, k] = unit.stand_in.word not in RESERVED
+        lengths_B = torch.tensor(longest)
+        placeholders = Placeholders(positions_BKS, stand_ins_BK, alone_BK, joined_BK, attended_BK, lengths_B)
         return Pointing(stepper, placeholders, self._adjacency)
 
     def hidden(self, row: Sentence, hypothesis: Hypothesis) -> Hypothesis:
@@ -190,6 +192,11 @@ class Protection:
             text, tokens = with_own_tags(text, tokens, apart.tags, self._tag_places(apart))
         _, tokens = around(apart.before, text, tokens, apart.after)
         return respaced(tokens, apart.sentence) if apart.text != apart.sentence else tokens
+
+    @cached_property
+    def reserved(self) -> list[int]:
+        """The tokens of the output that only stand for placeholders, and are never written themselves."""
+        return [number for number, piece in enumerate(written(self._target)) if not set(RESERVED).isdisjoint(piece)]
 
     @property
     def after_V(self) -> Tensor:

@@ -129,8 +129,9 @@ class SearchedLines:
                 terms = [row.terms for row in own]
                 steering += self._glossary.steering(terms, before, protection.after_V, stepper.eos)
             steering += steering_of(frames, most, protection.after_V, stepper.eos)
+            written = Without(pointing or stepper, protection.reserved)
             hypotheses = search(
-                pointing or stepper,
+                written,
                 batch,
                 options,
                 max_length=most,
@@ -138,7 +139,7 @@ class SearchedLines:
                 steering=steering,
             )
             if options.confidence or options.signals:
-                hypotheses = with_evidence(pointing or stepper, batch, hypotheses)
+                hypotheses = with_evidence(written, batch, hypotheses)
             for number, of_one in zip(numbers, hypotheses, strict=True):
                 found[full[number]] = self._answer(rows[full[number]], of_one)
             done += len(hypotheses)

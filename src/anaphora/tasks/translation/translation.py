@@ -94,6 +94,10 @@ class Translation:
             sources, targets = sources + columns, targets + rows
         return SoftLinks.of(weights_TS, source, target)
 
+    def is_below(self, least: float | None) -> bool:
+        """Whether it has a confidence, and a lower one than ``least`` where that is asked for."""
+        return least is not None and self.confidence is not None and self.confidence < least
+
     def origin(self, model: str) -> dict[str, Any]:
         """Where it comes from, for JSON: the ``model``, what the memory had for it, and that segment."""
         return {
