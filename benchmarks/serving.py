@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import count
 from pathlib import Path
 from threading import Thread
@@ -63,14 +63,17 @@ def serving(runs: Sequence[str]) -> Iterator[Served]:
             process.send_signal(signal.SIGTERM)
 
 
-class Client:
-    """One connection to a server."""
+class Client(AbstractContextManager["Client"]):
+    """One connection to a server, until the block ends."""
 
     def __init__(self, address: str) -> None:
         self._connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
         languages = json.loads(self._asked("GET", "/languages"))
         source = next(one for one in languages if one["targets"])
         self._pair = {"source": source["code"], "target": source["targets"][0]}
+
+    def __exit__(self, *error: object) -> None:
+        self._connection.close()
 
     def translated(self, text: str) -> str:
         """The translation of a text."""
@@ -86,6 +89,30 @@ class Client:
         return content
 
 
+class Measured(NamedTuple):
+    """What became of requests."""
+
+    clients: int
+    seconds: float
+    """That all of them took together."""
+    waits: list[float]
+    """Seconds of each, sorted."""
+    wrong: int
+    """Answers that were not those of before."""
+    processor_seconds: float
+    """Of the server."""
+    megabytes: float
+    """Of the server afterwards."""
+
+    def __str__(self) -> str:
+        """The cells of a table."""
+        done = len(self.waits)
+        p50, p99 = (1000 * self.waits[min(done - 1, int(share * done))] for share in (0.5, 0.99))
+        processor = 1000 * self.processor_seconds / done
+        rate = f"{done / self.seconds:.1f} | {p50:.0f} | {p99:.0f} | {processor:.1f}"
+        return f"{self.clients} | {rate} | {self.wrong} | {self.megabytes:.0f}"
+
+
 class Load:
     """Clients that ask at once."""
 
@@ -93,31 +120,27 @@ class Load:
         self._served, self._lines, self._known = served, lines, dict[str, str]()
         self._seconds, self._wrong = list[float](), 0
 
-    def run(self, clients: int, seconds: float) -> str:
-        """Let so many clients ask for so many seconds; returns what was measured, as cells of a table."""
+    def run(self, clients: int, seconds: float) -> Measured:
+        """Let so many clients ask for so many seconds."""
         self._seconds, self._wrong = [], 0
         turns, end = count(), time.monotonic() + seconds
         used, begin = self._served.processor_seconds, time.monotonic()
-        threads = [Thread(target=self._ask, args=(Client(self._served.address), turns, end)) for _ in range(clients)]
+        threads = [Thread(target=self._ask, args=(turns, end)) for _ in range(clients)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         passed, used = time.monotonic() - begin, self._served.processor_seconds - used
-        done = sorted(self._seconds)
-        p50, p99 = (1000 * done[min(len(done) - 1, int(share * len(done)))] for share in (0.5, 0.99))
-        return (
-            f"{clients} | {len(done) / passed:.1f} | {p50:.0f} | {p99:.0f} | {1000 * used / len(done):.1f} "
-            f"| {self._wrong} | {self._served.megabytes:.0f}"
-        )
+        return Measured(clients, passed, sorted(self._seconds), self._wrong, used, self._served.megabytes)
 
-    def _ask(self, client: Client, turns: "count[int]", end: float) -> None:
-        while time.monotonic() < end:
-            line = self._lines[next(turns) % len(self._lines)]
-            begin = time.monotonic()
-            found = client.translated(line)
-            self._seconds.append(time.monotonic() - begin)
-            self._wrong += self._known.setdefault(line, found) != found
+    def _ask(self, turns: "count[int]", end: float) -> None:
+        with Client(self._served.address) as client:
+            while time.monotonic() < end:
+                line = self._lines[next(turns) % len(self._lines)]
+                begin = time.monotonic()
+                found = client.translated(line)
+                self._seconds.append(time.monotonic() - begin)
+                self._wrong += self._known.setdefault(line, found) != found
 
 
 def main() -> None:
@@ -131,7 +154,8 @@ def main() -> None:
     print(f"{this_machine()}; {this_machine().load:.1f} cores at work before, {os.getloadavg()[0]:.1f} waiting")
     begin = time.monotonic()
     with serving(given.runs) as served:
-        Client(served.address).translated(lines[0])
+        with Client(served.address) as client:
+            client.translated(lines[0])
         used = f"{time.monotonic() - begin:.1f} s, {served.processor_seconds:.1f} s of processor time"
         print(f"start to first answer: {used}; {len(given.runs)} runs in {served.megabytes:.0f} MB")
         print("clients | requests/s | p50 ms | p99 ms | processor ms per request | wrong | MB")

@@ -33,6 +33,12 @@ def test_documents_are_all_files_of_all_folders_but_those_of_masks(tmp_path: Pat
     assert [path.relative_to(project.source).as_posix() for path in project.documents()] == ["b.po", "deep/a.html"]
 
 
+def test_a_missing_folder_of_documents_is_named(tmp_path: Path) -> None:
+    project = read_project(make_project(tmp_path / "p", {}, source="lost"))
+    with pytest.raises(DataError, match=r"p/lost should be the folder of documents in .*omegat\.project: make it"):
+        project.documents()
+
+
 def test_memories_of_people_are_those_outside_of_mt(tmp_path: Path) -> None:
     files = dict.fromkeys(("tm/b.tmx", "tm/auto/a.tmx", "tm/mt/m.tmx", "tm/penalty-010/mt/p.tmx", "tm/readme.txt"), "")
     project = read_project(make_project(tmp_path, files))

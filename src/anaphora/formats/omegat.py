@@ -43,7 +43,9 @@ class Project(NamedTuple):
         return [path for path in given if path.relative_to(self.memories).parts[0] != "mt"]
 
     def documents(self) -> list[Path]:
-        """The files to translate, in their order."""
+        """The files to translate, in their order; DataError where their folder is missing."""
+        if not self.source.is_dir():
+            raise DataError(f"{self.source} should be the folder of documents in {self.folder / NAME}: make it.")
         masks = [tuple(mask.split("/")) for mask in self.excluded]
         return [
             path

@@ -1,6 +1,7 @@
 """A whole file with gaps, and the same file with them filled and every other byte as it was."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
@@ -52,17 +53,21 @@ class Document:
 
     def sentences(self, gap: Gap) -> list[str]:
         """What is to be translated in a gap, on a line each: the texts of its runs with short tags for the codes."""
-        page = self._content.decode() if self.kind == "html" else ""  # whose places count characters
-
-        def read(begin: int, end: int) -> str:
-            return page[begin:end] if page else self._content[begin:end].decode(errors="ignore")
-
         flows = [list(runs) for _, runs in groupby(gap.runs, key=lambda run: run.flow)]
         if self.kind == "srt":  # whose codes are text to others
-            return [one_line(read(runs[0].begin, runs[-1].end)) for runs in flows]
+            return [one_line(self._between(runs[0].begin, runs[-1].end)) for runs in flows]
         if self.kind not in CODED:
             return [one_line("".join(run.text for run in runs)) for runs in flows]
-        return [short_tagged(read, runs) for runs in flows]
+        return [short_tagged(self._between, runs) for runs in flows]
+
+    def _between(self, begin: int, end: int) -> str:
+        """The file from one place of its runs to another."""
+        return self._page[begin:end] if self._page else self._content[begin:end].decode(errors="ignore")
+
+    @cached_property
+    def _page(self) -> str:
+        """An HTML page, whose places count characters; empty for other kinds."""
+        return self._content.decode() if self.kind == "html" else ""
 
     def filled(self, translations: Mapping[int, Sequence[str]]) -> bytes:
         """The file with translations, by the number of the entry a text for every run of its gap.
