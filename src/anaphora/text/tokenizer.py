@@ -44,6 +44,9 @@ def one_line(text: str) -> str:
 class Tokenizer(Protocol):
     """Text to ids and back; ids are 0 ``<pad>``, 1 ``<unk>``, 2 ``<s>``, 3 ``</s>``, then the tokens."""
 
+    def __hash__(self) -> int:
+        """What is found out of a vocabulary once is kept by its object."""
+
     @property
     def symbols(self) -> VocabularyInfo:
         """The size of the vocabulary and the ids of its special tokens."""
