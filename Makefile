@@ -41,9 +41,9 @@ quickstart: $(INSTALLED)
 
 install: $(INSTALLED)
 
-# one torch thread a worker: two workers fill two cores
+# one torch thread a worker: two workers fill two cores; a file of tests stays with one, which trains its models once
 test: $(INSTALLED_DEV)
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
 slow: $(INSTALLED_DEV)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow

@@ -87,6 +87,18 @@ order = 3
 """
 
 
+@pytest.fixture(scope="session", autouse=True)
+def without_waiting_for_the_disk() -> Iterator[None]:
+    """A training waits for the disk fifty times, half of a short one's time; only a cut of power shows the difference.
+
+    Tests of the order of operations put their own ``os.fsync`` in place of this one, and processes that are started
+    have the real one.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real data sets beside a development checkout; tests that need it are skipped elsewhere."""

@@ -127,13 +127,23 @@ def test_what_is_written_to_a_closed_stream_goes_nowhere(
     getattr(sys, name).close()
 
 
-def test_standard_input_is_translated_line_by_line(toy_pairs: Path, tiny_translator: Path, tmp_path: Path) -> None:
-    run = tmp_path / "run"
+def test_standard_input_is_translated_line_by_line(
+    toy_pairs: Path,
+    tiny_translator: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    run, typed = tmp_path / "run", tmp_path / "typed"
     assert main(["train", str(tiny_translator), "--data", str(toy_pairs), "--target", "fr", "--run", str(run)]) == 0
-    text = "abc\r\n\nd\u2028e\n".encode()
-    done = subprocess.run([*COMMAND, "translate", str(run)], input=text, capture_output=True, check=True)
-    assert done.stdout.count(b"\n") == 3
-    assert done.stdout.split(b"\n")[1] == b""
+    capsysbinary.readouterr()
+    typed.write_bytes("abc\r\n\nd\u2028e\n".encode())
+    with typed.open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        assert main(["translate", str(run)]) == 0
+    written = capsysbinary.readouterr().out
+    assert written.count(b"\n") == 3
+    assert written.split(b"\n")[1] == b""
 
 
 def test_lines_are_split_into_sentences_unless_they_are_to_stay_whole(

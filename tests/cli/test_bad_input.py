@@ -52,20 +52,22 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     return complaint
 
 
-def test_a_full_disk_behind_standard_output_is_one_sentence(toy_pairs: Path) -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("this system has no device that is always full")
-    for arguments in (
-        ["recipes"],
-        ["check", "--data", str(toy_pairs), "--source", "en", "--target", "fr", "--trial", "0"],
-    ):
-        command = [sys.executable, "-m", "anaphora", *arguments]
-        with open("/dev/full", "w") as full:
-            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-        assert done.returncode == 2
-        assert done.stderr.splitlines()[-1] == (
-            "anaphora: Standard output cannot be used: No space left on device; make room, or give another place."
-        )
+FULL = "anaphora: Standard output cannot be used: No space left on device; make room, or give another place."
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_a_full_disk_behind_standard_output_is_one_sentence(
+    toy_pairs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "anaphora", "recipes"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == FULL
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(["check", "--data", str(toy_pairs), "--source", "en", "--target", "fr", "--trial", "0"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == FULL
 
 
 def test_an_output_that_is_a_folder_is_refused_before_any_work(

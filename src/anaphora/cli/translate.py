@@ -93,7 +93,6 @@ def run(
 ) -> None:
     """Translate lines of text, or what a document or an OmegaT project lacks.
 
-    Documents are TMX, PO, XLIFF, HTML and SRT files; a project is a folder with omegat.project.
     At a terminal, translate each line that is typed, until Ctrl-D.
     """
     runs, file = _runs_and_file(given)

@@ -6,9 +6,10 @@ Examples are texts, or sequences of vectors.
 """
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,9 +21,11 @@ from anaphora.data.finding import Names, refuse_packed
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
 from anaphora.formats.labelled import Example, class_folders, read_labelled
-from anaphora.formats.labelled_vectors import ENDINGS, read_labelled_vectors
-from anaphora.formats.lines import check_regular, write_lines
+from anaphora.formats.labelled_vectors import ENDINGS, is_array_file, read_labelled_vectors
+from anaphora.formats.lines import check_regular, read_lines, write_lines
+from anaphora.formats.tagged import labels_of
 
+_NAMES_ARRAY = re.compile(r"\.npy[\"']?\s*(?:[\t,;]|$)", re.IGNORECASE)
 _ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json", *ENDINGS)
 
 
@@ -34,6 +37,14 @@ class LabelledFormat(NamedTuple):
     """As for ``formats.labelled.read_labelled``."""
     vectors: bool = False
     """Whether examples are sequences of vectors (``formats.labelled_vectors``)."""
+    steps: bool = False
+    """Whether each of the vectors has a tag of its own; with a ``separator``, one of several labels."""
+
+    def names_of(self, example: Example) -> Iterator[str]:
+        """The labels of an example."""
+        if self.steps and self.separator is not None:
+            return (label for tag in example.labels for label in labels_of(tag))
+        return iter(example.labels)
 
 
 PLAIN = LabelledFormat()
@@ -47,9 +58,9 @@ class LabelledCorpus(ExampleCorpus[Example]):
     format: LabelledFormat = PLAIN
 
     def read(self, path: Path) -> Iterator[Example]:
-        encoding, separator, vectors = self.format
+        encoding, separator, vectors, steps = self.format
         if vectors:
-            return read_labelled_vectors(path, separator=separator)
+            return read_labelled_vectors(path, separator=separator, steps=steps)
         return read_labelled(path, encoding=encoding, separator=separator)
 
     def text_of(self, example: Example) -> str:
@@ -63,7 +74,8 @@ class LabelledCorpus(ExampleCorpus[Example]):
         between = self.format.separator or ""
         if self.format.vectors:
             values = [one.vectors for one in examples]
-            labels = [between.join(one.labels) for one in examples]
+            of_each = [one.labels if self.format.steps else (between.join(one.labels),) for one in examples]
+            labels = list(chain.from_iterable(of_each))
             lengths = [len(one) for one in values]
             np.savez(folder / f"{name}.npz", values=np.concatenate(values), lengths=lengths, labels=labels)
             return
@@ -109,9 +121,9 @@ def labelled_splits(
             if stem.startswith(prefix + names.test) and file not in (*train, *valid):
                 tests.setdefault(stem, []).append(file)
     whole, labels, several = _read(names.train, train, format)
-    if len(labels) < (1 if several else 2):
+    if len(labels) < (1 if several and not format.steps else 2):
         what = f"the one class '{labels[0]}'" if labels else "no label at all"
-        raise DataError(f"{train[0]} has {what}: a classifier needs two classes or more.")
+        raise DataError(f"{train[0]} has {what}: training needs two classes or more.")
     of_tests = {name: _read(name, files, format, labels)[0] for name, files in tests.items()}
     if valid:
         held = _read(names.valid, valid, format, labels)[0]
@@ -130,11 +142,20 @@ def labelled_corpus(path: Path, known: Sequence[str], format: LabelledFormat) ->
     return _read(path.name, [path], format, known)[0]
 
 
-def check_labels(examples: Iterator[Example], known: Sequence[str]) -> Iterator[Example]:
-    """The same examples; DataError at the first whose label is none of ``known``."""
+def hold_vectors(data: Sequence[Path]) -> bool:
+    """Whether data is of vectors: array files, or a table whose first row below a heading names one."""
+    files = [file for path in data for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if file.is_file()]
+    if any(map(is_array_file, files)):
+        return True
+    tables = (file for file in files if file.name.lower().removesuffix(".gz").endswith((".tsv", ".csv")))
+    return any(_NAMES_ARRAY.search(line) for file in tables for line in islice(read_lines(file, any_format=True), 2))
+
+
+def check_labels(corpus: LabelledCorpus, known: Sequence[str]) -> Iterator[Example]:
+    """The examples of a corpus; DataError at the first whose label is none of ``known``."""
     classes = frozenset(known)
-    for example in examples:
-        unseen = next((label for label in example.labels if label not in classes), None)
+    for example in corpus.examples():
+        unseen = next((label for label in corpus.format.names_of(example) if label not in classes), None)
         if unseen is not None:
             shown = ", ".join(sorted(classes)[:8]) + (", ..." if len(classes) > 8 else "")
             raise DataError(
@@ -150,8 +171,8 @@ def _read(
     corpus = LabelledCorpus(name, tuple(files), fingerprint(_files(files), format.encoding), format=format)
     digest = hashlib.sha256()
     labels, several = set[str](), False
-    for example in check_labels(corpus.examples(), known) if known else corpus.examples():
-        labels.update(example.labels)
+    for example in check_labels(corpus, known) if known else corpus.examples():
+        labels.update(format.names_of(example))
         several = several or len(example.labels) != 1
         digest.update(f"{example.labels} {example.text}".encode())
     if format.vectors:  # which may be in other files than those named

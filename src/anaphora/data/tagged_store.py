@@ -26,14 +26,45 @@ from anaphora.text.words import WordTokenizer
 from anaphora.wording import counted
 
 
-class TokenEncoder:
+class TagEncoder:
+    """Tags as the numbers of their labels."""
+
+    def __init__(self, tags: WordTokenizer, several: bool) -> None:
+        """The labels; ``several`` of them may be in a tag."""
+        self.tags, self.several = tags, several
+
+    def labels(self, tag: str) -> list[int]:
+        """The numbers of its labels, one unless there may be several; KeyError for one that is unknown."""
+        return [self._tags[label] for label in (labels_of(tag) if self.several else [tag])]
+
+    def tag(self, labels: Iterable[int]) -> str:
+        names = [self.tags.vocabulary[label] for label in labels]
+        return ("|".join(names) or NO_LABEL) if self.several else names[0]
+
+    def targets(self, tags: Ids, labels: Sequence[Sequence[int]]) -> Items:
+        """The label of each step, or 1 for each of its labels: ``tags`` are numbers of rows of ``labels``."""
+        if not self.several:
+            labels_W = torch.tensor([found[0] for found in labels])
+            return Ids(labels_W[tags.ids_BT], tags.lengths_B)
+        labels_WC = torch.zeros(len(labels), len(self.tags.vocabulary))
+        for number, found in enumerate(labels):
+            labels_WC[number, list(found)] = 1
+        return Values(labels_WC[tags.ids_BT], tags.lengths_B)
+
+    @cached_property
+    def _tags(self) -> Mapping[str, int]:
+        return {tag: number for number, tag in enumerate(self.tags.vocabulary)}
+
+
+class TokenEncoder(TagEncoder):
     """Words, their characters and their tags as ids."""
 
     def __init__(
         self, words: WordTokenizer, characters: WordTokenizer, tags: WordTokenizer, several: bool, longest: int
     ) -> None:
         """The vocabularies; ``several`` labels may be in a tag; of a word its first ``longest`` characters are read."""
-        self.words, self.characters, self.tags, self.several, self._longest = words, characters, tags, several, longest
+        super().__init__(tags, several)
+        self.words, self.characters, self._longest = words, characters, longest
 
     @property
     def identity(self) -> list[object]:
@@ -48,14 +79,6 @@ class TokenEncoder:
         """The ids of its characters, between a begin and an end."""
         return [BOS, *(self._letters.get(letter, UNK) for letter in normalise(word)[: self._longest]), EOS]
 
-    def labels(self, tag: str) -> list[int]:
-        """The numbers of its labels, one unless there may be several; KeyError for one that is unknown."""
-        return [self._tags[label] for label in (labels_of(tag) if self.several else [tag])]
-
-    def tag(self, labels: Iterable[int]) -> str:
-        names = [self.tags.vocabulary[label] for label in labels]
-        return ("|".join(names) or NO_LABEL) if self.several else names[0]
-
     @cached_property
     def _words(self) -> Mapping[str, int]:
         return {word: number for number, word in enumerate(self.words.vocabulary, len(MARKS))}
@@ -63,10 +86,6 @@ class TokenEncoder:
     @cached_property
     def _letters(self) -> Mapping[str, int]:
         return {letter: number for number, letter in enumerate(self.characters.vocabulary, len(MARKS))}
-
-    @cached_property
-    def _tags(self) -> Mapping[str, int]:
-        return {tag: number for number, tag in enumerate(self.tags.vocabulary)}
 
 
 @dataclass(frozen=True)
@@ -186,17 +205,8 @@ class TaggedBatches:
     def _batch(self, rows: Integers) -> Batch:
         # from long to short, so that kernels may stop rows early
         rows = rows[np.lexsort((rows, -self._store.tokens.sentences.lengths[rows]))]
-        return batch_of(self._store.tokens, rows, self._targets(pad(self._store.tags.each(rows))))
-
-    def _targets(self, tags: Ids) -> Items:
-        """The label of each token, or 1 for each of its labels."""
-        if not self._tokenizer.several:
-            labels_W = torch.tensor([labels[0] for labels in self._labels])
-            return Ids(labels_W[tags.ids_BT], tags.lengths_B)
-        labels_WC = torch.zeros(len(self._labels), len(self._tokenizer.tags.vocabulary))
-        for number, labels in enumerate(self._labels):
-            labels_WC[number, labels] = 1
-        return Values(labels_WC[tags.ids_BT], tags.lengths_B)
+        targets = self._tokenizer.targets(pad(self._store.tags.each(rows)), self._labels)
+        return batch_of(self._store.tokens, rows, targets)
 
 
 def batch_of(table: TokenTable, rows: Integers, targets: Items | None = None) -> Batch:

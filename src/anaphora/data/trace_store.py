@@ -233,9 +233,7 @@ def _check(trace: Trace, points: int, pen: bool, with_text: bool) -> None:
     if not points:
         raise DataError(f"{trace.place} has no vectors: remove it.")
     if with_text and not trace.text.strip():
-        raise DataError(
-            f'{trace.place} has no text, which model = "synthesis" learns from: add it, or remove the strokes.'
-        )
+        raise DataError(f"{trace.place} has no text, which training learns from: add it, or remove the sequence.")
 
 
 def moments(traces: Iterator[_Placed], scale: Callable[[_Placed], Floats]) -> tuple[list[float], list[float]]:

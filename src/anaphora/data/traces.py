@@ -14,11 +14,13 @@ import numpy as np
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.examples import ExampleCorpus, place_in
 from anaphora.data.finding import Names
+from anaphora.data.labelled import hold_vectors
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
 from anaphora.formats.arrays import ArrayFile, Sequences
 from anaphora.formats.ink_xml import read_ink_xml
-from anaphora.formats.lines import write_lines
+from anaphora.formats.labelled_vectors import read_vectors
+from anaphora.formats.lines import read_lines, write_lines
 from anaphora.formats.stroke_json import read_stroke_json
 from anaphora.formats.traces import Trace
 from anaphora.wording import counted
@@ -40,6 +42,25 @@ def read_arrays(path: Path) -> Iterator[Trace]:
         yield Trace(f"{path}: sequence {number + 1}", sequences[number].astype(np.float64), None, text)
 
 
+def read_named_arrays(path: Path) -> Iterator[Trace]:
+    """The sequences of a table: the path of an ``.npy`` file beside it, a tab and the text.
+
+    A first row without such a path is a heading. Raises DataError with its line for a fault.
+    """
+    for number, line in enumerate(read_lines(path, any_format=True), 1):
+        name, *cells = line.split("\t")
+        is_array = name.strip().lower().endswith(".npy")
+        if not line.strip() or (number == 1 and not is_array):
+            continue
+        if not is_array or len(cells) > 1:
+            raise DataError(
+                f"{path}:{number} should be the path of an .npy file, a tab and a text, but is {line!r:.60}: correct "
+                f"it."
+            )
+        [(_, values_TD)] = read_vectors(path.parent / name.strip())
+        yield Trace(f"{path}:{number}", values_TD.astype(np.float64), None, cells[0].strip() if cells else "")
+
+
 READERS: Mapping[str, Callable[[Path], Iterator[Trace]]] = {
     ".jsonl": read_stroke_json,
     ".ndjson": read_stroke_json,
@@ -48,6 +69,7 @@ READERS: Mapping[str, Callable[[Path], Iterator[Trace]]] = {
     ".xml": read_ink_xml,
     ".npz": read_arrays,
     ".safetensors": read_arrays,
+    ".tsv": read_named_arrays,
 }
 """By the ending of a name, ``.gz`` aside."""
 
@@ -63,6 +85,12 @@ def read_traces(path: Path) -> Iterator[Trace]:
 def ending_of(path: Path) -> str:
     """The ending of a name, ``.gz`` aside."""
     return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+def are_traces(data: Sequence[Path]) -> bool:
+    """Whether data is real-valued sequences and no text, by the names of its files and the first lines of tables."""
+    files = [file for path in data for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file()]
+    return any(ending_of(file) in READERS and ending_of(file) != ".tsv" for file in files) or hold_vectors(data)
 
 
 @dataclass(frozen=True)
@@ -131,6 +159,13 @@ def trace_splits(data: Sequence[Path], names: Names, report: Report = silent) ->
         return Splits(whole, _read(names.valid, valid), of_tests)
     rest, tenth = (fingerprint(train, choice) for choice in ("without the held-out tenth", "the held-out tenth"))
     return Splits(*whole.parted("valid", rest, tenth, "sequence", report), of_tests)
+
+
+def trace_corpus(path: Path) -> TraceCorpus:
+    """The sequences of a file, or of all files of a known ending below a folder; errors as for ``trace_splits``."""
+    if not path.exists():
+        raise DataError(f"--data should be a folder or a file, but there is no {path}: check the path.")
+    return _read(path.name, _files(path))
 
 
 def _read(name: str, files: Sequence[Path]) -> TraceCorpus:

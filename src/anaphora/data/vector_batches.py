@@ -1,15 +1,15 @@
-"""Labelled sequences of vectors as batches: padded vectors, and the labels of each row."""
+"""Sequences of vectors as batches: padded vectors, and the targets of each row."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from anaphora.batch import NO_SUPERVISION, Batch, Labels, Supervision
+from anaphora.batch import NO_SUPERVISION, Batch, Items, Supervision
 from anaphora.data.buckets import buckets
 from anaphora.data.columns import Integers
-from anaphora.data.labelled_batches import labels_of, weights_of
+from anaphora.data.labelled_batches import weights_of
 from anaphora.data.pairs import WIDTH, LazyBatches
 from anaphora.data.trace_store import padded, prediction_rows
 from anaphora.errors import DataError
@@ -22,13 +22,13 @@ class VectorBatches:
     def __init__(
         self,
         sequences: Sequence[Floats],
-        targets: np.ndarray[Any, np.dtype[Any]],
+        targets: Callable[[Integers], Items],
         *,
         batch_tokens: int,
         seed: int,
         weights: np.ndarray[Any, np.dtype[np.float64]] | None = None,
     ) -> None:
-        """``targets`` and ``weights`` of each sequence are as for ``LabelledBatches``."""
+        """``targets`` gives those of some sequences; ``weights`` are factors of the loss of each."""
         self._sequences, self._targets, self._weights = sequences, targets, weights
         self._lengths = np.array([len(one) for one in sequences])
         self._budget, self._seed = batch_tokens, seed
@@ -39,8 +39,20 @@ class VectorBatches:
 
     def _batch(self, rows: Integers) -> Batch:
         rows = rows[np.lexsort((rows, -self._lengths[rows]))]
-        labels, supervision = labels_of(self._targets, rows), weights_of(self._weights, rows)
-        return _batch(self._sequences, rows, 1, labels, supervision)
+        return _batch(self._sequences, rows, 1, self._targets(rows), weights_of(self._weights, rows))
+
+
+def given_vectors(place: str, values: Any, width: int) -> Floats:
+    """The vectors of a sequence that a caller gave, steps x width, or width for one vector.
+
+    DataError for another shape or width, and for numbers that are not finite.
+    """
+    values_TD = np.asarray(values, dtype=np.float32)
+    if values_TD.ndim not in (1, 2) or not values_TD.size:
+        raise DataError(f"{place} should be steps x width, but its shape is {values_TD.shape}: reshape it.")
+    if not np.isfinite(values_TD).all():
+        raise DataError(f"{place} has a number that is not finite: correct it.")
+    return checked(place, values_TD.reshape(-1, values_TD.shape[-1]), width)
 
 
 def checked(place: str, values_TD: Floats, width: int) -> Floats:
@@ -63,12 +75,12 @@ def _batch(
     sequences: Sequence[Floats],
     rows: Integers,
     multiple: int,
-    labels: Labels | None = None,
+    targets: Items | None = None,
     supervision: Supervision = NO_SUPERVISION,
 ) -> Batch:
     return Batch(
         inputs=padded([sequences[row] for row in rows], multiple),
-        targets=labels,
+        targets=targets,
         example_ids_B=torch.from_numpy(rows.astype(np.int64)),
         carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
         supervision=supervision,

@@ -192,7 +192,8 @@ def _table(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
                 f"but it has {len(heads)}: name the columns."
             )
         distinct = [len({row[column] for _, row in first if len(row) == 2}) for column in (0, 1)]
-        label = 0 if distinct[0] <= distinct[1] else 1
+        arrays = [all(row[column].lower().endswith(".npy") for _, row in first if len(row) == 2) for column in (0, 1)]
+        label = arrays.index(False) if arrays[0] != arrays[1] else int(distinct[0] > distinct[1])
         text = 1 - label
     for number, row in chain(first[skip:], rows):
         if not any(row):

@@ -92,6 +92,19 @@ def cross_entropy(
     return loss, (dhidden_NH, dweight_VH, dbias_V) if recording else ()
 
 
+def picked_log_softmax(z_NV: Tensor, bias_V: Tensor, rows_E: Tensor, ids_E: Tensor) -> Tensor:
+    """ln p of some words, log softmax(z + b) at rows and ids; each with the same bits whatever the others are.
+
+    ``z_NV``, which has no bias yet (of no elements for none), is used up.
+    """
+    right_E: Tensor = z_NV[rows_E, ids_E]
+    if bias_V.numel():
+        right_E += bias_V[ids_E]
+    anywhere_N = ids_E.new_zeros(len(z_NV))
+    _, found_4N = _derived(False, z_NV, bias_V, anywhere_N, None, 0.0)
+    return right_E - (found_4N[0] + found_4N[1].log())[rows_E]
+
+
 def _derived(
     recording: bool, z_NV: Tensor, bias_V: Tensor, targets_N: Tensor, weights_N: Tensor | None, smoothing: float
 ) -> tuple[Tensor, Tensor]:

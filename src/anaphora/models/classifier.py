@@ -10,7 +10,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.batch import Batch, Ids, Labels, Values
-from anaphora.config import MAX_UNITS, Config, Conflict, by_kind_or
+from anaphora.config import Config, Conflict, by_kind_or
 from anaphora.errors import ShapeError
 from anaphora.kernels.classes import class_loss
 from anaphora.kernels.description import PartDescription
@@ -22,6 +22,7 @@ from anaphora.nn.encoders.none import NoEncoderConfig
 from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.randomness import dropped, generator
 from anaphora.nn.spelling import AnyEmbedding, Spelling, embedding_of
+from anaphora.nn.vectors import VectorScale, VectorsConfig
 from anaphora.nn.weights import AnyStart, Matrix, Orthogonal, Weights
 from anaphora.protocols import Carry, Loss, VocabularyInfo
 
@@ -68,22 +69,6 @@ class ClassifierConfig(PooledConfig):
 
     embedding: AnyEmbedding = EmbeddingConfig()
     """Word vectors: a table, or words composed from their characters."""
-
-
-class VectorsConfig(Config):
-    """The vectors of a sequence, as the training split has them; kept in the run."""
-
-    size: int = Field(0, ge=0, le=MAX_UNITS)
-    """Numbers of a vector; 0: by the data."""
-    mean: tuple[float, ...] = ()
-    """Means, which are subtracted; empty: by the training split."""
-    deviation: tuple[float, ...] = ()
-    """Standard deviations, by which numbers are divided; empty: by the training split."""
-
-    @property
-    def settled(self) -> bool:
-        """Whether nothing is left to the data."""
-        return len(self.mean) == len(self.deviation) == self.size > 0
 
 
 class VectorClassifierConfig(PooledConfig):
@@ -208,20 +193,11 @@ class Classifier(PooledClassifier):
 class VectorClassifier(PooledClassifier):
     """Of sequences of real-valued vectors, each number scaled by its mean and deviation in training."""
 
-    mean_D: Tensor
-    deviation_D: Tensor
-
     def __init__(self, config: VectorClassifierConfig) -> None:
         """The network with all weights 0."""
-        vectors = config.vectors
-        super().__init__(config, vectors.size)
-        # made of the experiment, so no checkpoint needs them
-        self.register_buffer("mean_D", torch.tensor(vectors.mean), persistent=False)
-        self.register_buffer("deviation_D", torch.tensor(vectors.deviation), persistent=False)
+        super().__init__(config, config.vectors.size)
+        self.scale = VectorScale(config.vectors)
 
     def vectors(self, batch: Batch) -> tuple[Tensor, Values]:
         """The vectors, scaled; ShapeError for a batch of anything else."""
-        rows = batch.inputs
-        if not isinstance(rows, Values):
-            raise ShapeError(f"A classifier of vectors reads Values, but the batch has {type(rows).__name__}.")
-        return (rows.values_BTD - self.mean_D) / self.deviation_D, rows
+        return self.scale.scaled(batch.inputs)

@@ -13,15 +13,13 @@ from torch import Tensor
 from anaphora.batch import Batch, Grid
 from anaphora.config import Config, Conflict
 from anaphora.errors import ShapeError
-from anaphora.models.encoder_decoder import EncoderDecoder
+from anaphora.models.writer import Writer
 from anaphora.nn.attention import AnyAttention, AttentionConfig
-from anaphora.nn.decoder import CONFLICTS, Decoder, DecoderConfig
-from anaphora.nn.embedding import Embedding, EmbeddingConfig
+from anaphora.nn.decoder import CONFLICTS, DecoderConfig
+from anaphora.nn.embedding import EmbeddingConfig
 from anaphora.nn.encoders.encoder import Encoded
 from anaphora.nn.encoders.grid import GridEncoderConfig
-from anaphora.nn.fusion import NoFusion
 from anaphora.nn.outputs import AnyOutput, Full
-from anaphora.nn.randomness import generator
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import VocabularyInfo
 
@@ -45,25 +43,13 @@ class DescriberConfig(Config):
     conflicts: ClassVar[tuple[Conflict, ...]] = CONFLICTS
 
 
-class Describer(EncoderDecoder):
+class Describer(Writer):
     """An encoder of grids, and a decoder."""
-
-    language_model = None
 
     def __init__(self, config: DescriberConfig, text: VocabularyInfo) -> None:
         """The network with all weights 0; ConfigError where the options do not go together."""
-        super().__init__()
-        self.config, self.symbols, self.attention = config, text, config.attention
-        self.embedding = Embedding(config.embedding, text.size, "words")
-        self.encoder = config.encoder.build()
-        self.decoder = Decoder(config.decoder, config.attention, config.embedding.size, self.encoder.spec, NoFusion())
-        self.output = config.output.build(self.embedding, config.decoder.readout_width, text)
-
-    def initialise(self, seed: int) -> None:
-        """Fill every weight with its initial value under this seed."""
-        source = generator(seed, "initialise")
-        for layer in self.embedding, self.encoder, self.decoder, self.output:
-            layer.initialise(self.config.initializer, source)
+        super().__init__(config, config.encoder.build(), text)
+        self.config = config
 
     def encoded(self, batch: Batch) -> tuple[Encoded, Tensor]:
         """Of the grids; ShapeError for inputs that are none, or of another size."""
@@ -73,10 +59,6 @@ class Describer(EncoderDecoder):
             raise ShapeError(f"This describer needs a batch whose inputs are Grids of {wanted[0]} x {wanted[1]}.")
         lengths_B = torch.full((batch.size,), wanted[0])
         return self.encoder(grid.values_BSD, lengths_B), lengths_B
-
-    def vectors(self, ids: Tensor, purpose: str = "") -> Tensor:
-        """Those of the words of a description."""
-        return self.embedding.vectors(ids, purpose)
 
     def example(self) -> Batch:
         """A grid of zeros."""

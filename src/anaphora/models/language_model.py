@@ -145,6 +145,12 @@ class LanguageModel(nn.Module):
         carries = self.config.reads == "stream"
         return scanned.outputs, chunk.carried(scanned, back or 0) if carries else {}
 
+    def read_token(self, state: Mapping[str, Tensor], ids_N: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """The states to predict from, N x width, after one more token of every row, and the state for the next one."""
+        before = {name: rows.unsqueeze(0) for name, rows in state.items()}
+        h_1NH, after = self.recurrence.advance(self.embedding.vectors(ids_N).unsqueeze(0), before)
+        return h_1NH[0], {name: rows[0] for name, rows in after.items()}
+
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """The parts of a step: see ``protocols.Programmed``."""
         return {"recurrence": self.recurrence.described()}
@@ -176,10 +182,8 @@ class LanguageModelStepper:
     @torch.inference_mode()
     def advance(self, memory: None, state: dict[str, Tensor], ids_N: Tensor) -> Step:
         """One token of every row."""
-        before = {name: rows.unsqueeze(0) for name, rows in state.items()}
-        h_1NH, after = self._model.recurrence.advance(self._model.embedding.vectors(ids_N).unsqueeze(0), before)
-        log_probs_NV = self._model.output.log_probs(h_1NH[0])
-        return Step(log_probs_NV, None, {name: rows[0] for name, rows in after.items()})
+        h_NH, after = self._model.read_token(state, ids_N)
+        return Step(self._model.output.log_probs(h_NH), None, after)
 
     def select(self, state: dict[str, Tensor], rows_N: Tensor) -> dict[str, Tensor]:
         return {name: rows[rows_N] for name, rows in state.items()}

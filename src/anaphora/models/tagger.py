@@ -1,8 +1,9 @@
-"""Taggers: words and their characters, a recurrent encoder, and an output over tags for each token.
+"""Taggers: words and their characters or vectors, a recurrent encoder, and an output over tags for each step.
 
 (Huang, Xu and Yu 2015; Lample et al. 2016; Ma and Hovy 2016.)
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
@@ -11,7 +12,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from anaphora.batch import Batch, Items, SpeltIds
+from anaphora.batch import Batch, Ids, Items, SpeltIds, Values
 from anaphora.config import Config, by_kind_or
 from anaphora.errors import ShapeError
 from anaphora.kernels.description import PartDescription
@@ -20,6 +21,7 @@ from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.outputs.tags import AnyTagOutput, Softmax
 from anaphora.nn.randomness import generator
 from anaphora.nn.spelling import CharacterEncoder, CharactersConfig
+from anaphora.nn.vectors import VectorScale, VectorsConfig
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Carry, Loss, VocabularyInfo
 
@@ -30,27 +32,93 @@ class NoCharacters(Config):
     kind: Literal["none"] = "none"
 
 
-class TaggerConfig(Config):
-    """The tables of a tagger."""
+class StepsConfig(Config):
+    """The tables of every tagger."""
 
     spans: Literal["auto", "none", "iob1", "iob2", "bioes"] = "auto"
     """Encoding of spans as tags, for span F1, and for the transitions that a CRF bars; "auto": by the training tags."""
+    encoder: EncoderConfig = EncoderConfig()
+    """Recurrent encoder."""
+    output: AnyTagOutput = Softmax()
+    """Output layer: "softmax", "sigmoid" for several labels a step, or "crf"."""
+    initializer: AnyStart = Orthogonal()
+    """Initial weights."""
+
+
+class TaggerConfig(StepsConfig):
+    """The tables of a tagger of tokens."""
+
     embedding: EmbeddingConfig = EmbeddingConfig(size=100)
     """Word vectors."""
     characters: Annotated[CharactersConfig | NoCharacters, Field(discriminator="kind"), by_kind_or("character-cnn")] = (
         CharactersConfig()
     )
     """Vectors from the characters of a word, beside its own; "none" for words alone."""
-    encoder: EncoderConfig = EncoderConfig()
-    """Recurrent encoder."""
-    output: AnyTagOutput = Softmax()
-    """Output layer: "softmax", "sigmoid" for several labels a token, or "crf"."""
-    initializer: AnyStart = Orthogonal()
-    """Initial weights."""
 
 
-class Tagger(nn.Module):
-    """Embeddings of words and characters, an encoder, and an output over tags."""
+class VectorTaggerConfig(StepsConfig):
+    """The tables of a tagger of vectors."""
+
+    vectors: VectorsConfig = VectorsConfig()
+    """Vectors that are read."""
+
+
+class StepTagger(nn.Module, ABC):
+    """An encoder, and an output over tags for each step."""
+
+    config: StepsConfig
+
+    def _build(self, width: int, names: Sequence[str]) -> None:
+        """Encoder and output for vectors of ``width``; ``names`` are those of the tags."""
+        spans = self.config.spans
+        encoding = None if spans == "auto" or spans == "none" else spans
+        self.encoder = self.config.encoder.build(width)
+        self.output = self.config.output.build(self.encoder.width, names, encoding)
+
+    @abstractmethod
+    def vectors(self, batch: Batch) -> tuple[Tensor, Ids | Values]:
+        """What the encoder reads, B x S x D, and the rows that it is made of."""
+
+    def initialise(self, seed: int) -> None:
+        """Fill every weight with its initial value under this seed."""
+        self._initialise(generator(seed, "initialise"))
+
+    def _initialise(self, source: torch.Generator) -> None:
+        """The weights one after another, from one source of draws."""
+        for layer in self.encoder, self.output:
+            layer.initialise(self.config.initializer, source)
+
+    def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
+        """The loss of a batch, one prediction a step; nothing is carried on.
+
+        Rows of the batch's carry mask start from the state in ``carry``, as for ``RecurrentEncoder``.
+        """
+        states_TBM, _ = self._states(batch, carry)
+        return self.output.loss(states_TBM, batch.targets, batch.supervision), {}
+
+    def predict(self, batch: Batch) -> Items:
+        """The tags of each step: see ``protocols.Predicts``."""
+        self.eval()
+        with torch.inference_mode():
+            return self.output.predict(*self._states(batch))
+
+    def programs(self) -> Mapping[str, Sequence[PartDescription]]:
+        """The parts of each step of the encoder; puts the model into evaluation mode."""
+        self.eval()
+        return self.encoder.programs()
+
+    def _states(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Tensor]:
+        """What the tags of each step are predicted from, T x B x M, and the lengths of the rows."""
+        x_BTD, rows = self.vectors(batch)
+        encoded = self.encoder(x_BTD, rows.lengths_B, None, carry, batch.carry_mask_B)
+        annotations_BTM: Tensor = encoded.annotations_BSM
+        return annotations_BTM.transpose(0, 1), rows.lengths_B
+
+
+class Tagger(StepTagger):
+    """Of tokens: embeddings of words and characters before the encoder."""
+
+    config: TaggerConfig
 
     def __init__(
         self,
@@ -74,37 +142,16 @@ class Tagger(nn.Module):
         if isinstance(config.characters, CharactersConfig):
             self.characters = CharacterEncoder(config.characters, characters.size)
             width += config.characters.size
-        self.encoder = config.encoder.build(width)
-        encoding = None if config.spans == "auto" or config.spans == "none" else config.spans
-        self.output = config.output.build(self.encoder.width, names, encoding)
+        self._build(width, names)
 
-    def initialise(self, seed: int) -> None:
-        """Fill every weight with its initial value under this seed."""
-        source = generator(seed, "initialise")
-        for layer in self.embedding, self.characters, self.encoder, self.output:
+    def _initialise(self, source: torch.Generator) -> None:
+        for layer in self.embedding, self.characters:
             if layer is not None:
                 layer.initialise(self.config.initializer, source)
+        super()._initialise(source)
 
-    def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a batch, one prediction a token; nothing is carried on.
-
-        Rows of the batch's carry mask start from the state in ``carry``, as for ``RecurrentEncoder``.
-        """
-        return self.output.loss(self._states(batch, carry), batch.targets, batch.supervision), {}
-
-    def predict(self, batch: Batch) -> Items:
-        """The tags of each token: see ``protocols.Predicts``."""
-        self.eval()
-        with torch.inference_mode():
-            return self.output.predict(self._states(batch), batch.input_ids.lengths_B)
-
-    def programs(self) -> Mapping[str, Sequence[PartDescription]]:
-        """The parts of each step of the encoder; puts the model into evaluation mode."""
-        self.eval()
-        return self.encoder.programs()
-
-    def _states(self, batch: Batch, carry: Carry | None = None) -> Tensor:
-        """What the tags of each token are predicted from, T x B x M."""
+    def vectors(self, batch: Batch) -> tuple[Tensor, Ids]:
+        """The vectors of the words and of their characters; ShapeError for a batch of anything else."""
         ids = batch.inputs
         if not isinstance(ids, SpeltIds):
             raise ShapeError(f"A tagger needs a batch whose inputs are SpeltIds, but they are {type(ids).__name__}.")
@@ -116,6 +163,21 @@ class Tagger(nn.Module):
                 dropout = self.characters.config.dropout
                 spelt_TBF = words_dropped(spelt_TBF, ids.words_BT.T, dropout, "embedding.characters")
             x_TBD = torch.cat([x_TBD, spelt_TBF], 2)
-        encoded = self.encoder(x_TBD.transpose(0, 1), ids.lengths_B, None, carry, batch.carry_mask_B)
-        annotations_SBM: Tensor = encoded.annotations_BSM.transpose(0, 1)
-        return annotations_SBM
+        return x_TBD.transpose(0, 1), ids
+
+
+class VectorTagger(StepTagger):
+    """Of sequences of real-valued vectors."""
+
+    config: VectorTaggerConfig
+
+    def __init__(self, config: VectorTaggerConfig, tags: VocabularyInfo, names: Sequence[str] = ()) -> None:
+        """The network with all weights 0; ``names`` are those of the tags."""
+        super().__init__()
+        self.config = config
+        self.scale = VectorScale(config.vectors)
+        self._build(config.vectors.size, names)
+
+    def vectors(self, batch: Batch) -> tuple[Tensor, Values]:
+        """The vectors, scaled; ShapeError for a batch of anything else."""
+        return self.scale.scaled(batch.inputs)

@@ -27,6 +27,14 @@ class Draws:
         """True with this probability."""
         return self._random() < probability
 
+    def within(self, low: float, high: float) -> float:
+        """A number between two, all equally likely."""
+        return low + (high - low) * self._random()
+
+    def normal(self) -> float:
+        """Nearly standard normal: a sum of twelve uniform draws."""
+        return sum(self._random() for _ in range(12)) - 6
+
     def pick(self, items: Sequence[Item]) -> Item:
         """One of the items, all equally likely."""
         return items[int(self._random() * len(items))]

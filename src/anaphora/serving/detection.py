@@ -22,15 +22,17 @@ class Detector:
     """Chooses among some languages by py3langid; languages it does not know are chosen only where they are alone."""
 
     def __init__(self, languages: Sequence[str]) -> None:
-        """Raises MissingExtraError where py3langid is not installed."""
+        """Raises MissingExtraError where there is a choice and py3langid is not installed."""
+        self._languages, self._known = list(languages), dict[str, str]()
+        if len(self._languages) == 1:
+            return  # reading what tells languages apart takes half a second
         try:
             from py3langid.langid import MODEL_FILE, LanguageIdentifier
         except ImportError:
             raise MissingExtraError("py3langid", "serve") from None
-        self._languages = list(languages)
         self._identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-        self._known = {code.split("-")[0]: code for code in self._languages}
-        self._known = {plain: self._known[plain] for plain in self._identifier.labels if plain in self._known}
+        plain_codes = {code.split("-")[0]: code for code in self._languages}
+        self._known = {plain: plain_codes[plain] for plain in self._identifier.labels if plain in plain_codes}
         if self._known:
             self._identifier.set_languages(sorted(self._known))
 

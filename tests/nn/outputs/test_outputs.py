@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 from torch import Tensor, nn
 from torch.testing import assert_close
@@ -126,17 +128,30 @@ def test_targets_are_looked_up_in_as_many_rows_as_there_is_memory_for(
     output = make(table).eval()
     whole_BT = output.target_log_probs(states(), TARGETS)
     seen: list[int] = []
-    log_probs = output.log_probs
+    picked = output.picked_log_probs
 
-    def counted(states_NH: Tensor) -> Tensor:
-        seen.append(len(states_NH))
-        return log_probs(states_NH)
+    def counted(states_RH: Tensor, rows_E: Tensor, ids_E: Tensor) -> Tensor:
+        seen.append(len(states_RH))
+        return picked(states_RH, rows_E, ids_E)
 
-    monkeypatch.setattr(output, "log_probs", counted)
-    monkeypatch.setattr("anaphora.nn.outputs.output._FIRST", 2)
-    monkeypatch.setattr("anaphora.nn.outputs.output.CHUNK", 1)
+    monkeypatch.setattr(output, "picked_log_probs", counted)
+    monkeypatch.setattr("anaphora.nn.outputs.output.ROWS", 2)
+    monkeypatch.setattr("anaphora.nn.outputs.output.NUMBERS", 1)
     assert torch.equal(output.target_log_probs(states(), TARGETS), whole_BT)
     assert seen == [2, 2, 2, 1]
+
+
+@EVERY
+@settings(max_examples=10)
+@given(rows=st.lists(st.integers(0, 6), max_size=12).map(sorted))
+def test_any_number_of_words_is_looked_up_in_each_row(table: Any, rows: list[int]) -> None:
+    output, states_NH, rows_E = make(table).eval(), states().flatten(0, 1)[:7], torch.tensor(rows, dtype=torch.int64)
+    ids_E = torch.randint(4, output.size, (len(rows),), generator=torch.Generator().manual_seed(len(rows)))
+    found_E = output.log_probs_of(states_NH, rows_E, ids_E)
+    assert found_E.dtype == torch.float64
+    for row, word, found in zip(rows, ids_E, found_E, strict=True):
+        alone_11 = output.log_probs_of(states_NH[row : row + 1], torch.tensor([0]), word.unsqueeze(0))
+        assert found == alone_11 == pytest.approx(output.log_probs(states_NH)[row, word].item(), rel=1e-5)
 
 
 @EVERY

@@ -49,7 +49,7 @@ def test_signals_are_classified_scored_and_resumed(signals: Path, capsys: pytest
     assert main(["predict", "run", "signals/test.npz"]) == 0
     printed = capsys.readouterr().out.split()
     model = anaphora.load("run")
-    mean = model.model.mean_D.tolist()
+    mean = model.model.scale.mean_D.tolist()
     assert mean[1] == pytest.approx(100, abs=2)
     values, labels = _signals(20, 3)
     together = model.predict(values)
@@ -82,7 +82,7 @@ def test_one_vector_is_classified_without_an_encoder_from_a_table_of_files(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"labels": ["rise"]}, "has 1 labels, but another number of sequences"),
+        ({"labels": ["rise"]}, "has 1 label, but 20 sequences"),
         ({"labels": ["rise", "flat"] * 10}, "test.npz: sequence 2 has the label 'flat', which training does not have"),
         ({"values": np.full((1, 3), 1.0), "lengths": [1], "labels": ["rise"]}, "vectors of 3 numbers, but those of"),
         ({"values": np.full((1, 2), np.nan), "lengths": [1], "labels": ["rise"]}, "has nan at [0, 0]"),

@@ -143,7 +143,7 @@ def test_faults_of_the_data_end_with_one_sentence(lines: Path, capsys: pytest.Ca
     train = lines / "train.jsonl"
     good = train.read_text()
     for added, said in (
-        ('{"strokes": [[[0, 0], [1, 2]]]}', 'train.jsonl:9 has no text, which model = "synthesis" learns from'),
+        ('{"strokes": [[[0, 0], [1, 2]]]}', "train.jsonl:9 has no text, which training learns from"),
         ('{"text": "a", "strokes": [[[0, 0]]]}', "train.jsonl:9 has one point, but a sequence needs two or more"),
         ('{"text": "a", "strokes": [[]]}', "train.jsonl:9: stroke 1 has no points"),
     ):

@@ -43,7 +43,7 @@ class AdaptiveOutput(Output):
     def __init__(self, config: Adaptive, cutoffs: tuple[int, ...], width: int) -> None:
         """``cutoffs`` end with the size of the vocabulary; ``width`` of the states."""
         super().__init__()
-        self._cutoffs, self._tails = cutoffs, len(cutoffs) - 1
+        self._cutoffs, self._tails, self.size = cutoffs, len(cutoffs) - 1, cutoffs[-1]
         matrices = projection_matrices("head", cutoffs[0] + self._tails, width, config.bias)
         for tail, (low, high) in enumerate(pairwise(cutoffs)):
             narrow = max(1, int(width / config.factor ** (tail + 1)))

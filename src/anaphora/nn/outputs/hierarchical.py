@@ -34,6 +34,7 @@ class HierarchicalOutput(Output):
     def __init__(self, config: Hierarchical, width: int, size: int) -> None:
         """``width`` of the states, ``size`` of the vocabulary."""
         super().__init__()
+        self.size = size
         self.nodes = nn.Parameter(torch.zeros(size - 1, width))
         self.bias = nn.Parameter(torch.zeros(size - 1 if config.bias else 0))
         self.counts = Counts(size)

@@ -13,13 +13,16 @@ from anaphora.batch import NO_SUPERVISION, Ids, Supervision
 from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.linear import linear
-from anaphora.kernels.softmax import CHUNK
+from anaphora.kernels.softmax import picked_log_softmax
 from anaphora.nn.outputs.shortlist import Shortlist
 from anaphora.nn.weights import Matrix, Start
 from anaphora.protocols import Loss, VocabularyInfo
 
-_FIRST = 8
-"""Predictions whose log-probabilities over all words are made first; then as many as memory allows."""
+ROWS = 8
+"""Minimum number of states whose words are predicted at once."""
+
+NUMBERS = 1 << 21
+"""Scores of words that are made at once to predict targets (8 MiB): memory that is used again is near the processor."""
 
 
 class OutputConfig(Config):
@@ -48,6 +51,8 @@ class Predictions(NamedTuple):
 
 
 class Output(nn.Module, ABC):
+    size: int
+    """Number of words."""
     partition: int = 0
     """Maximum number of distinct target ids of a partition, for outputs trained by partitions; 0 for others."""
 
@@ -71,15 +76,25 @@ class Output(nn.Module, ABC):
         """ln p of every target, B x T in float64 without a gradient; 0 in the padding."""
         open_TB = torch.arange(states_TBH.shape[0]).unsqueeze(1) < targets.lengths_B
         rows_NH, ids_N = states_TBH[open_TB], targets.ids_BT.T[open_TB]
-        found_N = rows_NH.new_zeros(len(ids_N), dtype=torch.float64)
-        start, rows = 0, _FIRST
-        with torch.no_grad():
-            while start < len(ids_N):
-                some = slice(start, start + rows)
-                log_probs_RV = self.log_probs(rows_NH[some])
-                found_N[some] = log_probs_RV.gather(1, ids_N[some, None]).squeeze(1).double()
-                start, rows = start + rows, max(_FIRST, CHUNK // log_probs_RV.shape[1])
+        found_N = self.log_probs_of(rows_NH, torch.arange(len(ids_N), device=rows_NH.device), ids_N)
         return found_N.new_zeros(open_TB.shape).masked_scatter(open_TB.to(found_N.device), found_N).T
+
+    def log_probs_of(self, states_NH: Tensor, rows_E: Tensor, ids_E: Tensor) -> Tensor:
+        """ln p of the words ``ids_E``, each predicted from a row of the states, E in float64 without a gradient.
+
+        ``rows_E`` ascends. A prediction has the same bits whatever the others are.
+        """
+        found_E, rows = states_NH.new_zeros(len(ids_E), dtype=torch.float64), max(ROWS, NUMBERS // self.size)
+        with torch.no_grad():
+            for start in range(0, len(states_NH), rows):
+                first, last = torch.searchsorted(rows_E, rows_E.new_tensor([start, start + rows])).tolist()
+                some_E, some_ids_E = rows_E[first:last] - start, ids_E[first:last]
+                found_E[first:last] = self.picked_log_probs(states_NH[start : start + rows], some_E, some_ids_E)
+        return found_E
+
+    def picked_log_probs(self, states_RH: Tensor, rows_E: Tensor, ids_E: Tensor) -> Tensor:
+        """As ``log_probs_of``, all states at once; of any type."""
+        return self.log_probs(states_RH)[rows_E, ids_E]
 
     @abstractmethod
     def summed(self, predictions: Predictions) -> Tensor:
@@ -119,7 +134,7 @@ class WordsOutput(Output):
         Raises ConfigError where tied, but there is no embedding, or the states are not as wide.
         """
         super().__init__()
-        self._tied = tied
+        self._tied, self.size = tied, size
         self.weight = _lent(embedding, width) if tied else nn.Parameter(torch.zeros(size, width))
         self.bias = nn.Parameter(torch.zeros(size if bias else 0))
 
@@ -145,6 +160,9 @@ class SoftmaxOutput(WordsOutput):
     def log_probs(self, states_NH: Tensor) -> Tensor:
         """log softmax(z)."""
         return torch.log_softmax(self.logits(states_NH), -1)
+
+    def picked_log_probs(self, states_RH: Tensor, rows_E: Tensor, ids_E: Tensor) -> Tensor:
+        return picked_log_softmax(linear(states_RH, self.weight), self.used_bias, rows_E, ids_E)
 
     def shortlist(self, candidates: Ids) -> Shortlist:
         return Shortlist.of(candidates, self.weight, self.used_bias)

@@ -3,12 +3,12 @@
 A line is a function of (seed, number) alone, and the same on every machine.
 """
 
-import random
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import hypot
 from typing import NamedTuple
 
+from anaphora.samples.draws import Draws
 from anaphora.samples.handwriting.letters import LETTERS, Point
 
 UNIT = 100
@@ -42,71 +42,58 @@ class _Hand(NamedTuple):
 
 def written(text: str, seed: int, number: int = 0) -> Line:
     """A text of lowercase letters and spaces; KeyError for anything else."""
-    source = random.Random(f"{seed}/{number}/hand")
-    return Line(text, _write(text, _hand(source), source))
+    draws = Draws(f"{seed}/{number}/hand")
+    return Line(text, _write(text, _hand(draws), draws))
 
 
 def lines(seed: int, count: int) -> Iterator[Line]:
     """``count`` lines of one or two made-up words; a longer stream begins with the shorter."""
     for number in range(count):
-        source = random.Random(f"{seed}/{number}/text")
-        words = [_word(source) for _ in range(2 if source.random() < 0.15 else 1)]
+        draws = Draws(f"{seed}/{number}/text")
+        words = [_word(draws) for _ in range(2 if draws.happens(0.15) else 1)]
         yield written(" ".join(words), seed, number)
 
 
-def _word(source: random.Random) -> str:
+def _word(draws: Draws) -> str:
     """Syllables, or letters of any order: every letter comes after every other."""
-    if source.random() < 0.5:
-        return "".join(_pick(source, _VOWELS + _CONSONANTS) for _ in range(1 + int(source.random() * 4)))
-    syllables = (_pick(source, _CONSONANTS) + _pick(source, _VOWELS) for _ in range(1 + int(source.random() * 2)))
-    return "".join(syllables) + (_pick(source, _CONSONANTS) if source.random() < 0.5 else "")
+    if draws.happens(0.5):
+        return "".join(draws.pick(_VOWELS + _CONSONANTS) for _ in range(draws.pick(range(1, 5))))
+    syllables = (draws.pick(_CONSONANTS) + draws.pick(_VOWELS) for _ in range(draws.pick(range(1, 3))))
+    return "".join(syllables) + (draws.pick(_CONSONANTS) if draws.happens(0.5) else "")
 
 
-def _pick(source: random.Random, letters: str) -> str:
-    return letters[int(source.random() * len(letters))]
-
-
-def _hand(source: random.Random) -> _Hand:
+def _hand(draws: Draws) -> _Hand:
     return _Hand(
-        slant=_within(source, -0.1, 0.4),
-        width=_within(source, 0.8, 1.1),
-        size=_within(source, 0.85, 1.15),
-        unsteady=_within(source, 0.01, 0.035),
-        joined=source.random() < 0.4,
-        step=_within(source, 0.28, 0.34),
-        spacing=_within(source, 0.1, 0.3),
+        slant=draws.within(-0.1, 0.4),
+        width=draws.within(0.8, 1.1),
+        size=draws.within(0.85, 1.15),
+        unsteady=draws.within(0.01, 0.035),
+        joined=draws.happens(0.4),
+        step=draws.within(0.28, 0.34),
+        spacing=draws.within(0.1, 0.3),
     )
 
 
-def _within(source: random.Random, low: float, high: float) -> float:
-    return low + (high - low) * source.random()
-
-
-def _normal(source: random.Random) -> float:
-    """Nearly normal, of ``random`` alone."""
-    return sum(source.random() for _ in range(12)) - 6
-
-
-def _write(text: str, hand: _Hand, source: random.Random) -> list[list[tuple[int, int]]]:
+def _write(text: str, hand: _Hand, draws: Draws) -> list[list[tuple[int, int]]]:
     strokes: list[list[Point]] = []
     right, joins = 0.0, False
     for character in text:
         letter = LETTERS[character]
         for place, stroke in enumerate(letter.strokes):
-            points = _shaken([(right + x * hand.width, y) for x, y in stroke], hand.unsteady, source)
+            points = _shaken([(right + x * hand.width, y) for x, y in stroke], hand.unsteady, draws)
             if place == 0 and joins and stroke[0][0] < 0.3 and stroke[0][1] < 1.2:
                 strokes[-1] += points
             else:
                 strokes.append(points)
         # a letter whose last stroke is its body and ends at the base line is joined to the next one
         joins = hand.joined and len(letter.strokes) == 1 and letter.strokes[0][-1][1] < 0.3
-        right += letter.advance * hand.width + hand.spacing * (1 + 0.3 * _normal(source))
-    return [[_placed(point, hand) for point in _even(_curve(stroke), hand.step, source)] for stroke in strokes]
+        right += letter.advance * hand.width + hand.spacing * (1 + 0.3 * draws.normal())
+    return [[_placed(point, hand) for point in _even(_curve(stroke), hand.step, draws)] for stroke in strokes]
 
 
-def _shaken(points: Sequence[Point], size: float, source: random.Random) -> list[Point]:
+def _shaken(points: Sequence[Point], size: float, draws: Draws) -> list[Point]:
     """The points, each a little off; the two of a corner alike."""
-    off = {point: (size * _normal(source), size * _normal(source)) for point in dict.fromkeys(points)}
+    off = {point: (size * draws.normal(), size * draws.normal()) for point in dict.fromkeys(points)}
     return [(x + off[x, y][0], y + off[x, y][1]) for x, y in points]
 
 
@@ -130,14 +117,14 @@ def _spline(a: float, b: float, c: float, d: float, t: float) -> float:
     return 0.5 * (2 * b + (c - a) * t + (2 * a - 5 * b + 4 * c - d) * t * t + (3 * b - a - 3 * c + d) * t * t * t)
 
 
-def _even(curve: Sequence[Point], step: float, source: random.Random) -> list[Point]:
+def _even(curve: Sequence[Point], step: float, draws: Draws) -> list[Point]:
     """Points of a curve about ``step`` apart, its ends among them."""
     kept, walked, wanted = [curve[0]], 0.0, step
     for before, after in pairwise(curve):
         walked += hypot(after[0] - before[0], after[1] - before[1])
         if walked >= wanted:
             kept.append(after)
-            walked, wanted = 0.0, step * (1 + 0.1 * _normal(source))
+            walked, wanted = 0.0, step * (1 + 0.1 * draws.normal())
     if kept[-1] != curve[-1]:
         kept.append(curve[-1])
     return kept

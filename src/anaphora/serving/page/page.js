@@ -17,11 +17,14 @@ let answer = null;
 let learns = false;
 let correcting = false;
 let undoable = "";
+let opened = null;
 
-async function call(path, body, signal) {
+async function call(path, fields, signal) {
   const headers = key ? { Authorization: `Bearer ${key}` } : {};
-  if (body) headers["Content-Type"] = "application/json";
-  const response = await fetch(path, { method: body ? "POST" : "GET", headers, signal, body: body && JSON.stringify(body) });
+  const isForm = fields instanceof FormData;
+  if (fields && !isForm) headers["Content-Type"] = "application/json";
+  const body = isForm ? fields : fields && JSON.stringify(fields);
+  const response = await fetch(path, { method: fields ? "POST" : "GET", headers, signal, body });
   const value = await response.json().catch(() => ({ error: `The server answered with status ${response.status}.` }));
   if (!response.ok) throw Object.assign(new Error(value.error), { status: response.status });
   return value;
@@ -52,6 +55,8 @@ async function begin() {
     languages = known;
     limit = settings.charLimit;
     learns = settings.suggestions;
+    at("documents").hidden = !settings.filesTranslation;
+    at("document").accept = [".txt", ...settings.supportedFilesFormat].join();
     const sources = known.filter((one) => one.targets.length);
     at("from").replaceChildren(option("auto", "Detect language"), ...sources.map((one) => option(one.code, one.name)));
     at("from").value = settings.language.source.code;
@@ -237,6 +242,37 @@ async function copy() {
   }
 }
 
+/* A plain text is put where text is typed; of any other document a translation is offered to be saved. */
+async function open() {
+  const [file] = at("document").files;
+  if (!file) return;
+  opened = file;
+  at("document").value = "";
+  at("download").hidden = true;
+  try {
+    if (/\.txt$/i.test(file.name)) {
+      const text = await file.text();
+      if (opened !== file) return;
+      at("source").value = text;
+      return changed();
+    }
+    const sources = languages.filter((one) => one.targets.includes(at("to").value));
+    const source = at("from").value !== "auto" ? at("from").value : sources.length === 1 ? sources[0].code : "";
+    if (!source) return say("Choose the language of the document first.", true);
+    const form = new FormData();
+    for (const [name, value] of Object.entries({ file, source, target: at("to").value })) form.append(name, value);
+    say(`Translating ${file.name} ...`);
+    const { translatedFileUrl } = await call("translate_file", form);
+    if (opened !== file) return;
+    Object.assign(at("download"), { href: translatedFileUrl, download: file.name, textContent: `Save the translated ${file.name}` });
+    at("download").hidden = false;
+    say("");
+    at("download").focus();
+  } catch (error) {
+    if (opened === file) fail(error);
+  }
+}
+
 function swap() {
   const [from, to] = [at("from").value, at("to").value];
   if (answer) at("source").value = answer.translatedText;
@@ -251,6 +287,7 @@ at("from").addEventListener("change", () => { showTargets(at("to").value); chang
 at("to").addEventListener("change", () => { showTargets(at("to").value); changed(); });
 at("copy").addEventListener("click", copy);
 at("swap").addEventListener("click", swap);
+at("document").addEventListener("change", open);
 at("correct").addEventListener("click", correct);
 at("cancel").addEventListener("click", corrected);
 at("undo").addEventListener("click", undo);

@@ -1,6 +1,7 @@
 """The data and the validation of a classifier."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -10,14 +11,15 @@ import torch
 from anaphora.data.columns import Integers
 from anaphora.data.finding import Names
 from anaphora.data.labelled import LabelledCorpus, LabelledFormat, LabelledSplits, check_labels, labelled_splits
-from anaphora.data.labelled_batches import LabelledBatches
+from anaphora.data.labelled_batches import LabelledBatches, labels_of
 from anaphora.data.ragged import token_counts
 from anaphora.data.store import TextStore, text_store
 from anaphora.data.trace_store import moments
 from anaphora.data.vector_batches import VectorBatches, checked
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
-from anaphora.models.classifier import PooledClassifier, VectorsConfig
+from anaphora.models.classifier import PooledClassifier
+from anaphora.nn.vectors import VectorsConfig
 from anaphora.protocols import Batches
 from anaphora.run import Run
 from anaphora.tasks.classify.config import (
@@ -94,7 +96,7 @@ class ClassifyWork(UpdatingWork):
 
     def _targets(self, corpus: LabelledCorpus) -> Targets:
         classes = self._experiment.classes
-        return targets_of(classes, (one.labels for one in check_labels(corpus.examples(), classes.names)))
+        return targets_of(classes, (one.labels for one in check_labels(corpus, classes.names)))
 
 
 class VectorWork(ClassifyWork):
@@ -125,7 +127,8 @@ class VectorWork(ClassifyWork):
         width = cast(VectorClassifierExperiment, self._experiment).vectors.size
         sequences = [checked(one.place, one.vectors, width)[: self.longest] for one in corpus.examples()]
         weights = balanced_weights(self._experiment.classes, targets)
-        return VectorBatches(sequences, targets, batch_tokens=batch_tokens, seed=seed, weights=weights), targets
+        of_rows = partial(labels_of, targets)
+        return VectorBatches(sequences, of_rows, batch_tokens=batch_tokens, seed=seed, weights=weights), targets
 
 
 class ClassifierWork(ClassifyWork):

@@ -5,15 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from anaphora.batch import Batch, Labels
 from anaphora.config import unknown
 from anaphora.data import vector_batches
 from anaphora.data.labelled_batches import prediction_batches
-from anaphora.data.vector_batches import checked
-from anaphora.errors import ConfigError, DataError
+from anaphora.data.vector_batches import given_vectors
+from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
 from anaphora.formats.arrays import Floats
 from anaphora.formats.labelled_vectors import read_vectors
@@ -163,12 +162,7 @@ class VectorClassifierPredictor:
     def _predicted(self, sequences: Iterable[tuple[str, Any]], limits: Limits, report: Report) -> Iterator[Found]:
         def read(given: tuple[str, Any], number: int) -> Floats:
             place, values = given
-            values_TD = np.asarray(values, dtype=np.float32)
-            if values_TD.ndim not in (1, 2) or not values_TD.size:
-                raise DataError(f"{place} should be steps x width, but its shape is {values_TD.shape}: reshape it.")
-            if not np.isfinite(values_TD).all():
-                raise DataError(f"{place} has a number that is not finite: correct it.")
-            return checked(place, values_TD.reshape(-1, values_TD.shape[-1]), self._width)[: self._data.max_length]
+            return given_vectors(place, values, self._width)[: self._data.max_length]
 
         def answer(rows: Sequence[Floats], watch: Watch, answered: Callable[[int], None]) -> Iterable[Found]:
             batches = vector_batches.prediction_batches(rows, _BUDGET)

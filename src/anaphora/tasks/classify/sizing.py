@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anaphora.data.finding import Names
-from anaphora.data.labelled import LabelledFormat, labelled_splits
-from anaphora.formats.labelled_vectors import is_array_file
+from anaphora.data.labelled import LabelledFormat, hold_vectors, labelled_splits
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
@@ -39,11 +38,9 @@ def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
 
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The classifier for as many texts; DataError for data that cannot be read."""
-    vectors = any(is_array_file(file) for path in data for file in (path, *(path.iterdir() if path.is_dir() else ())))
+    vectors = hold_vectors(data)
     # an empty separator splits nothing: only lists and marks are several labels
     found = labelled_splits(data, names, LabelledFormat(separator=None if vectors else "", vectors=vectors))
-    if not vectors and next(found.train.examples()).text.lower().endswith(".npy"):
-        vectors, found = True, labelled_splits(data, names, LabelledFormat(vectors=True))
     count = found.train.count
     tier = tier_for(count, TIERS)
     what = counted(len(found.labels), "label" if found.several else "class")

@@ -1,34 +1,60 @@
-"""Tagging: a label, or several, for every token of a sentence."""
+"""Tagging: a label, or several, for every token of a sentence, or for every vector of a sequence."""
 
-from typing import Any, cast
+from typing import cast
 
 from anaphora.models.registry import NETWORKS
-from anaphora.models.tagger import Tagger
-from anaphora.tasks.tag import sizing
-from anaphora.tasks.tag.config import TaggerExperiment
+from anaphora.models.tagger import Tagger, VectorTagger
+from anaphora.tasks.tag import sizing, vectors
+from anaphora.tasks.tag.config import TaggerExperiment, VectorTaggerExperiment
 from anaphora.tasks.tag.data import TaggerWork, token_tokenizer
 from anaphora.tasks.tag.evaluation import NOUN, evaluate
 from anaphora.tasks.tag.formats import settled
 from anaphora.tasks.tag.predictor import Tagged, TaggerPredictor
+from anaphora.tasks.tag.vector_predictor import TaggedVectors, VectorTaggerPredictor
+from anaphora.tasks.tag.vectors import VectorTaggerWork, tag_encoder
 from anaphora.tasks.task import Kind, Sizing, Task, Trained, no_vocabulary
 
-__all__ = ["TASK", "Tagged", "TaggerExperiment", "TaggerPredictor"]
+__all__ = [
+    "TASK",
+    "Tagged",
+    "TaggedVectors",
+    "TaggerExperiment",
+    "TaggerPredictor",
+    "VectorTaggerExperiment",
+    "VectorTaggerPredictor",
+]
 
 
-def _predictor(trained: Trained) -> TaggerPredictor:
+def _predictor(trained: Trained) -> TaggerPredictor | VectorTaggerPredictor:
+    if isinstance(trained.experiment, VectorTaggerExperiment):
+        encoder = tag_encoder(trained.experiment, trained.tokenizers)
+        return VectorTaggerPredictor(cast(VectorTagger, trained.model), encoder, trained.experiment, trained.runtime)
     experiment = cast(TaggerExperiment, trained.experiment)
     tokenizer = token_tokenizer(experiment, trained.tokenizers)
     return TaggerPredictor(cast(Tagger, trained.model), tokenizer, experiment, trained.runtime)
 
 
-def _complete(experiment: TaggerExperiment, parent: Any) -> TaggerExperiment:
-    return settled(experiment)
-
-
 TASK = Task(
     name="tag",
     noun=NOUN,
-    kinds={"": Kind("taggers", TaggerExperiment, NETWORKS["tagger"], TaggerWork, complete=_complete)},
+    kinds={
+        "text": Kind(
+            "taggers",
+            TaggerExperiment,
+            NETWORKS["tagger"],
+            TaggerWork,
+            complete=lambda experiment, parent: settled(experiment),
+        ),
+        "vectors": Kind(
+            "taggers of vectors",
+            VectorTaggerExperiment,
+            NETWORKS["vector-tagger"],
+            VectorTaggerWork,
+            complete=lambda experiment, parent: vectors.settled(experiment),
+            next_command="anaphora evaluate {run}",
+            example='tagger = anaphora.load("{path}")\nprint(tagger.predict([vectors])[0].tags)',
+        ),
+    },
     predictor=_predictor,
     see="see anaphora predict",
     next_command="echo 'Your text.' | anaphora predict {run} --format text",

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Conflict, other_than
-from anaphora.models.tagger import TaggerConfig
+from anaphora.models.tagger import StepsConfig, TaggerConfig, VectorTaggerConfig
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig
 from anaphora.text.segmentation import Segmentation
@@ -44,25 +44,42 @@ class TokenVocabulary(Word):
     """Words seen less often than this in the training text are unknown."""
 
 
-class TaggerExperiment(TaggerConfig, ExperimentBase):
-    """A tagger of tokens."""
+class FramesData(DataConfig):
+    """Sequences of vectors with a tag for each; ``valid = "none"`` holds a tenth of the training split out."""
+
+    max_length: int = Field(0, ge=0, le=MAX_LENGTH)
+    """Training sequences with more vectors than this are left out; 0 keeps them all."""
+
+
+class TagExperiment(StepsConfig, ExperimentBase):
+    """What every tagger has."""
 
     metrics: ClassVar[dict[str, Better]] = {"loss": "lower", "accuracy": "higher", "f1": "higher"}
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict({"start.run": SET}, "a tagger starts from no other run; leave start.run out"),
         Conflict(
-            {"text.segmentation": other_than("whitespace")},
-            "a tagger takes the tokens of its files; leave text.segmentation out",
-        ),
-        Conflict({"text.rare": SET}, "it is for the rare words of a translation; leave it out"),
-        Conflict(
             {"output.kind": "sigmoid", "spans": ("iob1", "iob2", "bioes")},
-            'a token is in one span at most; set spans = "none", or another output',
+            'a step is in one span at most; set spans = "none", or another output',
         ),
     )
 
     task: Literal["tag"]
     """What is learnt."""
+
+
+class TaggerExperiment(TaggerConfig, TagExperiment):
+    """A tagger of tokens."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            {"text.segmentation": other_than("whitespace")},
+            "a tagger takes the tokens of its files; leave text.segmentation out",
+        ),
+        Conflict({"text.rare": SET}, "it is for the rare words of a translation; leave it out"),
+    )
+
+    model: Literal["text"] = "text"
+    """What is tagged: tokens, or vectors."""
     data: TaggedData = TaggedData()
     """Tagged sentences."""
     text: TokenVocabulary = TokenVocabulary()
@@ -81,3 +98,29 @@ class TaggerExperiment(TaggerConfig, ExperimentBase):
         }
         data = mine.data.model_copy(update=chosen)
         return mine.model_copy(update={"data": data, "spans": begun.spans if mine.spans == "auto" else mine.spans})
+
+
+class VectorTaggerExperiment(VectorTaggerConfig, TagExperiment):
+    """A tagger of vectors."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (Conflict({"text": SET}, "there is no text; leave [text] out"),)
+
+    model: Literal["vectors"]
+    """What is tagged: tokens, or vectors."""
+    data: FramesData = FramesData()
+    """Sequences of vectors, and their tags."""
+    text: TokenVocabulary = TokenVocabulary()
+    """Not used: there is no text."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to be chosen by the data."""
+        return self.spans != "auto" and self.vectors.settled
+
+    def resumed(self, begun: "VectorTaggerExperiment") -> "VectorTaggerExperiment":
+        """The experiment with what was chosen by the data when its run was begun."""
+        mine = super().resumed(begun)
+        vectors = mine.vectors if mine.vectors.settled else begun.vectors
+        return mine.model_copy(
+            update={"vectors": vectors, "spans": begun.spans if mine.spans == "auto" else mine.spans}
+        )

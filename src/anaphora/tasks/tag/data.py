@@ -1,7 +1,7 @@
 """The data and the validation of a tagger."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -19,7 +19,6 @@ from anaphora.data.tagged_store import (
     tagged_store,
 )
 from anaphora.errors import DataError
-from anaphora.evaluation.tags import TagCounts
 from anaphora.events import Report
 from anaphora.formats.span_tags import first_fault
 from anaphora.formats.tagged import labels_of
@@ -28,8 +27,8 @@ from anaphora.nn.spelling import CharactersConfig
 from anaphora.run import Run
 from anaphora.tasks.tag.config import TaggerExperiment
 from anaphora.tasks.tag.formats import encoding_in, settled, splits_of
-from anaphora.tasks.tag.tagging import tags_of
-from anaphora.tasks.work import UpdatingWork, mean_loss
+from anaphora.tasks.tag.tagging import frequent, tags_of, validation_of
+from anaphora.tasks.work import UpdatingWork
 from anaphora.text.normalise import lowercase_of, normalise
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer
@@ -65,9 +64,9 @@ class TaggerWork(UpdatingWork):
         if not tags:
             raise DataError("The training split has no label at all: check data.column.")
         chosen = {
-            "text": _frequent(words, text.min_count)[: text.size - len(MARKS)],
-            "characters": _frequent(letters, _FEWEST),
-            "tags": _frequent(tags, 1),
+            "text": frequent(words, text.min_count)[: text.size - len(MARKS)],
+            "characters": frequent(letters, _FEWEST),
+            "tags": frequent(tags, 1),
         }
         return {
             side: WordTokenizer(
@@ -96,17 +95,16 @@ class TaggerWork(UpdatingWork):
         store = self._store(valid, tokenizers, run.path / "encoded" / "valid", report)
         batches = TaggedBatches(store, tokenizer, batch_tokens=training.batch_tokens, seed=0)
 
-        def validate(model: torch.nn.Module) -> Mapping[str, float]:
+        def predicted(model: torch.nn.Module) -> Mapping[int, list[str]]:
             found: dict[int, list[str]] = {}
             for batch in prediction_batches(store.tokens, training.batch_tokens):
                 found |= tags_of(cast(Tagger, model), tokenizer, batch)
-            counts = TagCounts(encoding_in(experiment), tokenizer.several)
-            for row, (_, sentence) in enumerate(valid.examples()):
-                counts.add(sentence.tags, found[row], [True] * len(sentence.words))
-            loss = mean_loss(model, batches.epoch(1))
-            return {"loss": loss, "accuracy": counts.accuracy, "f1": counts.labels.f1}
+            return found
 
-        return validate
+        def expected() -> Iterator[Sequence[str]]:
+            return (sentence.tags for _, sentence in valid.examples())
+
+        return validation_of(encoding_in(experiment), tokenizer, batches.epoch(1), expected, predicted)
 
     def _store(
         self, corpus: TaggedCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report
@@ -137,9 +135,3 @@ def token_tokenizer(experiment: TaggerExperiment, tokenizers: Mapping[str, Token
     spelt = experiment.characters
     longest = spelt.max_length if isinstance(spelt, CharactersConfig) else 0
     return TokenEncoder(words, characters, tags, experiment.output.several, longest)
-
-
-def _frequent(counts: Counter[str], least: int) -> list[str]:
-    """What is seen at least so often, the most frequent first; equally frequent ones in the order of code points."""
-    names = (name for name, count in counts.items() if count >= least and name not in MARKS)
-    return sorted(names, key=lambda name: (-counts[name], name))

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from anaphora.data.labelled import LabelledCorpus, labelled_corpus
 from anaphora.data.tagged_store import known_labels
 from anaphora.evaluation.segments import Floats, SegmentMetric, counts, f1, fraction, macro_f1
 from anaphora.evaluation.tags import Matches, TagCounts
@@ -17,9 +18,11 @@ from anaphora.run.evaluations import Figure
 from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run, splits_to_score
 from anaphora.tasks.runs import experiment_of, load, open_run
 from anaphora.tasks.scores import Digested, keep_scores
-from anaphora.tasks.tag.config import TaggerExperiment
+from anaphora.tasks.tag import vectors
+from anaphora.tasks.tag.config import TagExperiment, TaggerExperiment, VectorTaggerExperiment
 from anaphora.tasks.tag.formats import format_of, splits_of
 from anaphora.tasks.tag.predictor import TaggerPredictor
+from anaphora.tasks.tag.vector_predictor import VectorTaggerPredictor
 from anaphora.wording import counted
 
 NOUN = "a tagger"
@@ -42,17 +45,19 @@ class TagScores:
     counts: TagCounts
     sentences: Sequence[TagCounts] = field(repr=False)
     """The same of every sentence."""
+    of_vectors: bool = False
+    """Whether vectors of sequences were tagged, and not tokens of sentences."""
 
     def metrics(self) -> list[SegmentMetric]:
         """Accuracies and F1 as sums over sentences."""
         rows, names = self.sentences, list(self.counts.by_tag)
         none = Matches()
         by_tag = [[one.by_tag.get(name, none) for one in rows] for name in names]
-        found = [
-            SegmentMetric("accuracy", _column(rows, "right", "tokens"), fraction),
-            SegmentMetric("accuracy of unknown words", _column(rows, "unknown_right", "unknown"), fraction),
-            SegmentMetric("sentences without an error", _column(rows, "sentences_right", "sentences"), fraction),
-        ]
+        found = [SegmentMetric("accuracy", _column(rows, "right", "tokens"), fraction)]
+        if not self.of_vectors:
+            unknown = _column(rows, "unknown_right", "unknown")
+            found.append(SegmentMetric("accuracy of unknown words", unknown, fraction))
+        found.append(SegmentMetric(self._without_error, _column(rows, "sentences_right", "sentences"), fraction))
         if self.counts.encoding or self.counts.several:
             labels = [one.labels for one in rows]
             found += [
@@ -85,15 +90,20 @@ class TagScores:
     def _by_tag(self) -> list[tuple[str, Any]]:
         return sorted(self.counts.by_tag.items(), key=lambda item: (-item[1].expected, item[0]))
 
+    @property
+    def _without_error(self) -> str:
+        return f"{'sequences' if self.of_vectors else 'sentences'} without an error"
+
     def figures(self) -> tuple[Figure, ...]:
         """What a run folder keeps."""
         counts = self.counts
-        how = f"{counted(counts.tokens, 'token')}, {counted(counts.sentences, 'sentence')}"
-        found = [
-            Figure("accuracy", counts.accuracy, how),
-            Figure("accuracy of unknown words", counts.unknown_accuracy, counted(counts.unknown, "token")),
-            Figure("sentences without an error", counts.sentence_accuracy, how),
-        ]
+        one, row = ("vector", "sequence") if self.of_vectors else ("token", "sentence")
+        how = f"{counted(counts.tokens, one)}, {counted(counts.sentences, row)}"
+        found = [Figure("accuracy", counts.accuracy, how)]
+        if not self.of_vectors:
+            unknown = counted(counts.unknown, "token")
+            found.append(Figure("accuracy of unknown words", counts.unknown_accuracy, unknown))
+        found.append(Figure(self._without_error, counts.sentence_accuracy, how))
         if counts.encoding or counts.several:
             of = f"spans in {counts.encoding.upper()}, strict" if counts.encoding else "labels"
             found += [
@@ -116,22 +126,50 @@ class TagScores:
 
 
 def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -> Answer:
-    """Accuracy and F1 of one run on given sentences or on ``splits_to_score``; kept in the run.
+    """Accuracy and F1 of one run on given sentences or sequences, or on ``splits_to_score``; kept in the run.
 
     Raises ConfigError for what a tagger has no use for, DataError with its line for a tag that training does not have.
     """
     path = one_run(paths, NOUN)
-    request.refuse(path, NOUN, ("text",))
-    experiment = cast(TaggerExperiment, experiment_of(path))
+    experiment = cast(TagExperiment, experiment_of(path))
+    request.refuse(path, NOUN, ("data" if isinstance(experiment, VectorTaggerExperiment) else "text",))
     run = open_run(path, experiment)
     which = run.load("best", report).which  # by its name: training may choose another meanwhile
-    model: TaggerPredictor = load(path, which)
-    texts = {name: Digested(_checked(model, text)) for name, text in _texts(path, experiment, request, report).items()}
-    results = {name: _scored(model, text, report) for name, text in texts.items()}
-    digests = {name: text.digest for name, text in texts.items()}
+    model: TaggerPredictor | VectorTaggerPredictor = load(path, which)
+    if isinstance(model, VectorTaggerPredictor):
+        corpora = _sequences(path, cast(VectorTaggerExperiment, experiment), model.tags, request, report)
+        results = {name: _of_sequences(model, corpus, report) for name, corpus in corpora.items()}
+        digests = {name: corpus.fingerprint for name, corpus in corpora.items()}
+    else:
+        found = _texts(path, cast(TaggerExperiment, experiment), request, report)
+        texts = {name: Digested(_checked(model, text)) for name, text in found.items()}
+        results = {name: _scored(model, text, report) for name, text in texts.items()}
+        digests = {name: text.digest for name, text in texts.items()}
     if request.keep:
         keep_scores(run, which, {name: scores.figures() for name, scores in results.items()}, digests, report)
     return Answer([Scored(str(path), results, digests)])
+
+
+def _sequences(
+    path: Path, experiment: VectorTaggerExperiment, tags: Sequence[str], request: Request, report: Report
+) -> Mapping[str, LabelledCorpus]:
+    """The sequences to be tagged, by split."""
+    if request.data is None:
+        check_found(path, experiment, "--data")
+        return splits_to_score(vectors.splits_of(experiment, report), "--data", report)
+    corpus = labelled_corpus(request.data, tags, vectors.format_of(experiment))
+    return {request.data.name: corpus}
+
+
+def _of_sequences(model: VectorTaggerPredictor, corpus: LabelledCorpus, report: Report) -> TagScores:
+    every, rows = TagCounts(model.encoding, model.encoder.several), list[TagCounts]()
+    examples = list(corpus.examples())
+    sequences = [example.vectors for example in examples]
+    for example, found in zip(examples, model.predict_stream(sequences, report=report), strict=True):
+        rows.append(TagCounts(every.encoding, every.several))
+        for one in (every, rows[-1]):
+            one.add(example.labels, found.tags, [True] * len(found.tags))
+    return TagScores(every, rows, of_vectors=True)
 
 
 def _texts(path: Path, experiment: TaggerExperiment, request: Request, report: Report) -> Mapping[str, Located]:

@@ -18,7 +18,7 @@ from anaphora.formats.offsets import Offsets
 from anaphora.formats.plain import Plain
 from anaphora.formats.span_tags import Encoding, encoding_of
 from anaphora.formats.tagged import TaggedFormat, content_of
-from anaphora.tasks.tag.config import Format, TaggedData, TaggerExperiment
+from anaphora.tasks.tag.config import Format, TagExperiment, TaggedData, TaggerExperiment
 
 FORMATS = ("conllu", "columns", "jsonl", "text")
 """The formats of what is to be tagged."""
@@ -55,7 +55,7 @@ def settled(experiment: TaggerExperiment) -> TaggerExperiment:
     return experiment.model_copy(update={"data": data, "spans": spans})
 
 
-def encoding_in(experiment: TaggerExperiment) -> Encoding | None:
+def encoding_in(experiment: TagExperiment) -> Encoding | None:
     return None if experiment.spans in ("auto", "none") else cast(Encoding, experiment.spans)
 
 

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anaphora.data.finding import Names
+from anaphora.data.labelled import LabelledFormat, hold_vectors, labelled_splits
+from anaphora.formats.span_tags import encoding_of
 from anaphora.tasks.sizing import figure, tier_for, value_at
 from anaphora.tasks.tag.config import TaggerExperiment
 from anaphora.tasks.tag.formats import settled, splits_of
@@ -39,6 +41,8 @@ def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
 
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The tagger for as many sentences; DataError for data that cannot be read."""
+    if hold_vectors(data):
+        return _of_vectors(data, names)
     table = {"files": tuple(map(str, data)), "train": names.train, "valid": names.valid, "test": names.test}
     experiment = settled(TaggerExperiment.parse({"task": "tag", "data": table}, "the data"))
     count = splits_of(experiment).train.count
@@ -47,9 +51,23 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     return Sized(_tagger(tier, experiment.spans != "none"), f"{counted(count, 'sentence')} ({tagged})")
 
 
+def _of_vectors(data: Sequence[Path], names: Names) -> Sized:
+    found = labelled_splits(data, names, LabelledFormat(vectors=True, steps=True))
+    count, spans = found.train.count, encoding_of(example.labels for example in found.train.examples())
+    tier = tier_for(count, TIERS)
+    table = _tagger(tier, bool(spans))
+    kept = {name: table[name] for name in ("task", "encoder", "output", "training")}
+    what = counted(len(found.labels), "tag")
+    return Sized(kept | {"model": "vectors"}, f"{counted(count, 'vector sequence')} of {what}")
+
+
 def describe(table: Table, given: AnyTokenizer | None) -> str:
+    """A table in words."""
     output = value_at(table, "output.kind") or value_at(table, "output")
-    return f"a tagger{figure(table, 'encoder.size', ' of two directions of {:,} hidden units')} with {output} output"
+    of = " of vectors" if value_at(table, "model") == "vectors" else ""
+    return (
+        f"a tagger{of}{figure(table, 'encoder.size', ' of two directions of {:,} hidden units')} with {output} output"
+    )
 
 
 def _tagger(tier: Tier, spans: bool) -> dict[str, Any]:

@@ -1,24 +1,58 @@
-"""From batches to tags."""
+"""From batches to tags, and how well they fit."""
 
-from typing import cast
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, cast
+
+import torch
 
 from anaphora.batch import Batch, Ids, Values
-from anaphora.data.tagged_store import TokenEncoder
-from anaphora.models.tagger import Tagger
+from anaphora.data.tagged_store import TagEncoder
+from anaphora.evaluation.tags import TagCounts
+from anaphora.formats.span_tags import Encoding
+from anaphora.models.tagger import StepTagger
 from anaphora.nn.device import device_of
+from anaphora.tasks.work import mean_loss
+from anaphora.text.tokenizer import MARKS
+from anaphora.training.loop import Validate
 
 
-def tags_of(model: Tagger, tokenizer: TokenEncoder, batch: Batch) -> dict[int, list[str]]:
-    """The tags of each sentence of a batch, by its example id; puts the model into evaluation mode."""
+def tags_of(model: StepTagger, encoder: TagEncoder, batch: Batch) -> dict[int, list[str]]:
+    """The tags of each row of a batch, by its example id; puts the model into evaluation mode."""
     found = model.predict(batch.to(device_of(model)))
-    lengths = batch.input_ids.lengths_B.tolist()
+    lengths = cast(Ids | Values, batch.inputs).lengths_B.tolist()
     if isinstance(found, Ids):
-        names = tokenizer.tags.vocabulary
+        names = encoder.tags.vocabulary
         rows = [[names[tag] for tag in tags[:n]] for tags, n in zip(found.ids_BT.tolist(), lengths, strict=True)]
     else:
         several = cast(Values, found).values_BTD.tolist()
         rows = [
-            [tokenizer.tag(label for label, there in enumerate(labels) if there) for labels in tags[:n]]
+            [encoder.tag(label for label, there in enumerate(labels) if there) for labels in tags[:n]]
             for tags, n in zip(several, lengths, strict=True)
         ]
     return dict(zip(batch.example_ids_B.tolist(), rows, strict=True))
+
+
+def validation_of(
+    encoding: Encoding | None,
+    encoder: TagEncoder,
+    batches: Sequence[Batch],
+    expected: Callable[[], Iterable[Sequence[str]]],
+    predicted: Callable[[Any], Mapping[int, Sequence[str]]],
+) -> Validate:
+    """What measures a tagger: the loss of ``batches``, and the tags ``predicted`` for the ``expected`` ones."""
+
+    def validate(model: torch.nn.Module) -> Mapping[str, float]:
+        found = predicted(model)
+        counts = TagCounts(encoding, encoder.several)
+        for row, tags in enumerate(expected()):
+            counts.add(tags, found[row], [True] * len(tags))
+        return {"loss": mean_loss(model, batches), "accuracy": counts.accuracy, "f1": counts.labels.f1}
+
+    return validate
+
+
+def frequent(counts: Counter[str], least: int) -> list[str]:
+    """What is seen at least so often, the most frequent first; equally frequent ones in the order of code points."""
+    names = (name for name, count in counts.items() if count >= least and name not in MARKS)
+    return sorted(names, key=lambda name: (-counts[name], name))

@@ -6,13 +6,30 @@ from anaphora.models.registry import NETWORKS
 from anaphora.models.values import ValueNetwork
 from anaphora.tasks.task import Kind, Sizing, Task, Trained, no_vocabulary
 from anaphora.tasks.trace import sizing
-from anaphora.tasks.trace.config import PredictionExperiment, SynthesisExperiment, TraceExperiment
-from anaphora.tasks.trace.data import TraceWork, with_values
+from anaphora.tasks.trace.config import (
+    PredictionExperiment,
+    SynthesisExperiment,
+    TraceExperiment,
+    ValuedExperiment,
+    WrittenData,
+)
+from anaphora.tasks.trace.data import TraceWork, settled, splits_of, with_values
 from anaphora.tasks.trace.drawing import Drawing
 from anaphora.tasks.trace.evaluation import NOUN, evaluate
 from anaphora.tasks.trace.predictor import Series, TracePredictor
 
-__all__ = ["TASK", "Drawing", "Series", "TraceExperiment", "TracePredictor"]
+__all__ = [
+    "TASK",
+    "Drawing",
+    "Series",
+    "TraceExperiment",
+    "TracePredictor",
+    "ValuedExperiment",
+    "WrittenData",
+    "settled",
+    "splits_of",
+    "with_values",
+]
 
 
 def _predictor(trained: Trained) -> TracePredictor:

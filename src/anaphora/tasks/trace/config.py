@@ -36,30 +36,13 @@ class WrittenData(TraceData):
         return {"text": self.language}
 
 
-class TraceExperiment(ExperimentBase):
-    """What every model of real-valued sequences has."""
+class ValuedExperiment(ExperimentBase):
+    """What every model over real-valued sequences has, whatever it makes of them."""
 
-    metrics: ClassVar[dict[str, Better]] = {"loss": "lower"}
-    conflicts: ClassVar[tuple[Conflict, ...]] = (
-        Conflict({"start.run": SET}, "a model of real-valued sequences starts from no other run; leave start.run out"),
-        Conflict({"text.rare": SET}, "it is for the rare words of a translation; leave it out"),
-    )
-
-    task: Literal["trace"]
-    """What is learnt."""
-    model: str
-    """The kind of model."""
     data: TraceData = TraceData()
     """Real-valued sequences."""
-    text: TextConfig = Character()
-    """Tokenizer of the texts."""
     values: ValuesConfig = ValuesConfig()
     """The vectors of the data."""
-
-    @property
-    def reads_text(self) -> bool:
-        """Whether it writes from a text."""
-        return False
 
     @property
     def is_settled(self) -> bool:
@@ -79,6 +62,28 @@ class TraceExperiment(ExperimentBase):
         points = begun.data.points if now.data.points == "auto" else now.data.points
         data = now.data.model_copy(update={"points": points})
         return now.model_copy(update={"data": data, "values": now.values if now.values.settled else begun.values})
+
+
+class TraceExperiment(ValuedExperiment):
+    """What every model that predicts real-valued sequences has."""
+
+    metrics: ClassVar[dict[str, Better]] = {"loss": "lower"}
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"start.run": SET}, "a model of real-valued sequences starts from no other run; leave start.run out"),
+        Conflict({"text.rare": SET}, "it is for the rare words of a translation; leave it out"),
+    )
+
+    task: Literal["trace"]
+    """What is learnt."""
+    model: str
+    """The kind of model."""
+    text: TextConfig = Character()
+    """Tokenizer of the texts."""
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether it writes from a text."""
+        return False
 
 
 class PredictionExperiment(PredictionConfig, TraceExperiment):

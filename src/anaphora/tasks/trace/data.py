@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -17,29 +17,34 @@ from anaphora.data.traces import TraceCorpus, trace_splits
 from anaphora.events import Report, silent
 from anaphora.models.values import ValuesConfig
 from anaphora.run import Run
-from anaphora.tasks.trace.config import TraceExperiment
+from anaphora.tasks.trace.config import TraceExperiment, ValuedExperiment
 from anaphora.tasks.work import UpdatingWork, mean_loss
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
+AnyValued = TypeVar("AnyValued", bound=ValuedExperiment)
 
-def splits_of(experiment: TraceExperiment, report: Report = silent) -> Splits[TraceCorpus]:
+
+def splits_of(experiment: ValuedExperiment, report: Report = silent) -> Splits[TraceCorpus]:
     """The splits of an experiment; errors as for ``data.traces.trace_splits``."""
     data = experiment.data
     return trace_splits(data.paths(), Names(data.train, data.valid, data.test), report)
 
 
-def with_values(experiment: TraceExperiment, parent: Any) -> TraceExperiment:
+def with_values(experiment: AnyValued, parent: Any) -> AnyValued:
     """The experiment with what the training split says of its vectors, unless it says so itself.
 
     Raises DataError for sequences of several kinds.
     """
-    return experiment if experiment.is_settled else _settled(experiment, splits_of(experiment).train)
+    return experiment if experiment.is_settled else settled(experiment, splits_of(experiment).train)
 
 
-def _settled(experiment: TraceExperiment, train: TraceCorpus) -> TraceExperiment:
+def settled(experiment: AnyValued, train: TraceCorpus) -> AnyValued:
+    """The experiment with what a training split says of its vectors; errors as for ``with_values``."""
+    if experiment.is_settled:
+        return experiment
     traces = train.examples()
     first = next(traces)
     relative = any(trace.offsets is None and (trace.values_TD < 0).any() for trace in chain([first], traces))
@@ -52,13 +57,13 @@ def _settled(experiment: TraceExperiment, train: TraceCorpus) -> TraceExperiment
     experiment = experiment.model_copy(update={"data": experiment.data.model_copy(update={"points": points})})
     scale = replace(experiment.scale, pen=pen, upward=pen and experiment.data.y_axis == "up")
     mean, deviation = moments(train.examples(), scale.raw)
-    settled = ValuesConfig(
+    found = ValuesConfig(
         kind="strokes" if pen else "vectors",
         size=len(mean),
         mean=values.mean or tuple(mean),
         deviation=values.deviation or tuple(deviation),
     )
-    return experiment.model_copy(update={"values": settled})
+    return experiment.model_copy(update={"values": found})
 
 
 class TraceWork(UpdatingWork):
@@ -67,7 +72,7 @@ class TraceWork(UpdatingWork):
     def __init__(self, experiment: TraceExperiment, report: Report) -> None:
         """Find and check the data."""
         self.traces = splits_of(experiment, report)
-        self._experiment = experiment if experiment.is_settled else _settled(experiment, self.traces.train)
+        self._experiment = settled(experiment, self.traces.train)
         self.splits = self.traces
 
     @property

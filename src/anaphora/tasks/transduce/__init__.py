@@ -1,22 +1,39 @@
-"""Transduction: a string in, another out, by a translator of symbols: spelling to sound, inflection, and so on."""
+"""Transduction: a string in, another out, by a translator of symbols: spelling to sound, inflection, and so on.
+
+What is read may also be a sequence of vectors, such as the strokes of a pen, in whose place a text is written.
+"""
 
 from typing import cast
 
 from anaphora.models.registry import NETWORKS
+from anaphora.models.vector_transducer import VectorTransducer
 from anaphora.protocols import Searchable
 from anaphora.tasks.task import Kind, Sizing, Task, Trained, both_sides
+from anaphora.tasks.trace import with_values
 from anaphora.tasks.transduce import sizing
-from anaphora.tasks.transduce.config import TransductionExperiment
+from anaphora.tasks.transduce.config import TransductionExperiment, VectorTransductionExperiment
 from anaphora.tasks.transduce.data import TransducerWork
 from anaphora.tasks.transduce.evaluation import NOUN, evaluate
 from anaphora.tasks.transduce.predictor import TransducerPredictor, Transduction
+from anaphora.tasks.transduce.vector_predictor import VectorTransducerPredictor
+from anaphora.tasks.transduce.vectors import VectorTransducerWork
 from anaphora.tasks.translation import TranslationPredictor, complete, givers
 from anaphora.text.symbols import SymbolTokenizer
 
-__all__ = ["TASK", "TransducerPredictor", "Transduction", "TransductionExperiment"]
+__all__ = [
+    "TASK",
+    "TransducerPredictor",
+    "Transduction",
+    "TransductionExperiment",
+    "VectorTransducerPredictor",
+    "VectorTransductionExperiment",
+]
 
 
-def _predictor(trained: Trained) -> TransducerPredictor:
+def _predictor(trained: Trained) -> TransducerPredictor | VectorTransducerPredictor:
+    if isinstance(trained.experiment, VectorTransductionExperiment):
+        model, symbols = cast(VectorTransducer, trained.model), cast(SymbolTokenizer, trained.tokenizers["target"])
+        return VectorTransducerPredictor(model, symbols, trained.experiment, trained.runtime)
     experiment = cast(TransductionExperiment, trained.experiment)
     source, target = (cast(SymbolTokenizer, trained.tokenizers[side]) for side in ("source", "target"))
     stepper = cast(Searchable, trained.model).stepper
@@ -28,14 +45,23 @@ TASK = Task(
     name="transduce",
     noun=NOUN,
     kinds={
-        "": Kind(
+        "text": Kind(
             "transducers",
             TransductionExperiment,
             NETWORKS["translator"],
             TransducerWork,
             complete=complete,
             givers=givers,
-        )
+        ),
+        "vectors": Kind(
+            "transducers of vectors",
+            VectorTransductionExperiment,
+            NETWORKS["vector-transducer"],
+            VectorTransducerWork,
+            complete=with_values,
+            next_command="anaphora evaluate {run}",
+            example='transducer = anaphora.load("{path}")\nprint(transducer.predict([vectors])[0].text)',
+        ),
     },
     predictor=_predictor,
     see="see anaphora predict",
@@ -43,7 +69,7 @@ TASK = Task(
     example='transducer = anaphora.load("{path}")\nprint(transducer.predict(["..."])[0].text)',
     tokenizers_of=both_sides,
     evaluate=evaluate,
-    inspected=lambda predictor: predictor.translator,
+    inspected=lambda predictor: getattr(predictor, "translator", predictor),
     sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "pairs of strings", sizing.TIERS),
 )
 """Transduction."""

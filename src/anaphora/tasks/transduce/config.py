@@ -4,11 +4,16 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from anaphora.config import MAX_COUNT, MAX_LENGTH, Conflict
+from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Conflict
+from anaphora.models.vector_transducer import VectorTransducerConfig
 from anaphora.tasks.data_table import PairsData
+from anaphora.tasks.trace import ValuedExperiment, WrittenData
 from anaphora.tasks.translation import SearchConfig, TranslatorExperiment
 from anaphora.text.tokenization import Symbol
 from anaphora.training.stopping import Better
+
+METRICS: dict[str, Better] = {"loss": "lower", "accuracy": "higher", "symbol_error_rate": "lower"}
+"""Of every transducer."""
 
 
 class StringData(PairsData):
@@ -48,7 +53,7 @@ class TransductionEvaluation(SearchConfig):
 class TransductionExperiment(TranslatorExperiment):
     """A transducer of strings: a translator of symbols."""
 
-    metrics: ClassVar[dict[str, Better]] = {"loss": "lower", "accuracy": "higher", "symbol_error_rate": "lower"}
+    metrics: ClassVar[dict[str, Better]] = METRICS
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
             {"guided_alignment.kind": "file"},
@@ -58,9 +63,33 @@ class TransductionExperiment(TranslatorExperiment):
 
     task: Literal["transduce"]
     """What is learnt."""
+    model: Literal["text"] = "text"
+    """Kind of input: strings, or sequences of vectors."""
     data: StringData = StringData()
     """Pairs of strings."""
     text: Symbol = Symbol()
     """Symbols of both sides."""
+    evaluation: TransductionEvaluation = TransductionEvaluation()
+    """How outputs are searched and scored."""
+
+
+class VectorTransductionExperiment(VectorTransducerConfig, ValuedExperiment):
+    """A transducer of sequences of vectors, such as the strokes of a pen."""
+
+    metrics: ClassVar[dict[str, Better]] = METRICS
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"start.run": SET}, "a transducer of vectors starts from no other run; leave start.run out"),
+        Conflict({"text.source": SET}, "vectors are read, and no string; leave text.source out"),
+        Conflict({"text.joint": SET}, "vectors are read, and no string; leave text.joint out"),
+    )
+
+    task: Literal["transduce"]
+    """What is learnt."""
+    model: Literal["vectors"]
+    """Kind of input: strings, or sequences of vectors."""
+    data: WrittenData = WrittenData()
+    """Sequences of vectors with their texts."""
+    text: Symbol = Symbol()
+    """Symbols of the texts."""
     evaluation: TransductionEvaluation = TransductionEvaluation()
     """How outputs are searched and scored."""

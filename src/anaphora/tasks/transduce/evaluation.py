@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from anaphora.data.corpora import Pair
+from anaphora.data.traces import TraceCorpus, trace_corpus
 from anaphora.errors import DataError
 from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.strings import StringScores
@@ -17,9 +18,12 @@ from anaphora.run.evaluations import Figure
 from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run, splits_to_score
 from anaphora.tasks.runs import experiment_of, load, open_run
 from anaphora.tasks.scores import Digested, keep_scores
-from anaphora.tasks.transduce.config import TransductionExperiment
+from anaphora.tasks.trace import splits_of as splits_of_traces
+from anaphora.tasks.transduce.config import TransductionExperiment, VectorTransductionExperiment
 from anaphora.tasks.transduce.data import answers_of, scores_of, splits_of
 from anaphora.tasks.transduce.predictor import TransducerPredictor
+from anaphora.tasks.transduce.vector_predictor import VectorTransducerPredictor
+from anaphora.text.symbols import SymbolTokenizer
 from anaphora.wording import counted
 
 NOUN = "a transducer"
@@ -75,17 +79,46 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     Raises ConfigError for what a transducer has no use for, DataError with its line for one that is no pair.
     """
     path = one_run(paths, NOUN)
-    request.refuse(path, NOUN, ("text", "search", "sentences"))
-    experiment = cast(TransductionExperiment, experiment_of(path))
+    experiment = experiment_of(path)
+    of_vectors = isinstance(experiment, VectorTransductionExperiment)
+    request.refuse(path, NOUN, ("data" if of_vectors else "text", "search", "sentences"))
     run = open_run(path, experiment)
     which = run.load("best", report).which  # by its name: training may choose another meanwhile
-    model: TransducerPredictor = load(path, which)
-    texts = {name: Digested(pairs) for name, pairs in _texts(path, experiment, request, report).items()}
-    results = {name: _scored(model, pairs, experiment, request, report) for name, pairs in texts.items()}
-    digests = {name: text.digest for name, text in texts.items()}
+    model: TransducerPredictor | VectorTransducerPredictor = load(path, which)
+    if isinstance(model, VectorTransducerPredictor):
+        corpora = _sequences(path, model.experiment, request, report)
+        results = {name: _of_sequences(model, corpus, request, report) for name, corpus in corpora.items()}
+        digests = {name: corpus.fingerprint for name, corpus in corpora.items()}
+    else:
+        own = cast(TransductionExperiment, experiment)
+        texts = {name: Digested(pairs) for name, pairs in _texts(path, own, request, report).items()}
+        results = {name: _scored(model, pairs, own, request, report) for name, pairs in texts.items()}
+        digests = {name: text.digest for name, text in texts.items()}
     if request.keep:
         keep_scores(run, which, {name: scores.figures() for name, scores in results.items()}, digests, report)
     return Answer([Scored(str(path), results, digests)])
+
+
+def _sequences(
+    path: Path, experiment: VectorTransductionExperiment, request: Request, report: Report
+) -> Mapping[str, TraceCorpus]:
+    """The sequences with their texts, by split."""
+    if request.data is not None:
+        return {request.data.name: trace_corpus(request.data)}
+    check_found(path, experiment, "--data")
+    return splits_to_score(splits_of_traces(experiment, report), "--data", report)
+
+
+def _of_sequences(
+    model: VectorTransducerPredictor, corpus: TraceCorpus, request: Request, report: Report
+) -> TransductionScores:
+    beam, written = request.search.beam or model.experiment.evaluation.beam, list(corpus.examples())
+    for trace in written:
+        if not trace.text.strip():
+            raise DataError(f"{trace.place} has no text to compare with: add it, or remove the sequence.")
+    found = model.predict_stream(written, beam=beam, report=report)
+    outputs = {trace.place: (one.text, [trace.text]) for trace, one in zip(written, found, strict=True)}
+    return _scores(outputs, model.target, model.experiment.evaluation.without, f"beam {beam}")
 
 
 def _texts(
@@ -113,19 +146,27 @@ def _scored(
         raise DataError("The text has no pair: add some.")
     own = model.translator.evaluation
     search = request.search.settled(own.beam, own.length_penalty)
-    outputs = [found.text for found in model.predict_stream(list(answers), search, report=report)]
-    left_out = experiment.evaluation.without
+    texts = [found.text for found in model.predict_stream(list(answers), search, report=report)]
+    outputs = {source: (text, of_one) for (source, of_one), text in zip(answers.items(), texts, strict=True)}
+    return _scores(outputs, model.target, experiment.evaluation.without, ", ".join(search.how()))
+
+
+def _scores(
+    outputs: Mapping[str, tuple[str, Sequence[str]]], target: SymbolTokenizer, left_out: str, how: str
+) -> TransductionScores:
+    """The scores of the output for each input; ``left_out`` are characters that the second ones go without."""
     bare = str.maketrans("", "", left_out)
 
-    def stripped(texts: Iterable[str]) -> list[str]:
-        return [text.translate(bare) for text in texts]
+    def stripped(text: str) -> str:
+        return text.translate(bare)
 
+    texts, answers = zip(*outputs.values(), strict=True)
     return TransductionScores(
-        scores_of(outputs, answers.values(), model.target),
-        scores_of(stripped(outputs), map(stripped, answers.values()), model.target) if left_out else None,
+        scores_of(texts, answers, target),
+        scores_of(map(stripped, texts), (map(stripped, of_one) for of_one in answers), target) if left_out else None,
         left_out,
-        ", ".join(search.how()),
-        {source: (output, of_one) for (source, of_one), output in zip(answers.items(), outputs, strict=True)},
+        how,
+        outputs,
     )
 
 

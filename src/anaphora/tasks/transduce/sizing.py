@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anaphora.data.finding import Names
-from anaphora.tasks.sizing import figure, tier_for
+from anaphora.data.traces import are_traces, trace_splits
+from anaphora.tasks.sizing import figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.tasks.transduce.config import TransductionExperiment
 from anaphora.tasks.transduce.data import splits_of
@@ -44,6 +45,8 @@ def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
 
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The transducer for as many pairs; DataError for data that cannot be read."""
+    if are_traces(data):
+        return _of_vectors(data, names)
     columns = names.layout.columns or ()
     table = {
         "files": tuple(map(str, data)),
@@ -58,6 +61,15 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     return Sized(_transducer(tier, alike), f"{counted(train.count, 'pair')} of strings")
 
 
+def _of_vectors(data: Sequence[Path], names: Names) -> Sized:
+    count = trace_splits(data, names).train.count
+    tier = tier_for(count, TIERS)
+    table = {name: value for name, value in _transducer(tier, False).items() if name != "guided_alignment"}
+    table["embedding"] = {"size": tier.embedding, "dropout": tier.dropout}
+    table["training"] |= {"batch_tokens": 4 * tier.batch}
+    return Sized(table | {"model": "vectors"}, f"{counted(count, 'sequence')} with texts")
+
+
 def describe(table: Table, given: AnyTokenizer | None) -> str:
     """A table in words."""
     figures = (
@@ -66,7 +78,8 @@ def describe(table: Table, given: AnyTokenizer | None) -> str:
         figure(table, "decoder.size", "decoder {:,}"),
         figure(table, "training.epochs", "{:,} epochs"),
     )
-    return f"a transducer with {', '.join(filter(None, figures))}"
+    of = " of vectors" if value_at(table, "model") == "vectors" else ""
+    return f"a transducer{of} with {', '.join(filter(None, figures))}"
 
 
 def _transducer(tier: Tier, joint: bool) -> dict[str, Any]:

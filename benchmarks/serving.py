@@ -1,0 +1,144 @@
+"""How many sentences a server translates in a second, and how long clients wait.
+
+    python -m benchmarks.serving RUN... --text FILE --seconds 30
+
+Starts ``anaphora serve`` with the runs, measures the start up to the first answer and the memory then, and lets 1, 8
+and 64 clients translate one line of FILE after the other by the first run, each over a connection of its own. Every
+answer is compared with the one that a line got first. Seconds of the clock mean something on a quiet machine alone; the
+load of the machine and the server's processor time are printed beside them.
+"""
+
+import argparse
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from threading import Thread
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from anaphora.formats.lines import read_lines
+from benchmarks.machine import this_machine
+
+CLIENTS = (1, 8, 64)
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Served(NamedTuple):
+    """A process that serves."""
+
+    pid: int
+    address: str
+
+    @property
+    def processor_seconds(self) -> float:
+        """What it has used so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    @property
+    def megabytes(self) -> float:
+        """Its memory now."""
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1e3
+
+
+@contextmanager
+def serving(runs: Sequence[str]) -> Iterator[Served]:
+    """A server of runs, until the block ends."""
+    command = [sys.executable, "-m", "anaphora", "serve", *runs, "--port", "0", "--quiet"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        line = next(line for line in process.stderr if " at http" in line)
+        try:
+            yield Served(process.pid, line.split(" at ")[1].strip())
+        finally:
+            process.send_signal(signal.SIGTERM)
+
+
+class Client:
+    """One connection to a server."""
+
+    def __init__(self, address: str) -> None:
+        self._connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
+        languages = json.loads(self._asked("GET", "/languages"))
+        source = next(one for one in languages if one["targets"])
+        self._pair = {"source": source["code"], "target": source["targets"][0]}
+
+    def translated(self, text: str) -> str:
+        """The translation of a text."""
+        return str(json.loads(self._asked("POST", "/translate", {"q": text, **self._pair}))["translatedText"])
+
+    def _asked(self, method: str, path: str, fields: object = None) -> bytes:
+        body = None if fields is None else json.dumps(fields)
+        self._connection.request(method, path, body, {"Content-Type": "application/json"})
+        response = self._connection.getresponse()
+        content = response.read()
+        if response.status != http.client.OK:
+            raise RuntimeError(f"status {response.status}: {content!r}")
+        return content
+
+
+class Load:
+    """Clients that ask at once."""
+
+    def __init__(self, served: Served, lines: Sequence[str]) -> None:
+        self._served, self._lines, self._known = served, lines, dict[str, str]()
+        self._seconds, self._wrong = list[float](), 0
+
+    def run(self, clients: int, seconds: float) -> str:
+        """Let so many clients ask for so many seconds; returns what was measured, as cells of a table."""
+        self._seconds, self._wrong = [], 0
+        turns, end = count(), time.monotonic() + seconds
+        used, begin = self._served.processor_seconds, time.monotonic()
+        threads = [Thread(target=self._ask, args=(Client(self._served.address), turns, end)) for _ in range(clients)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        passed, used = time.monotonic() - begin, self._served.processor_seconds - used
+        done = sorted(self._seconds)
+        p50, p99 = (1000 * done[min(len(done) - 1, int(share * len(done)))] for share in (0.5, 0.99))
+        return (
+            f"{clients} | {len(done) / passed:.1f} | {p50:.0f} | {p99:.0f} | {1000 * used / len(done):.1f} "
+            f"| {self._wrong} | {self._served.megabytes:.0f}"
+        )
+
+    def _ask(self, client: Client, turns: "count[int]", end: float) -> None:
+        while time.monotonic() < end:
+            line = self._lines[next(turns) % len(self._lines)]
+            begin = time.monotonic()
+            found = client.translated(line)
+            self._seconds.append(time.monotonic() - begin)
+            self._wrong += self._known.setdefault(line, found) != found
+
+
+def main() -> None:
+    """Print what is measured."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("runs", nargs="+", metavar="RUN")
+    parser.add_argument("--text", type=Path, required=True)
+    parser.add_argument("--seconds", type=float, default=30)
+    given = parser.parse_args()
+    lines = [line for line in read_lines(given.text) if line.strip()]
+    print(f"{this_machine()}; {this_machine().load:.1f} cores at work before, {os.getloadavg()[0]:.1f} waiting")
+    begin = time.monotonic()
+    with serving(given.runs) as served:
+        Client(served.address).translated(lines[0])
+        used = f"{time.monotonic() - begin:.1f} s, {served.processor_seconds:.1f} s of processor time"
+        print(f"start to first answer: {used}; {len(given.runs)} runs in {served.megabytes:.0f} MB")
+        print("clients | requests/s | p50 ms | p99 ms | processor ms per request | wrong | MB")
+        load = Load(served, lines)
+        for clients in CLIENTS:
+            print(load.run(clients, given.seconds), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""The data and the validation of a tagger of vectors: the data path of classifiers, with a label for each vector."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import torch
+
+from anaphora.batch import pad
+from anaphora.data.columns import Integers
+from anaphora.data.finding import Names
+from anaphora.data.labelled import LabelledCorpus, LabelledFormat, LabelledSplits, check_labels, labelled_splits
+from anaphora.data.tagged_store import TagEncoder
+from anaphora.data.trace_store import moments
+from anaphora.data.vector_batches import VectorBatches, checked, prediction_batches
+from anaphora.errors import DataError
+from anaphora.events import Report, Skipped, silent
+from anaphora.formats.labelled import Example
+from anaphora.formats.span_tags import encoding_of, first_fault
+from anaphora.models.tagger import StepTagger
+from anaphora.nn.vectors import VectorsConfig
+from anaphora.run import Run
+from anaphora.tasks.tag.config import VectorTaggerExperiment
+from anaphora.tasks.tag.formats import encoding_in
+from anaphora.tasks.tag.tagging import frequent, tags_of, validation_of
+from anaphora.tasks.work import UpdatingWork
+from anaphora.text.tokenizer import Tokenizer
+from anaphora.text.words import WordTokenizer
+from anaphora.training.config import TrainingConfig
+from anaphora.training.loop import Validate
+
+
+def format_of(experiment: VectorTaggerExperiment) -> LabelledFormat:
+    """How the files of an experiment are read."""
+    return LabelledFormat(separator="|" if experiment.output.several else None, vectors=True, steps=True)
+
+
+def splits_of(experiment: VectorTaggerExperiment, report: Report = silent) -> LabelledSplits:
+    """The splits of an experiment; errors as for ``data.labelled.labelled_splits``."""
+    data = experiment.data
+    return labelled_splits(data.paths(), Names(data.train, data.valid, data.test), format_of(experiment), report)
+
+
+def settled(experiment: VectorTaggerExperiment, found: LabelledSplits | None = None) -> VectorTaggerExperiment:
+    """The experiment with the widths and scales of vectors, and the encoding of spans, of its training split.
+
+    Raises DataError for vectors of several widths.
+    """
+    if experiment.is_settled:
+        return experiment
+    train, spans, given = (found or splits_of(experiment)).train, experiment.spans, experiment.vectors
+    if spans == "auto":
+        encoding = None if experiment.output.several else encoding_of(one.labels for one in train.examples())
+        spans = encoding or "none"
+    mean, deviation = moments(train.examples(), lambda one: one.vectors.astype(np.float64))
+    vectors = VectorsConfig(
+        size=len(mean), mean=given.mean or tuple(mean), deviation=given.deviation or tuple(deviation)
+    )
+    return experiment.model_copy(update={"spans": spans, "vectors": vectors})
+
+
+def tag_encoder(experiment: VectorTaggerExperiment, tokenizers: Mapping[str, Tokenizer]) -> TagEncoder:
+    """Tags as ids, by the vocabulary of a run."""
+    return TagEncoder(cast(WordTokenizer, tokenizers["tags"]), experiment.output.several)
+
+
+class VectorTaggerWork(UpdatingWork):
+    """Tagged sequences of vectors, all in memory, and how well they are tagged."""
+
+    def __init__(self, experiment: VectorTaggerExperiment, report: Report) -> None:
+        """Find and check the data; DataError for a tag that is barred where it stands, which a CRF never learns."""
+        self._tagged = splits_of(experiment, report)
+        self._experiment = settled(experiment, self._tagged)
+        self.splits = self._tagged
+        encoding = encoding_in(self._experiment)
+        if encoding is None or experiment.output.kind != "crf":
+            return
+        for corpus in (self._tagged.train, self._tagged.valid):
+            for example in corpus.examples():
+                fault = first_fault(example.labels, encoding)
+                if fault is not None:
+                    raise DataError(
+                        f"{example.place}, vector {fault + 1}, has the tag '{example.labels[fault]}', which "
+                        f'{encoding.upper()} does not allow there: correct it, or set spans = "none".'
+                    )
+
+    @property
+    def longest(self) -> int:
+        """Vectors of the longest training sequence; 0 when nothing bounds them."""
+        return self._experiment.data.max_length
+
+    def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
+        """Of the tags alone."""
+        corpus = self._tagged.train
+        counts = Counter(name for example in corpus.examples() for name in corpus.format.names_of(example))
+        segmentation = self._experiment.text.segmentation
+        return {"tags": WordTokenizer(frequent(counts, 1), lowercase=False, segmentation=segmentation, language="en")}
+
+    def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
+        """None: there are no tokens."""
+        return np.zeros(0, np.int64)
+
+    def batches(
+        self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
+    ) -> VectorBatches:
+        """Training batches."""
+        examples = list(self._kept(report))
+        return self._batches(examples, tag_encoder(self._experiment, tokenizers), batch_tokens)
+
+    def validation(
+        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
+    ) -> Validate:
+        """Loss, accuracy and F1 of the validation split."""
+        encoder = tag_encoder(self._experiment, tokenizers)
+        examples = list(self._checked(self._tagged.valid))
+        batches = self._batches(examples, encoder, training.batch_tokens).epoch(1)
+
+        def predicted(model: torch.nn.Module) -> Mapping[int, list[str]]:
+            found: dict[int, list[str]] = {}
+            for batch in prediction_batches([one.vectors for one in examples], training.batch_tokens):
+                found |= tags_of(cast(StepTagger, model), encoder, batch)
+            return found
+
+        def expected() -> Iterator[Sequence[str]]:
+            return (one.labels for one in examples)
+
+        return validation_of(encoding_in(self._experiment), encoder, batches, expected, predicted)
+
+    def _batches(self, examples: list[Example], encoder: TagEncoder, batch_tokens: int) -> VectorBatches:
+        numbers: dict[str, int] = {}
+        rows = [[numbers.setdefault(tag, len(numbers)) for tag in one.labels] for one in examples]
+        labels = [encoder.labels(tag) for tag in numbers]
+        return VectorBatches(
+            [one.vectors for one in examples],
+            lambda chosen: encoder.targets(pad([rows[row] for row in chosen]), labels),
+            batch_tokens=batch_tokens,
+            seed=self._experiment.training.seed,
+        )
+
+    def _kept(self, report: Report) -> Iterator[Example]:
+        """The training sequences that are not too long; DataError where none is left."""
+        skipped, train = 0, self._tagged.train
+        for example in self._checked(train):
+            if self.longest and len(example.vectors) > self.longest:
+                skipped += 1
+            else:
+                yield example
+        if skipped == train.count:
+            raise DataError(
+                f"Every sequence of {train.name} has more than {self.longest} vectors: raise data.max_length."
+            )
+        if skipped:
+            report(Skipped(f"sequences of more than {self.longest} vectors were left out of {train.name}", skipped))
+
+    def _checked(self, corpus: LabelledCorpus) -> Iterator[Example]:
+        """The examples of a corpus; DataError for a tag that training does not have, and for another width."""
+        return checked_examples(corpus, self._tagged.labels, self._experiment.vectors.size)
+
+
+def checked_examples(corpus: LabelledCorpus, known: Sequence[str], width: int) -> Iterator[Example]:
+    """The examples of a corpus; DataError for a tag that is not ``known``, and for vectors of another width."""
+    for example in check_labels(corpus, known):
+        checked(example.place, example.vectors, width)
+        yield example

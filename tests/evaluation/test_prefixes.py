@@ -1,0 +1,88 @@
+"""Lines that begin alike, read as a tree of their prefixes."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from anaphora.evaluation import prefixes, sentences
+from anaphora.evaluation.prefixes import PrefixTree
+from anaphora.evaluation.sentences import line_log_probs
+from anaphora.kernels.backends import InferencePrecision
+from anaphora.kernels.runtime import Runtime, running
+from anaphora.models.language_model import LanguageModel
+from anaphora.protocols import VocabularyInfo
+from tests.networks import build
+
+SYMBOLS = VocabularyInfo(17, 0, 1, 2, 3)
+LINES = st.lists(st.lists(st.integers(4, 6), max_size=5).map(lambda line: [*line, 3]), min_size=1, max_size=12)
+KINDS: dict[str, dict[str, Any]] = {
+    "lstm": {"recurrence": {"size": 8, "layers": 2}},
+    "sentences": {"reads": "sentences", "recurrence": {"size": 8, "initial_state": "learned"}},
+    "gru, normalized": {"recurrence": {"size": 8, "cell": {"kind": "gru"}, "layer_norm": True}},
+    "elman, adaptive": {"recurrence": {"size": 8, "cell": {"kind": "elman"}}, "output": {"kind": "adaptive"}},
+    "window of gradients": {"recurrence": {"size": 8, "truncation": {"kind": "window", "steps": 2}}},
+}
+
+
+def network(kind: str) -> LanguageModel:
+    model = build("language-model", {"embedding": {"size": 6}, **KINDS[kind]}, {"text": SYMBOLS}, "test")
+    assert isinstance(model, LanguageModel)
+    model.initialise(3)
+    return model.eval()
+
+
+def by_place(model: LanguageModel, rows: list[list[int]]) -> list[Tensor]:
+    found = {}
+    for places, log_probs in line_log_probs(model, rows, 3):
+        found |= dict(zip(places, log_probs, strict=True))
+    return [found[place] for place in range(len(rows))]
+
+
+@pytest.mark.parametrize(
+    ("kind", "precision"), [*((kind, "fp32") for kind in KINDS), ("lstm", "bf16"), ("gru, normalized", "int8")]
+)
+@settings(max_examples=12)
+@given(rows=LINES)
+def test_a_line_of_a_tree_has_the_bits_that_it_has_alone(
+    kind: str, precision: InferencePrecision, rows: list[list[int]]
+) -> None:
+    model = network(kind)
+    with running(Runtime.inference(precision=precision)):
+        together = PrefixTree(sorted(rows)).log_probs(model, 3)
+        for row, found_T in zip(sorted(rows), together, strict=True):
+            [([_], [alone_T])] = line_log_probs(model, [row], 3)
+            assert torch.equal(found_T, alone_T)
+
+
+@given(rows=LINES)
+def test_each_distinct_prefix_is_in_the_tree_once(rows: list[list[int]]) -> None:
+    tree = PrefixTree(sorted(rows))
+    for length, level in enumerate(tree.levels, 1):
+        there = [tuple(row[:length]) for row in sorted(rows) if len(row) >= length]
+        assert len(level.ids) == len(set(there))
+    for row, path in zip(sorted(rows), tree.paths, strict=True):
+        assert [level.ids[place] for place, level in zip(path, tree.levels, strict=False)] == row
+        for before, place, level in zip(path, path[1:], tree.levels[1:], strict=False):
+            assert level.parents[place] == before
+
+
+def test_lines_are_read_as_trees_where_that_is_less_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentences, "TREE", 3)
+    monkeypatch.setattr(prefixes, "LEVEL", 1)
+    model, read = network("lstm"), list[int]()
+    of_tree = PrefixTree.log_probs
+
+    def noted(tree: PrefixTree, *arguments: Any) -> list[Tensor]:
+        read.append(len(tree.paths))
+        return of_tree(tree, *arguments)
+
+    monkeypatch.setattr(PrefixTree, "log_probs", noted)
+    alike = [[5, 5, 5, 5, last, 3] for last in (7, 4, 6)]
+    rows = [alike[0], [9, 3], alike[1], [8, 3], [12, 13, 14, 3], alike[2]]
+    found = by_place(model, rows)
+    assert read == [3]
+    assert all(torch.equal(one, by_place(model, [row])[0]) for one, row in zip(found, rows, strict=True))

@@ -1,0 +1,101 @@
+"""A transducer of vectors trains, resumes, evaluates and predicts: strokes in, text out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import anaphora
+from anaphora.cli.app import main
+
+SIZES = ["encoder.size=12", "decoder.size=12", "decoder.readout_size=8", "embedding.size=8", "attention.size=6"]
+TRAINING = ["encoder.dropout=0", "decoder.dropout=0", "training.batch_tokens=150", "training.epochs=6"]
+SETTINGS = [part for setting in (*SIZES, *TRAINING) for part in ("--set", setting)]
+BEGIN = ["train", "--data", "strokes", "--task", "transduce", *SETTINGS]
+
+
+def _written(count: int, seed: int) -> list[tuple[str, Any]]:
+    """Texts of two letters, a an upward stroke and b a downward one."""
+    source = np.random.default_rng(seed)
+    texts = ["".join("ab"[int(one)] for one in source.integers(0, 2, 2)) for _ in range(count)]
+    drawn = []
+    for text in texts:
+        ramps = [(-1 if letter == "a" else 1) * np.arange(3) * 10 + source.integers(0, 5, 3) for letter in text]
+        strokes = [[[5 * n + 20 * place, int(y)] for n, y in enumerate(ramp)] for place, ramp in enumerate(ramps)]
+        drawn.append((text, strokes))
+    return drawn
+
+
+def _lines(written: list[tuple[str, Any]]) -> str:
+    return "".join(json.dumps({"text": text, "strokes": strokes}) + "\n" for text, strokes in written)
+
+
+@pytest.fixture
+def strokes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "strokes"
+    folder.mkdir()
+    for name, count, seed in (("train", 200, 1), ("val", 20, 2), ("test", 20, 3)):
+        (folder / f"{name}.jsonl").write_text(_lines(_written(count, seed)))
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def test_strokes_are_read_scored_and_resumed(strokes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    learn = ["--set", "training.optimizer.learning_rate=0.03", "--set", "training.schedule=constant"]
+    assert main([*BEGIN, "--run", "run", *learn]) == 0
+    assert "200 sequences with texts, a transducer of vectors with" in capsys.readouterr().err
+    assert main(["evaluate", "run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["parts"]["test"]["accuracy"] > 0.8
+    assert main(["predict", "run", "strokes/test.jsonl"]) == 0
+    printed = capsys.readouterr().out.split()
+    model, written = anaphora.load("run"), _written(20, 3)
+    together = model.predict([strokes for _, strokes in written])
+    assert [one.text for one in together] == printed
+    assert sum(found == text for found, (text, _) in zip(printed, written, strict=True)) >= 16
+    alone = [model.predict([strokes])[0] for _, strokes in written]
+    assert [(one.text, one.score) for one in together] == [(one.text, one.score) for one in alone]
+    [several] = model.predict([written[0][1]], beam=3)
+    assert several.alternatives
+    assert main(["evaluate", "run", "--data", "strokes/val.jsonl"]) == 0
+    assert main([*BEGIN, "--run", "parts", *learn, "--set", "training.epochs=3"]) == 0
+    assert main(["train", "--resume", "--run", "parts", "--set", "training.epochs=6"]) == 0
+    whole, parts = (anaphora.load(name, "latest").model.state_dict() for name in ("run", "parts"))
+    assert all(tensor.equal(parts[name]) for name, tensor in whole.items())
+
+
+def test_signals_and_phones_come_from_a_table_of_files(strokes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    signals = strokes / "signals"
+    signals.mkdir()
+    rows = ["file\ttext"]
+    for number, (text, _) in enumerate(_written(40, 4)):
+        np.save(signals / f"{number}.npy", np.array([[1.0 if letter == "a" else -1.0, number] for letter in text]))
+        rows.append(f"{number}.npy\t{' '.join(text.upper())}")
+    (signals / "all.tsv").write_text("\n".join(rows) + "\n")
+    begin = ["train", "--data", "strokes/signals/all.tsv", "--task", "transduce", *SETTINGS]
+    assert main([*begin, "--run", "run", "--set", "training.epochs=1"]) == 0
+    said = capsys.readouterr().err
+    assert "held out" in said and "Symbols are separated by spaces in the target" in said
+    assert main(["predict", "run", "strokes/signals/0.npy"]) == 0
+    [printed] = capsys.readouterr().out.splitlines()
+    assert printed == anaphora.load("run").predict([np.load(signals / "0.npy")])[0].text
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"strokes": [[[0, 0], [1, 2]]]}', "test.jsonl:21 has no text to compare with"),
+        ('{"text": "a", "strokes": [[[0, NaN], [1, 2]]]}', "point 1 has a number that is not finite"),
+        ('{"text": "a", "strokes": [[[0, 0, 5], [1, 2, 4]]]}', "point 2 is out of order"),
+    ],
+)
+def test_faulty_strokes_are_named(strokes: Path, line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*BEGIN, "--run", "run", "--set", "training.epochs=1"]) == 0
+    with (strokes / "test.jsonl").open("a") as file:
+        file.write(line + "\n")
+    assert main(["evaluate", "run"]) == 2
+    assert message in capsys.readouterr().err
+    np.save(strokes / "wide.npy", np.ones((4, 3)))
+    assert main(["predict", "run", "strokes/wide.npy"]) == 2
+    assert "no pen, but the others have a pen" in capsys.readouterr().err
