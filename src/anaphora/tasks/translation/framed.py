@@ -1,6 +1,6 @@
 """Texts whose translations must begin with a given prefix and end with a given suffix."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -167,15 +167,15 @@ def prefixes_of(rows: Sequence[Frame]) -> Ids | None:
     return pad(ids) if any(ids) else None
 
 
-def steering_of(rows: Sequence[Frame], longest: Sequence[int], after: Callable[[], Tensor], eos: int) -> list[Steering]:
+def steering_of(rows: Sequence[Frame], longest: Sequence[int], after_V: Tensor, eos: int) -> list[Steering]:
     """What keeps the last words of prefixes whole, and writes suffixes, in outputs of at most ``longest`` tokens.
 
-    ``after`` gives the ``after_V`` of ``WholeWords``, where it is needed.
+    ``after_V`` is as for ``WholeWords``.
     """
     found: list[Steering] = []
     lengths, suffixes = [len(row.prefix.ids) * row.prefix.closed for row in rows], [row.suffix for row in rows]
     if any(lengths):
-        found.append(WholeWords(torch.tensor(lengths), after()))
+        found.append(WholeWords(torch.tensor(lengths), after_V))
     if any(suffixes):
         found.append(Endings(suffixes, torch.tensor(longest), eos))
     return found

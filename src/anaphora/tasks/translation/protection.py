@@ -1,21 +1,20 @@
 """What a translation may not change, kept by construction: from a sentence to a search, and from there to its text."""
 
-import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from anaphora.batch import Batch
 from anaphora.prediction.arguments import pieces_of
 from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.pointing import Adjacency, Placeholders, Pointing
+from anaphora.search.pointing import Placeholders, Pointing
+from anaphora.tasks.translation.beside import adjacency_of
 from anaphora.tasks.translation.confidence import signals_of
 from anaphora.tasks.translation.framed import Frame
 from anaphora.tasks.translation.required_terms import SentenceTerms
@@ -31,17 +30,12 @@ from anaphora.tasks.translation.restoring import (
     with_tags,
 )
 from anaphora.tasks.translation.translation import Signals, Translation
-from anaphora.text.apart import JOINING, Apart, StandIn, split_around, take_apart
-from anaphora.text.joiner import JOINER
+from anaphora.text.apart import Apart, StandIn, split_around, take_apart
 from anaphora.text.normalise import normalise
-from anaphora.text.placeholders import RESERVED, Kind, is_glued, spans
+from anaphora.text.placeholders import RESERVED, Kind, spans
 from anaphora.text.sentences import Passage, Splitter, is_blank
-from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer, shown
-from anaphora.text.words import WordTokenizer, written
-
-_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
-_LETTERS = frozenset((*range(0xC3, 0xE2), *range(0xEA, 0xEE)))
-"""Bytes that begin letters in UTF-8, beyond ASCII; not signs, nor characters of scripts without spaces."""
+from anaphora.text.tokenizer import SPACE, UNK, Tokenizer, shown
+from anaphora.text.words import WordTokenizer
 
 
 class Sentence(NamedTuple):
@@ -103,7 +97,7 @@ class Protection:
                 attended_BK[b, k] = unit.stand_in.word not in RESERVED
         lengths_B = torch.tensor(longest)
         placeholders = Placeholders(positions_BKS, stand_ins_BK, alone_BK, joined_BK, attended_BK, lengths_B)
-        return Pointing(stepper, placeholders, _adjacency(self._target))
+        return Pointing(stepper, placeholders, adjacency_of(self._target))
 
     def hidden(self, row: Sentence, hypothesis: Hypothesis) -> Hypothesis:
         """A hypothesis that looked at no stand-in, so that none is copied."""
@@ -194,16 +188,6 @@ class Protection:
         return respaced(tokens, apart.sentence) if apart.text != apart.sentence else tokens
 
     @cached_property
-    def reserved(self) -> list[int]:
-        """The tokens of the output that only stand for placeholders, and are never written themselves."""
-        return [number for number, piece in enumerate(written(self._target)) if not set(RESERVED).isdisjoint(piece)]
-
-    @property
-    def after_V(self) -> Tensor:
-        """bool: the tokens that make no word with what stands before them."""
-        return _adjacency(self._target).after_V
-
-    @cached_property
     def _stand_ins(self) -> Sequence[StandIn]:
         return self._choose()
 
@@ -228,28 +212,3 @@ class Protection:
             first = min(sum(one <= start for one in ends), len(ends) - 1)
             found.append(range(first, max(first, sum(one < end for one in ends)) + 1))
         return found
-
-
-@lru_cache(maxsize=8)
-def _adjacency(target: Tokenizer) -> Adjacency:
-    """Tokens that make no word with a placeholder beside them; kept, since a vocabulary has many."""
-    of_words = isinstance(target, WordTokenizer)
-    pieces = [one.removeprefix(JOINER) if of_words and one.startswith(JOINER) else one for one in written(target)]
-    marked = [one.startswith(JOINER) or not of_words for one in written(target)]
-    any_V = torch.ones(len(pieces), dtype=torch.bool)
-    after_V = torch.tensor(
-        [
-            number < len(MARKS) or not own or not _begins_glued(one)
-            for number, (own, one) in enumerate(zip(marked, pieces, strict=True))
-        ]
-    )
-    joins_V = torch.tensor([own and one.startswith(JOINING) for own, one in zip(marked, pieces, strict=True)])
-    return Adjacency(any_V if of_words or target.context_free else after_V, after_V, joins_V)
-
-
-def _begins_glued(piece: str) -> bool:
-    """Whether a token begins with what makes one word with a letter before it."""
-    if (match := _BYTE.fullmatch(piece)) is None:
-        return is_glued(piece[:1])
-    byte = int(match[1], 16)
-    return is_glued(chr(byte)) if byte < 0x80 else byte in _LETTERS

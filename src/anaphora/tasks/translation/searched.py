@@ -21,6 +21,7 @@ from anaphora.search.steering import Steering
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.translation.adapting import Adapted
+from anaphora.tasks.translation.beside import adjacency_of, reserved_of
 from anaphora.tasks.translation.choice import best_of, together
 from anaphora.tasks.translation.confidence import Confidence
 from anaphora.tasks.translation.forced import Given
@@ -113,6 +114,7 @@ class SearchedLines:
     def _search(self, rows: Sequence[Sentence], watch: Watch, searched: Callable[[int], None]) -> list[Translation]:
         """The translations of sentences, searched in batches of like length; ``searched`` takes how many there are."""
         sides, options, protection = self._sides, self._options, self._protection
+        after_V = adjacency_of(sides.target).after_V
         full = [place for place, row in enumerate(rows) if row.ids]
         found = [self._judged(protection.copied(row, options.attention)) for row in rows]
         done = len(rows) - len(full)
@@ -132,9 +134,9 @@ class SearchedLines:
             if self._glossary:
                 before = [length - len(row.apart.units) for length, row in zip(before, own, strict=True)]
                 terms = [row.terms for row in own]
-                steering += self._glossary.steering(terms, before, protection.after_V, stepper.eos)
-            steering += steering_of(frames, most, lambda: protection.after_V, stepper.eos)
-            written = Without(pointing or stepper, protection.reserved)
+                steering += self._glossary.steering(terms, before, after_V, stepper.eos)
+            steering += steering_of(frames, most, after_V, stepper.eos)
+            written = Without(pointing or stepper, reserved_of(sides.target))
             hypotheses = search(
                 written,
                 batch,

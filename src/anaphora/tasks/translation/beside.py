@@ -1,0 +1,50 @@
+"""What the tokens of a vocabulary are to placeholders; looked at once for each vocabulary."""
+
+import re
+from functools import lru_cache
+
+import torch
+
+from anaphora.search.pointing import Adjacency
+from anaphora.text.apart import JOINING
+from anaphora.text.joiner import JOINER
+from anaphora.text.placeholders import RESERVED, is_glued
+from anaphora.text.tokenizer import MARKS, Tokenizer
+from anaphora.text.words import WordTokenizer, written
+
+_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+_LETTERS = frozenset((*range(0xC3, 0xE2), *range(0xEA, 0xEE)))
+"""Bytes that begin letters in UTF-8, beyond ASCII; not signs, nor characters of scripts without spaces."""
+
+_once = lru_cache(maxsize=16)
+
+
+@_once
+def reserved_of(target: Tokenizer) -> tuple[int, ...]:
+    """The tokens that only stand for placeholders, and are never written themselves."""
+    return tuple(number for number, piece in enumerate(written(target)) if not set(RESERVED).isdisjoint(piece))
+
+
+@_once
+def adjacency_of(target: Tokenizer) -> Adjacency:
+    """Tokens that make no word with a placeholder beside them."""
+    of_words = isinstance(target, WordTokenizer)
+    pieces = [one.removeprefix(JOINER) if of_words and one.startswith(JOINER) else one for one in written(target)]
+    marked = [one.startswith(JOINER) or not of_words for one in written(target)]
+    any_V = torch.ones(len(pieces), dtype=torch.bool)
+    after_V = torch.tensor(
+        [
+            number < len(MARKS) or not own or not _begins_glued(one)
+            for number, (own, one) in enumerate(zip(marked, pieces, strict=True))
+        ]
+    )
+    joins_V = torch.tensor([own and one.startswith(JOINING) for own, one in zip(marked, pieces, strict=True)])
+    return Adjacency(any_V if of_words or target.context_free else after_V, after_V, joins_V)
+
+
+def _begins_glued(piece: str) -> bool:
+    """Whether a token begins with what makes one word with a letter before it."""
+    if (match := _BYTE.fullmatch(piece)) is None:
+        return is_glued(piece[:1])
+    byte = int(match[1], 16)
+    return is_glued(chr(byte)) if byte < 0x80 else byte in _LETTERS
