@@ -81,7 +81,8 @@ def alignments(
     """
     if len(sources) > MOST:
         raise ConfigError(
-            f"Alignments are drawn for at most {counted(MOST, 'sentence')} at once, but {len(sources):,} were given."
+            f"Alignments are drawn for at most {counted(MOST, 'sentence')} at once, but {len(sources):,} were given: "
+            f"give fewer."
         )
     columns = []
     for subject in subjects:

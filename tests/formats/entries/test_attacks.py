@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from anaphora.errors import DataError
-from anaphora.formats.entries import markup
+from anaphora.formats.entries import document, markup
 from anaphora.formats.entries.po import Po
 from anaphora.formats.entries.tmx import Tmx
+from tests.formats.entries.filling import document_of
 from tests.formats.entries.reading import pairs_of
 
 UNIT = '<tu><tuv xml:lang="en"><seg>{}</seg></tuv><tuv xml:lang="de"><seg>x</seg></tuv></tu>'
@@ -63,6 +64,18 @@ def test_a_text_and_a_tag_are_bounded(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("anaphora.formats.safe_xml.LONGEST", 100_000)
     with pytest.raises(DataError, match="has markup of more than 100,000 bytes"):
         pairs_of(tmp_path, "m.tmx", tmx(f'<hi x="{"a" * 400_000}">b</hi>'))
+
+
+def test_a_packed_bomb_is_stopped_at_the_longest_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document, "LONGEST", 1_000_000)
+    packed = gzip.compress(tmx(" " * 50_000_000).encode())
+    assert len(packed) < 100_000
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"m\.tmx has more than 1,000,000 bytes: split it"):
+        document_of(tmp_path, "m.tmx", packed)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10_000_000
 
 
 def test_a_truncated_archive_is_refused(tmp_path: Path) -> None:
