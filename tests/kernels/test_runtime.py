@@ -213,6 +213,7 @@ ENTER = {
     "inspection/training_states.py",
     "inspection/span/context.py",
     "inspection/span/learner.py",
+    "inspection/span/measure.py",
     "inspection/subject.py",
     "inspection/tree.py",
     "prediction/running.py",
@@ -231,6 +232,7 @@ ENTER = {
 }
 READ = {
     "data/columns.py",
+    "evaluation/stream.py",
     "kernels/graphs.py",
     "kernels/linear.py",
     "kernels/matmul.py",

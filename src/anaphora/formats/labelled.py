@@ -212,9 +212,9 @@ def _table(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
 
 
 def _is_heading(rows: Sequence[tuple[int, list[str]]]) -> bool:
-    """Whether the first row is words that no other row has in the same column."""
+    """Whether the first row is words that no other row has in the same column; never where it is the only one."""
     (_, heads), *others = rows
-    return all(
+    return bool(others) and all(
         len(head.split()) == 1 and all(row[place : place + 1] != [head] for _, row in others)
         for place, head in enumerate(heads)
     )
