@@ -161,11 +161,15 @@ def saturation_figure(found: Saturation) -> "Figure":
         top.bar(places, [n / total for n in gate.histogram], 0.9 / BINS, color=COLOURS[0])
         canvas.title(top, f"{gate.gate}, {gate.unit}", 7)
         top.set_xlabel("|value|" if gate.gate == "g" else "value", fontsize=7)
+        top.set_xticks((0, 0.5, 1))
+        top.locator_params(axis="y", nbins=4)
         below.scatter(gate.high, gate.low, s=6, color=COLOURS[1], alpha=0.6, linewidths=0)
-        below.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+        below.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
         below.plot([0, 1], [1, 0], color=FRAME, linewidth=0.6)
-        below.set_xlabel("fraction of steps above 0.9", fontsize=7)
-        below.set_ylabel("below 0.1", fontsize=7)
+        below.set_xlabel("fraction of steps above 0.9 (a point for each cell)", fontsize=7)
+        if not number % columns:
+            top.set_ylabel("fraction of values", fontsize=7)
+            below.set_ylabel("below 0.1", fontsize=7)
         for axes in (top, below):
             axes.tick_params(labelsize=6)
     return figure
