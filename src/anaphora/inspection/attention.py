@@ -81,7 +81,8 @@ def alignments(
     """
     if len(sources) > MOST:
         raise ConfigError(
-            f"Alignments are drawn for at most {counted(MOST, 'sentence')} at once, but {len(sources):,} were given: give fewer."
+            f"Alignments are drawn for at most {counted(MOST, 'sentence')} at once, but {len(sources):,} were given: "
+            "give fewer."
         )
     columns = []
     for subject in subjects:
