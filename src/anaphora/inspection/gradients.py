@@ -8,7 +8,7 @@ singular value of its matrix: Pascanu, Mikolov and Bengio (2013), section 2.1. T
 to each step: Cashman et al. (2017), RNNbow.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -25,6 +25,8 @@ from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.scan import scan
 
 Numbers = tuple[float, ...]
+_TOGETHER = 32
+"""Rows of a Jacobian that are found side by side: more of them no longer fit into a processor's cache."""
 STEEP = " (h_0 is zero, where layer normalization is steepest)"
 
 
@@ -141,10 +143,8 @@ def gradients(subject: Subject, text: str, target: str | None = None, *, fresh: 
 
 def reach_of(layer: Layer, unit: Unit) -> Reach:
     """How the last state of a unit depends on its earlier ones."""
-    h, size = f"{unit.name}.h", layer.size
-    width = layer.signal(h).shape[1]
-    jacobians = replayed(layer, {h: _identity(size, width)})
-    norms = _norms(_back(jacobians, h, size))
+    h = f"{unit.name}.h"
+    norms = _norms(_back(jacobians(layer, h), h, layer.size))
     plain = isinstance(unit.cell, Lstm) and not (unit.normalised or unit.masked or unit.before)
     return Reach(
         f"{layer.name} {unit.name}",
@@ -159,19 +159,33 @@ def reach_of(layer: Layer, unit: Unit) -> Reach:
     )
 
 
-def replayed(layer: Layer, seeds: Mapping[str, Tensor]) -> Gradients:
-    """The layer run again, N times side by side, and its gradients for those of its signals that ``seeds`` give.
+def jacobians(layer: Layer, signal: str) -> Gradients:
+    """The derivatives of each number of the last value of a signal: T x H x width by signal."""
+    width = layer.signal(signal).shape[1]
+    seeds_TNH = torch.zeros(layer.size, -(-width // _TOGETHER) * _TOGETHER, width, dtype=torch.float64)
+    seeds_TNH[-1, :width] = torch.eye(width)
+    parts = replayed(layer, *({signal: rows_TNH} for rows_TNH in torch.split(seeds_TNH, _TOGETHER, dim=1)))
 
-    ``seeds``: T x N x width by signal.
+    def joined(tensors: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+        return {name: torch.cat([one[name] for one in tensors], -2)[..., :width, :] for name in tensors[0]}
+
+    return Gradients(joined([one.signals for one in parts]), joined([one.first for one in parts]), {}, {})
+
+
+def replayed(layer: Layer, *seeds: Mapping[str, Tensor], inputs_too: bool = False) -> list[Gradients]:
+    """The layer run again, N times side by side, and then its gradients for each of ``seeds``.
+
+    ``seeds``: T x N x width by signal, for the signals that are differentiated. Gradients of the inputs are found with
+    ``inputs_too`` alone.
     """
     seen, size = layer.seen, layer.size
-    copies = next(iter(seeds.values())).shape[1]
+    copies = next(iter(seeds[0].values())).shape[1]
 
     def repeated(rows_1W: Tensor) -> Tensor:
         return rows_1W.detach().expand(copies, *rows_1W.shape[1:]).clone()
 
     inputs = {
-        name: block[:size, :1].detach().expand(size, copies, -1).clone().requires_grad_()
+        name: block[:size, :1].detach().expand(size, copies, -1).clone().requires_grad_(inputs_too)
         for name, block in seen.inputs.items()
     }
     first = {name: repeated(rows[:1]).requires_grad_() for name, rows in seen.first.items()}
@@ -181,18 +195,19 @@ def replayed(layer: Layer, seeds: Mapping[str, Tensor]) -> Gradients:
         torch.enable_grad(),
     ):
         scanned = scan(
-            replace(seen.program, returns=tuple(seeds)),
+            replace(seen.program, returns=tuple(seeds[0])),
             inputs,
             first,
             {name: weight.detach() for name, weight in seen.weights.items()},
             {name: repeated(rows[:1]) for name, rows in seen.memory.items()},
             torch.full((copies,), size),
         )
-        # a scalar: for gradients of other shapes torch first imports a package for symbolic algebra
-        torch.autograd.backward(
-            torch.stack([(scanned.outputs[name] * seed).sum() for name, seed in seeds.items()]).sum()
-        )
-    [found] = recorder.gradients.values()
+        found = list[Gradients]()
+        for one in seeds:
+            # a scalar: for gradients of other shapes torch first imports a package for symbolic algebra
+            total = torch.stack([(scanned.outputs[name] * seed).sum() for name, seed in one.items()]).sum()
+            torch.autograd.backward(total, retain_graph=True)
+            found += recorder.gradients.values()
     return found
 
 
@@ -209,7 +224,8 @@ def itemised(layer: Layer) -> Itemised:
     for name, row_BW in last.items():
         seeds.setdefault(name, row_BW.new_zeros(size, size + 1, row_BW.shape[1]))
         seeds[name][-1, -1] += row_BW[0]
-    dx_TNW = replayed(layer, seeds).signals[source]
+    [items] = replayed(layer, seeds, inputs_too=True)
+    dx_TNW = items.signals[source]
     whole_TW = layer.gradients.signals[source][:size, 0]
     norms_NT = dx_TNW.norm(dim=2).T
     with_loss = [row for row in range(size) if any(block[row, 0].any() for block in given.values())]
@@ -260,7 +276,7 @@ def lstm_term_matrices(layer: Layer, unit: Unit) -> list[dict[str, Tensor]]:
 def _memory(layer: Layer, unit: Unit) -> Numbers:
     """|dc_T/dc_{T-k}|: what was carried as c, and what came through h = o tanh(c)."""
     h, c, size = f"{unit.name}.h", f"{unit.name}.c", layer.size
-    found = replayed(layer, {c: _identity(size, layer.signal(c).shape[1])})
+    found = jacobians(layer, c)
     o_TH, m_TH = layer.inside()[f"{unit.name}.o"], torch.tanh(layer.signal(c))
     through_h_TH = o_TH * (1 - m_TH * m_TH)
     matrices = []
@@ -300,13 +316,6 @@ def _bound(layer: Layer, unit: Unit) -> Bound | None:
     powers = range(1, layer.size + 1)
     values, radius_values = (tuple((gamma * size) ** k for k in powers) for size in (lambda_1, radius))
     return Bound(gamma, lambda_1, radius, values, radius_values)
-
-
-def _identity(size: int, width: int) -> Tensor:
-    """T x N x H: at the last step, one unit vector for each of N = H copies."""
-    seeds = torch.zeros(size, width, width, dtype=torch.float64)
-    seeds[-1] = torch.eye(width)
-    return seeds
 
 
 def _back(found: Gradients, signal: str, size: int) -> Tensor:

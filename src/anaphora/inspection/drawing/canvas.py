@@ -149,19 +149,20 @@ def shades(two_sided: bool = False) -> "Colormap":
 
 def title(axes: "Axes", text: str, size: float = 10) -> None:
     """A heading over the left end of a panel."""
-    axes.set_title(text, loc="left", fontsize=size, color=INK, parse_math=False)
+    # y: otherwise every label is measured again to find a place above it
+    axes.set_title(text, loc="left", y=1.0, fontsize=size, color=INK, parse_math=False)
 
 
 def logarithmic(axes: "Axes") -> None:
     """A logarithmic scale from bottom to top, with plain numbers."""
-    from matplotlib.ticker import LogLocator
+    from matplotlib.ticker import LogLocator, NullLocator
 
     axes.set_yscale("log")
     low, high = axes.get_ylim()
     if high < 100 * low:  # less than two decades have too few powers of ten
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_formatter("")
 
 
 def _missing(messages: Sequence[str]) -> list[str]:

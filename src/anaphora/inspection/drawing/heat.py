@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -219,9 +219,10 @@ def _shade(axes: "Axes", values: npt.NDArray[np.float64]) -> "AxesImage":
         interpolation="nearest",
     )
     rows, columns = values.shape
-    axes.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
-    axes.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
-    axes.grid(which="minor", color=LINE, linewidth=0.8 if max(rows, columns) <= 60 else 0.2)
+    thin: Any = {"colors": LINE, "linewidth": 0.8 if max(rows, columns) <= 60 else 0.2}
+    axes.hlines(np.arange(1, rows) - 0.5, -0.5, columns - 0.5, **thin)
+    axes.vlines(np.arange(1, columns) - 0.5, -0.5, rows - 0.5, **thin)
+    axes.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
     for spine in axes.spines.values():
         spine.set(visible=True, color=FRAME, linewidth=0.8)
     return image
