@@ -211,6 +211,10 @@ def language_model(tiny_language_model: Path, toy_book: Path) -> "ExperimentBase
     return read_experiment(tiny_language_model.read_text(), "tiny.toml", data=[toy_book])
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fast-seconds", type=float, default=FAST_SECONDS, help="processor time of an unmarked test")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
@@ -227,10 +231,11 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[Any]:
     before = _processor_seconds()
     outcome = yield
     seconds = _processor_seconds() - before
-    if seconds > FAST_SECONDS and not item.get_closest_marker("slow"):
+    most = item.config.getoption("--fast-seconds")
+    if seconds > most and not item.get_closest_marker("slow"):
         pytest.fail(
             f"{item.nodeid} took {seconds:.1f} s of the processor, and an unmarked test may take "
-            f"{FAST_SECONDS:.0f} s: make it shorter or mark it slow.",
+            f"{most:.0f} s: make it shorter or mark it slow.",
             pytrace=False,
         )
     return outcome

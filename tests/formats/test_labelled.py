@@ -73,11 +73,12 @@ def test_a_folder_per_class_is_read(tmp_path: Path) -> None:
         ("a.jsonl", '{"label": "x\\ny", "text": "a"}\n', r"a\.jsonl:1 should have a label of one line"),
         ("a.csv", 'label,text\nx,"two\nlines"\ny,"open\n', r"a\.csv:4 is no CSV that can be read"),
         ("a.csv", 'label,text\nx,"two\nlines"\n\nx\n', r"a\.csv:5 has 1 column,"),
+        ("a.csv", "\r<s>", r"a\.csv:1 is no CSV that can be read"),
     ],
 )
 def test_a_faulty_line_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
     path = tmp_path / name
-    path.write_text(text)
+    path.write_text(text, newline="")
     with pytest.raises(DataError, match=message):
         list(read_labelled(path))
 

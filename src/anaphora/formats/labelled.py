@@ -148,7 +148,7 @@ def _cells(lines: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:
     """The rows of values between commas, or semicolons or tabs, each with the number of its first line."""
     begin = length = 0
     first = next(lines, "")
-    delimiter = next((one for one in ",;\t" if len(next(csv.reader([first], delimiter=one))) > 1), ",")
+    delimiter = _delimiter(first)
 
     def fed() -> Iterator[str]:
         nonlocal length
@@ -209,6 +209,14 @@ def _table(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
                 f"same columns."
             )
         yield number, [row[label]], row[text]
+
+
+def _delimiter(line: str) -> str:
+    """What stands between the values of a line, a comma where it has one value or none that can be told."""
+    try:
+        return next((one for one in ",;\t" if len(next(csv.reader([line], delimiter=one))) > 1), ",")
+    except csv.Error:
+        return ","  # reading the row says what is wrong
 
 
 def _is_heading(rows: Sequence[tuple[int, list[str]]]) -> bool:
