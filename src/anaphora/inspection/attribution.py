@@ -207,7 +207,7 @@ def _integral(asked: "_Asked", rows: Sequence[Sequence[int]], steps: int) -> Ten
 
 
 class _Asked:
-    """A network in float64, and one text that it is asked about."""
+    """A network, and one text that it is asked about: derivatives in float64, values of f as the run computes them."""
 
     def __init__(self, subject: Subject, text: str, target: str | None) -> None:
         why = lacks_attribution(subject)
@@ -222,6 +222,7 @@ class _Asked:
         demand_page(self.inputs)
         self._source = _ids(batch.input_ids) if len(read) > 1 else None
         self._first = _ids(batch.input_ids)[0]
+        self._own: Any = deepcopy(subject.trained.model).eval()
         self._model: Any = deepcopy(subject.trained.model).eval().double()
         self._runtime, self._tokenizer = subject.trained.runtime, subject.trained.tokenizers[_side(subject)]
 
@@ -259,8 +260,8 @@ class _Asked:
         return less - more
 
     def _loss(self, row: Sequence[int], factor: float, deleted: Sequence[int]) -> float:
-        with _vectors(self._model, factor, deleted), running(self._runtime), torch.no_grad():
-            return float(self._model(self._batch([row]))[0].sum)
+        with _vectors(self._own, factor, deleted), running(self._runtime), torch.no_grad():
+            return float(self._own(self._batch([row]))[0].sum)
 
     def _batch(self, rows: Sequence[Sequence[int]]) -> Batch:
         count = len(rows)
