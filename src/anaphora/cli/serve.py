@@ -28,8 +28,8 @@ _MEMORY = "Memory"
 
 
 @dataclass(frozen=True)
-class Remembering:
-    """Whether the memories and shortlists of runs are used, and who may add to the memories."""
+class RunFiles:
+    """What is used of the run folders beside their models: memories, which may grow, and shortlists."""
 
     memory: Annotated[bool, typer.Option("--memory", help="Use the memories of the runs.", rich_help_panel=_MEMORY)] = (
         False
@@ -83,7 +83,7 @@ class Remembering:
 
 @with_tables
 def run(
-    remembering: Remembering,
+    files: RunFiles,
     runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN...", help="Run folders of translators.")] = None,
     host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all of the machine.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0 for any.")] = 5000,
@@ -104,8 +104,8 @@ def run(
     The page is at the address that is printed. SIGTERM or Ctrl-C ends the server after the requests in work.
     """
     if new_key:
-        return _add_key(keys, new_key, learns=remembering.learn)
-    remembering.check()
+        return _add_key(keys, new_key, learns=files.learn)
+    files.check()
     if not runs:
         raise ConfigError("Give the run folders of translators: anaphora serve RUN...")
     use_threads(threads)
@@ -123,7 +123,7 @@ def run(
 
     known: list[Key] = read_keys(keys) if keys else []
     listener = bound(host, port)
-    translators = remembering.load(runs, precision, known)
+    translators = files.load(runs, precision, known)
     limits, metrics = ServingLimits(), Metrics()
     service = Service(
         translators,
@@ -134,11 +134,11 @@ def run(
         metrics,
         names={one.lower() for one in (host, *(name or []))},
         origins=allow_origin or [],
-        learns=remembering.learn,
+        learns=files.learn,
     )
     app = application(service, (lambda line: None) if quiet else say)
     if not known and not _is_own(host):
-        remembering.warn()
+        files.warn()
     pairs = ", ".join(f"{one.source}-{one.target}" for one in translators)
     address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
     Server(app, service, lambda: say(f"Serving {pairs} at {address}")).run([listener])

@@ -92,7 +92,7 @@ def run(
     device: DeviceOption = "cpu",
     precision: PrecisionOption = "fp32",
 ) -> None:
-    """Translate lines of text, or what a document or an OmegaT project lacks.
+    """Translate lines, or what a PO, TMX, XLIFF, HTML, SRT or OmegaT project lacks.
 
     At a terminal, translate each line that is typed, until Ctrl-D.
     """

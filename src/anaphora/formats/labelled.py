@@ -9,7 +9,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from itertools import chain, takewhile
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from anaphora.errors import DataError
 from anaphora.formats.arrays import Floats
@@ -187,8 +187,10 @@ def _table(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
     heads = [cell.strip().lower() for cell in first[0][1]]
     label, text = _named(heads, LABEL_COLUMNS), _named(heads, TEXT_COLUMNS)
     if len(heads) == 2 and (label is None) != (text is None) and _is_heading(first):
-        label = 1 - text if label is None and text is not None else label
-        text = 1 - cast(int, label)
+        if label is not None:
+            text = 1 - label
+        elif text is not None:
+            label = 1 - text
     skip = 0 if label is None or text is None else 1
     if label is None or text is None:
         if len(heads) != 2:

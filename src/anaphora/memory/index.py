@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from anaphora.memory.similarity import END, distance, percent, places, words, words_of_all
 
 _MOST = 255
-"""Occurrences of a word in a segment that are told apart; more only loosen the bound."""
+"""Occurrences of a word in a segment are counted up to here; a segment with more has a looser bound."""
 
 
 class Similar(NamedTuple):

@@ -19,7 +19,7 @@ from anaphora.nn.decoder import Decoder
 from anaphora.nn.device import device_of
 from anaphora.nn.encoders.encoder import Encoded, Encoder
 from anaphora.nn.fusion import FrozenLanguageModel
-from anaphora.nn.outputs import Output, Shortlist
+from anaphora.nn.outputs import CandidateOutput, Output
 from anaphora.nn.randomness import present_update, uniform_draws
 from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mixed
 from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
@@ -155,7 +155,7 @@ class DecodingMemory(NamedTuple):
 
     encoded: dict[str, Tensor]
     """What the decoder attends to, by signal, B in front."""
-    shortlist: Shortlist | None
+    shortlist: CandidateOutput | None
     """The candidate words of the sentences; None for all words."""
     narrow: bool = False
     """Whether steps are over these alone."""

@@ -87,7 +87,7 @@ class EncodesLines(Protocol):
         """What ``encode`` gives for each, by as many ``threads``; errors as for it."""
 
 
-def encode_lines(tokenizer: Tokenizer, lines: Sequence[str], threads: int = 1) -> list[list[int]]:
+def encode_lines(tokenizer: Tokenizer, lines: Sequence[str], threads: int) -> list[list[int]]:
     """What ``encode`` gives for each line, by as many ``threads`` where the tokenizer can use them."""
     if isinstance(tokenizer, EncodesLines):
         return tokenizer.encode_lines(lines, threads)

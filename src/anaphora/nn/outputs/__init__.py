@@ -6,13 +6,13 @@ from pydantic import Field
 
 from anaphora.config import by_kind_or
 from anaphora.nn.outputs.adaptive import Adaptive
+from anaphora.nn.outputs.candidates import CandidateOutput
 from anaphora.nn.outputs.class_factored import ClassFactored
 from anaphora.nn.outputs.full import Full
 from anaphora.nn.outputs.hierarchical import Hierarchical
 from anaphora.nn.outputs.noise_contrastive import NoiseContrastive
 from anaphora.nn.outputs.output import Output, OutputConfig
 from anaphora.nn.outputs.sampled import Sampled
-from anaphora.nn.outputs.shortlist import Shortlist
 
 AnyOutput = Annotated[
     Full | ClassFactored | Hierarchical | Sampled | NoiseContrastive | Adaptive,
@@ -25,6 +25,7 @@ not say its kind is of the full softmax."""
 __all__ = [
     "Adaptive",
     "AnyOutput",
+    "CandidateOutput",
     "ClassFactored",
     "Full",
     "Hierarchical",
@@ -32,5 +33,4 @@ __all__ = [
     "Output",
     "OutputConfig",
     "Sampled",
-    "Shortlist",
 ]

@@ -14,7 +14,7 @@ from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.linear import linear
 from anaphora.kernels.softmax import picked_log_softmax
-from anaphora.nn.outputs.shortlist import Shortlist
+from anaphora.nn.outputs.candidates import CandidateOutput
 from anaphora.nn.weights import Matrix, Start
 from anaphora.protocols import Loss, VocabularyInfo
 
@@ -104,7 +104,7 @@ class Output(nn.Module, ABC):
     def log_probs(self, states_NH: Tensor) -> Tensor:
         """Natural log-probabilities of all words, N x V, each row with the same bits in any batch."""
 
-    def shortlist(self, candidates: Ids) -> Shortlist:
+    def shortlist(self, candidates: Ids) -> CandidateOutput:
         """A softmax over the candidates of every sentence.
 
         Raises ConfigError where this output is no softmax over words, which alone can leave some of them out.
@@ -164,8 +164,8 @@ class SoftmaxOutput(WordsOutput):
     def picked_log_probs(self, states_RH: Tensor, rows_E: Tensor, ids_E: Tensor) -> Tensor:
         return picked_log_softmax(linear(states_RH, self.weight), self.used_bias, rows_E, ids_E)
 
-    def shortlist(self, candidates: Ids) -> Shortlist:
-        return Shortlist.of(candidates, self.weight, self.used_bias)
+    def shortlist(self, candidates: Ids) -> CandidateOutput:
+        return CandidateOutput.of(candidates, self.weight, self.used_bias)
 
 
 def affine(states_NH: Tensor, weight_VH: Tensor, bias_V: Tensor) -> Tensor:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,11 +10,9 @@ from anaphora.batch import Batch, Labels
 from anaphora.config import unknown
 from anaphora.data import vector_batches
 from anaphora.data.labelled_batches import prediction_batches
-from anaphora.data.vector_batches import given_vectors
 from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
 from anaphora.formats.arrays import Floats
-from anaphora.formats.labelled_vectors import read_vectors
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.classifier import Classifier, PooledClassifier, VectorClassifier
 from anaphora.nn.device import device_of
@@ -24,6 +21,7 @@ from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers
+from anaphora.prediction.vectors import VectorPredictor
 from anaphora.tasks.classify.config import ClassifierExperiment, VectorClassifierExperiment
 from anaphora.tasks.classify.targets import targets_of
 from anaphora.text.tokenizer import Tokenizer
@@ -129,55 +127,21 @@ class ClassifierPredictor:
         return _found(self.model, batches, self._data.label_separator, watch, answered)
 
 
-class VectorClassifierPredictor:
+class VectorClassifierPredictor(VectorPredictor[Found]):
     """A trained classifier of sequences of vectors."""
 
     def __init__(
         self, model: VectorClassifier, experiment: VectorClassifierExperiment, runtime: Runtime = ON_CPU
     ) -> None:
         """``experiment`` is the one that the model was trained by."""
-        self.model, self._data, self._runtime = model, experiment.data, runtime
-        self._width = experiment.vectors.size
+        super().__init__(experiment.vectors.size, runtime)
+        self.model, self._data = model, experiment.data
         self.labels = model.config.classes.names
         """The classes, in the order of the network's output."""
 
-    def predict(self, sequences: Sequence[Any]) -> list[Found]:
-        """The class of each sequence, or its labels; a sequence is an array, steps x width, or width for one vector.
-
-        Raises DataError for vectors of another width than those of training, and for numbers that are not finite.
-        """
-        return list(self.predict_stream(sequences))
-
-    def predict_file(self, path: Path, *, limits: Limits = UNLIMITED, report: Report = silent) -> Iterator[Found]:
-        """The same for the sequences of an array file: see ``formats.labelled_vectors.read_vectors``."""
-        return self._predicted(read_vectors(path), limits, report)
-
-    def predict_stream(
-        self, sequences: Iterable[Any], *, limits: Limits = UNLIMITED, report: Report = silent
-    ) -> Iterator[Found]:
-        """The same for sequences as they come, in order; raises StoppedError as ``limits`` say."""
-        named = ((f"Sequence {number}", one) for number, one in enumerate(sequences, 1))
-        return self._predicted(named, limits, report)
-
-    def _predicted(self, sequences: Iterable[tuple[str, Any]], limits: Limits, report: Report) -> Iterator[Found]:
-        def read(given: tuple[str, Any], number: int) -> Floats:
-            place, values = given
-            return given_vectors(place, values, self._width)[: self._data.max_length]
-
-        def answer(rows: Sequence[Floats], watch: Watch, answered: Callable[[int], None]) -> Iterable[Found]:
-            batches = vector_batches.prediction_batches(rows, _BUDGET)
-            return _found(self.model, batches, self._data.label_separator, watch, answered)
-
-        return answers(
-            sequences,
-            read,
-            answer,
-            task="predict",
-            unit="sequences",
-            runtime=self._runtime,
-            limits=limits,
-            report=report,
-        )
+    def _answer(self, rows: Sequence[Floats], watch: Watch, answered: Callable[[int], None]) -> Iterable[Found]:
+        batches = vector_batches.prediction_batches([row[: self._data.max_length] for row in rows], _BUDGET)
+        return _found(self.model, batches, self._data.label_separator, watch, answered)
 
 
 def _found(

@@ -156,11 +156,7 @@ class VectorTaggerWork(UpdatingWork):
 
     def _checked(self, corpus: LabelledCorpus) -> Iterator[Example]:
         """The examples of a corpus; DataError for a tag that training does not have, and for another width."""
-        return checked_examples(corpus, self._tagged.labels, self._experiment.vectors.size)
-
-
-def checked_examples(corpus: LabelledCorpus, known: Sequence[str], width: int) -> Iterator[Example]:
-    """The examples of a corpus; DataError for a tag that is not ``known``, and for vectors of another width."""
-    for example in check_labels(corpus, known):
-        checked(example.place, example.vectors, width)
-        yield example
+        width = self._experiment.vectors.size
+        for example in check_labels(corpus, self._tagged.labels):
+            checked(example.place, example.vectors, width)
+            yield example

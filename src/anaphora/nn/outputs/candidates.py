@@ -20,7 +20,7 @@ _WIDTH = 16
 has at least as many, since torch adds up shorter rows in another order, and what follows them then changes bits."""
 
 
-class Shortlist(NamedTuple):
+class CandidateOutput(NamedTuple):
     """The candidates of the sentences of a batch, U of them in all, and their rows of the output layer."""
 
     weight_UH: Tensor

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from anaphora.batch import Ids, pad
 from anaphora.errors import ConfigError, ShapeError
-from anaphora.nn.outputs import Adaptive, ClassFactored, Full, Hierarchical, NoiseContrastive, Sampled, Shortlist
+from anaphora.nn.outputs import Adaptive, CandidateOutput, ClassFactored, Full, Hierarchical, NoiseContrastive, Sampled
 from anaphora.nn.weights import Uniform
 from anaphora.protocols import VocabularyInfo
 
@@ -68,7 +68,7 @@ def test_a_sentence_has_the_same_bits_alone_and_in_any_batch() -> None:
 
 def test_keeping_sentences_is_starting_with_them_alone() -> None:
     output = make()
-    kept: Shortlist = output.shortlist(listed(ROWS)).keep(torch.tensor([3, 1]))
+    kept: CandidateOutput = output.shortlist(listed(ROWS)).keep(torch.tensor([3, 1]))
     alone = output.shortlist(listed([ROWS[3], ROWS[1]]))
     assert torch.equal(kept.log_probs(states(2)), alone.log_probs(states(2)))
 
