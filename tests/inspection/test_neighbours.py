@@ -46,6 +46,15 @@ def test_a_training_pair_is_nearest_to_itself(subject: Subject) -> None:
     assert found.nearest[1][0].context == "g [e] b </s>" and "<- beg" in str(found)
 
 
+def test_neighbours_of_a_word_are_those_of_its_tokens_each_pair_once(subject: Subject) -> None:
+    found = neighbours(subject, "beg", "geb", nearest=3)
+    [own] = found.by_word(10)
+    assert [one.pair for one in own] == list(dict.fromkeys(one.pair for one in own)) and own[0].pair == 4
+    assert [one.distance for one in own] == sorted(one.distance for one in own)
+    assert {one.pair for one in own} == {one.pair for tokens in found.nearest[:3] for one in tokens}
+    assert found.by_word(2) == [own[:2]]
+
+
 def test_the_index_has_every_token_of_the_training_split(subject: Subject) -> None:
     index = index_of(subject)
     assert len(index.rows) == len(index.places) == 5 * 4

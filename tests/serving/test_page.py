@@ -7,9 +7,14 @@ from typing import Any
 
 import pytest
 
+from anaphora.experiment.conduct import train
+from anaphora.experiment.reading import read_experiment
+from anaphora.inspection.neighbours import neighbours
+from anaphora.inspection.subject import Subject
 from anaphora.memory import Memory
 from anaphora.serving.keys import new_key
 from anaphora.serving.translators import Served
+from tests.inspection.conftest import TRANSLATOR
 from tests.serving.conftest import RUN, server_process
 
 pytestmark = [
@@ -221,3 +226,24 @@ def test_axe_finds_no_violation(page: Any, scheme: str) -> None:
     found.append(axe.run(page))
     page.click("#cancel")
     assert [one.generate_report() for one in found if one.violations_count] == []
+
+
+def test_a_chosen_word_shows_the_training_pairs_where_it_was_learnt(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "pairs").mkdir()
+    for part, words in (("train", "adf aeg bdh beg cdf"), ("val", "adg"), ("test", "cdg")):
+        (tmp_path / "pairs" / f"{part}.en").write_text("".join(f"{word}\n" for word in words.split()))
+        (tmp_path / "pairs" / f"{part}.fr").write_text("".join(f"{word[::-1]}\n" for word in words.split()))
+    toy = read_experiment(
+        TRANSLATOR.format(cell="gru"), "toy.toml", data=[tmp_path / "pairs"], source="en", target="fr"
+    )
+    train(toy, tmp_path / "run")
+    with server_process("--quiet", "--neighbours", run=tmp_path / "run") as (_, address):
+        page = browser.new_page()
+        page.goto(address)
+        page.wait_for_selector("#to option[value=fr]", state="attached")
+        shown = translated(page, "beg")
+        [word] = neighbours(Subject.open(tmp_path / "run"), "beg", shown, nearest=3).by_word(3)
+        page.locator("#target-words button").first.click()
+        page.wait_for_selector("#learnt:visible")
+        assert page.locator("#pairs li").all_inner_texts() == [f"{one.context}\n\n{one.source}" for one in word]
+        page.close()

@@ -41,7 +41,7 @@ def test_every_route_is_described(serve: Serve) -> None:
 def test_a_route_reads_the_fields_that_are_described_and_no_others(
     serve: Serve, remembering: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client, read = serve([remembering], learns=True), set[str]()
+    client, read = serve([remembering._replace(nearest=lambda text, translation: [])], learns=True), set[str]()
     taken = Parameters.__getitem__
 
     def spy(self: Parameters, name: str) -> Any:
@@ -57,7 +57,7 @@ def test_a_route_reads_the_fields_that_are_described_and_no_others(
 
 
 def test_a_route_is_refused_without_a_field_that_it_needs(serve: Serve, remembering: Served) -> None:
-    client = serve([remembering], learns=True)
+    client = serve([remembering._replace(nearest=lambda text, translation: [])], learns=True)
     for action in (one for one in ACTIONS if one.method == "POST"):
         for name in action.needs:
             answer = ask(client, action, leave_out=name)

@@ -3,18 +3,19 @@
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from anaphora.cli.options import PrecisionOption, Threads, known_precision, use_threads
+from anaphora.cli.progress import listening
 from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
     from anaphora.serving.keys import Key
-    from anaphora.serving.translators import Translators
+    from anaphora.serving.translators import Nearest, Translators
 
 EXAMPLES = (
     "anaphora serve runs/en-de runs/de-en",
@@ -22,14 +23,17 @@ EXAMPLES = (
     "anaphora serve --new-key weblate --keys keys",
     "anaphora serve runs/en-de --memory --learn",
     "anaphora serve runs/en-de --shortlist --precision int8",
+    "anaphora serve runs/en-de --neighbours",
     "curl -d q='A man is walking.' -d source=en -d target=de localhost:5000/translate",
 )
 _MEMORY = "Memory"
+_PAIRS = 3
+"""Training pairs that are shown for a word."""
 
 
 @dataclass(frozen=True)
 class RunFiles:
-    """What is used of the run folders beside their models: memories, which may grow, and shortlists."""
+    """What is used of the run folders beside their models: memories, which may grow, shortlists, training data."""
 
     memory: Annotated[bool, typer.Option("--memory", help="Use the memories of the runs.", rich_help_panel=_MEMORY)] = (
         False
@@ -52,6 +56,9 @@ class RunFiles:
     shortlist: Annotated[
         bool, typer.Option("--shortlist", help="Write the tokens of the runs' shortlists alone, for speed.")
     ] = False
+    neighbours: Annotated[
+        bool, typer.Option("--neighbours", help="Show clients the training pairs nearest to each word.")
+    ] = False
 
     def check(self) -> None:
         """Raise ConfigError for options that do not go together."""
@@ -62,7 +69,7 @@ class RunFiles:
                 raise ConfigError(f"{option} works on the memories of the runs: add --memory, or leave it out.")
 
     def load(self, runs: list[Path], precision: str, keys: "list[Key]") -> "Translators":
-        """The translators of runs with their memories and shortlists."""
+        """The translators of runs with what is used beside them."""
         from anaphora.serving.translators import Translators
 
         learns = self.learn or any(key.learns for key in keys)
@@ -73,6 +80,7 @@ class RunFiles:
             learns=learns,
             adapt=self.adapt,
             shortlist=self.shortlist,
+            nearest=_nearest if self.neighbours else None,
         )
 
     def warn(self) -> None:
@@ -122,26 +130,45 @@ def run(
         raise MissingExtraError(error.name or "starlette", "serve") from None
 
     known: list[Key] = read_keys(keys) if keys else []
-    listener = bound(host, port)
-    translators = files.load(runs, precision, known)
-    limits, metrics = ServingLimits(), Metrics()
-    service = Service(
-        translators,
-        Batching(limits, metrics.translated),
-        Detector(translators.sources),
-        Doorkeeper(known),
-        limits,
-        metrics,
-        names={one.lower() for one in (host, *(name or []))},
-        origins=allow_origin or [],
-        learns=files.learn,
-    )
-    app = application(service, (lambda line: None) if quiet else say)
-    if not known and not _is_own(host):
-        files.warn()
-    pairs = ", ".join(f"{one.source}-{one.target}" for one in translators)
-    address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
-    Server(app, service, lambda: say(f"Serving {pairs} at {address}")).run([listener])
+    with bound(host, port) as listener:
+        translators = files.load(runs, precision, known)
+        limits, metrics = ServingLimits(), Metrics()
+        service = Service(
+            translators,
+            Batching(limits, metrics.translated),
+            Detector(translators.sources),
+            Doorkeeper(known),
+            limits,
+            metrics,
+            names={one.lower() for one in (host, *(name or []))},
+            origins=allow_origin or [],
+            learns=files.learn,
+        )
+        app = application(service, (lambda line: None) if quiet else say)
+        if not known and not _is_own(host):
+            files.warn()
+        pairs = ", ".join(f"{one.source}-{one.target}" for one in translators)
+        address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
+        Server(app, service, lambda: say(f"Serving {pairs} at {address}")).run([listener])
+
+
+def _nearest(run: Path) -> "Nearest":
+    """What finds the training pairs of a run; errors as for ``inspection.neighbours.neighbours``."""
+    from anaphora.inspection.neighbours import index_of, neighbours_in
+    from anaphora.inspection.subject import Subject
+
+    with listening() as report:
+        subject = Subject.open(run, report=report)
+        index = index_of(subject, report)
+
+    def nearest(text: str, translation: str) -> list[list[dict[str, Any]]]:
+        words = neighbours_in(index, subject, text, translation, _PAIRS).by_word(_PAIRS)
+        return [
+            [{"source": one.source, "target": one.context, "distance": round(one.distance, 3)} for one in own]
+            for own in words
+        ]
+
+    return nearest
 
 
 def _add_key(keys: Path | None, name: str, *, learns: bool) -> None:

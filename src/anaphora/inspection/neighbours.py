@@ -16,6 +16,7 @@ from torch import Tensor
 
 from anaphora.data.columns import Bound, Table, Writer
 from anaphora.errors import ConfigError
+from anaphora.evaluation.alignment import words_of
 from anaphora.events import Note, Report, silent
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Subject, demand_page
@@ -23,6 +24,7 @@ from anaphora.inspection.training_states import TrainingSplit, all_states, examp
 from anaphora.models.encoder_decoder import EncoderDecoder
 from anaphora.models.language_model import LanguageModel
 from anaphora.prediction.examples import GivesExamples
+from anaphora.text.tokenizer import EOS, MARKS
 from anaphora.wording import counted
 
 INDEX = Path("encoded") / "states"
@@ -31,6 +33,7 @@ INDEX = Path("encoded") / "states"
 _HALF = np.dtype("<f2")
 _BLOCK = 1 << 15
 """States that are compared at once."""
+_END = (MARKS[EOS],)
 _CONTEXT = 4
 """Tokens that a text shows on either side of a neighbour."""
 
@@ -72,14 +75,22 @@ class TrainingNeighbours:
         """Everything, for ``json.dumps``."""
         return asdict(self)
 
+    def by_word(self, most: int) -> list[list[Neighbour]]:
+        """For each word between spaces, at most ``most`` neighbours of its tokens: the nearest first, a pair once."""
+        tokens = self.outputs[:-1] if self.outputs[-1:] == _END else self.outputs
+        words = words_of(tokens)
+        found: list[dict[int, Neighbour]] = [{} for word in {*words} - {None}]
+        pairs = [(one, word) for word, own in zip(words, self.nearest, strict=False) for one in own]
+        for one, word in sorted(pairs, key=lambda pair: pair[0].distance):
+            if word is not None:
+                found[word].setdefault(one.pair, one)
+        return [list(own.values())[:most] for own in found]
+
     def __str__(self) -> str:
         lines = [f"{self.run}: {self.text}"]
         for token, own in zip(labels(self.outputs), self.nearest, strict=True):
             lines.append(f"  {token}")
-            lines += [
-                f"    {one.distance:7.3f}  {one.pair:>9,}  {one.context}{one.source and f'   <- {one.source}'}"
-                for one in own
-            ]
+            lines += [f"    {one.distance:7.3f}  {one.pair:>9,}  {one.context}{_read(one)}" for one in own]
         return "\n".join(lines)
 
 
@@ -117,12 +128,15 @@ def neighbours(
     The first call makes the index, in the run folder. Raises ConfigError for a run of another kind and for a
     sentence longer than a page; DataError where the training data is gone or is not what the run was trained on.
     """
-    why = lacks_neighbours(subject)
-    if why:
-        raise ConfigError(f"{subject.name} has no training data to show: {why}.")
+    return neighbours_in(index_of(subject, report), subject, text, target, nearest)
+
+
+def neighbours_in(
+    index: Index, subject: Subject, text: str, target: str | None = None, nearest: int = 5
+) -> TrainingNeighbours:
+    """The same by an index that was opened before."""
     example = subject.example(text, target)
     demand_page(example.predicts)
-    index = index_of(subject, report)
     found = []
     queries_TW = example_states(subject, example.batch)
     for distances, places in zip(*nearest_of(queries_TW, index, nearest), strict=True):
@@ -136,6 +150,9 @@ def neighbours(
 
 def index_of(subject: Subject, report: Report = silent) -> Index:
     """The index of a run, read or made; errors as for ``neighbours``."""
+    why = lacks_neighbours(subject)
+    if why:
+        raise ConfigError(f"{subject.name} has no training data to show: {why}.")
     split = training_split(subject, report)
     example = subject.example("a", "" if "target" in subject.trained.tokenizers else None)
     width = example_states(subject, example.batch).shape[1]

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from anaphora.errors import AnaphoraError
 from anaphora.memory import Segment
 from anaphora.memory.memory import THRESHOLD
 from anaphora.serving.batching import TEXTS, Batching, Search
@@ -52,6 +53,8 @@ class Service:
     learns: bool = False
     """Whether all who are admitted may add to memories, and not only keys with that right."""
     learning: Learning = field(default_factory=Learning)
+    looking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by the one request that looks for training pairs."""
     stopping: bool = False
     """Whether the server was asked to stop."""
 
@@ -113,6 +116,21 @@ async def undo(service: Service, given: Parameters) -> dict[str, Any]:
     return {"success": True}
 
 
+async def neighbours(service: Service, given: Parameters) -> dict[str, Any]:
+    """``POST /neighbours``: for each word of a translation, the training pairs that are nearest to it."""
+    nearest = service.translators.find(given.text("source"), given.text("target")).nearest
+    if nearest is None:
+        raise Refusal(403, "Training pairs are not shown by this server")
+    text, translation = (given.passage(name, service.limits) for name in ("q", "s"))
+    try:
+        async with asyncio.timeout(service.limits.deadline), service.looking:
+            return {"neighbours": await asyncio.to_thread(nearest, text, translation)}
+    except TimeoutError:
+        raise Refusal(504, f"Not found within {service.limits.deadline:g} s: try again later") from None
+    except AnaphoraError as error:
+        raise bad(str(error)) from None
+
+
 async def detect(service: Service, given: Parameters) -> list[dict[str, Any]]:
     """``POST /detect``: the languages of a text, most probable first."""
     texts, _ = given.texts("q", service.limits)
@@ -139,6 +157,7 @@ async def settings(service: Service, given: Parameters) -> dict[str, Any]:
             side: {"code": code, "name": name_of(code)}
             for side, code in (("source", first.source), ("target", first.target))
         },
+        "neighbours": any(one.nearest is not None for one in service.translators),
         "suggestions": service.learns_from(given.by),
         "supportedFilesFormat": [f".{ending}" for ending in ENDINGS],
     }

@@ -89,6 +89,7 @@ ACTIONS = (
         needs=("q", "source", "target"),
         takes=("format", "alternatives", "alignment", "confidence", "memory"),
     ),
+    Action("/neighbours", "POST", actions.neighbours, needs=("q", "s", "source", "target")),
     Action("/detect", "POST", actions.detect, needs=("q",)),
     Action(
         "/suggest",

@@ -1,6 +1,6 @@
 """The translators of a server, by their languages."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +14,9 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.serving.languages import known_as, name_of
 from anaphora.serving.refusal import bad
 from anaphora.tasks.translation import TranslationPredictor, adaptation_to
+
+Nearest = Callable[[str, str], list[list[dict[str, Any]]]]
+"""From a text and its translation to the training pairs nearest to each word of that, as values for JSON."""
 
 
 class Served(NamedTuple):
@@ -32,6 +35,8 @@ class Served(NamedTuple):
     """The same to add to, where that is allowed: adding may wait for other processes, and finding should not."""
     adaptation: Adaptation | None = None
     """What every search is adapted to, where that is asked for."""
+    nearest: Nearest | None = None
+    """Finds training pairs for clients, where that is allowed."""
     candidates: Shortlist | None = None
     """The part of the run's shortlist that every search is restricted to, where that is asked for."""
 
@@ -61,13 +66,14 @@ class Translators:
         learns: bool = False,
         adapt: bool = False,
         shortlist: bool = False,
+        nearest: Callable[[Path], Nearest] | None = None,
     ) -> "Translators":
         """The translators of some run folders.
 
         With ``memory`` they use the memories of the runs; with ``learns`` a run without one gets one, which can be
         added to; with ``adapt`` similar segments take part in their predictions. With ``shortlist`` they write the
-        tokens of the runs' shortlists alone. Raises ConfigError for a run of another task, or without a shortlist, and
-        RunError where a memory cannot be opened.
+        tokens of the runs' shortlists alone; ``nearest`` opens what finds the training pairs of a run. Raises
+        ConfigError for a run of another task, or without a shortlist, and RunError where a memory cannot be opened.
         """
         translators = [_load(run, precision) for run in runs]
         if shortlist:
@@ -75,6 +81,8 @@ class Translators:
         if memory:
             found = zip(translators, runs, strict=True)
             translators = [_remembering(one, run, learns=learns, adapt=adapt) for one, run in found]
+        if nearest:
+            translators = [one._replace(nearest=nearest(run)) for one, run in zip(translators, runs, strict=True)]
         return cls(translators)
 
     def __iter__(self) -> Iterator[Served]:

@@ -15,6 +15,7 @@ let timer = 0;
 let request = null;
 let answer = null;
 let learns = false;
+let neighbours = false;
 let correcting = false;
 let undoable = "";
 let opened = null;
@@ -55,6 +56,7 @@ async function begin() {
     languages = known;
     limit = settings.charLimit;
     learns = settings.suggestions;
+    neighbours = settings.neighbours;
     at("documents").hidden = !settings.filesTranslation;
     at("document").accept = [".txt", ...settings.supportedFilesFormat].join();
     const sources = known.filter((one) => one.targets.length);
@@ -166,6 +168,7 @@ function showWords() {
   at("target-words").replaceChildren(...(none ? [none] : buttons));
   at("source-words").replaceChildren();
   at("linked").textContent = "";
+  at("learnt").hidden = true;
 }
 
 function choose(place) {
@@ -176,6 +179,29 @@ function choose(place) {
   [...at("target-words").children].forEach((button, number) => button.setAttribute("aria-pressed", String(number === place)));
   const from = words.filter((_, number) => chosen.has(number));
   at("linked").textContent = from.length ? `Comes from: ${from.join(" ")}` : "No word of the text is linked to it.";
+  if (neighbours) showLearnt(place);
+}
+
+/* The training pairs of all words come with one request, which is made for the first word that is chosen. */
+async function showLearnt(place) {
+  const mine = answer;
+  const { text, translatedText, source, target } = mine;
+  mine.chosen = place;
+  at("learnt").hidden = true;
+  try {
+    mine.learnt ??= call("neighbours", { q: text, s: translatedText, source, target });
+    const pairs = (await mine.learnt).neighbours[place] || [];
+    if (answer !== mine || mine.chosen !== place) return;
+    at("pairs").replaceChildren(...pairs.map((pair) => {
+      const item = document.createElement("li");
+      const side = (lang, words) => Object.assign(document.createElement("p"), { lang, dir: "auto", textContent: words });
+      item.append(side(target, pair.target), side(source, pair.source));
+      return item;
+    }));
+    at("learnt").hidden = !pairs.length;
+  } catch (error) {
+    if (answer === mine) fail(error);
+  }
 }
 
 function correct() {

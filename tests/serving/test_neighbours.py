@@ -1,0 +1,82 @@
+"""Training pairs for each word of a translation: shown where the server was asked to, by one request at a time."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anaphora.cli.app import main
+from anaphora.errors import DataError
+from anaphora.serving.translators import Served
+from tests.serving.conftest import RUN, Serve
+
+ASKED = {"q": "A man.", "s": "Un homme.", "source": "en", "target": "fr"}
+PAIR = {"source": "A man walks.", "target": "[Un] homme", "distance": 0.5}
+
+
+def test_pairs_are_answered_by_word(serve: Serve, stored: Served) -> None:
+    asked = list[tuple[str, str]]()
+
+    def nearest(text: str, translation: str) -> list[list[dict[str, Any]]]:
+        asked.append((text, translation))
+        return [[PAIR], []]
+
+    client = serve([stored._replace(nearest=nearest)])
+    assert client.get("/frontend/settings").json()["neighbours"] is True
+    assert client.post("/neighbours", json=ASKED).json() == {"neighbours": [[PAIR], []]}
+    assert asked == [("A man.", "Un homme.")]
+
+
+@pytest.mark.parametrize("field", ["q", "s"])
+@pytest.mark.parametrize("value", ["", " ", ["A man."], 3])
+def test_both_texts_are_demanded(serve: Serve, stored: Served, field: str, value: object) -> None:
+    client = serve([stored._replace(nearest=lambda text, translation: [])])
+    answer = client.post("/neighbours", json={**ASKED, field: value})
+    assert answer.status_code == 400 and field in answer.json()["error"]
+
+
+def test_a_server_that_was_not_asked_to_shows_nothing(serve: Serve) -> None:
+    client = serve()
+    assert client.get("/frontend/settings").json()["neighbours"] is False
+    answer = client.post("/neighbours", json=ASKED)
+    assert (answer.status_code, answer.json()) == (403, {"error": "Training pairs are not shown by this server"})
+
+
+def test_what_is_wrong_with_a_text_is_said(serve: Serve, stored: Served) -> None:
+    def refuse(text: str, translation: str) -> list[list[dict[str, Any]]]:
+        raise DataError("It is longer than a page: give a shorter one.")
+
+    answer = serve([stored._replace(nearest=refuse)]).post("/neighbours", json=ASKED)
+    assert (answer.status_code, answer.json()) == (400, {"error": "It is longer than a page: give a shorter one."})
+
+
+def test_one_request_looks_at_a_time(serve: Serve, stored: Served) -> None:
+    looking, most = 0, 0
+    counting, two = threading.Lock(), threading.Event()
+
+    def nearest(text: str, translation: str) -> list[list[dict[str, Any]]]:
+        nonlocal looking, most
+        with counting:
+            looking += 1
+            most = max(most, looking)
+            if looking > 1:
+                two.set()
+        two.wait(0.05)
+        with counting:
+            looking -= 1
+        return []
+
+    client = serve([stored._replace(nearest=nearest)])
+    with ThreadPoolExecutor(4) as clients:
+        answers = list(clients.map(lambda _: client.post("/neighbours", json=ASKED).status_code, range(4)))
+    assert answers == [200] * 4 and most == 1
+
+
+def test_a_run_without_its_training_data_is_refused_at_the_start(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["serve", str(RUN), "--neighbours", "--port", "0"]) == 2
+    assert "the training data of" in capsys.readouterr().err
