@@ -78,7 +78,7 @@ def other_than(*values: str) -> Callable[[str], bool]:
 
 
 class Config(BaseModel):
-    """A frozen table of options. Unknown keys are refused; the sentence under a field is its description."""
+    """A frozen table of options. Unknown keys are refused; the sentence under a field says what it is."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = ()
     """What its options must not say together; subclasses add to those of their bases."""
@@ -88,8 +88,9 @@ class Config(BaseModel):
         extra="forbid",
         # "3" is not 3 and true is not 1: what a person wrote is what is checked
         strict=True,
-        use_attribute_docstrings=True,
         allow_inf_nan=False,
+        # a command starts with many tables, and validates few
+        defer_build=True,
     )
 
     @model_validator(mode="before")

@@ -15,6 +15,7 @@ from pydantic_core import PydanticUndefined
 from anaphora.config import Config, as_toml, label_of, members, nearest
 from anaphora.errors import ConfigError
 from anaphora.experiment.overrides import Setting as Given
+from anaphora.experiment.sentences import sentence_under
 from anaphora.tasks.registry import every_kind
 
 _NUMBERS = {int: "a whole number", float: "a number", str: "a string", bool: "true | false"}
@@ -119,17 +120,18 @@ def _walk(experiments: _Experiments) -> Iterator[tuple[str, str, Owned]]:
 
 
 def _settings(config: type[Config], but: str = "") -> tuple[Setting, ...]:
-    return tuple(_setting(name, field) for name, field in config.model_fields.items() if name != but)
+    return tuple(_setting(config, name, field) for name, field in config.model_fields.items() if name != but)
 
 
-def _setting(name: str, field: FieldInfo) -> Setting:
+def _setting(owner: type[Config], name: str, field: FieldInfo) -> Setting:
     annotation: Any = field.annotation
     tables = [annotation] if isinstance(annotation, type) and issubclass(annotation, Config) else [*members(annotation)]
     kinds = tuple(_kind(table, alone=len(tables) == 1) for table in tables)
     given = field.default is not PydanticUndefined and len(tables) != 1
     takes = _one_of(tables) if tables else _takes(annotation, field.metadata)
     label = label_of(tables[0])[0] if len(tables) > 1 else ""
-    return Setting(name, as_toml(field.default) if given else "", takes, _line(field.description or ""), kinds, label)
+    says = _line(sentence_under(owner, name))
+    return Setting(name, as_toml(field.default) if given else "", takes, says, kinds, label)
 
 
 def _one_of(tables: list[type[Config]]) -> str:

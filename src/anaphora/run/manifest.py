@@ -24,7 +24,7 @@ FILES = ("model.safetensors", "optimizer.safetensors", "state.json")
 class _Record(BaseModel):
     """A part of the manifest; a value of another type is refused, never converted."""
 
-    model_config = ConfigDict(frozen=True, strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, strict=True)
 
 
 class Environment(_Record):
