@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,35 +23,28 @@ if TYPE_CHECKING:
 
     Models = tuple[list[Path], Mean, tuple[Path, float] | None, Device, InferencePrecision]
 
-_BULK = "Many lines"
+_bulk_option = partial(typer.Option, rich_help_panel="Many lines")
 _SHOWN = 10
 """Refused lines that are reported one by one."""
-
-WorkersOption = Annotated[
-    int,
-    typer.Option(
-        "--workers",
-        min=0,
-        max=1024,
-        metavar="N",
-        help="Translate with N processes, which can be killed and restarted.",
-        rich_help_panel=_BULK,
-    ),
-]
-ShardLines = Annotated[
-    int | None,
-    typer.Option(
-        "--shard-lines", min=1, help="With --workers: lines of a shard. [default: 10000]", rich_help_panel=_BULK
-    ),
-]
 
 
 @dataclass(frozen=True)
 class Workers:
     """How many processes translate; 0 for this one alone."""
 
-    count: WorkersOption = 0
-    shard_lines: ShardLines = None
+    count: Annotated[
+        int,
+        _bulk_option(
+            "--workers",
+            min=0,
+            max=1024,
+            metavar="N",
+            help="Translate with N processes, which can be killed and restarted.",
+        ),
+    ] = 0
+    shard_lines: Annotated[
+        int | None, _bulk_option(min=1, help="With --workers: lines of a shard. [default: 10000]")
+    ] = None
 
     @property
     def given(self) -> list[str]:

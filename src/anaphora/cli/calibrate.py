@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.evaluate import pairs_of
-from anaphora.cli.options import (
-    DeviceOption,
-    Json,
-    PrecisionOption,
-    RunFolder,
-    Threads,
-    known_device,
-    known_precision,
-    use_threads,
-)
+from anaphora.cli.options import Json, Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import SearchTable
 from anaphora.cli.tables import with_tables
@@ -39,17 +30,15 @@ def run(
     source: Annotated[Path | None, typer.Option(help="Source text. [default: the validation split]")] = None,
     reference: Annotated[Path | None, typer.Option(help="Reference translation.")] = None,
     as_json: Json = False,
-    threads: Threads = 0,
-    device: DeviceOption = "cpu",
-    precision: PrecisionOption = "fp32",
+    *,
+    machine: Machine,
 ) -> None:
     """Fit the confidence of translations on held-out pairs, and measure it.
 
     One half of the pairs fits it, the other measures it. Repeat for other search options and precisions.
     """
     pairs, options = pairs_of(source, reference, ""), search.options()
-    where = known_device(device), known_precision(precision)
-    use_threads(threads)
+    where = machine.used()
 
     from anaphora.tasks.translation.calibration import calibrate
 

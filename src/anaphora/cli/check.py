@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.experiments import AUTO, experiment_text, languages_of
-from anaphora.cli.options import ColumnsOption, Json, TaskOption, TrainingThreads, columns_of, threads_of
+from anaphora.cli.options import (
+    ColumnsOption,
+    DataOption,
+    Json,
+    SettingsOption,
+    SourceOption,
+    TargetOption,
+    TaskOption,
+    TrainingThreads,
+    columns_of,
+    threads_of,
+)
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import AnaphoraError, DataError
@@ -32,18 +43,12 @@ def run(
             help="Recipe name, or your own TOML file. [default: chosen by the data]",
         ),
     ] = "",
-    data: Annotated[
-        list[Path] | None,
-        typer.Option("--data", metavar="FOLDER|FILE", help="Your own data instead of the recipe's; may be repeated."),
-    ] = None,
+    data: DataOption = None,
     task: TaskOption = "",
     columns: ColumnsOption = "",
-    source: Annotated[str, typer.Option(help="Source language code (also the file suffix), e.g. en.")] = "",
-    target: Annotated[str, typer.Option(help="Target language code (also the file suffix), e.g. cs.")] = "",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the recipe; may be repeated."),
-    ] = None,
+    source: SourceOption = "",
+    target: TargetOption = "",
+    settings: SettingsOption = None,
     trial: Annotated[
         float,
         typer.Option(min=0, metavar="SECONDS", help="Duration of the trial training for the estimate; 0 skips it."),

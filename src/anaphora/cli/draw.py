@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anaphora.cli.files import check_writable, given_texts, writing
-from anaphora.cli.options import (
-    DeviceOption,
-    PrecisionOption,
-    RunFolder,
-    Threads,
-    known_device,
-    known_precision,
-    use_threads,
-)
+from anaphora.cli.options import Machine, RunFolder
 from anaphora.cli.progress import listening
+from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
 
@@ -32,6 +25,7 @@ EXAMPLES = (
 )
 
 
+@with_tables
 def run(
     run_folder: RunFolder,
     text: Annotated[str | None, typer.Option(help="The text to write, for a model of texts.")] = None,
@@ -45,9 +39,8 @@ def run(
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another drawing.")] = 0,
     output: Annotated[Path | None, typer.Option(help="Write here (.svg, or .jsonl) instead of printing.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object for each drawing, not SVG.")] = False,
-    threads: Threads = 0,
-    device: DeviceOption = "cpu",
-    precision: PrecisionOption = "fp32",
+    *,
+    machine: Machine,
 ) -> None:
     """Write a text by hand, or draw what a model of strokes predicts, as SVG or JSON."""
     if text is not None and texts is not None:
@@ -55,8 +48,7 @@ def run(
     if output is not None and output.suffix.lower() not in (".svg", ".jsonl"):
         raise ConfigError(f"--output should end in .svg or .jsonl, but is {output}: name it so.")
     check_writable(output, read=[run_folder, texts, prime])
-    use_threads(threads)
-    where = known_device(device), known_precision(precision)
+    where = machine.used()
 
     from anaphora.tasks.runs import load_as
     from anaphora.tasks.trace import Series, TracePredictor

@@ -6,42 +6,24 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from anaphora.cli.files import given_lines
+from anaphora.cli.options import search_option
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
     from anaphora.tasks.translation import Framed
-
-Prefixes = Annotated[
-    Path | None,
-    typer.Option(
-        "--prefixes",
-        metavar="FILE",
-        help="Beginnings of the translations, one a line, empty for none.",
-        rich_help_panel="Search",
-    ),
-]
-
-
-Suffixes = Annotated[
-    Path | None,
-    typer.Option(
-        "--suffixes",
-        metavar="FILE",
-        help="Ends of the translations, one a line, empty for none.",
-        rich_help_panel="Search",
-    ),
-]
 
 
 @dataclass(frozen=True)
 class Framing:
     """What the translations of a text begin and end with."""
 
-    prefixes: Prefixes = None
-    suffixes: Suffixes = None
+    prefixes: Annotated[
+        Path | None, search_option(metavar="FILE", help="Beginnings of the translations, one a line, empty for none.")
+    ] = None
+    suffixes: Annotated[
+        Path | None, search_option(metavar="FILE", help="Ends of the translations, one a line, empty for none.")
+    ] = None
 
     @property
     def read(self) -> list[Path | None]:

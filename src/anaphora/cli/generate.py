@@ -6,16 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anaphora.cli.files import given_lines, is_typed, typed_texts, writing
-from anaphora.cli.options import (
-    DeviceOption,
-    PrecisionOption,
-    RunFolder,
-    Threads,
-    known_device,
-    known_precision,
-    use_threads,
-)
+from anaphora.cli.options import Machine, RunFolder
 from anaphora.cli.progress import listening
+from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
 
@@ -32,6 +25,7 @@ EXAMPLES = (
 )
 
 
+@with_tables
 def run(
     run_folder: RunFolder,
     prompt: Annotated[str | None, typer.Option(help="Text to continue. [default: none; typed, at a terminal]")] = None,
@@ -53,9 +47,8 @@ def run(
         float, typer.Option(help="Sample from the most probable tokens with this total probability.")
     ] = 1.0,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
-    threads: Threads = 0,
-    device: DeviceOption = "cpu",
-    precision: PrecisionOption = "fp32",
+    *,
+    machine: Machine,
 ) -> None:
     """Generate text, or continue a prompt.
 
@@ -72,8 +65,7 @@ def run(
         raise ConfigError("--prompt is one text and --prompts a file of them, but both were given: keep one of them.")
     if prompts is not None and lines is not None:
         raise ConfigError("--lines is for one text, but --prompts writes a line for each: leave one of them out.")
-    use_threads(threads)
-    where = known_device(device), known_precision(precision)
+    where = machine.used()
 
     from anaphora.tasks.language_model import LanguageModelPredictor
     from anaphora.tasks.runs import load_as

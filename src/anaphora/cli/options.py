@@ -3,6 +3,8 @@
 import json
 import os
 import re
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast, get_args
 
@@ -17,35 +19,23 @@ if TYPE_CHECKING:
     from anaphora.prediction.candidates import Candidates, Shortlist
     from anaphora.search.ensemble import Mean as MeanName
 
+search_option = partial(typer.Option, rich_help_panel="Search")
+models_option = partial(typer.Option, rich_help_panel="Several models")
+words_option = partial(typer.Option, rich_help_panel="Unknown words and candidates")
+"""Options under a heading of their help."""
+
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder, as created by anaphora train.")]
-Beam = Annotated[
-    int | None,
-    typer.Option(
-        "--beam", min=1, help="Beam size; 1 is greedy search. [default: the run's own]", rich_help_panel="Search"
-    ),
-]
+Beam = Annotated[int | None, search_option(min=1, help="Beam size; 1 is greedy search. [default: the run's own]")]
 LengthPenalty = Annotated[
-    float | None,
-    typer.Option(
-        "--length-penalty",
-        min=0,
-        help="Strength of the reward for length. [default: the run's own]",
-        rich_help_panel="Search",
-    ),
+    float | None, search_option(min=0, help="Strength of the reward for length. [default: the run's own]")
 ]
 Mean = Annotated[
     str,
-    typer.Option(
-        "--mean",
-        metavar="arithmetic|geometric",
-        help="Mean of an ensemble's probabilities. [default: arithmetic]",
-        rich_help_panel="Several models",
-    ),
+    models_option(metavar="arithmetic|geometric", help="Mean of an ensemble's probabilities. [default: arithmetic]"),
 ]
 NeuralCacheOption = Annotated[
     str,
     typer.Option(
-        "--neural-cache",
         metavar="TOKENS|tokens=..,theta=..,weight=..",
         help="Neural cache of this many tokens, for networks (Grave et al. 2017).",
     ),
@@ -53,104 +43,59 @@ NeuralCacheOption = Annotated[
 DynamicOption = Annotated[
     str,
     typer.Option(
-        "--dynamic",
         metavar="RATE|learning_rate=..,steps=..,decay=..,rule=..,epsilon=..",
         help="Dynamic evaluation at this learning rate; 0 fits it (Krause et al. 2018).",
     ),
 ]
 LanguageModelRun = Annotated[
-    Path | None,
-    typer.Option(
-        "--language-model",
-        help="Language model for shallow fusion, with the translator's vocabulary.",
-        rich_help_panel="Several models",
-    ),
+    Path | None, models_option(help="Language model for shallow fusion, with the translator's vocabulary.")
 ]
 FusionWeight = Annotated[
-    float | None,
-    typer.Option(
-        "--fusion-weight",
-        help="With --language-model: weight of its log-probabilities. [default: 0.2]",
-        rich_help_panel="Several models",
-    ),
-]
-ReplaceUnknown = Annotated[
-    bool,
-    typer.Option(
-        "--replace-unknown",
-        help="Replace each <unk> by the source word with the highest attention.",
-        rich_help_panel="Unknown words and candidates",
-    ),
-]
-Dictionary = Annotated[
-    Path | None,
-    typer.Option(
-        "--dictionary",
-        help="With --replace-unknown: dictionary of word, tab, translation.",
-        rich_help_panel="Unknown words and candidates",
-    ),
-]
-CandidatesOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--candidates",
-        help="Restrict output to frequent words and translations in this dictionary.",
-        rich_help_panel="Unknown words and candidates",
-    ),
-]
-ShortlistOption = Annotated[
-    bool,
-    typer.Option(
-        "--shortlist",
-        help="Restrict output to the run's shortlist, for speed; see anaphora shortlist.",
-        rich_help_panel="Unknown words and candidates",
-    ),
-]
-Frequent = Annotated[
-    int | None,
-    typer.Option(
-        "--frequent",
-        min=0,
-        help="Number of frequent words. [default: 2000; with --shortlist 500 tokens]",
-        rich_help_panel="Unknown words and candidates",
-    ),
-]
-Each = Annotated[
-    int | None,
-    typer.Option(
-        "--each",
-        min=0,
-        help="Translations per source word. [default: 10; with --shortlist 20]",
-        rich_help_panel="Unknown words and candidates",
-    ),
+    float | None, models_option(help="With --language-model: weight of its log-probabilities. [default: 0.2]")
 ]
 KnownWords = Annotated[
     bool,
-    typer.Option(
-        "--known-words",
-        help="Skip pairs with unknown words, and never output <unk> (Bahdanau et al. 2015).",
-        rich_help_panel="Unknown words and candidates",
-    ),
+    words_option("--known-words", help="Skip pairs with unknown words, and never output <unk> (Bahdanau et al. 2015)."),
 ]
+DataOption = Annotated[
+    list[Path] | None,
+    typer.Option("--data", metavar="FOLDER|FILE", help="Your own data instead of the recipe's; may be repeated."),
+]
+SettingsOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the recipe; may be repeated."),
+]
+SourceOption = Annotated[str, typer.Option(help="Source language code (also the file suffix), e.g. en.")]
+TargetOption = Annotated[str, typer.Option(help="Target language code (also the file suffix), e.g. cs.")]
 TaskOption = Annotated[
-    str,
-    typer.Option("--task", metavar="NAME", help="Without a recipe: the task, such as classify. [default: by the data]"),
+    str, typer.Option(metavar="NAME", help="Without a recipe: the task, such as classify. [default: by the data]")
 ]
 ColumnsOption = Annotated[
-    str,
-    typer.Option("--columns", metavar="2,1", help="Source and target columns of a table: numbers from 1, or names."),
+    str, typer.Option(metavar="2,1", help="Source and target columns of a table: numbers from 1, or names.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-Threads = Annotated[int, typer.Option("--threads", min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")]
+Threads = Annotated[int, typer.Option(min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")]
 
-DeviceOption = Annotated[str, typer.Option("--device", metavar="cpu|cuda", help="Device of the network.")]
-PrecisionOption = Annotated[
-    str, typer.Option("--precision", metavar="fp32|bf16|int8|auto", help="Precision of matrix products.")
-]
+PrecisionOption = Annotated[str, typer.Option(metavar="fp32|bf16|int8|auto", help="Precision of matrix products.")]
 
 TrainingThreads = Annotated[
-    int | None, typer.Option("--threads", min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")
+    int | None, typer.Option(min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")
 ]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a trained network is computed with."""
+
+    threads: Threads = 0
+    device: Annotated[str, typer.Option(metavar="cpu|cuda", help="Device of the network.")] = "cpu"
+    precision: PrecisionOption = "fp32"
+
+    def used(self) -> "tuple[DeviceName, PrecisionName]":
+        """The device and the precision, with the threads set; ConfigError for a name that is none."""
+        use_threads(self.threads)
+        return known_device(self.device), known_precision(self.precision)
+
 
 _DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+(?:\.\d+)?)s)?")
 

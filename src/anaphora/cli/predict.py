@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.files import check_writable, given_lines, given_texts, named, writing, writing_exact
-from anaphora.cli.options import (
-    DeviceOption,
-    PrecisionOption,
-    RunFolder,
-    Threads,
-    known_device,
-    known_precision,
-    use_threads,
-)
+from anaphora.cli.options import Machine, RunFolder
 from anaphora.cli.progress import listening
+from anaphora.cli.tables import with_tables
 from anaphora.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
@@ -34,6 +27,7 @@ EXAMPLES = (
 )
 
 
+@with_tables
 def run(
     run_folder: RunFolder,
     file: Annotated[
@@ -56,14 +50,12 @@ def run(
     pictures: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="For images: draw the attention for each word as PNG.")
     ] = None,
-    threads: Threads = 0,
-    device: DeviceOption = "cpu",
-    precision: PrecisionOption = "fp32",
+    *,
+    machine: Machine,
 ) -> None:
     """Print the prediction for each line or image; for a tagger, the tagged file."""
     check_writable(output, read=[file, run_folder])
-    use_threads(threads)
-    where = known_device(device), known_precision(precision)
+    where = machine.used()
 
     from anaphora.tasks.runs import load, task_at
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.options import Threads, use_threads
+from anaphora.cli.options import SettingsOption, Threads, use_threads
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals, leave
 from anaphora.cli.talk import say
@@ -30,10 +30,7 @@ def run(
     folder: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for all output. [default: runs/quickstart]")
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the recipe; may be repeated."),
-    ] = None,
+    settings: SettingsOption = None,
     sentences: Annotated[int, typer.Option(min=1000, help="Number of training pairs.")] = 30_000,
     threads: Threads = 0,
 ) -> None:

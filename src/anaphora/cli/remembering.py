@@ -1,7 +1,7 @@
 """Options of a translation that asks the memory of its run."""
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,33 +15,21 @@ if TYPE_CHECKING:
     from anaphora.prediction.adaptation import Adaptation
     from anaphora.tasks.translation import TranslationPredictor
 
-_MEMORY = "Memory"
-
-UseMemory = Annotated[
-    bool, typer.Option("--memory", help="Use the translations of the run's memory.", rich_help_panel=_MEMORY)
-]
-Fuzzy = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        max=100,
-        help="With --json: minimum similarity of a segment in percent. [default: 75]",
-        rich_help_panel=_MEMORY,
-    ),
-]
-Adapt = Annotated[
-    bool,
-    typer.Option("--adapt", help="Mix what the memory has of similar texts into predictions.", rich_help_panel=_MEMORY),
-]
+_memory_option = partial(typer.Option, rich_help_panel="Memory")
 
 
 @dataclass(frozen=True)
 class Remembering:
     """Whether the memory is asked, and from which similarity segments are shown."""
 
-    memory: UseMemory = False
-    fuzzy: Fuzzy = None
-    adapt: Adapt = False
+    memory: Annotated[bool, _memory_option("--memory", help="Use the translations of the run's memory.")] = False
+    fuzzy: Annotated[
+        int | None,
+        _memory_option(min=1, max=100, help="With --json: minimum similarity of a segment in percent. [default: 75]"),
+    ] = None
+    adapt: Annotated[
+        bool, _memory_option("--adapt", help="Mix what the memory has of similar texts into predictions.")
+    ] = False
 
     def check(self, outputs: Outputs) -> None:
         """Raise ConfigError for options that do not go together."""

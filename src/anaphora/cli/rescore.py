@@ -6,16 +6,9 @@ from typing import Annotated
 import typer
 
 from anaphora.cli.files import check_writable, given_lines, named, writing
-from anaphora.cli.options import (
-    DeviceOption,
-    PrecisionOption,
-    RunFolder,
-    Threads,
-    known_device,
-    known_precision,
-    use_threads,
-)
+from anaphora.cli.options import Machine, RunFolder
 from anaphora.cli.progress import listening
+from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
 from anaphora.wording import counted
@@ -29,6 +22,7 @@ EXAMPLES = (
 )
 
 
+@with_tables
 def run(
     run_folder: RunFolder,
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="N-best list.")] = "-",
@@ -42,9 +36,8 @@ def run(
         str | None, typer.Option(help=f"Name of the new feature of a moses list. [default: {_NAME}]")
     ] = None,
     output: Annotated[Path | None, typer.Option(help="Write the list to this file instead of printing it.")] = None,
-    threads: Threads = 0,
-    device: DeviceOption = "cpu",
-    precision: PrecisionOption = "fp32",
+    *,
+    machine: Machine,
 ) -> None:
     """Add a language-model score to each hypothesis of an n-best list."""
     from anaphora.config import unknown
@@ -60,8 +53,7 @@ def run(
     feature = _NAME if name is None else name
     check_name(feature)
     check_writable(output, read=[file, run_folder])
-    use_threads(threads)
-    where = known_device(device), known_precision(precision)
+    where = machine.used()
     count = unknowns = 0
     with listening() as report, writing(output) as write:
         model = load_as(LanguageModelPredictor, run_folder, "a language model", report, *where)

@@ -6,19 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.files import check_writable, given_texts, named, writing
-from anaphora.cli.options import (
-    DeviceOption,
-    DynamicOption,
-    NeuralCacheOption,
-    PrecisionOption,
-    RunFolder,
-    Threads,
-    adaptation_of,
-    known_device,
-    known_precision,
-    use_threads,
-)
+from anaphora.cli.options import DynamicOption, Machine, NeuralCacheOption, RunFolder, adaptation_of
 from anaphora.cli.progress import listening
+from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, RunError
 from anaphora.wording import counted
@@ -34,6 +24,7 @@ EXAMPLES = (
 )
 
 
+@with_tables
 def run(
     run_folder: RunFolder,
     file: Annotated[
@@ -43,15 +34,13 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per line instead of a number.")] = False,
     neural_cache: NeuralCacheOption = "",
     dynamic: DynamicOption = "",
-    threads: Threads = 0,
-    device: DeviceOption = "cpu",
-    precision: PrecisionOption = "fp32",
+    *,
+    machine: Machine,
 ) -> None:
     """Print the log10 probability of each line, its end included."""
     adaptation = adaptation_of(neural_cache, dynamic)
     check_writable(output, read=[file, run_folder])
-    use_threads(threads)
-    where = known_device(device), known_precision(precision)
+    where = machine.used()
 
     from anaphora.evaluation.adaptation import Static
     from anaphora.evaluation.perplexity import perplexity_of_log10

@@ -1,23 +1,13 @@
 """Options of a search, in the groups of their help, and the value that they make."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anaphora.cli.options import (
-    Beam,
-    CandidatesOption,
-    Dictionary,
-    Each,
-    Frequent,
-    LengthPenalty,
-    ReplaceUnknown,
-    ShortlistOption,
-    candidates_of,
-    replacements_of,
-)
+from anaphora.cli.options import Beam, LengthPenalty, candidates_of, replacements_of, search_option, words_option
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -25,83 +15,7 @@ if TYPE_CHECKING:
     from anaphora.prediction.options import Sampling, SearchOptions
     from anaphora.text.placeholders import Kind
 
-_SEARCH, _SAMPLING = "Search", "Sampling"
-
-PerToken = Annotated[
-    bool, typer.Option("--per-token", help="Rank by score per token, not by length penalty.", rich_help_panel=_SEARCH)
-]
-CoveragePenalty = Annotated[
-    float,
-    typer.Option(
-        "--coverage-penalty",
-        min=0,
-        help="Strength of the penalty for source tokens without attention.",
-        rich_help_panel=_SEARCH,
-    ),
-]
-MinLength = Annotated[
-    int, typer.Option("--min-length", min=0, help="Minimum number of tokens of a sentence.", rich_help_panel=_SEARCH)
-]
-NoRepeatNgram = Annotated[
-    int,
-    typer.Option("--no-repeat-ngram", min=0, help="Write no n-gram of this length twice.", rich_help_panel=_SEARCH),
-]
-Groups = Annotated[
-    int, typer.Option("--groups", min=0, help="Groups of a diverse beam; they divide it.", rich_help_panel=_SEARCH)
-]
-DiversityOption = Annotated[
-    float | None,
-    typer.Option(
-        "--diversity", min=0, help="With --groups: strength of diversity. [default: 0.5]", rich_help_panel=_SEARCH
-    ),
-]
-MinimumRisk = Annotated[
-    int,
-    typer.Option(
-        "--minimum-risk",
-        min=0,
-        metavar="N",
-        help="Of N hypotheses or samples take that of greatest expected chrF (MBR).",
-        rich_help_panel=_SEARCH,
-    ),
-]
-Protect = Annotated[
-    str,
-    typer.Option(
-        "--protect",
-        metavar="KINDS",
-        help="Kept as they are: placeholders,tags,urls,emails,numbers, all or none.",
-        rich_help_panel=_SEARCH,
-    ),
-]
-TermsOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--terms", metavar="FILE", help="Glossary: source form, tab, form | form | !forbidden.", rich_help_panel=_SEARCH
-    ),
-]
-Sample = Annotated[
-    bool, typer.Option("--sample", help="Draw translations instead of searching them.", rich_help_panel=_SAMPLING)
-]
-Temperature = Annotated[
-    float | None,
-    typer.Option("--temperature", help="Below 1 sharpens the distribution. [default: 1]", rich_help_panel=_SAMPLING),
-]
-TopK = Annotated[
-    int | None,
-    typer.Option(
-        "--top-k", min=0, help="Draw from this many most probable tokens. [default: all]", rich_help_panel=_SAMPLING
-    ),
-]
-TopP = Annotated[
-    float | None,
-    typer.Option(
-        "--top-p",
-        help="Draw from the most probable tokens of this total probability. [default: 1]",
-        rich_help_panel=_SAMPLING,
-    ),
-]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Random seed. [default: 0]", rich_help_panel=_SAMPLING)]
+_sampling_option = partial(typer.Option, rich_help_panel="Sampling")
 
 
 @dataclass(frozen=True)
@@ -110,26 +24,61 @@ class SearchTable:
 
     beam: Beam = None
     length_penalty: LengthPenalty = None
-    per_token: PerToken = False
-    coverage_penalty: CoveragePenalty = 0.0
-    min_length: MinLength = 0
-    no_repeat_ngram: NoRepeatNgram = 0
-    groups: Groups = 0
-    diversity: DiversityOption = None
-    minimum_risk: MinimumRisk = 0
-    protect: Protect = ""
-    terms: TermsOption = None
-    sample: Sample = False
-    temperature: Temperature = None
-    top_k: TopK = None
-    top_p: TopP = None
-    seed: Seed = None
-    replace_unknown: ReplaceUnknown = False
-    dictionary: Dictionary = None
-    candidates: CandidatesOption = None
-    shortlist: ShortlistOption = False
-    frequent: Frequent = None
-    each: Each = None
+    per_token: Annotated[bool, search_option("--per-token", help="Rank by score per token, not by length penalty.")] = (
+        False
+    )
+    coverage_penalty: Annotated[
+        float, search_option(min=0, help="Strength of the penalty for source tokens without attention.")
+    ] = 0.0
+    min_length: Annotated[int, search_option(min=0, help="Minimum number of tokens of a sentence.")] = 0
+    no_repeat_ngram: Annotated[int, search_option(min=0, help="Write no n-gram of this length twice.")] = 0
+    groups: Annotated[int, search_option(min=0, help="Groups of a diverse beam; they divide it.")] = 0
+    diversity: Annotated[
+        float | None, search_option(min=0, help="With --groups: strength of diversity. [default: 0.5]")
+    ] = None
+    minimum_risk: Annotated[
+        int,
+        search_option(min=0, metavar="N", help="Of N hypotheses or samples take that of greatest expected chrF (MBR)."),
+    ] = 0
+    protect: Annotated[
+        str,
+        search_option(metavar="KINDS", help="Kept as they are: placeholders,tags,urls,emails,numbers, all or none."),
+    ] = ""
+    terms: Annotated[
+        Path | None, search_option(metavar="FILE", help="Glossary: source form, tab, form | form | !forbidden.")
+    ] = None
+    sample: Annotated[bool, _sampling_option("--sample", help="Draw translations instead of searching them.")] = False
+    temperature: Annotated[float | None, _sampling_option(help="Below 1 sharpens the distribution. [default: 1]")] = (
+        None
+    )
+    top_k: Annotated[
+        int | None, _sampling_option(min=0, help="Draw from this many most probable tokens. [default: all]")
+    ] = None
+    top_p: Annotated[
+        float | None,
+        _sampling_option(help="Draw from the most probable tokens of this total probability. [default: 1]"),
+    ] = None
+    seed: Annotated[int | None, _sampling_option(min=0, help="Random seed. [default: 0]")] = None
+    replace_unknown: Annotated[
+        bool,
+        words_option("--replace-unknown", help="Replace each <unk> by the source word with the highest attention."),
+    ] = False
+    dictionary: Annotated[
+        Path | None, words_option(help="With --replace-unknown: dictionary of word, tab, translation.")
+    ] = None
+    candidates: Annotated[
+        Path | None, words_option(help="Restrict output to frequent words and translations in this dictionary.")
+    ] = None
+    shortlist: Annotated[
+        bool,
+        words_option("--shortlist", help="Restrict output to the run's shortlist, for speed; see anaphora shortlist."),
+    ] = False
+    frequent: Annotated[
+        int | None, words_option(min=0, help="Number of frequent words. [default: 2000; with --shortlist 500 tokens]")
+    ] = None
+    each: Annotated[
+        int | None, words_option(min=0, help="Translations per source word. [default: 10; with --shortlist 20]")
+    ] = None
 
     @property
     def read(self) -> list[Path | None]:

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from anaphora.cli.experiments import AUTO, experiment_text, languages_of
-from anaphora.cli.options import ColumnsOption, TaskOption, TrainingThreads, columns_of, minutes, threads_of
+from anaphora.cli.options import (
+    ColumnsOption,
+    DataOption,
+    SettingsOption,
+    SourceOption,
+    TargetOption,
+    TaskOption,
+    TrainingThreads,
+    columns_of,
+    minutes,
+    threads_of,
+)
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals, leave, say_what_is_kept
 from anaphora.cli.talk import say
@@ -56,21 +67,15 @@ def run(
     recipe: Annotated[
         str, typer.Argument(metavar="RECIPE|FILE.toml", help="Recipe name, or TOML file. [default: chosen by the data]")
     ] = "",
-    data: Annotated[
-        list[Path] | None,
-        typer.Option("--data", metavar="FOLDER|FILE", help="Your own data instead of the recipe's; may be repeated."),
-    ] = None,
+    data: DataOption = None,
     task: TaskOption = "",
     columns: ColumnsOption = "",
-    source: Annotated[str, typer.Option(help="Source language code (also the file suffix), e.g. en.")] = "",
-    target: Annotated[str, typer.Option(help="Target language code (also the file suffix), e.g. cs.")] = "",
+    source: SourceOption = "",
+    target: TargetOption = "",
     run_folder: Annotated[
         Path | None, typer.Option("--run", metavar="DIR", help="Run folder to create. [default: runs/RECIPE]")
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the recipe; may be repeated."),
-    ] = None,
+    settings: SettingsOption = None,
     time: Annotated[str, typer.Option(metavar="30m", help="Maximum training time, resumed parts included.")] = "",
     threads: TrainingThreads = None,
     board: BoardOption = None,

@@ -12,19 +12,7 @@ from anaphora.cli.bulk import Workers
 from anaphora.cli.documents import document_kind, translate_document
 from anaphora.cli.files import given_texts, is_typed, typed_texts
 from anaphora.cli.framing import Framing
-from anaphora.cli.options import (
-    DeviceOption,
-    FusionWeight,
-    LanguageModelRun,
-    Mean,
-    PrecisionOption,
-    Threads,
-    fusion_of,
-    known_device,
-    known_mean,
-    known_precision,
-    use_threads,
-)
+from anaphora.cli.options import FusionWeight, LanguageModelRun, Machine, Mean, fusion_of, known_mean
 from anaphora.cli.progress import listening
 from anaphora.cli.remembering import Remembering
 from anaphora.cli.searching import SearchTable
@@ -88,9 +76,8 @@ def run(
     mean: Mean = "",
     language_model: LanguageModelRun = None,
     fusion_weight: FusionWeight = None,
-    threads: Threads = 0,
-    device: DeviceOption = "cpu",
-    precision: PrecisionOption = "fp32",
+    *,
+    machine: Machine,
 ) -> None:
     """Translate lines, or what a PO, TMX, XLIFF, HTML, SRT or OmegaT project lacks.
 
@@ -102,8 +89,7 @@ def run(
     remembering.check(outputs)
     framing.check(memory=remembering.memory)
     workers.check(outputs, remembering, framing)
-    use_threads(threads)
-    where = known_device(device), known_precision(precision)
+    where = machine.used()
     options = search.options(
         alternatives=max(0, outputs.nbest - 1),
         attention=outputs.attention,
@@ -119,7 +105,7 @@ def run(
     kind = document_kind(file, [*outputs.for_lines, *framing.for_lines, *workers.given])
     if workers.count:
         models = runs, known_mean(mean, len(runs)), fusion, *where
-        faults.refused = workers.translate(given_texts(file), outputs, models, options, threads, split=split)
+        faults.refused = workers.translate(given_texts(file), outputs, models, options, machine.threads, split=split)
         return faults.end()
     with listening(bars=not is_typed(file)) as report:
         translator = load_together(runs, known_mean(mean, len(runs)), fusion, report, *where)

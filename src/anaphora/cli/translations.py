@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,97 +23,52 @@ if TYPE_CHECKING:
 Aligned = Callable[[str, "Translation"], "Translation"]
 """From a line and its translation to a translation whose attention aligns them."""
 
-
-_OUTPUT, _ALIGNMENT = "Output", "Word alignments"
-
-Output = Annotated[
-    Path | None,
-    typer.Option(help="Write translations to this file instead of printing them.", rich_help_panel=_OUTPUT),
-]
-JsonLines = Annotated[
-    bool,
-    typer.Option(
-        "--json",
-        help="Print a JSON object per line, with its score and what it lost or added.",
-        rich_help_panel=_OUTPUT,
-    ),
-]
-Nbest = Annotated[
-    int,
-    typer.Option(
-        "--nbest",
-        min=0,
-        metavar="N",
-        help="Write the N best translations of each line: a Moses list, or --json.",
-        rich_help_panel=_OUTPUT,
-    ),
-]
-Alignments = Annotated[
-    Path | None,
-    typer.Option(
-        help="Write word alignments to this file, one line per sentence (Pharaoh format).", rich_help_panel=_ALIGNMENT
-    ),
-]
-SoftAlignments = Annotated[
-    Path | None,
-    typer.Option(
-        "--soft-alignments",
-        help="Write the attention between words to this file, as lines of JSON.",
-        rich_help_panel=_ALIGNMENT,
-    ),
-]
-AlignWith = Annotated[
-    Path | None,
-    typer.Option(
-        "--align-with",
-        metavar="RUN",
-        help="Align by forced decoding with this translator instead.",
-        rich_help_panel=_ALIGNMENT,
-    ),
-]
-Pairs = Annotated[
-    Path | None,
-    typer.Option(help="Write source, tab, translation to this .tsv file, to train on.", rich_help_panel=_OUTPUT),
-]
-TranslationFirst = Annotated[
-    bool,
-    typer.Option("--translation-first", help="With --pairs: translation first, then source.", rich_help_panel=_OUTPUT),
-]
-ConfidenceOption = Annotated[
-    bool,
-    typer.Option(
-        "--confidence",
-        help="Write the confidence before each translation; with --json of each word too.",
-        rich_help_panel=_OUTPUT,
-    ),
-]
-MinConfidence = Annotated[
-    float | None,
-    typer.Option(
-        "--min-confidence",
-        min=0,
-        max=1,
-        metavar="P",
-        help="Leave what has a lower confidence empty; see anaphora calibrate.",
-        rich_help_panel=_OUTPUT,
-    ),
-]
+_output_option = partial(typer.Option, rich_help_panel="Output")
+_alignment_option = partial(typer.Option, rich_help_panel="Word alignments")
 
 
 @dataclass(frozen=True)
 class Outputs:
     """The files that translations go to; they are printed where neither a text nor pairs are asked for."""
 
-    output: Output = None
-    nbest: Nbest = 0
-    alignments: Alignments = None
-    soft_alignments: SoftAlignments = None
-    align_with: AlignWith = None
-    pairs: Pairs = None
-    translation_first: TranslationFirst = False
-    as_json: JsonLines = False
-    confidence: ConfidenceOption = False
-    min_confidence: MinConfidence = None
+    output: Annotated[Path | None, _output_option(help="Write translations to this file instead of printing them.")] = (
+        None
+    )
+    nbest: Annotated[
+        int,
+        _output_option(min=0, metavar="N", help="Write the N best translations of each line: a Moses list, or --json."),
+    ] = 0
+    alignments: Annotated[
+        Path | None,
+        _alignment_option(help="Write word alignments to this file, one line per sentence (Pharaoh format)."),
+    ] = None
+    soft_alignments: Annotated[
+        Path | None, _alignment_option(help="Write the attention between words to this file, as lines of JSON.")
+    ] = None
+    align_with: Annotated[
+        Path | None, _alignment_option(metavar="RUN", help="Align by forced decoding with this translator instead.")
+    ] = None
+    pairs: Annotated[
+        Path | None, _output_option(help="Write source, tab, translation to this .tsv file, to train on.")
+    ] = None
+    translation_first: Annotated[
+        bool, _output_option("--translation-first", help="With --pairs: translation first, then source.")
+    ] = False
+    as_json: Annotated[
+        bool, _output_option("--json", help="Print a JSON object per line, with its score and what it lost or added.")
+    ] = False
+    confidence: Annotated[
+        bool,
+        _output_option(
+            "--confidence", help="Write the confidence before each translation; with --json of each word too."
+        ),
+    ] = False
+    min_confidence: Annotated[
+        float | None,
+        _output_option(
+            min=0, max=1, metavar="P", help="Leave what has a lower confidence empty; see anaphora calibrate."
+        ),
+    ] = None
 
     @property
     def judges(self) -> bool:
