@@ -69,6 +69,7 @@ def complaint(**encoder: Any) -> str:
             'out, or set encoder.cell.kind = "lstm".',
         ),
         ({"cell": 3}, "reverse.toml: encoder.cell should be a name or a table, but is 3."),
+        ({"reset": "after"}, "reverse.toml: encoder.reset is not an option. Did you mean 'encoder.cell.reset'?"),
         ({"layer": 2}, "reverse.toml: encoder.layer is not an option. Did you mean 'layers'?"),
         (
             {"zzz": 2},

@@ -26,6 +26,9 @@ MAX_LENGTH = 1 << 20
 MAX_COUNT = 100_000_000
 """Most words of a vocabulary, draws from it, or tokens of a batch."""
 
+MAX_SUGGESTED = 3
+"""Most options of the same name in other tables that are suggested for an unknown one."""
+
 SET = object()
 """In a conflict: any value but the default."""
 
@@ -260,10 +263,24 @@ def _of_another_kind(place: _Place) -> tuple[str, str] | None:
 def _not_an_option(key: str, annotation: Any) -> str:
     """``annotation`` is the table that the unknown key stands in."""
     known = sorted(annotation.model_fields) if _is_config(annotation) else []
-    hint = nearest(key.rpartition(".")[2], known)
-    if known and not hint:
+    table, dot, name = key.rpartition(".")
+    hint = nearest(name, known)
+    below = sorted(set(_keys_below(annotation, name)), key=lambda inner: (inner.count("."), inner))
+    if below:
+        near = [f"'{table}{dot}{inner}'" for inner in below if inner.count(".") == below[0].count(".")]
+        hint = f" Did you mean {' or '.join(near[:MAX_SUGGESTED])}?"
+    elif known and not hint:
         hint = f" Known: {', '.join(known)}."
     return f"{key} is not an option.{hint}"
+
+
+def _keys_below(annotation: Any, name: str) -> Iterator[str]:
+    """The dotted keys of the options of that name in the tables of this one."""
+    for table in [annotation] if _is_config(annotation) else members(annotation):
+        for key, field in table.model_fields.items():
+            yield from (f"{key}.{inner}" for inner in _keys_below(field.annotation, name))
+            if key == name:
+                yield key
 
 
 def _shown(value: Any) -> str:
