@@ -4,14 +4,16 @@ import argparse
 import os
 import sys
 import time
+from dataclasses import replace
+from typing import get_args
 
 from anaphora.errors import AnaphoraError
-from benchmarks import joeynmt, report
+from benchmarks import joeynmt, records, report
 from benchmarks.breakdown import breakdown
 from benchmarks.compare import compare, in_its_own_process
 from benchmarks.machine import this_machine
 from benchmarks.proofs import PROOFS, prove
-from benchmarks.work import Setting
+from benchmarks.work import Precision, Setting
 from benchmarks.works import WORKS
 
 _PROFILE = "profile"
@@ -40,15 +42,17 @@ def _measure(options: argparse.Namespace, setting: Setting) -> int:
         work.prepare()
     proven = prove(options.proofs)
     _say(f"Kernels: {proven}")
-    comparisons = [compare(work, setting, 1 if setting.quick else options.rounds, _say) for work in works]
-    parts: dict[str, float] = {}
-    if _PROFILE in options.works:
-        parts = in_its_own_process(breakdown, setting)
-        for part, seconds in parts.items():
-            _say(f"{part}: {1000 * seconds:,.1f} ms")
+    rounds = 1 if setting.quick else options.rounds
+    comparisons = [one for work in works for one in compare(work, setting, rounds, _say)]
+    parts: dict[Precision, dict[str, float]] = {}
+    for precision in get_args(Precision) if _PROFILE in options.works else ():
+        parts[precision] = in_its_own_process(breakdown, replace(setting, precision=precision))
+        for part, seconds in parts[precision].items():
+            _say(f"{precision} {part}: {1000 * seconds:,.1f} ms")
     if not setting.quick:
         command = " ".join(["make bench", *(sys.argv[1:] and [f'BENCH="{" ".join(sys.argv[1:])}"'])])
-        path = report.write(machine, setting, proven, comparisons, parts, command)
+        path = report.write(machine, setting, proven, comparisons, parts, command, change=options.change)
+        records.write()
         _say(f"{path} after {(time.monotonic() - began) / 60:.1f} minutes.")
     return 0 if setting.quick or all(comparison.reached for comparison in comparisons) else 1
 
@@ -63,6 +67,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="threads of both sides")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--proofs", choices=list(PROOFS), default="quick", help="which kernel tests go first")
+    parser.add_argument("--change", default="", help="what changed since the last report, for records.md")
     parser.add_argument("--quick", action="store_true", help="only try whether everything runs: no figures, no report")
     options = parser.parse_args()
     options.works = options.works or known

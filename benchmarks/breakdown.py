@@ -30,7 +30,7 @@ def breakdown(setting: Setting) -> dict[str, float]:
     assert isinstance(model, Translator)
     model.train()
     keep_freed_memory()
-    backend = backend_for(experiment.training.precision)
+    backend = backend_for(setting.precision)
     training, weights = experiment.training, list(model.parameters())
     optimizer = training.optimizer.build(weights)
     updates = setting.repetitions(LSTM_512.updates)

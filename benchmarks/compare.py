@@ -5,15 +5,19 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from anaphora.errors import AnaphoraError
-from benchmarks.work import Sample, Setting, Work
+from benchmarks.machine import OtherWork
+from benchmarks.work import Precision, Sample, Setting, Work
 
 _AGREE = 0.01
 """The largest relative difference in what both sides must have in common."""
+
+_DISTURBED, _TRIES = 0.2, 3
+"""A round beside which other programs kept so many cores at work is repeated; so many times at most."""
 
 Result = TypeVar("Result")
 
@@ -24,11 +28,14 @@ class UnequalError(AnaphoraError):
 
 @dataclass(frozen=True)
 class Comparison:
-    """All runs of one work; run n of both sides stood next to each other in time."""
+    """All runs of one work in one precision of ours; run n of both sides stood next to each other in time."""
 
     work: Work
+    precision: Precision
     ours: tuple[Sample, ...]
     theirs: tuple[Sample, ...]
+    disturbed: int = 0
+    """Rounds beside which other programs ran at every try."""
 
     @property
     def ratios(self) -> tuple[float, ...]:
@@ -43,23 +50,65 @@ class Comparison:
     @property
     def reached(self) -> bool:
         """Whether the bar is reached (always, where there is none)."""
-        return self.ratio >= self.work.bar
+        return self.ratio >= self.work.bars[self.precision]
 
 
-def compare(work: Work, setting: Setting, rounds: int, said: Callable[[str], None]) -> Comparison:
-    """Ours, peer, ours, peer, .. of a prepared work; UnequalError when they turn out to do different work."""
-    ours: list[Sample] = []
-    theirs: list[Sample] = []
+class _Round(NamedTuple):
+    """Both sides next to each other, by precision of ours."""
+
+    ours: dict[Precision, Sample]
+    theirs: dict[Precision, Sample]
+    disturbed: bool
+
+
+def compare(work: Work, setting: Setting, rounds: int, said: Callable[[str], None]) -> list[Comparison]:
+    """Ours, peer, ours, .. of a prepared work, by precision; UnequalError when they turn out to do different work."""
+    found: list[_Round] = []
     for number in range(1, rounds + 1):
-        with _waiting_like_the_command_line():
-            ours.append(in_its_own_process(work.ours, setting))
-        theirs.append(in_its_own_process(work.theirs, setting))
-        check_equal(work, ours[-1], theirs[-1])
-        said(
-            f"{work.name} {number}/{rounds}: {ours[-1].rate:,.4g} and {theirs[-1].rate:,.4g} {work.unit}/s, "
-            f"{ours[-1].rate / theirs[-1].rate:.2f} times"
+        found.append(_undisturbed(work, setting, said))
+        for precision, our in found[-1].ours.items():
+            their = found[-1].theirs[precision]
+            said(
+                f"{work.name} {precision} {number}/{rounds}: {our.rate:,.4g} and {their.rate:,.4g} {work.unit}/s, "
+                f"{our.rate / their.rate:.2f} times"
+            )
+    return [
+        Comparison(
+            work,
+            precision,
+            tuple(one.ours[precision] for one in found),
+            tuple(one.theirs[precision] for one in found),
+            sum(one.disturbed for one in found),
         )
-    return Comparison(work, tuple(ours), tuple(theirs))
+        for precision in work.bars
+    ]
+
+
+def _undisturbed(work: Work, setting: Setting, said: Callable[[str], None]) -> _Round:
+    """A round, repeated while other programs run beside it."""
+    for _ in range(1 if setting.quick else _TRIES):
+        others = OtherWork()
+        ours, theirs = _both(work, setting)
+        if (cores := others.cores()) < _DISTURBED:
+            return _Round(ours, theirs, disturbed=False)
+        said(f"{work.name}: other programs kept {cores:.1f} cores at work beside this round.")
+    return _Round(ours, theirs, disturbed=True)
+
+
+def _both(work: Work, setting: Setting) -> tuple[dict[Precision, Sample], dict[Precision, Sample]]:
+    ours: dict[Precision, Sample] = {}
+    theirs: dict[Precision, Sample] = {}
+    peer: Sample | None = None
+    for precision in work.bars:
+        with _waiting_like_the_command_line():
+            ours[precision] = in_its_own_process(work.ours, replace(setting, precision=precision))
+        if peer is None or work.peer_follows:
+            peer = in_its_own_process(
+                work.theirs, replace(setting, precision=precision if work.peer_follows else "fp32")
+            )
+        theirs[precision] = peer
+        check_equal(work, ours[precision], peer)
+    return ours, theirs
 
 
 def in_its_own_process(function: Callable[[Setting], Result], setting: Setting) -> Result:

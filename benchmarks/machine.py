@@ -82,6 +82,27 @@ def _work_and_rest() -> tuple[int, ...]:
     return sum(times) - rest, rest
 
 
+class OtherWork:
+    """What other programs do from now on; nothing where the system does not tell."""
+
+    def __init__(self) -> None:
+        self._own, self._all = _own_seconds(), _work_and_rest()
+
+    def cores(self) -> float:
+        """How many cores they kept at work until now: those at work, without this process and its ended children."""
+        if not self._all:
+            return 0.0
+        work, rest = (now - then for now, then in zip(_work_and_rest(), self._all, strict=True))
+        own = (_own_seconds() - self._own) * os.sysconf("SC_CLK_TCK")
+        return (os.cpu_count() or 1) * max(work - own, 0.0) / max(work + rest, 1)
+
+
+def _own_seconds() -> float:
+    """Processor time of this process and its ended children."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
 def _read(path: str) -> str:
     return Path(path).read_text(encoding="utf-8") if Path(path).is_file() else ""
 

@@ -23,8 +23,9 @@ WARM_UP = 3
 
 
 def build(toml: str, symbols: Mapping[str, VocabularyInfo], setting: Setting) -> tuple[torch.nn.Module, ExperimentBase]:
-    """A network with the weights that training under ``setting.seed`` starts from, and its experiment."""
-    experiment = read_experiment(toml, "the benchmark", [f"training.seed={setting.seed}"])
+    """A network with the weights that training under ``setting`` starts from, and its experiment."""
+    settings = [f"training.seed={setting.seed}", f"training.precision={setting.precision}"]
+    experiment = read_experiment(toml, "the benchmark", settings)
     model = registry.build(kind_of(experiment).network, experiment, symbols)
     model.initialise(setting.seed)  # type: ignore[operator]  # every network has it
     return model, experiment

@@ -3,7 +3,9 @@
 import resource
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+Precision = Literal["fp32", "bf16"]
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,8 @@ class Setting:
     """Where data order, weights and dropout start from."""
     quick: bool = False
     """Whether this only tries whether everything runs: a few repetitions, no figures."""
+    precision: Precision = "fp32"
+    """Of matrix products."""
 
     def repetitions(self, full: int) -> int:
         """How often the timed part is repeated, ``full`` in a real run."""
@@ -56,12 +60,15 @@ class Work:
     """What a rate counts, each second."""
     peer: str
     """What it stands beside."""
-    bar: float
-    """What the ratio of both rates should reach; 0 where none is set."""
+    bars: Mapping[Precision, float]
+    """The precisions that our side is measured in, each with what the ratio of both rates should reach; 0 where nothing
+    is asked."""
     prepare: Callable[[], None]
     """Makes what both sides read, or says in one sentence what is missing; not timed."""
     ours: Side
     theirs: Side
+    peer_follows: bool = False
+    """Whether the peer computes in the precision of our side; else in fp32."""
 
 
 def peak_mib() -> float:

@@ -5,6 +5,7 @@ measured is the search, not what a model says. 14 units is about what the test p
 """
 
 import time
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -13,13 +14,14 @@ import torch
 from anaphora.batch import Batch
 from anaphora.data.pairs import search_batches
 from anaphora.data.ragged import Ragged
+from anaphora.kernels.runtime import Runtime, running
 from anaphora.models.encoder_decoder import DecodingStepper
 from anaphora.models.translator import Translator
 from anaphora.protocols import SearchStart, Step
 from anaphora.search.beam import beam as beam_search
 from benchmarks import joeynmt, ours
 from benchmarks.material import prepare_pairs, test_sources, tokenizer_of
-from benchmarks.work import Sample, Setting, Work, peak_mib
+from benchmarks.work import Precision, Sample, Setting, Work, peak_mib
 from benchmarks.works.translators import LSTM_512
 
 SENTENCES = 500
@@ -62,15 +64,15 @@ def decode(beam: int, setting: Setting) -> Sample:
     model, _ = ours.build(LSTM_512.experiment, LSTM_512.sides(), setting)
     assert isinstance(model, Translator)
     texts = test_sources(LSTM_512.units)[: _sentences(setting)]
-    stepper = Endless(model.stepper())
+    stepper, runtime = Endless(model.stepper()), Runtime.inference(precision=setting.precision)
     begin = time.perf_counter()
     sources = Ragged.of(tokenizer.encode(text) for text in texts)
     outputs: dict[int, str] = {}
     units = 0
     for batch in search_batches(sources, tokenizer.symbols, batch_tokens=BATCH_TOKENS):
-        for number, found in zip(
-            batch.example_ids_B.tolist(), beam_search(stepper, batch, size=beam, max_length=LENGTH), strict=True
-        ):
+        with running(runtime):
+            hypotheses = beam_search(stepper, batch, size=beam, max_length=LENGTH, attention=False)
+        for number, found in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
             outputs[number] = tokenizer.decode(found[0].ids)
             units += len(found[0].ids)
     seconds = time.perf_counter() - begin
@@ -89,19 +91,19 @@ def _sentences(setting: Setting) -> int:
     return 128 if setting.quick else SENTENCES
 
 
-def _work(name: str, beam: int) -> Work:
+def _work(name: str, beam: int, bars: Mapping[Precision, float]) -> Work:
     return Work(
         name=name,
         measures=f"the first {SENTENCES} sentences of Multi30k test_2016_flickr with the model of translator-lstm-512, "
         f"beam {beam}, every output {LENGTH} units long",
         unit="sentences",
-        peer="JoeyNMT 2.3.0, the same model",
-        bar=0.0,
+        peer="JoeyNMT 2.3.0, the same model in fp32",
+        bars=bars,
         prepare=partial(prepare_pairs, LSTM_512.units),
         ours=partial(decode, beam),
         theirs=partial(decode_peer, beam),
     )
 
 
-BEAM = _work("decoding-beam-5", 5)
-GREEDY = _work("decoding-greedy", 1)
+BEAM = _work("decoding-beam-5", 5, {"fp32": 5.5, "bf16": 0.0})
+GREEDY = _work("decoding-greedy", 1, {"fp32": 5.0, "bf16": 0.0})

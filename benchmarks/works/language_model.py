@@ -72,7 +72,7 @@ def train(setting: Setting) -> Sample:
     keep_freed_memory()
     windows, symbols = treebank_windows(STREAMS, STEPS)
     model, _ = ours.build(EXPERIMENT, {"text": symbols}, setting)
-    backend = backend_for("fp32")
+    backend = backend_for(setting.precision)
     carry: Carry | None = None
 
     def cost(number: int, batch: Batch) -> Tensor:
@@ -124,11 +124,11 @@ def _timed(
 
 WORK = Work(
     name="language-model",
-    measures="training, fp32, 20 streams of 35 steps: 10,000 words, LSTM 2 x 650, tied, dropout 0.5, plain SGD, "
+    measures="training, 20 streams of 35 steps: 10,000 words, LSTM 2 x 650, tied, dropout 0.5, plain SGD, "
     "Penn Treebank",
     unit="target tokens",
-    peer="the same model on torch.nn.LSTM",
-    bar=1.5,
+    peer="the same model on torch.nn.LSTM, fp32",
+    bars={"fp32": 1.6, "bf16": 2.8},
     prepare=prepare_treebank,
     ours=train,
     theirs=train_peer,

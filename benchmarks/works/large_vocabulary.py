@@ -31,12 +31,13 @@ def train(output: str, setting: Setting) -> Sample:
 
 WORK = Work(
     name="large-vocabulary",
-    measures=f"training, fp32, 64 pairs a batch: {GRU_256.parts}, {IDS:,} target ids, of which {WORDS:,} a stretch are "
+    measures=f"training, 64 pairs a batch: {GRU_256.parts}, {IDS:,} target ids, of which {WORDS:,} a stretch are "
     "told from each other",
     unit="target tokens",
     peer="the same with a softmax over all ids",
-    bar=0.0,
+    bars={"fp32": 0.0, "bf16": 0.0},
     prepare=partial(prepare_pairs, GRU_256.units),
     ours=partial(train, f'kind = "sampled"\nproposal = {{ kind = "partition", words = {WORDS} }}'),
     theirs=partial(train, 'kind = "full"'),
+    peer_follows=True,
 )

@@ -1,7 +1,8 @@
-"""The recurrent scan alone, forward and back, beside torch.nn.LSTM on packed sequences."""
+"""The recurrent scan alone, forward and back, beside torch.nn.LSTM on packed sequences, and compiled on padded ones."""
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -28,7 +29,7 @@ def scan(setting: Setting) -> Sample:
     stack = Stack(StackConfig(size=SIZE), SIZE, "scan")
     stack.initialise(Xavier(), generator(setting.seed, "initialise"))
     keep_freed_memory()
-    with running(Runtime(backend=backend_for("fp32"), training=True)):
+    with running(Runtime(backend=backend_for(setting.precision), training=True)):
         return _timed(stack, lambda x_TBD, lengths_B: stack(x_TBD, lengths_B).outputs["h"], setting)
 
 
@@ -42,6 +43,14 @@ def scan_peer(setting: Setting) -> Sample:
         return h_TBH
 
     return _timed(lstm, run, setting)
+
+
+def scan_compiled(setting: Setting) -> Sample:
+    """torch's, compiled: on padded batches, since a packed one cannot be traced."""
+    torch.manual_seed(setting.seed)
+    lstm = nn.LSTM(SIZE, SIZE)
+    compiled = torch.compile(lstm, dynamic=True)
+    return _timed(lstm, lambda x_TBD, lengths_B: compiled(x_TBD)[0], setting)
 
 
 def _timed(module: nn.Module, run: Callable[[Tensor, Tensor], Tensor], setting: Setting) -> Sample:
@@ -63,11 +72,19 @@ def _timed(module: nn.Module, run: Callable[[Tensor, Tensor], Tensor], setting: 
 
 WORK = Work(
     name="recurrent-scan",
-    measures="LSTM 512 forward and backward, fp32, 64 sequences a batch with the lengths of Multi30k sources",
+    measures="LSTM 512 forward and backward, 64 sequences a batch with the lengths of Multi30k sources",
     unit="steps",
-    peer="torch.nn.LSTM on packed sequences",
-    bar=2.5,
+    peer="torch.nn.LSTM on packed sequences, fp32",
+    bars={"fp32": 2.8, "bf16": 5.0},
     prepare=partial(prepare_pairs, UNITS),
     ours=scan,
     theirs=scan_peer,
+)
+
+COMPILED = replace(
+    WORK,
+    name="recurrent-scan-compiled",
+    peer="torch.nn.LSTM by torch.compile on padded sequences, fp32",
+    bars={"fp32": 0.0, "bf16": 0.0},
+    theirs=scan_compiled,
 )

@@ -4,13 +4,14 @@ The smaller is the size of Caglayan et al. (2017), "LIUM-CVC Submissions for WMT
 monomodal system; attention and input feeding are those that both sides have.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from anaphora.protocols import VocabularyInfo
 from benchmarks import joeynmt, ours
 from benchmarks.material import SentenceBatches, prepare_pairs, tokenizer_of
-from benchmarks.work import Sample, Setting, Work
+from benchmarks.work import Precision, Sample, Setting, Work
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Translator:
     """The size of the vocabulary that both languages share."""
     updates: int
     """How many are timed."""
-    bar: float
+    bars: Mapping[Precision, float]
 
     def sides(self) -> dict[str, VocabularyInfo]:
         """The vocabulary of source and target."""
@@ -46,11 +47,11 @@ class Translator:
         """The comparison of both."""
         return Work(
             name=f"translator-{self.name}",
-            measures=f"training, fp32, 64 pairs a batch: joint BPE {self.units:,}, {self.parts}, general attention, "
+            measures=f"training, 64 pairs a batch: joint BPE {self.units:,}, {self.parts}, general attention, "
             "dropout 0.2, Adam, Multi30k en-de",
             unit="target tokens",
-            peer="JoeyNMT 2.3.0, the same model and batches",
-            bar=self.bar,
+            peer="JoeyNMT 2.3.0, the same model and batches in fp32",
+            bars=self.bars,
             prepare=partial(prepare_pairs, self.units),
             ours=self.train,
             theirs=self.train_peer,
@@ -62,7 +63,7 @@ LSTM_512 = Translator(
     parts="embeddings 512, BiLSTM 512, input-feeding LSTM 512",
     units=8000,
     updates=10,
-    bar=3.8,
+    bars={"fp32": 3.7, "bf16": 6.0},
     experiment="""
 task = "translate"
 [embedding]
@@ -81,7 +82,6 @@ score = "general"
 [output]
 bias = false
 [training]
-precision = "fp32"
 optimizer = "adam"
 schedule = "constant"
 clip_norm = 1.0
@@ -93,7 +93,7 @@ GRU_256 = Translator(
     parts="embeddings 128, BiGRU 256, input-feeding GRU 256",
     units=10_000,
     updates=20,
-    bar=3.5,
+    bars={"fp32": 3.8, "bf16": 5.5},
     experiment="""
 task = "translate"
 [embedding]
@@ -112,7 +112,6 @@ score = "general"
 [output]
 bias = false
 [training]
-precision = "fp32"
 optimizer = "adam"
 schedule = "constant"
 clip_norm = 1.0

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks import compare as comparing
 from benchmarks.compare import Comparison, UnequalError, check_equal, compare
+from benchmarks.machine import OtherWork
 from benchmarks.work import Sample, Setting, Work
 
 SETTING = Setting(threads=1, seed=1)
@@ -27,7 +29,7 @@ def nothing() -> None:
     pass
 
 
-WORK = Work("toy", "a toy", "tokens", "a slower toy", 2.0, nothing, fast, slow)
+WORK = Work("toy", "a toy", "tokens", "a slower toy", {"fp32": 2.0, "bf16": 0.0}, nothing, fast, slow)
 
 
 def sample(rate: float) -> Sample:
@@ -37,13 +39,46 @@ def sample(rate: float) -> Sample:
 @pytest.mark.slow
 def test_every_run_is_a_process_of_its_own_and_sides_alternate() -> None:
     said: list[str] = []
-    found = compare(WORK, SETTING, 2, said.append)
-    processes = {run.peak_mib for run in (*found.ours, *found.theirs)}
-    assert len(processes) == 4
+    single, half = compare(WORK, replace(SETTING, quick=True), 2, said.append)
+    processes = {run.peak_mib for run in (*single.ours, *half.ours, *single.theirs)}
+    assert len(processes) == 6
     assert float(os.getpid()) not in processes
-    assert found.ratio == 2.0
-    assert found.reached
-    assert len(said) == 2
+    assert single.theirs == half.theirs, "a peer without other precisions is run once a round"
+    assert (single.precision, half.precision, single.ratio) == ("fp32", "bf16", 2.0)
+    assert single.reached
+    assert len([line for line in said if "times" in line]) == 4
+
+
+def in_precision(setting: Setting) -> Sample:
+    return Sample({"fp32": 2.0, "bf16": 8.0}[setting.precision], 1.0, {}, 1.0)
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without new processes."""
+    monkeypatch.setattr(comparing, "in_its_own_process", lambda side, setting: side(setting))
+
+
+@pytest.mark.parametrize(("follows", "ratios"), [(False, [1.0, 4.0]), (True, [1.0, 1.0])])
+def test_a_peer_computes_in_fp32_or_follows_our_side(here: None, follows: bool, ratios: list[float]) -> None:
+    work = replace(WORK, ours=in_precision, theirs=in_precision, peer_follows=follows)
+    assert [one.ratio for one in compare(work, SETTING, 1, lambda line: None)] == ratios
+
+
+@pytest.mark.parametrize(("cores", "rounds", "disturbed"), [([0.0], 1, 0), ([1.0, 0.0], 2, 0), ([1.0] * 3, 3, 1)])
+def test_a_round_beside_other_work_is_repeated(
+    here: None, monkeypatch: pytest.MonkeyPatch, cores: list[float], rounds: int, disturbed: int
+) -> None:
+    seen: list[Setting] = []
+
+    def ours(setting: Setting) -> Sample:
+        seen.append(setting)
+        return fast(setting)
+
+    monkeypatch.setattr(OtherWork, "cores", lambda watch: cores.pop(0))
+    found, _ = compare(replace(WORK, ours=ours), SETTING, 1, lambda line: None)
+    assert len(seen) == 2 * rounds
+    assert (len(found.ours), found.disturbed) == (1, disturbed)
 
 
 def test_sides_that_did_different_work_have_no_ratio() -> None:
@@ -54,11 +89,12 @@ def test_sides_that_did_different_work_have_no_ratio() -> None:
 
 def test_the_ratio_is_the_median_of_neighbouring_runs_and_not_the_ratio_of_the_medians() -> None:
     ours, theirs = map(sample, (10.0, 20.0, 90.0)), map(sample, (10.0, 5.0, 30.0))
-    found = Comparison(WORK, tuple(ours), tuple(theirs))
+    found = Comparison(WORK, "fp32", tuple(ours), tuple(theirs))
     assert found.ratios == (1.0, 4.0, 3.0)
     assert found.ratio == 3.0
 
 
 @pytest.mark.parametrize(("bar", "reached"), [(0.0, True), (1.5, True), (1.6, False)])
 def test_a_bar_is_reached_by_the_median(bar: float, reached: bool) -> None:
-    assert Comparison(replace(WORK, bar=bar), (sample(3.0),), (sample(2.0),)).reached == reached
+    work = replace(WORK, bars={"fp32": bar})
+    assert Comparison(work, "fp32", (sample(3.0),), (sample(2.0),)).reached == reached

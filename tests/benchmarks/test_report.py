@@ -1,10 +1,11 @@
 """What a report holds: every raw number, the spread, and what must not be overlooked."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
+from datetime import date
 from pathlib import Path
 
-from benchmarks import report
+from benchmarks import records, report
 from benchmarks.compare import Comparison
 from benchmarks.machine import Machine
 from benchmarks.work import Sample, Setting, Work
@@ -21,19 +22,23 @@ def nobody(setting: Setting) -> Sample:
     raise AssertionError("a report measures nothing")
 
 
-def comparison(bar: float) -> Comparison:
-    work = Work("toy", "a toy", "tokens", "a slower toy", bar, lambda: None, nobody, nobody)
-    return Comparison(work, side(4.0, 6.0, 8.0), side(2.0, 2.0, 2.0))
+def comparison(bar: float, disturbed: int = 0) -> Comparison:
+    work = Work("toy", "a toy", "tokens", "a slower toy", {"bf16": bar}, lambda: None, nobody, nobody)
+    return Comparison(work, "bf16", side(4.0, 6.0, 8.0), side(2.0, 2.0, 2.0), disturbed)
 
 
-def written(folder: Path, machine: Machine = MACHINE, bar: float = 2.5) -> str:
-    path = report.write(machine, SETTING, "9 passed", [comparison(bar)], {"encoder": 0.2, "rest": 0.1}, "make", folder)
+def written(folder: Path, machine: Machine = MACHINE, bar: float = 2.5, disturbed: int = 0) -> str:
+    parts: report.Parts = {"bf16": {"encoder": 0.2, "rest": 0.1}}
+    compared = [comparison(bar, disturbed)]
+    path = report.write(
+        machine, SETTING, "9 passed", compared, parts, "make", change="packed once", folder=folder / "reports"
+    )
     assert path.name.endswith("-toy-amd-epyc-7b13-avx2-2-cores.md")
     return path.read_text()
 
 
 def test_a_report_gives_medians_with_their_spread_and_the_bar(tmp_path: Path) -> None:
-    assert "| toy | tokens | 6 (4..8) | 2 (2..2) | 3 (2..4) | 2.5 |" in written(tmp_path)
+    assert "| toy | bf16 | tokens | 6 (4..8) | 2 (2..2) | 3 (2..4) | 2.5 |" in written(tmp_path)
     assert "| encoder | 200.0 | 67% |" in written(tmp_path)
 
 
@@ -42,14 +47,32 @@ def test_a_missed_bar_and_a_busy_machine_are_said(tmp_path: Path) -> None:
     assert "3.5 (missed)" in page
     assert "no figure here counts" in page
     assert "counts" not in written(tmp_path)
+    assert "other programs ran beside 2 of 3 rounds" in written(tmp_path, disturbed=2)
 
 
 def test_the_raw_numbers_of_every_run_lie_beside_the_report(tmp_path: Path) -> None:
     written(tmp_path)
-    (path,) = tmp_path.glob("*.jsonl")
+    (path,) = tmp_path.rglob("*.jsonl")
     head, *runs, parts = [json.loads(line) for line in path.read_text().splitlines()]
-    assert head["setting"] == {"threads": 2, "seed": 3, "quick": False}
+    assert head["setting"] == {"threads": 2, "seed": 3, "quick": False, "precision": "fp32"}
     assert [(run["side"], run["round"], run["amount"]) for run in runs] == [
         ("ours", 1, 4.0), ("ours", 2, 6.0), ("ours", 3, 8.0), ("peer", 1, 2.0), ("peer", 2, 2.0), ("peer", 3, 2.0)
     ]  # fmt: skip
-    assert parts == {"seconds_of_an_update_by_part": {"encoder": 0.2, "rest": 0.1}}
+    assert parts == {"seconds_of_an_update_by_part": {"bf16": {"encoder": 0.2, "rest": 0.1}}}
+
+
+def test_records_have_a_line_for_every_work_precision_and_report(tmp_path: Path) -> None:
+    written(tmp_path)
+    head = {
+        "machine": {**asdict(MACHINE), "versions": "anaphora 0.1 (abc1234), torch 1"},
+        "setting": {"threads": 1},
+        "date": "2026-01-02",
+    }
+    run = {"work": "toy", "unit": "tokens", "amount": 6.0, "seconds": 2.0}
+    lines = [head, {**run, "side": "ours"}, {**run, "side": "peer", "amount": 2.0}]
+    (tmp_path / "reports" / "2026-01-02-old.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    machine = "AMD EPYC 7B13 64-Core Processor (avx2)"
+    assert records.write(tmp_path / "reports").read_text().splitlines()[-2:] == [
+        f"| 2026-01-02 | abc1234 | {machine}, 1 threads | toy | fp32 | 3 tokens | 3.00 | - |",
+        f"| {date.today()} | - | {machine}, 2 threads | toy | bf16 | 6 tokens | 3.00 | packed once |",
+    ]
