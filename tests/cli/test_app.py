@@ -27,14 +27,29 @@ def test_help_is_quick() -> None:
     assert min(seconds) < 0.4
 
 
-def test_help_imports_nothing_heavy() -> None:
+def test_help_the_version_and_errors_in_arguments_import_nothing_heavy() -> None:
+    lines = (["train", "--help"], ["--version"], ["trnslate"], ["translate"], ["translate", "run", "--beam", "x"],
+             ["translate", "run", "--output", "missing/folder/text"])  # fmt: skip
     script = (
-        "import sys; from anaphora.cli.app import main; main(['train', '--help']);"
-        "print(*(name for name in ('torch', 'numpy', 'sentencepiece', 'sacrebleu', 'rich') if name in sys.modules),"
-        " file=sys.stderr)"
+        f"import sys; from anaphora.cli.app import main; codes = [main(line) for line in {lines}];"
+        "heavy = ('torch', 'numpy', 'sentencepiece', 'sacrebleu', 'rich');"
+        "print(codes, *(name for name in heavy if name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stderr.split() == []
+    assert done.stdout.splitlines()[-1] == "[0, 0, 2, 2, 2, 2]"
+
+
+def test_a_process_collects_garbage_only_once_its_work_begins() -> None:
+    script = (
+        "import atexit, gc, sys; from anaphora.cli import main, app, progress\n"
+        "def work(*_, **__):\n"
+        "    seen = [gc.isenabled()]\n"
+        "    with progress.listening(): seen.append(gc.isenabled())\n"
+        "    print(seen, gc.get_freeze_count() > 10_000)\n"
+        "app.app = work; sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[False, True] True\n"
 
 
 def test_what_is_printed_is_utf8_whatever_the_locale() -> None:

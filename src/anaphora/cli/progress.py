@@ -1,5 +1,6 @@
 """Events as a person sees them: bars on a terminal, a quiet line now and then elsewhere."""
 
+import gc
 import io
 import sys
 import time
@@ -59,7 +60,13 @@ class Pace:
 
 @contextmanager
 def listening(*, bars: bool = True) -> Iterator[Report]:
-    """A listener for the events of one command, chosen by where standard error goes; without ``bars``, lines alone."""
+    """A listener for the events of one command, chosen by where standard error goes; without ``bars``, lines alone.
+
+    What was imported by now is left out of garbage collection, which begins here in a process of ``cli.main``.
+    """
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
     if not (bars and sys.stderr.isatty()):
         yield LastingReport(_Lines().report)
         return

@@ -8,17 +8,19 @@ Multi30k figures.
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
-from sacrebleu.metrics.bleu import BLEU, BLEUScore
-from sacrebleu.metrics.chrf import CHRF, CHRFScore
 
 from anaphora.errors import DataError, MissingExtraError
 from anaphora.evaluation.segments import Floats, SegmentMetric
 from anaphora.text.language import bare
 from anaphora.text.normalise import normalise
 from anaphora.wording import counted
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU, BLEUScore
+    from sacrebleu.metrics.chrf import CHRF, CHRFScore
 
 Condition = Literal["raw", "moses-lowercase"]
 Metric = Literal["BLEU", "chrF2"]
@@ -105,17 +107,20 @@ def segment_bleu_of_several(
 
 def word_splitter(language: str) -> Callable[[str], list[str]]:
     """A function to the words that BLEU counts, in lower case and without punctuation; raises as ``metric_of``."""
-    metric = metric_of("BLEU", language, "raw")
-    assert isinstance(metric, BLEU)
+    metric = cast("BLEU", metric_of("BLEU", language, "raw"))
     tokenize = metric.tokenizer
     return lambda text: [token for token in tokenize(text.lower()).split() if any(map(str.isalnum, token))]
 
 
-def metric_of(name: Metric, language: str, condition: Condition, *, single: bool = False) -> BLEU | CHRF:
+def metric_of(name: Metric, language: str, condition: Condition, *, single: bool = False) -> "BLEU | CHRF":
     """sacreBLEU's metric for texts that ``prepared`` gave; MissingExtraError where the tokeniser is missing.
 
     ``single`` is for sentences by themselves.
     """
+    # what loads a run needs no score, and sacreBLEU brings tables and locks of files
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+
     # Texts are lower-cased already under these conditions; told so, sacreBLEU notes it in the signature.
     moses, code = condition == "moses-lowercase", bare(language)
     if name == "chrF2":
@@ -166,7 +171,7 @@ def _several(
 
 
 def _segments(
-    metric: BLEU | CHRF, name: Metric, texts: list[str], streams: list[Any], condition: Condition
+    metric: "BLEU | CHRF", name: Metric, texts: list[str], streams: list[Any], condition: Condition
 ) -> SegmentMetric:
     # the two methods that sacreBLEU's own significance test is built on; it has no public door to them
     counts_SK = np.array(metric._extract_corpus_statistics(texts, streams), dtype=np.float64)
@@ -178,6 +183,6 @@ def _segments(
     return SegmentMetric(name, counts_SK, score, conditions=f"{condition}; {metric.get_signature()}")
 
 
-def _of_100(result: BLEUScore | CHRFScore) -> float:
+def _of_100(result: "BLEUScore | CHRFScore") -> float:
     """The figure, which sums of logarithms may leave an ulp above what it can be."""
     return min(100.0, float(result.score))
