@@ -48,7 +48,7 @@ class TranslatorWork(PairWork, UpdatingWork):
         rare = isinstance(experiment.text, Word) and experiment.text.rare != "none"
         self._words = LinkedWords(experiment, train)
         self._rare = RareWords(self._words) if rare else None
-        self._given = GivenLinks(guide, train) if isinstance(guide, GivenGuide) else None
+        self._given = GivenLinks(guide, train, report) if isinstance(guide, GivenGuide) else None
 
     @property
     def fingerprints(self) -> Mapping[str, str]:
@@ -118,7 +118,7 @@ class TranslatorWork(PairWork, UpdatingWork):
         """The links that attention is guided by, where it is."""
         source, target, path = tokenizers["source"], tokenizers["target"], folder.with_name(f"{folder.name}.links")
         if self._given:
-            return self._given.tokens(train, source, target)
+            return self._given.tokens(train, source, target, path, report)
         if isinstance(self._experiment.guided_alignment, LearntGuide):
             return learnt_links(self._experiment.guided_alignment, train, source, target, path, report)
         return None
