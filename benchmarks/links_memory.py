@@ -18,8 +18,7 @@ from anaphora.formats.lines import read_lines, write_lines
 from anaphora.formats.pharaoh import to_pharaoh
 from anaphora.models.guide import GivenGuide
 from anaphora.tasks.translation.guidance import GivenLinks
-from anaphora.text import tokenization
-from benchmarks.large_corpora import KINDS, generate
+from benchmarks.large_corpora import fitted, generate
 from benchmarks.ngram_memory import Watch
 
 
@@ -37,9 +36,7 @@ def measure(count: int) -> None:
         folder = Path(name)
         generate(count, folder)
         guide, train = GivenGuide(file=str(diagonals(folder))), translation_splits([folder], "en", "de").train
-        sides = {"source": train.sources, "target": train.targets}
-        languages = {"source": "en", "target": "de"}
-        source, target = tokenization.fit(KINDS["words"], sides, silent, languages=languages).values()
+        source, target = fitted("words", train)
         store = pair_store(train, source, target, folder / "store")
         watch = Watch()
         watch.start()

@@ -11,16 +11,18 @@ from anaphora.data.columns import Integers
 from anaphora.data.corpora import PairCorpus
 from anaphora.data.pairs import PairBatches, search_batches
 from anaphora.data.ragged import Ragged, token_counts
+from anaphora.data.shuffle_window import LARGE, WINDOW
 from anaphora.data.store import PairStore, pair_store
 from anaphora.evaluation.bleu import bleu, metric_of
 from anaphora.evaluation.perplexity import perplexity
-from anaphora.events import Report
+from anaphora.events import Note, Report
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.guide import GivenGuide, LearntGuide
 from anaphora.nn.device import device_of
 from anaphora.nn.lengths import Lengths
 from anaphora.protocols import Batches, Searchable
 from anaphora.run import Run
+from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.pairs import PairWork
 from anaphora.tasks.translation.config import TranslationExperiment, TranslatorExperiment
 from anaphora.tasks.translation.guidance import GivenLinks, learnt_links
@@ -35,6 +37,7 @@ from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Record, Validate
+from anaphora.wording import counted
 
 
 class TranslatorWork(PairWork, UpdatingWork):
@@ -54,6 +57,16 @@ class TranslatorWork(PairWork, UpdatingWork):
     def fingerprints(self) -> Mapping[str, str]:
         """SHA-256 of the data by part, and of the links that attention is guided by."""
         return {**super().fingerprints, **({"guide": self._given.fingerprint} if self._given else {})}
+
+    def completed(self, experiment: ExperimentBase, report: Report) -> ExperimentBase:
+        """Large corpora are shuffled in windows, where the experiment leaves that open."""
+        assert isinstance(experiment, TranslatorExperiment)
+        count = self.learnt_from.count
+        if experiment.data.shuffle_window or experiment.start.replay or count <= LARGE:
+            return experiment
+        report(Note(f"{WINDOW:,} of {counted(count, 'pair')} are shuffled at a time (data.shuffle_window)."))
+        self._experiment = experiment.with_shuffle_window(WINDOW)
+        return self._experiment
 
     def _dictionary(self, report: Report) -> Mapping[str, str] | None:
         return self._rare.dictionary(report) if self._rare else None
@@ -93,6 +106,7 @@ class TranslatorWork(PairWork, UpdatingWork):
             target.symbols,
             batch_tokens=batch_tokens,
             seed=self._experiment.training.seed,
+            shuffle_window=self._experiment.data.shuffle_window,
             resegment=(
                 tokenization.resegment_of(self._experiment.text, source),
                 tokenization.resegment_of(self._experiment.text, target),
