@@ -1,28 +1,40 @@
-"""Processor time of encoding generated pairs, and of resuming over them: ``python -m benchmarks.large_corpora 400000``.
+"""Encoding, resuming over and checking generated pairs: ``python -m benchmarks.large_corpora 1000000 begin resume``.
 
-Sides have 4 to 12 words of random letters. A tiny translator is begun for one update in this process and resumed for
-another: first without what the first reading found, then with it. Files of less than 32 MB are read again each time.
+Sides have 4 to 12 words of random letters. Every step is a process of its own, whose memory is what the system cannot
+drop (RssAnon). A tiny translator is begun for one update, and resumed for another; the processor seconds of these and
+of checks include the start of Python. Files of less than 32 MB are read again each time.
 """
 
+import multiprocessing
 import os
-import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 
+from anaphora.data.corpora import PairCorpus
 from anaphora.data.sources import translation_splits
 from anaphora.data.store import pair_store
 from anaphora.events import silent
+from anaphora.experiment.check import check
 from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
-from anaphora.tasks.base import ExperimentBase
 from anaphora.text import tokenization
+from anaphora.text.tokenizer import Tokenizer
+from benchmarks.ngram_memory import Watch
 
 WORDS, POOL, VALID = 20_000, 1 << 20, 500
-SETTINGS = ["encoder.size=16", "decoder.size=16", "training.batch_tokens=500"]
+SETTINGS = [
+    'text.tokenizer="word"',
+    'text.segmentation="whitespace"',
+    "text.size=8000",
+    "encoder.size=16",
+    "decoder.size=16",
+    "training.batch_tokens=500",
+]
 KINDS: dict[str, tokenization.AnyTokenizer] = {
     "words": tokenization.Word(size=8000, segmentation="whitespace"),
     "subwords": tokenization.Bpe(size=8000),
@@ -43,49 +55,82 @@ def generate(count: int, folder: Path) -> None:
                 valid.write(line if number < VALID else "")
 
 
-def encode(count: int, data: Path, folder: Path) -> None:
-    """Print what encoding takes a pair, by kind of token."""
-    splits = translation_splits([data], "en", "de")
-    for name, config in KINDS.items():
-        sides = {"source": splits.train.sources, "target": splits.train.targets}
-        tokenizers = tokenization.fit(config, sides, silent, languages={"source": "en", "target": "de"})
-        began = time.process_time()
-        pair_store(splits.train, tokenizers["source"], tokenizers["target"], folder / name)
-        print(f"encoding {name}: {1e6 * (time.process_time() - began) / count:.1f} microseconds a pair", flush=True)
+def fitted(kind: str, train: PairCorpus) -> tuple[Tokenizer, Tokenizer]:
+    """The tokenizers of both sides."""
+    sides = {"source": train.sources, "target": train.targets}
+    tokenizers = tokenization.fit(KINDS[kind], sides, silent, languages={"source": "en", "target": "de"})
+    return tokenizers["source"], tokenizers["target"]
 
 
-def one_update(experiment: ExperimentBase, run: Path, *, resume: bool) -> float:
-    """Processor seconds until the first update is done."""
-    asked: list[float] = []
+def encode(kind: str, folder: Path) -> float:
+    """Processor seconds of encoding the training pairs."""
+    train = translation_splits([folder / "data"], "en", "de").train
+    source, target = fitted(kind, train)
     began = time.process_time()
+    pair_store(train, source, target, folder / kind)
+    return time.process_time() - began
+
+
+def one_update(resume: bool, folder: Path) -> float:
+    """Processor seconds of a new process until the first update is done."""
+    recipe = (Path(__file__).parents[1] / "src/anaphora/recipes/luong-tutorial.toml").read_text()
+    data = [folder / "data"]
+    experiment = read_experiment(recipe, "the recipe", SETTINGS, data=data, source="en", target="de")
+    asked: list[float] = []
 
     def stop() -> bool:
-        asked.append(time.process_time() - began)
+        asked.append(time.process_time())
         return len(asked) > 1
 
-    train(experiment, run, resume=resume, stop=stop)
+    train(experiment, folder / "run", resume=resume, stop=stop)
     return asked[1]
 
 
-def main(counts: Iterable[int]) -> None:
-    """Measure every number of pairs."""
+def looked_at(exact: bool, folder: Path) -> float:
+    """Processor seconds of a new process that checks the pairs, without a trial of training."""
     recipe = (Path(__file__).parents[1] / "src/anaphora/recipes/luong-tutorial.toml").read_text()
-    words = ['text.tokenizer="word"', 'text.segmentation="whitespace"', "text.size=8000"]
-    for count in counts:
-        with tempfile.TemporaryDirectory() as name:
-            folder, data = Path(name), Path(name) / "data"
-            os.environ["ANAPHORA_DATA"] = str(folder / "home")
-            data.mkdir()
-            generate(count, data)
-            time.sleep(3)  # files that just changed are read again
-            settings = [*words, *SETTINGS]
-            experiment = read_experiment(recipe, "the recipe", settings, data=[data], source="en", target="de")
-            begun = one_update(experiment, folder / "run", resume=False)
-            shutil.rmtree(folder / "home", ignore_errors=True)
-            again, known = (one_update(experiment, folder / "run", resume=True) for _ in range(2))
-            print(f"{count:,} pairs: begun in {begun:.1f} s, resumed in {known:.2f} s, {again:.2f} s if read again")
-            encode(count, data, folder)
+    data = [folder / "data"]
+    experiment = read_experiment(recipe, "the recipe", SETTINGS, data=data, source="en", target="de")
+    check(experiment, trial=0)
+    return time.process_time()
+
+
+STEPS: dict[str, Callable[[Path], float]] = {
+    "encode words": partial(encode, "words"),
+    "encode subwords": partial(encode, "subwords"),
+    "begin": partial(one_update, False),
+    "resume": partial(one_update, True),
+    "check": partial(looked_at, False),
+    "check --exact": partial(looked_at, True),
+}
+
+
+def measured(step: str, folder: Path) -> None:
+    """Take a step and print its row."""
+    watch, began = Watch(), time.time()
+    watch.start()
+    seconds = STEPS[step](folder)
+    print(f"| {step} | {seconds:.1f} | {time.time() - began:.1f} | {watch.memory:,} |", flush=True)
+
+
+def main(count: int, steps: Sequence[str]) -> None:
+    """Measure so many pairs, each step in a process of its own."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        os.environ["ANAPHORA_DATA"] = str(folder / "home")
+        (folder / "data").mkdir()
+        generate(count, folder / "data")
+        time.sleep(3)  # files that just changed are read again
+        print(
+            f"| {count:,} pairs | processor seconds | seconds by the clock | memory (MB) |\n| --- | --: | --: | --: |"
+        )
+        for step in steps:
+            process = multiprocessing.get_context("spawn").Process(target=measured, args=(step, folder))
+            process.start()
+            process.join()
+        size = sum(file.stat().st_size for file in (folder / "run" / "encoded" / "train").glob("*"))
+        print(f"\n{size / count:.1f} bytes a pair on disk")
 
 
 if __name__ == "__main__":
-    main(map(int, sys.argv[1:]))
+    main(int(sys.argv[1]), sys.argv[2:] or list(STEPS))

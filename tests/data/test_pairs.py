@@ -1,5 +1,6 @@
 """Training batches hold every pair once; search batches hold one width."""
 
+import itertools
 from collections.abc import Iterable
 from pathlib import Path
 from random import Random
@@ -87,6 +88,17 @@ def test_an_epoch_can_be_entered_at_any_position() -> None:
     assert [batch.example_ids_B.tolist() for batch in later[5:]] == whole[5:]
     assert [batch.example_ids_B.tolist() for batch in batches_of(pairs).epoch(1)] != whole
     assert [batch.example_ids_B.tolist() for batch in batches_of(pairs, seed=2).epoch(2)] != whole
+
+
+def test_pairs_that_are_shuffled_in_windows_come_once_an_epoch_and_fewer_are_shuffled_as_a_whole() -> None:
+    pairs = [([4] * (number % 17), [5] * (number % 13)) for number in range(200)]
+
+    def epoch(window: int) -> list[list[int]]:
+        batches = PairBatches(store_of(pairs), SYMBOLS, SYMBOLS, batch_tokens=100, seed=1, shuffle_window=window)
+        return [batch.example_ids_B.tolist() for batch in batches.epoch(1)]
+
+    assert epoch(200) == epoch(0) != epoch(64)
+    assert sorted(itertools.chain(*epoch(64))) == [10 * number for number in range(200)]
 
 
 def cut_batches(seed: int = 1) -> PairBatches:

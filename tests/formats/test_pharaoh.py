@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import write_lines
-from anaphora.formats.pharaoh import check_links, from_pharaoh, read_links, to_pharaoh
+from anaphora.formats.pharaoh import each_links, from_pharaoh, read_links, to_pharaoh
 
 links = st.frozensets(st.tuples(st.integers(0, 30), st.integers(0, 30)))
 
@@ -36,11 +36,15 @@ def test_a_file_is_read_line_by_line_and_faults_have_their_line(tmp_path: Path) 
 
 
 def test_links_to_words_that_are_not_there_are_refused_with_their_line(tmp_path: Path) -> None:
-    links = [frozenset({(0, 1)}), frozenset({(2, 0)})]
-    check_links(tmp_path / "x", links, [(1, 2), (3, 1)])
-    check_links(tmp_path / "x", links, [(1, 2), None])
-    with pytest.raises(DataError, match=r"x:2 should link the words of a pair with 2 and 1 word, counted from 0"):
-        check_links(tmp_path / "x", links, [(1, 2), (2, 1)])
+    path = tmp_path / "gold.links"
+    write_lines(path, ["0-1", "2-0"])
+    links = [{(0, 1)}, {(2, 0)}]
+    assert list(each_links(path, [(1, 2), (3, 1)])) == links
+    assert list(each_links(path, [(1, 2), None])) == links
+    read = each_links(path, [(1, 2), (2, 1)])
+    assert next(read) == links[0]
+    with pytest.raises(DataError, match=r"links:2 should link the words of a pair with 2 and 1 word, counted from 0"):
+        next(read)
 
 
 @pytest.mark.parametrize("pairs", [2, 4])

@@ -98,13 +98,11 @@ def _aligned(source: Path, target: Path) -> Iterator[tuple[str, str]]:
 
 
 def _given_links(path: Path, pairs: "Sequence[tuple[str, str]]") -> "list[Links]":
-    from anaphora.formats.pharaoh import check_links, read_links, words_between_spaces
+    from anaphora.formats.pharaoh import each_links, words_between_spaces
 
-    links = read_links(path, len(pairs))
-    check_links(
-        path, links, [(len(words_between_spaces(one)), len(words_between_spaces(other))) for one, other in pairs]
+    return list(
+        each_links(path, ((len(words_between_spaces(one)), len(words_between_spaces(other))) for one, other in pairs))
     )
-    return links
 
 
 def _links(

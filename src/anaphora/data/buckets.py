@@ -10,7 +10,7 @@ import numpy as np
 
 from anaphora.data.columns import Integers
 
-_POOL = 100
+POOL = 100
 """Batches whose rows are sorted together: long enough for little padding, short enough for a good mix."""
 
 
@@ -21,7 +21,7 @@ def buckets(lengths: Integers, budget: int, seed: int, epoch: int, *, then: Sequ
     other lengths (the sides of a pair), cut into batches, and the batches shuffled.
     """
     order = shuffled(len(lengths), seed, epoch, 0)
-    pool = max(1, _POOL * budget // max(1, int(lengths.mean()))) if len(lengths) else 1
+    pool = max(1, POOL * budget // max(1, int(lengths.mean()))) if len(lengths) else 1
     batches: list[Integers] = []
     for start in range(0, len(order), pool):
         rows = order[start : start + pool]
@@ -46,10 +46,15 @@ def shuffled(count: int, *key: int) -> Integers:
 
     Numbers are sorted by a hash of (key, number), so that the order is the same with every version of every library.
     """
+    return np.argsort(hashed(np.arange(count), *key), kind="stable")
+
+
+def hashed(numbers: Integers, *key: int) -> Integers:
+    """uint64 like ``numbers``, for each one that depends on it and ``key`` alone; different for different numbers."""
     state = np.uint64(0)
     for part in key:
         state = _mix(np.array([state ^ np.uint64(part % (1 << 64))]))[0]
-    return np.argsort(_mix(np.arange(count, dtype=np.uint64) ^ state), kind="stable")
+    return _mix(numbers.astype(np.uint64) ^ state)
 
 
 def _mix(values: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dtype[np.uint64]]:

@@ -15,6 +15,7 @@ from anaphora.batch import Batch, Ids, Supervision, pad
 from anaphora.data.buckets import buckets, cut
 from anaphora.data.columns import Integers
 from anaphora.data.ragged import Ragged
+from anaphora.data.shuffle_window import WindowedBuckets
 from anaphora.data.store import PairStore
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.resegmentation import Resegment
@@ -55,6 +56,7 @@ class PairBatches:
         *,
         batch_tokens: int,
         seed: int,
+        shuffle_window: int = 0,
         resegment: tuple[Resegment | None, Resegment | None] = (None, None),
         alignments: Ragged | None = None,
     ) -> None:
@@ -62,7 +64,8 @@ class PairBatches:
 
         ``resegment``, for source and target where given, draws another segmentation of every row: a function of (seed,
         epoch, side, id of the pair) alone. Batches are made by the lengths of the store, so that finer rows may take
-        some more. ``alignments`` between the tokens of each row (i_0 j_0 i_1 j_1 ..), where given, supervise the
+        some more. With ``shuffle_window`` > 0, so many pairs are shuffled together (``WindowedBuckets``), where there
+        are more. ``alignments`` between the tokens of each row (i_0 j_0 i_1 j_1 ..), where given, supervise the
         batches; rows are then segmented as they are stored.
         """
         self._alignments = alignments
@@ -72,19 +75,30 @@ class PairBatches:
         self._target = target
         self._budget = batch_tokens
         self._seed = seed
-        self._lengths = np.maximum(store.sources.lengths, store.targets.lengths) + 1
+        self._window = shuffle_window
 
     def epoch(self, number: int) -> LazyBatches:
         """The batches of epoch ``number``: every pair once, in an order that (seed, number) alone decides."""
-        then = (self._store.targets.lengths, self._store.sources.lengths)
-        rows = buckets(self._lengths, self._budget, self._seed, number, then=then)
+        rows: Sequence[Integers]
+        if 0 < self._window < len(self._store):
+            count = len(self._store)
+            rows = WindowedBuckets(self._lengths, count, self._budget, self._seed, number, self._window)
+        else:
+            lengths, *then = self._lengths(0, len(self._store))
+            rows = buckets(lengths, self._budget, self._seed, number, then=then)
         return LazyBatches(rows, partial(self._batch, number))
+
+    def _lengths(self, start: int, stop: int) -> tuple[Integers, Integers, Integers]:
+        """Of the pairs from ``start`` to before ``stop``: the longer side with its ``</s>``, the target, the source."""
+        sides = (self._store.sources, self._store.targets)
+        source, target = (np.diff(side.offsets[start : stop + 1]).astype(np.int64) for side in sides)
+        return np.maximum(source, target) + 1, target, source
 
     def _batch(self, epoch: int, rows: Integers) -> Batch:
         sources, source_rows = self._segmented(0, epoch, rows)
         targets, target_rows = self._segmented(1, epoch, rows)
         # by target length from long to short, so that kernels may stop rows early
-        order = np.lexsort((rows, -sources.lengths[source_rows], -targets.lengths[target_rows]))
+        order = np.lexsort((rows, -sources.lengths_of(source_rows), -targets.lengths_of(target_rows)))
         inputs = pad(sources.each(source_rows[order]), end=self._source.eos, value=self._source.pad)
         outputs = pad(targets.each(target_rows[order]), end=self._target.eos, value=self._target.pad)
         alignments_BTS = None

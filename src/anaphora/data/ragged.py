@@ -51,6 +51,10 @@ class Ragged:
         """int64 [rows]."""
         return np.diff(self.offsets[:]).astype(np.int64)
 
+    def lengths_of(self, rows: Integers) -> Integers:
+        """The lengths of the given rows, without those of all others."""
+        return np.asarray(self.offsets[rows + 1] - self.offsets[rows])
+
     def each(self, rows: Integers) -> list[Integers]:
         """The ids of each of the given rows, as views of the flat array."""
         spans = zip(self.offsets[rows].tolist(), self.offsets[rows + 1].tolist(), strict=True)

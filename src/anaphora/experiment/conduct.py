@@ -103,6 +103,7 @@ def _begin(experiment: Experiment, path: Path, report: LastingReport, ranks: Ran
     vectors = word_vectors(experiment, trained.begun if trained else None)
     givers = [giver for giver in (trained, vectors, *kind.givers(experiment, begun)) if giver]
     work = work_of(experiment, report)
+    experiment = work.completed(experiment, report)
     tokenizers = parent.tokenizers(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
     if parent:
         parent.say_what_it_lacks(experiment, work.splits.train, report)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import repeat
 from pathlib import Path
 
 from anaphora.errors import DataError
@@ -35,33 +36,37 @@ def from_pharaoh(line: str, where: str) -> Links:
     return frozenset(links)
 
 
-def each_links(path: Path, pairs: int) -> Iterator[Links]:
-    """The links of ``pairs`` pairs of sentences, a line each, one line at a time.
+def each_links(path: Path, lengths: Iterable[tuple[int, int] | None]) -> Iterator[Links]:
+    """The links of pairs of sentences, a line each, one line at a time.
 
-    Raises DataError as ``read_lines`` does, for a line that is none, and in the end for more or fewer lines than pairs.
+    ``lengths`` has the words on both sides of each pair, or None where links are not compared with them. Raises
+    DataError as ``read_lines`` does, for a line that is none, in the end for more or fewer lines than pairs, and then
+    for a link to a word that is not there, after which no more links come.
     """
-    number = 0
-    for number, line in enumerate(read_lines(path), 1):
-        yield from_pharaoh(line, f"{path}:{number}")
+    lines, pairs, number, fault = read_lines(path), 0, 0, ""
+    for words in lengths:
+        line = next(lines, None)
+        pairs, number = pairs + 1, number + (line is not None)
+        if line is None or fault:
+            continue
+        links = from_pharaoh(line, f"{path}:{number}")
+        if words is None or all(i < words[0] and j < words[1] for i, j in links):
+            yield links
+            continue
+        fault = (
+            f"{path}:{number} should link the words of a pair with {words[0]} and {counted(words[1], 'word')}, "
+            f"counted from 0, but has {to_pharaoh(links)}: give the links of the same text."
+        )
+    number += sum(1 for _ in lines)
     if number != pairs:
         raise DataError(
             f"{path} should hold the word alignments of {counted(pairs, 'pair')}, a line each, but has "
-            f"{counted(number, 'line')}: give "
-            f"those of the same pairs, an empty line where there is no link."
+            f"{counted(number, 'line')}: give those of the same pairs, an empty line where there is no link."
         )
+    if fault:
+        raise DataError(fault)
 
 
 def read_links(path: Path, pairs: int) -> list[Links]:
-    """The same, all of them at once."""
-    return list(each_links(path, pairs))
-
-
-def check_links(path: Path, links: Iterable[Links], lengths: Iterable[tuple[int, int] | None]) -> None:
-    """DataError for the first pair, of two ``lengths`` in words or None for one that is left out, that lacks a word."""
-    for number, (found, words) in enumerate(zip(links, lengths, strict=True), 1):
-        if words is not None and any(i >= words[0] or j >= words[1] for i, j in found):
-            raise DataError(
-                f"{path}:{number} should link the words of a pair with {words[0]} and {counted(words[1], 'word')}, "
-                f"counted from "
-                f"0, but has {to_pharaoh(found)}: give the links of the same text."
-            )
+    """The links of ``pairs`` pairs, of any number of words, all of them at once; errors as for ``each_links``."""
+    return list(each_links(path, repeat(None, pairs)))

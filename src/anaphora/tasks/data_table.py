@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from anaphora.config import MAX_LENGTH, SET, Config, Conflict
+from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Config, Conflict
 from anaphora.data.fetch import corpus_folder
 from anaphora.data.filters import Filter
 from anaphora.formats.tsv import Layout
@@ -61,6 +61,9 @@ class PairsData(DataConfig):
     max_length: int = Field(100, ge=0, le=MAX_LENGTH)
     """Leave out training and validation pairs with more tokens than this on a side (an aligner keeps those of the
     validation split); 0 keeps all."""
+    shuffle_window: int = Field(0, ge=0, le=MAX_COUNT)
+    """Training pairs that are shuffled together, 64 stretches of the corpus; 0 shuffles all, or takes 1,048,576 when a
+    run is begun with more than 4,194,304."""
 
 
 class PairData(PairsData):

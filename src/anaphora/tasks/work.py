@@ -40,6 +40,10 @@ class Work(ABC):
         """SHA-256 of the data by split."""
         return {"train": self.splits.train.fingerprint, "valid": self.splits.valid.fingerprint}
 
+    def completed(self, experiment: ExperimentBase, report: Report) -> ExperimentBase:
+        """The ``experiment`` of a new run with what the size of its data decides, here too; the same by default."""
+        return experiment
+
     @abstractmethod
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         """The tokenizers of every side, from the training split."""

@@ -17,6 +17,7 @@ class AlignerExperiment(AlignerModelConfig, FittedExperiment):
         Conflict(
             {"start.run": SET}, "an aligner starts from no other run; let it learn from the old text and the new one"
         ),
+        Conflict({"data.shuffle_window": SET}, "an aligner is counted, in any order; leave it out"),
         *FITTED_CONFLICTS,
     )
 

@@ -69,9 +69,14 @@ class TranslatorExperiment(TranslatorConfig, ExperimentBase):
             else self
         )
 
+    def with_shuffle_window(self, pairs: int) -> Self:
+        """The experiment with so many pairs that are shuffled together."""
+        return self.model_copy(update={"data": self.data.model_copy(update={"shuffle_window": pairs})})
+
     def resumed(self, begun: Self) -> Self:
-        """With the language model that it was fused with."""
+        """With the order of its pairs, and the language model that it was fused with."""
         now = super().resumed(begun)
+        now = now.with_shuffle_window(now.data.shuffle_window or begun.data.shuffle_window)
         if not isinstance(now.fusion, DeepFusion) or not isinstance(begun.fusion, DeepFusion):
             return now
         return now.model_copy(update={"fusion": now.fusion.model_copy(update={"model": begun.fusion.model})})

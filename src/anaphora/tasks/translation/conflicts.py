@@ -95,6 +95,9 @@ OF_SENTENCES = (
         "it out",
     ),
     Conflict(
+        {"start.replay": SET, "data.shuffle_window": SET}, "new and old pairs are shuffled as a whole; leave it out"
+    ),
+    Conflict(
         {"start.replay": SET, "training.metric": "bleu"},
         'old and new pairs together are judged by their loss; set training.metric = "loss"',
     ),

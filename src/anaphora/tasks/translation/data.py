@@ -11,16 +11,18 @@ from anaphora.data.columns import Integers
 from anaphora.data.corpora import PairCorpus
 from anaphora.data.pairs import PairBatches, search_batches
 from anaphora.data.ragged import Ragged, token_counts
+from anaphora.data.shuffle_window import LARGE, WINDOW
 from anaphora.data.store import PairStore, pair_store
 from anaphora.evaluation.bleu import bleu, metric_of
 from anaphora.evaluation.perplexity import perplexity
-from anaphora.events import Report
+from anaphora.events import Note, Report
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.guide import GivenGuide, LearntGuide
 from anaphora.nn.device import device_of
 from anaphora.nn.lengths import Lengths
 from anaphora.protocols import Batches, Searchable
 from anaphora.run import Run
+from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.pairs import PairWork
 from anaphora.tasks.translation.config import TranslationExperiment, TranslatorExperiment
 from anaphora.tasks.translation.guidance import GivenLinks, learnt_links
@@ -35,6 +37,7 @@ from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Record, Validate
+from anaphora.wording import counted
 
 
 class TranslatorWork(PairWork, UpdatingWork):
@@ -48,12 +51,22 @@ class TranslatorWork(PairWork, UpdatingWork):
         rare = isinstance(experiment.text, Word) and experiment.text.rare != "none"
         self._words = LinkedWords(experiment, train)
         self._rare = RareWords(self._words) if rare else None
-        self._given = GivenLinks(guide, train) if isinstance(guide, GivenGuide) else None
+        self._given = GivenLinks(guide, train, report) if isinstance(guide, GivenGuide) else None
 
     @property
     def fingerprints(self) -> Mapping[str, str]:
         """SHA-256 of the data by part, and of the links that attention is guided by."""
         return {**super().fingerprints, **({"guide": self._given.fingerprint} if self._given else {})}
+
+    def completed(self, experiment: ExperimentBase, report: Report) -> ExperimentBase:
+        """Large corpora are shuffled in windows, where the experiment leaves that open."""
+        assert isinstance(experiment, TranslatorExperiment)
+        count = self.learnt_from.count
+        if experiment.data.shuffle_window or experiment.start.replay or count <= LARGE:
+            return experiment
+        report(Note(f"{WINDOW:,} of {counted(count, 'pair')} are shuffled at a time (data.shuffle_window)."))
+        self._experiment = experiment.with_shuffle_window(WINDOW)
+        return self._experiment
 
     def _dictionary(self, report: Report) -> Mapping[str, str] | None:
         return self._rare.dictionary(report) if self._rare else None
@@ -93,6 +106,7 @@ class TranslatorWork(PairWork, UpdatingWork):
             target.symbols,
             batch_tokens=batch_tokens,
             seed=self._experiment.training.seed,
+            shuffle_window=self._experiment.data.shuffle_window,
             resegment=(
                 tokenization.resegment_of(self._experiment.text, source),
                 tokenization.resegment_of(self._experiment.text, target),
@@ -118,7 +132,7 @@ class TranslatorWork(PairWork, UpdatingWork):
         """The links that attention is guided by, where it is."""
         source, target, path = tokenizers["source"], tokenizers["target"], folder.with_name(f"{folder.name}.links")
         if self._given:
-            return self._given.tokens(train, source, target)
+            return self._given.tokens(train, source, target, path, report)
         if isinstance(self._experiment.guided_alignment, LearntGuide):
             return learnt_links(self._experiment.guided_alignment, train, source, target, path, report)
         return None

@@ -1,16 +1,21 @@
-"""Alignment supervision of attention: links between tokens of the training pairs, given in a file or learnt."""
+"""Alignment supervision of attention: links between tokens of the training pairs, given in a file or learnt.
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+They are made a pair at a time, and written into columns of small integers (``data/columns.py``).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain, islice, tee
 from pathlib import Path
 
-from anaphora.data.columns import UNBOUNDED, Table, Writer
-from anaphora.data.corpora import PairCorpus, fingerprint
+from anaphora.data.columns import EVERY, UNBOUNDED, Table, Writer
+from anaphora.data.corpora import Pair, PairCorpus, file_digests, fingerprint_of
 from anaphora.data.ragged import Ragged
+from anaphora.data.readings import Facts, known_or_read
 from anaphora.data.store import PairStore
 from anaphora.evaluation.alignment import words_of
 from anaphora.events import Report
-from anaphora.formats.pharaoh import Links, check_links, read_links, words_between_spaces
+from anaphora.formats.pharaoh import Links, each_links, words_between_spaces
 from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig
 from anaphora.models.alignment.groups import LONGEST
 from anaphora.models.guide import GivenGuide, LearntGuide
@@ -21,30 +26,38 @@ from anaphora.text.tokenizer import Tokenizer
 class GivenLinks:
     """A file of links, checked against the training pairs that it belongs to."""
 
-    def __init__(self, guide: GivenGuide, corpus: PairCorpus) -> None:
+    def __init__(self, guide: GivenGuide, corpus: PairCorpus, report: Report) -> None:
         """Read the file; DataError when it has another number of lines, or a link to a word that is not there."""
         self._path, self._corpus = Path(guide.file), corpus
-        lengths = [
-            None if pair is None else (len(words_between_spaces(pair[0])), len(words_between_spaces(pair[1])))
-            for pair in corpus.lines()
-        ]
-        links = read_links(self._path, len(lengths))
-        check_links(self._path, links, lengths)
-        self._links = [found for found, words in zip(links, lengths, strict=True) if words is not None]
 
-    @property
-    def fingerprint(self) -> str:
+        def read(report: Report) -> Facts:
+            for _ in self._pairs():
+                pass
+            return {"digests": file_digests([self._path])}
+
+        facts = known_or_read([self._path, *corpus.paths], ["links", corpus.fingerprint], read, report)
+        self.fingerprint = fingerprint_of(facts["digests"])
         """SHA-256 of the file."""
-        return fingerprint([self._path])
 
-    def tokens(self, store: PairStore, source: Tokenizer, target: Tokenizer) -> Ragged:
-        """The links between the tokens of every stored pair, in the layout of ``flat``."""
-        return flat(self._between_tokens(store, source, target))
+    def tokens(self, store: PairStore, source: Tokenizer, target: Tokenizer, folder: Path, report: Report) -> Ragged:
+        """The links between the tokens of every stored pair, as for ``stored``."""
+        links = partial(self._between_tokens, store, source, target)
+        return stored(links, store, [self.fingerprint], folder, "reading word alignments", report)
+
+    def _pairs(self) -> Iterator[tuple[Pair, Links]]:
+        """The training pairs with their links; errors as for ``each_links``."""
+        pairs, again = tee(self._corpus.lines())
+        for pair, links in zip(pairs, each_links(self._path, map(_words, again)), strict=True):
+            if pair is not None:
+                yield pair, links
 
     def _between_tokens(self, store: PairStore, source: Tokenizer, target: Tokenizer) -> Iterator[Links]:
-        rows = {number: row for row, number in enumerate(store.numbers[:].tolist())}
-        for number, texts in enumerate(self._corpus):
-            if (row := rows.get(number)) is None:
+        rows = enumerate(
+            chain.from_iterable(store.numbers[start : start + EVERY].tolist() for start in range(0, len(store), EVERY))
+        )
+        row, wanted = next(rows)
+        for number, (texts, links) in enumerate(self._pairs()):
+            if number != wanted:
                 continue
             of_word: list[dict[int, list[int]]] = [{}, {}]
             sides = ((source, store.sources), (target, store.targets))
@@ -54,39 +67,58 @@ class GivenLinks:
                         words.setdefault(word, []).append(token)
             yield frozenset(
                 (i, j)
-                for from_word, to_word in self._links[number]
+                for from_word, to_word in links
                 for i in of_word[0].get(from_word, ())
                 for j in of_word[1].get(to_word, ())
             )
+            row, wanted = next(rows, (row, -1))
 
 
 def learnt_links(
-    guide: LearntGuide, store: PairStore, source: Tokenizer, target: Tokenizer, path: Path, report: Report
+    guide: LearntGuide, store: PairStore, source: Tokenizer, target: Tokenizer, folder: Path, report: Report
 ) -> Ragged:
-    """The links that an aligner finds between the tokens of every stored pair, in the layout of ``flat``.
+    """The links that an aligner finds between the tokens of every stored pair, as for ``stored``."""
 
-    They are found and written a block at a time into the folder ``path``, and read from there if that was done before.
-    Errors as for ``Table``.
+    def links() -> Iterator[Links]:
+        aligner = Aligner(AlignerModelConfig(aligner=guide.aligner), source.symbols, target.symbols)
+        aligner.fit(store.sources, store.targets, report)
+        yield from aligner.each(store.sources, store.targets, guide.aligner.symmetrization)
+
+    options = guide.aligner.model_dump(mode="json")
+    return stored(links, store, [options], folder, "aligning the training pairs", report)
+
+
+def stored(
+    links: Callable[[], Iterable[Links]],
+    store: PairStore,
+    made_by: Sequence[object],
+    folder: Path,
+    task: str,
+    report: Report,
+) -> Ragged:
+    """The ``links`` of every stored pair in order, row by row: i_0 j_0 i_1 j_1 ..
+
+    They are read from ``folder`` if they were written there before, for the same pairs and ``made_by`` (JSON) the same;
+    else some lines at a time are made and written, which Progress of ``task`` reports. Errors as for ``Table``.
     """
 
     def fill(into: Writer) -> Mapping[str, int]:
-        aligner = Aligner(AlignerModelConfig(aligner=guide.aligner), source.symbols, target.symbols)
-        aligner.fit(store.sources, store.targets, report)
-        links = aligner.each(store.sources, store.targets, guide.aligner.symmetrization)
-        for number, row in enumerate(links, 1):
-            into.add("links", _in_order(row))
-            into.tell(number)
+        rows, done = map(_in_order, links()), 0
+        while block := list(islice(rows, EVERY)):
+            into.extend("links", block)
+            done += len(block)
+            into.tell(done)
         return {}
 
-    identity = [store.digest, guide.aligner.model_dump(mode="json")]
-    columns = {"links.ids": LONGEST, "links.ends": UNBOUNDED}
-    table = Table(path, identity, columns, fill, task="aligning the training pairs", total=len(store), report=report)
+    longest = max(int(side.lengths.max()) for side in (store.sources, store.targets))
+    columns = {"links.ids": max(LONGEST, longest), "links.ends": UNBOUNDED}
+    table = Table(folder, [store.digest, *made_by], columns, fill, task=task, total=len(store), report=report)
     return Ragged(table["links.ids"], table["links.ends"])
 
 
-def flat(links: Iterable[Links]) -> Ragged:
-    """Links in order, row by row: i_0 j_0 i_1 j_1 .."""
-    return Ragged.of(map(_in_order, links))
+def _words(pair: Pair | None) -> tuple[int, int] | None:
+    """The number of words on both sides of a pair that training does not leave out."""
+    return None if pair is None else (len(words_between_spaces(pair[0])), len(words_between_spaces(pair[1])))
 
 
 def _in_order(links: Links) -> list[int]:

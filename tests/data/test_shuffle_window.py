@@ -1,0 +1,92 @@
+"""Batches of large corpora keep to their budget, read one window at a time, and their order is a pure function."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.data.columns import Integers
+from anaphora.data.shuffle_window import WindowedBuckets
+
+LENGTHS = st.lists(st.integers(1, 60), min_size=1, max_size=400).map(lambda lengths: np.array(lengths, dtype=np.int64))
+
+
+class Lengths:
+    """The lengths of rows, and which were asked for."""
+
+    def __init__(self, lengths_R: Integers) -> None:
+        self.lengths_R = lengths_R
+        self.asked: list[tuple[int, int]] = []
+
+    def __call__(self, start: int, stop: int) -> tuple[Integers, Integers]:
+        self.asked.append((start, stop))
+        return self.lengths_R[start:stop], self.lengths_R[start:stop] // 2
+
+
+def batches_of(
+    lengths_R: Integers, budget: int = 120, seed: int = 1, epoch: int = 1, window: int = 128
+) -> WindowedBuckets:
+    return WindowedBuckets(Lengths(lengths_R), len(lengths_R), budget, seed, epoch, window)
+
+
+def lists(batches: WindowedBuckets) -> list[list[int]]:
+    return [batch.tolist() for batch in batches]
+
+
+@given(LENGTHS, st.integers(1, 200), st.integers(-5, 5), st.integers(1, 5), st.integers(1, 500))
+def test_every_row_comes_once_and_no_batch_is_over_budget(
+    lengths_R: Integers, budget: int, seed: int, epoch: int, window: int
+) -> None:
+    batches = batches_of(lengths_R, budget, seed, epoch, window)
+    every = list(batches)
+    assert len(every) == len(batches)
+    assert sorted(row for batch in every for row in batch) == list(range(len(lengths_R)))
+    assert all(len(batch) * lengths_R[batch].max() <= budget or len(batch) == 1 for batch in every)
+
+
+@given(LENGTHS, st.integers(1, 300), st.data())
+def test_any_position_is_the_same_whatever_was_read_before(
+    lengths_R: Integers, window: int, data: st.DataObject
+) -> None:
+    whole = lists(batches_of(lengths_R, window=window))
+    places = data.draw(st.lists(st.integers(-len(whole), len(whole) - 1), max_size=8))
+    asked = batches_of(lengths_R, window=window)
+    assert [asked[place].tolist() for place in places] == [whole[place] for place in places]
+    assert [batch.tolist() for batch in asked[1:-1]] == whole[1:-1]
+    with pytest.raises(IndexError):
+        asked[len(whole)]
+
+
+def test_seed_and_epoch_change_what_is_in_a_window_and_the_order_in_it() -> None:
+    lengths_R = np.arange(3000) % 50 + 1
+    orders = {
+        tuple(np.concatenate(batches_of(lengths_R, 500, seed, epoch)[:20])) for seed in (1, 2) for epoch in (1, 2, 3)
+    }
+    assert len(orders) == 6
+    assert len({tuple(sorted(order)) for order in orders}) == 6
+
+
+def test_rows_are_read_in_stretches_and_a_window_at_a_time() -> None:
+    lengths = Lengths(np.arange(100_000) % 50 + 1)
+    batches = WindowedBuckets(lengths, 100_000, 500, 1, 1, window=6400)
+    assert sorted(lengths.asked) == [(start, start + 100) for start in range(0, 100_000, 100)]
+    lengths.asked.clear()
+    first = [row for place in range(50) for row in batches[place]]
+    assert len(lengths.asked) == 64
+    assert {row // 100 for row in first} <= {start // 100 for start, _ in lengths.asked}
+
+
+def test_little_of_a_batch_is_padding_and_short_and_long_batches_are_mixed() -> None:
+    lengths_R = np.array([5 + (number * 7919) % 40 for number in range(60_000)])
+    batches = batches_of(lengths_R, 4000, window=30_000)
+    longest = [int(lengths_R[batch].max()) for batch in batches]
+    assert lengths_R.sum() / sum(len(batch) * most for batch, most in zip(batches, longest, strict=True)) > 0.97
+    rising = sum(one < two for one, two in itertools.pairwise(longest))
+    assert 0.3 < rising / len(longest) < 0.7
+
+
+def test_the_order_never_changes_between_versions() -> None:
+    batches = batches_of(np.arange(100) % 4 + 1, budget=8, window=64)
+    assert lists(batches)[:3] + lists(batches)[-1:] == [[22, 6], [17, 89, 45, 37], [82, 26], [19, 35]]
