@@ -46,8 +46,7 @@ class Columns:
             if len(cells) != count:
                 raise DataError(
                     f"{where}:{number} should have {counted(count, 'column')} as line {first} has, but has "
-                    f"{len(cells)}: correct "
-                    f"the line."
+                    f"{len(cells)}: correct the line."
                 )
             block.add(cells[0], cells[self.column - 1 : self.column], f"{where}:{number}")
         if block.lines:
@@ -76,9 +75,8 @@ class Columns:
     def _check(self, count: int, place: str, labelled: bool) -> None:
         if count < self.column and (labelled or count not in (1, self.column - 1)):
             raise DataError(
-                f"{place} should have its tag in column {self.column}, but has {counted(count, 'column')}: correct "
-                f"the file, or "
-                f"set data.column."
+                f"{place} should have its tag in column {self.column}, but has {counted(count, 'column')}: correct the "
+                f"file, or set data.column."
             )
 
 

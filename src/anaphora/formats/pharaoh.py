@@ -46,8 +46,7 @@ def each_links(path: Path, pairs: int) -> Iterator[Links]:
     if number != pairs:
         raise DataError(
             f"{path} should hold the word alignments of {counted(pairs, 'pair')}, a line each, but has "
-            f"{counted(number, 'line')}: give "
-            f"those of the same pairs, an empty line where there is no link."
+            f"{counted(number, 'line')}: give those of the same pairs, an empty line where there is no link."
         )
 
 
@@ -62,6 +61,5 @@ def check_links(path: Path, links: Iterable[Links], lengths: Iterable[tuple[int,
         if words is not None and any(i >= words[0] or j >= words[1] for i, j in found):
             raise DataError(
                 f"{path}:{number} should link the words of a pair with {words[0]} and {counted(words[1], 'word')}, "
-                f"counted from "
-                f"0, but has {to_pharaoh(found)}: give the links of the same text."
+                f"counted from 0, but has {to_pharaoh(found)}: give the links of the same text."
             )

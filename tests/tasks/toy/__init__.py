@@ -57,7 +57,7 @@ class LetterWork(UpdatingWork):
     def __init__(self, experiment: LetterExperiment, report: Report) -> None:
         data = experiment.data
         self._experiment = experiment
-        self.splits = text_splits(data.paths(), train=data.train, valid=data.valid, test=data.test, report=report)
+        self.splits = text_splits(data.paths(), data.names, report=report)
 
     @property
     def longest(self) -> int:

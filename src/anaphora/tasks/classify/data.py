@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.finding import Names
 from anaphora.data.labelled import LabelledCorpus, LabelledFormat, LabelledSplits, check_labels, labelled_splits
 from anaphora.data.labelled_batches import LabelledBatches, labels_of
 from anaphora.data.ragged import token_counts
@@ -19,7 +18,6 @@ from anaphora.data.vector_batches import VectorBatches, checked
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
 from anaphora.models.classifier import PooledClassifier
-from anaphora.nn.vectors import VectorsConfig
 from anaphora.protocols import Batches
 from anaphora.run import Run
 from anaphora.tasks.classify.config import (
@@ -40,8 +38,7 @@ AnyClassifier = TypeVar("AnyClassifier", bound=ClassifyExperiment)
 
 def splits_of(experiment: ClassifyExperiment, report: Report = silent) -> LabelledSplits:
     """The splits of an experiment; errors as for ``data.labelled.labelled_splits``."""
-    data = experiment.data
-    return labelled_splits(data.paths(), Names(data.train, data.valid, data.test), format_of(experiment), report)
+    return labelled_splits(experiment.data.paths(), experiment.data.names, format_of(experiment), report)
 
 
 def format_of(experiment: ClassifyExperiment) -> LabelledFormat:
@@ -65,12 +62,8 @@ def _settled(experiment: AnyClassifier, found: LabelledSplits) -> AnyClassifier:
         classes = experiment.classes.model_copy(update={"names": found.labels})
         experiment = experiment.model_copy(update={"classes": classes})
     if isinstance(experiment, VectorClassifierExperiment) and not experiment.vectors.settled:
-        mean, deviation = moments(found.train.examples(), lambda one: one.vectors.astype(np.float64))
-        given = experiment.vectors
-        vectors = VectorsConfig(
-            size=len(mean), mean=given.mean or tuple(mean), deviation=given.deviation or tuple(deviation)
-        )
-        experiment = experiment.model_copy(update={"vectors": vectors})
+        scale = moments(found.train.examples(), lambda one: one.vectors.astype(np.float64))
+        experiment = experiment.model_copy(update={"vectors": experiment.vectors.measured(*scale)})
     return experiment
 
 

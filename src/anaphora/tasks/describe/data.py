@@ -10,7 +10,6 @@ from anaphora.data.caption_batches import CaptionBatches
 from anaphora.data.captioned import CaptionCorpus, CaptionSplits, caption_splits
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Splits, TextCorpus
-from anaphora.data.finding import Names
 from anaphora.data.ragged import token_counts
 from anaphora.data.store import TextStore, text_store
 from anaphora.errors import ConfigError
@@ -32,8 +31,7 @@ from anaphora.training.loop import Validate
 
 def splits_of(experiment: DescriberExperiment, report: Report = silent) -> CaptionSplits:
     """The splits of an experiment; errors as for ``data.captioned.caption_splits``."""
-    data = experiment.data
-    return caption_splits(data.paths(), Names(data.train, data.valid, data.test), report)
+    return caption_splits(experiment.data.paths(), experiment.data.names, report)
 
 
 def with_shape(experiment: DescriberExperiment, parent: Any) -> DescriberExperiment:

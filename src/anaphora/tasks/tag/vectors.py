@@ -10,7 +10,6 @@ import torch
 
 from anaphora.batch import pad
 from anaphora.data.columns import Integers
-from anaphora.data.finding import Names
 from anaphora.data.labelled import LabelledCorpus, LabelledFormat, LabelledSplits, check_labels, labelled_splits
 from anaphora.data.tagged_store import TagEncoder
 from anaphora.data.trace_store import moments
@@ -20,7 +19,6 @@ from anaphora.events import Report, Skipped, silent
 from anaphora.formats.labelled import Example
 from anaphora.formats.span_tags import encoding_of, first_fault
 from anaphora.models.tagger import StepTagger
-from anaphora.nn.vectors import VectorsConfig
 from anaphora.run import Run
 from anaphora.tasks.tag.config import VectorTaggerExperiment
 from anaphora.tasks.tag.formats import encoding_in
@@ -39,8 +37,7 @@ def format_of(experiment: VectorTaggerExperiment) -> LabelledFormat:
 
 def splits_of(experiment: VectorTaggerExperiment, report: Report = silent) -> LabelledSplits:
     """The splits of an experiment; errors as for ``data.labelled.labelled_splits``."""
-    data = experiment.data
-    return labelled_splits(data.paths(), Names(data.train, data.valid, data.test), format_of(experiment), report)
+    return labelled_splits(experiment.data.paths(), experiment.data.names, format_of(experiment), report)
 
 
 def settled(experiment: VectorTaggerExperiment, found: LabelledSplits | None = None) -> VectorTaggerExperiment:
@@ -54,10 +51,7 @@ def settled(experiment: VectorTaggerExperiment, found: LabelledSplits | None = N
     if spans == "auto":
         encoding = None if experiment.output.several else encoding_of(one.labels for one in train.examples())
         spans = encoding or "none"
-    mean, deviation = moments(train.examples(), lambda one: one.vectors.astype(np.float64))
-    vectors = VectorsConfig(
-        size=len(mean), mean=given.mean or tuple(mean), deviation=given.deviation or tuple(deviation)
-    )
+    vectors = given.measured(*moments(train.examples(), lambda one: one.vectors.astype(np.float64)))
     return experiment.model_copy(update={"spans": spans, "vectors": vectors})
 
 

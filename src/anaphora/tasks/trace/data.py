@@ -10,7 +10,6 @@ import torch
 
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Splits
-from anaphora.data.finding import Names
 from anaphora.data.ragged import token_counts
 from anaphora.data.trace_store import TraceBatches, TraceStore, moments, trace_store, written_in
 from anaphora.data.traces import TraceCorpus, trace_splits
@@ -29,8 +28,7 @@ AnyValued = TypeVar("AnyValued", bound=ValuedExperiment)
 
 def splits_of(experiment: ValuedExperiment, report: Report = silent) -> Splits[TraceCorpus]:
     """The splits of an experiment; errors as for ``data.traces.trace_splits``."""
-    data = experiment.data
-    return trace_splits(data.paths(), Names(data.train, data.valid, data.test), report)
+    return trace_splits(experiment.data.paths(), experiment.data.names, report)
 
 
 def with_values(experiment: AnyValued, parent: Any) -> AnyValued:
