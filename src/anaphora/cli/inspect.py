@@ -141,8 +141,8 @@ def _shown(verb: Verb, name: str, runs: Sequence[str], given: Given) -> Sequence
         given = replace(given, texts=_lines(given.words[0]), from_file=True)
     subjects = [_opened(run) for run in runs]
     for subject in subjects:
-        if not given.texts and (why := verb.lacks(subject)):
-            raise ConfigError(f"inspect {name} does not work on {subject.name}: {why}.")
+        if not given.texts:
+            subject.demand(f"does not support inspect {name}", verb.lacks(subject))
     return verb.of_runs(subjects, given)
 
 

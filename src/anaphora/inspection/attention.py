@@ -83,9 +83,7 @@ def alignments(
         )
     columns = []
     for subject in subjects:
-        why = lacks_attention(subject)
-        if why:
-            raise ConfigError(f"{subject.name} has no alignments to show: {why}.")
+        subject.demand("has no alignments to show", lacks_attention(subject))
         if targets is None:
             outputs = subject.predictor.translate(sources, beam=beam, attention=True, protect=())
         else:

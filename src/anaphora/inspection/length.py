@@ -76,9 +76,8 @@ def by_lengths(
 def _of(
     subject: Subject, sources: Sequence[str], targets: Sequence[str] | None, grouped: Callable[[Sequence[str]], Any]
 ) -> ByLength:
-    predictor, why = subject.predictor, lacks_lengths(subject)
-    if why:
-        raise ConfigError(f"{subject.name} has no scores by length: {why}.")
+    predictor = subject.predictor
+    subject.demand("has no scores by length", lacks_lengths(subject))
     translates = "target" in subject.trained.tokenizers
     if translates != (targets is not None):
         wants = "a source and its reference" if translates else "one text, without references"

@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from anaphora.data.columns import Bound, Table, Writer
-from anaphora.errors import ConfigError
 from anaphora.evaluation.alignment import words_of
 from anaphora.events import Note, Report, silent
 from anaphora.formats.figures import Jsonable
@@ -147,9 +146,7 @@ def neighbours_in(
 
 def index_of(subject: Subject, report: Report = silent) -> Index:
     """The index of a run, read or made; errors as for ``neighbours``."""
-    why = lacks_neighbours(subject)
-    if why:
-        raise ConfigError(f"{subject.name} has no training data to show: {why}.")
+    subject.demand("has no training data to show", lacks_neighbours(subject))
     split = training_split(subject, report)
     example = subject.example("a", "" if "target" in subject.trained.tokenizers else None)
     width = example_states(subject, example.batch).shape[1]

@@ -145,8 +145,7 @@ def greedy_against_beam(subject: Subject, texts: Sequence[str], size: int = 5) -
 
 
 def _search(subject: Subject, text: str, size: int) -> Search:
-    if lacks_search(subject):
-        raise ConfigError(f"{subject.name} has no search to show: {lacks_search(subject)}.")
+    subject.demand("has no search to show", lacks_search(subject))
     if not 1 <= size <= LARGEST:
         raise ConfigError(f"A tree is drawn for a beam of 1 to {LARGEST}, but {size} was asked for: change it.")
     search: Search = subject.predictor.search_for(text)
