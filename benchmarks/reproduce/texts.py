@@ -11,6 +11,7 @@ from pydantic import Field
 from anaphora.config import Config
 from anaphora.data.corpora import Pair
 from anaphora.data.fetch import corpus_folder
+from anaphora.data.finding import Names
 from anaphora.data.sources import translation_splits
 from anaphora.formats.lines import write_lines
 
@@ -44,7 +45,7 @@ class Text(Config):
         """Write the parts into ``folder``, unless they lie there; DataError where the corpus was not fetched."""
         if folder.exists():
             return
-        whole = translation_splits([corpus_folder(self.corpus)], self.source, self.target, test=self.test)
+        whole = translation_splits([corpus_folder(self.corpus)], self.source, self.target, Names(test=self.test))
         kept, longer = _parted(whole.train, lambda pair: not self.longest or len(pair[0].split()) <= self.longest)
         parts = {
             "train": kept[: self.pairs or None],

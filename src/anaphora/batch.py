@@ -171,6 +171,19 @@ class Batch:
     supervision: Supervision = NO_SUPERVISION
     constraints: Constraints = UNCONSTRAINED
 
+    @classmethod
+    def of_rows(
+        cls,
+        example_ids: Row,
+        inputs: Items,
+        targets: Items | None = None,
+        supervision: Supervision = NO_SUPERVISION,
+        constraints: Constraints = UNCONSTRAINED,
+    ) -> Batch:
+        """A batch of rows that continue none of another batch."""
+        ids_B = torch.from_numpy(np.array(example_ids, dtype=np.int64))
+        return cls(inputs, targets, ids_B, torch.zeros(len(ids_B), dtype=torch.bool), supervision, constraints)
+
     @property
     def size(self) -> int:
         return len(self.example_ids_B)

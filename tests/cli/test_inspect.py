@@ -133,6 +133,8 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.Capture
         (["model", "attention", "--text", "line"], "has no alignments to show: it writes no text from a source"),
         (["blind", "attention", "--text", "adf"], "has no attention"),
         (["translator", "attention", "--text", "a" * 200], "201 tokens, but a picture has room for 120"),
+        (["model", "attention"], "model does not support inspect attention: it writes no text from a source"),
+        (["translator", "blind", "attention"], "blind does not support inspect attention: it has no attention"),
         (["translator", "attention", "empty.txt"], "empty.txt has no lines"),
         (["translator", "report"], "takes a text: name a FILE"),
         (["translator", "attention"], "takes a text: name a FILE"),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from anaphora.data.finding import Names
 from anaphora.data.sources import text_splits, translation_splits
 from anaphora.errors import DataError
 from anaphora.events import Event, Note, Skipped
@@ -40,7 +41,7 @@ class TestTranslation:
     def test_the_names_of_the_parts_can_be_chosen(self, tmp_path: Path) -> None:
         for part, count in (("train-sample", 5), ("train", 9), ("val", 3), ("valid", 4), ("test_1", 1), ("test_2", 1)):
             put_pairs(tmp_path, part, count)
-        parts = translation_splits([tmp_path], "en", "cs", train="train-sample", valid="valid", test="test_2")
+        parts = translation_splits([tmp_path], "en", "cs", Names(train="train-sample", valid="valid", test="test_2"))
         assert (parts.train.count, parts.valid.count, list(parts.tests)) == (5, 4, ["test_2"])
 
     def test_a_part_that_is_named_and_missing_is_no_part_held_out(self, tmp_path: Path) -> None:
@@ -52,10 +53,10 @@ class TestTranslation:
         put_pairs(other, "newstest2013", 2)
         for part in ("valid", "test"):
             with pytest.raises(DataError, match=f"data.{part} = 'newstest2013' names no file in .*: check the name"):
-                translation_splits([tmp_path], "en", "cs", **{part: "newstest2013"})
+                translation_splits([tmp_path], "en", "cs", Names(**{part: "newstest2013"}))
             with pytest.raises(DataError, match=f"data.{part} = 'newstest2013' names no file in .*: check the name"):
-                text_splits([tmp_path], **{part: "newstest2013"})
-        assert translation_splits([tmp_path, other], "en", "cs", valid="newstest2013").valid.count == 2
+                text_splits([tmp_path], Names(**{part: "newstest2013"}))
+        assert translation_splits([tmp_path, other], "en", "cs", Names(valid="newstest2013")).valid.count == 2
 
     def test_of_two_validation_parts_the_one_asked_for_is_taken_aloud(self, tmp_path: Path) -> None:
         for part, count in (("train", 5), ("dev", 3), ("valid", 4), ("val", 2)):
@@ -63,39 +64,40 @@ class TestTranslation:
             put(tmp_path / f"{part}.txt", *map(str, range(count)))
         for asked, count, left_out in (("valid", 4, {"val", "dev"}), ("dev", 3, {"val", "valid"})):
             events: list[Event] = []
-            assert translation_splits([tmp_path], "en", "cs", valid=asked, report=events.append).valid.count == count
-            assert text_splits([tmp_path], valid=asked, report=events.append).valid.count == count
+            names, report = Names(valid=asked), events.append
+            assert translation_splits([tmp_path], "en", "cs", names, report=report).valid.count == count
+            assert text_splits([tmp_path], names, report=report).valid.count == count
             notes = [event.text for event in events if isinstance(event, Note) and event.warning]
             assert (
                 len(notes) == 4 and {name for name in left_out for note in notes if f" {name} is" in note} == left_out
             )
         (tmp_path / "dev.cs").unlink()
         assert (
-            translation_splits([tmp_path], "en", "cs", valid="valid").valid.count == 4
+            translation_splits([tmp_path], "en", "cs", Names(valid="valid")).valid.count == 4
         )  # half a part that nobody takes is no fault
         quiet: list[Event] = []
-        text_splits([tmp_path], valid="valid", test="val", report=quiet.append)
+        text_splits([tmp_path], Names(valid="valid", test="val"), report=quiet.append)
         assert not [event for event in quiet if isinstance(event, Note) and " val is" in event.text]
 
     def test_no_part_is_found_twice(self, tmp_path: Path) -> None:
         for part, count in (("dev", 9), ("newstest2013", 3), ("newstest2014", 2)):
             put_pairs(tmp_path, part, count)
-        parts = translation_splits([tmp_path], "en", "cs", train="dev", valid="newstest2013", test="newstest")
+        parts = translation_splits([tmp_path], "en", "cs", Names(train="dev", valid="newstest2013", test="newstest"))
         assert (parts.train.count, parts.valid.count, list(parts.tests)) == (9, 3, ["newstest2014"])
-        parts = translation_splits([tmp_path], "en", "cs", train="dev", valid="val", test="newstest")
+        parts = translation_splits([tmp_path], "en", "cs", Names(train="dev", valid="val", test="newstest"))
         assert parts.train.count + parts.valid.count == 9 and parts.valid.count
         for part in ("train", "eval1", "eval2"):
             (tmp_path / f"{part}.txt").write_text("one line\nanother\n")
-        text = text_splits([tmp_path], valid="eval1", test="eval")
+        text = text_splits([tmp_path], Names(valid="eval1", test="eval"))
         assert list(text.tests) == ["eval2"]
 
     def test_the_validation_part_is_a_test_part_where_it_is_named_as_one(self, tmp_path: Path) -> None:
         for part, count in (("train", 5), ("valid", 3)):
             put_pairs(tmp_path, part, count)
             (tmp_path / f"ptb.{part}.txt").write_text("one line\nanother\n")
-        parts = translation_splits([tmp_path], "en", "cs", test="valid")
+        parts = translation_splits([tmp_path], "en", "cs", Names(test="valid"))
         assert list(parts.tests) == ["valid"] and parts.tests["valid"].count == parts.valid.count == 3
-        text = text_splits([tmp_path], test="valid")
+        text = text_splits([tmp_path], Names(test="valid"))
         assert [corpus.files for corpus in text.tests.values()] == [text.valid.files]
 
     def test_the_direction_is_that_of_the_names(self, tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from anaphora.data.finding import Names
 from anaphora.data.sources import translation_splits
 from anaphora.datacheck.findings import Finding
 from anaphora.datacheck.survey import survey_pairs
 
 
 def findings(folder: Path, source: str, target: str, train: str = "train") -> list[Finding]:
-    return survey_pairs(translation_splits([folder], source, target, train=train), (source, target)).findings
+    return survey_pairs(translation_splits([folder], source, target, Names(train)), (source, target)).findings
 
 
 @pytest.mark.slow

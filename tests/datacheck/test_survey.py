@@ -226,7 +226,7 @@ def test_running_text_is_looked_at_too(tmp_path: Path) -> None:
     (folder / "train.txt").write_text("\n".join(train) + "\n", encoding="utf-8")
     (folder / "valid.txt").write_text("\n".join(valid) + "\n", encoding="utf-8")
     found = {f.kind: (f.split, [place.line for place in f.places]) for f in survey_text(text_splits([folder])).findings}
-    assert found == {"control": ("train", [5]), "overlap": ("valid", [3])}
+    assert found == {"control": ("train", [5]), "overlap": ("val", [3])}
 
 
 def test_the_held_out_lines_of_a_text_keep_their_numbers(tmp_path: Path) -> None:
@@ -235,4 +235,4 @@ def test_the_held_out_lines_of_a_text_keep_their_numbers(tmp_path: Path) -> None
     lines[-1] += "\x07"
     book.write_text("\n".join(lines) + "\n", encoding="utf-8")
     found = {f.kind: f for f in survey_text(text_splits([book])).findings}
-    assert (found["control"].split, found["control"].places[0].line) == ("valid", 60)
+    assert (found["control"].split, found["control"].places[0].line) == ("val", 60)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from anaphora.cli.app import main
@@ -100,6 +100,7 @@ def test_the_driver_has_the_subwords_of_the_package(text: str) -> None:
 
 
 @given(st.lists(st.integers(0, BPE.symbols.size - 1), max_size=12))
+@example([198, 0, 132])
 def test_the_driver_writes_any_ids_as_the_package_does(ids: list[int]) -> None:
     assert Tokens(TABLE).decode(ids) == BPE.decode(ids)
 

@@ -56,6 +56,7 @@ CASES: dict[str, tuple[str | bytes, str]] = {
     "letter.docx": (zipped("[Content_Types].xml", "word/document.xml"), "Word"),
     "table.xlsx": (zipped("[Content_Types].xml", "xl/workbook.xml"), "Excel"),
     "texts.zip": (zipped("train.en"), "zip"),
+    "frames.npz": (zipped("first.npy"), "NumPy"),
     "old.doc": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00", "Office"),
     "train.bz2": (bz2.compress(b"Hello\n"), "bunzip2"),
     "train.xz": (lzma.compress(b"Hello\n"), "unxz"),

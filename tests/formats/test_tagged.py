@@ -70,6 +70,18 @@ def test_a_mark_between_documents_is_no_sentence() -> None:
     assert [one.tags for one in found if one.words] == [("B-ORG", "O"), ("B-PER",), ("O",)]
 
 
+@pytest.mark.parametrize("heading", ["token\tpos\tner_tag\n", "Word POS Tag\n", "\ufefftext\tupos\tlabel\r\n\r\n"])
+def test_a_heading_is_no_token_and_stays(heading: str) -> None:
+    text = heading + "EU\tNNP\tB-ORG\n"
+    assert [one.words for one in sentences(Columns(3), text) if one.words] == [("EU",)]
+    assert rewritten(Columns(3), text) == text
+
+
+def test_a_word_that_could_head_a_column_is_a_token_with_a_tag_and_below_other_rows() -> None:
+    [one] = sentences(Columns(2), "Word NN\nToken tag\n")
+    assert (one.words, one.tags) == (("Word", "Token"), ("NN", "tag"))
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("bom", ["", "\ufeff"])
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from anaphora.tasks.registry import parse
 from anaphora.tasks.runs import build
 from anaphora.tasks.translation import Translation, TranslationPredictor
 from anaphora.tasks.translation.data import TranslationWork
+from anaphora.tasks.work import Begun
 
 
 def changed(experiment: ExperimentBase, table: str, **options: object) -> ExperimentBase:
@@ -86,8 +87,9 @@ def test_validation_by_bleu_searches_as_it_is_told_to_and_compares_each_output_w
 
     monkeypatch.setattr(TranslationPredictor, "translate", copied)
     tokenizers = load_tokenizers(run)
-    validate = TranslationWork(experiment, silent).validation(tokenizers, run, experiment.training, silent)
+    model = build(experiment, tokenizers, "test").eval()
+    validate = TranslationWork(experiment, silent).validation(Begun(run, experiment, model, tokenizers), silent)
     with torch.no_grad():
-        figures = validate(build(experiment, tokenizers, "test").eval())
+        figures = validate(model)
     assert figures["bleu"] == pytest.approx(bleu(sources[1:], references[1:], language="fr").value)
     assert 0 < figures["bleu"] < 100 and asked == [3]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.experiments import AUTO, experiment_text, languages_of
+from anaphora.cli.experiments import AUTO, Asked, experiment_asked, with_languages
 from anaphora.cli.options import (
     ColumnsOption,
     DataOption,
@@ -68,15 +68,13 @@ def run(
         raise DataError(f"{output} should be a folder for the report, but is a file: name another.")
 
     changes = [*columns_of(columns), *(settings or []), *threads_of(threads)]
+    asked = Asked(recipe, data or [], source, target, task, changes)
 
     from anaphora.experiment.check import check
-    from anaphora.experiment.reading import read_experiment
     from anaphora.formats.figures import figures_as_json
 
     with listening() as report:
-        source, target = languages_of(recipe, data or [], source, target, changes, report, task)
-        text, where = experiment_text(recipe, data or [], source, target, changes, report, task=task)
-        experiment = read_experiment(text, where, changes, data=data or [], source=source, target=target, report=report)
+        experiment = experiment_asked(with_languages(asked, report), report)
         checked = check(experiment, trial=trial, report=report)
     if as_json:
         typer.echo(figures_as_json(checked.json()))

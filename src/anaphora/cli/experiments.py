@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tomli_w
 
@@ -12,28 +12,33 @@ from anaphora.events import Note, Report
 from anaphora.files import MEGABYTE
 
 if TYPE_CHECKING:
+    from anaphora.experiment.overrides import Table
+    from anaphora.tasks.base import ExperimentBase, StartConfig
     from anaphora.text.tokenization import AnyTokenizer
 
 AUTO = "auto"
 """What the experiment is called that the data chooses."""
 
 
-def experiment_text(
-    recipe: str,
-    data: list[Path],
-    source: str,
-    target: str,
-    settings: Sequence[str],
-    report: Report,
-    text: "AnyTokenizer | None" = None,
-    task: str = "",
-) -> tuple[str, str]:
+class Asked(NamedTuple):
+    """An experiment as the command line asks for it."""
+
+    recipe: str
+    """The name of a recipe, or of a file that ends in ``.toml``; ``auto`` or nothing for one chosen by the data."""
+    data: Sequence[Path] = ()
+    source: str = ""
+    target: str = ""
+    task: str = ""
+    settings: Sequence[str] = ()
+    """What is put into it."""
+
+
+def experiment_text(asked: Asked, report: Report, text: "AnyTokenizer | None" = None) -> tuple[str, str]:
     """The TOML of an experiment, and what messages call it; ConfigError when there is none.
 
-    It is that of a recipe, of a file when the name ends in ``.toml``, or for ``auto`` and no name that chosen by the
-    look of the data. ``settings`` will be put into it, and ``text`` is that of the run whose vocabulary it takes over,
-    where it does.
+    ``text`` is that of the run whose vocabulary it takes over, where it does.
     """
+    recipe, data, source, target, task, settings = asked
     if recipe in ("", AUTO):
         from anaphora.experiment.auto import automatic
 
@@ -53,28 +58,22 @@ def experiment_text(
     return written, recipe
 
 
-def languages_of(
-    recipe: str,
-    data: Sequence[Path],
-    source: str,
-    target: str,
-    settings: Sequence[str],
-    report: Report,
-    task: str = "",
-) -> tuple[str, str]:
-    """The languages of a person's own pairs: those given, or else those in the names of the files, which is reported.
+def with_languages(asked: Asked, report: Report) -> Asked:
+    """The same with the languages of a person's own pairs, where none are given: those in the names of the files.
 
-    Where a TOML file or a setting names them, or the recipe is not about pairs, they are as given. Raises ConfigError
-    for columns whose languages nothing names, DataError as ``data.directions.direction_of`` does.
+    They are reported. Where a TOML file or a setting names them, or the recipe is not about pairs, they stay as they
+    are. Raises ConfigError for columns whose languages nothing names, DataError as ``data.directions.direction_of``
+    does.
     """
     from anaphora.data.directions import direction_of
     from anaphora.data.entry_files import holds_pairs
     from anaphora.experiment.auto import layout_in
     from anaphora.experiment.overrides import override
 
+    recipe, data, source, target, task, settings = asked
     named_elsewhere = any(setting.startswith(("data.source", "data.target")) for setting in settings)
     if not data or (source and target) or named_elsewhere or recipe.endswith(".toml") or not _of_pairs(task):
-        return source, target
+        return asked
     usual = ("en", "")
     if recipe not in ("", AUTO):
         from anaphora import recipes
@@ -82,19 +81,33 @@ def languages_of(
 
         table = read_table(recipes.read(recipe), recipe).get("data", {})
         if not isinstance(table, dict) or "source" not in table:
-            return source, target
+            return asked
         usual = (table["source"], table["target"])
     found = direction_of(data, (source, target), usual, layout=layout_in(override({}, settings)))
     if found is not None:
         report(Note(f"Source language {found.source}, target language {found.target}: by the names or headings."))
-        return found
+        return asked._replace(source=found.source, target=found.target)
     open_ones = [path for path in data if holds_pairs(path)]
     if open_ones and not (source or target):
         raise ConfigError(
             f"Nothing says which two languages {open_ones[0]} is in, source first: name them with --source and "
             f"--target."
         )
-    return source, target
+    return asked
+
+
+def experiment_asked(
+    asked: Asked,
+    report: Report,
+    text: "tuple[str | Table, str] | None" = None,
+    start: "StartConfig | None" = None,
+) -> "ExperimentBase":
+    """The experiment, in a TOML ``text`` or that of ``experiment_text``; errors as for ``reading.read_experiment``."""
+    from anaphora.experiment.reading import read_experiment
+
+    toml, where = text or experiment_text(asked, report)
+    _, data, source, target, _, settings = asked
+    return read_experiment(toml, where, settings, data=data, source=source, target=target, start=start, report=report)
 
 
 def _of_pairs(task: str) -> bool:

@@ -64,6 +64,5 @@ def run(
             count, unknowns = count + 1, unknowns + score.unknown
     say(
         f"{counted(count, 'hypothesis')}, {counted(unknowns, 'unknown token')} scored as <unk>; the new scores are "
-        f"logarithms to base "
-        f"{form.base}."
+        f"logarithms to base {form.base}."
     )

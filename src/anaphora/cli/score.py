@@ -71,8 +71,7 @@ def run(
     else:
         say(
             f"{counted(count, 'line')}, log10 p {total:.4f} in all, perplexity "
-            f"{perplexity_of_log10(total, tokens):,.3f} "
-            f"of {counted(tokens, 'prediction')}, {unknown:,} "
+            f"{perplexity_of_log10(total, tokens):,.3f} of {counted(tokens, 'prediction')}, {unknown:,} "
             f"unknown{'; ' + str(adaptation) if str(adaptation) else ''}."
         )
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.experiments import AUTO, experiment_text, languages_of
+from anaphora.cli.experiments import AUTO, Asked, experiment_asked, experiment_text, with_languages
 from anaphora.cli.options import (
     ColumnsOption,
     DataOption,
@@ -100,10 +100,11 @@ def run(
     from anaphora.experiment.conduct import train
     from anaphora.training.ranks import joined
 
-    asked = _Asked(recipe, _Data(data or [], source, target), task, changes, parent, vocabulary, start, resume, folder)
+    asked = Asked(recipe, data or [], source, target, task, changes)
+    resumed = folder if resume else None
     try:
         with joined() as ranks, _reporting(ranks.first, board) as report, handling_signals() as signals:
-            experiment = ranks.each(lambda: _experiment(asked, report))
+            experiment = ranks.each(lambda: _experiment(asked, resumed, parent, vocabulary, start, report))
             outcome = train(experiment, folder, report, resume=resume, stop=signals.stop, ranks=ranks)
             exit_code, first = max(ranks.gathered(signals.exit_code)), ranks.first
     except (KeyboardInterrupt, typer.Exit):
@@ -140,66 +141,44 @@ def _changes(settings: list[str], columns: str, time: str, threads: int | None) 
     return [*columns_of(columns), *settings, *timed, *threads_of(threads)]
 
 
-class _Data(NamedTuple):
-    """Where data lies, and in which languages, as far as anybody said."""
-
-    data: list[Path]
-    source: str
-    target: str
-
-
-class _Asked(NamedTuple):
-    """What the command line asks for."""
-
-    recipe: str
-    data: _Data
-    task: str
-    changes: list[str]
-    parent: Path | None
-    vocabulary: str
-    start: "StartConfig | None"
-    resume: bool
-    folder: Path
+def _experiment(
+    asked: Asked,
+    resumed: Path | None,
+    parent: Path | None,
+    vocabulary: str,
+    start: "StartConfig | None",
+    report: "Report",
+) -> "Experiment":
+    """The experiment that is asked for: of a run that is ``resumed``, that starts from a ``parent``, or a new one."""
+    if resumed:
+        asked = _begun_with(resumed, asked)
+    elif asked.recipe or not parent:
+        asked = with_languages(asked, report)
+    return experiment_asked(asked, report, _toml(asked, resumed or parent, vocabulary, start, report), start)
 
 
-def _experiment(asked: _Asked, report: "Report") -> "Experiment":
-    """The experiment that is asked for."""
-    from anaphora.experiment.reading import read_experiment
-
-    recipe, given, task, changes, parent, vocabulary, start, resume, folder = asked
-    given = _begun_with(folder if resume else None, recipe, given)
-    if not resume and (recipe or not parent):
-        given = _Data(given.data, *languages_of(recipe, *given, changes, report, task))
-    text, where = _toml(recipe, folder if resume else parent, start, vocabulary, given, changes, report, task)
-    return read_experiment(text, where, changes, **given._asdict(), start=start, report=report)
-
-
-def _begun_with(run: Path | None, recipe: str, given: _Data) -> _Data:
+def _begun_with(run: Path, asked: Asked) -> Asked:
     """What a run that goes on was begun with, unless the command or the file of an experiment names other files."""
     from anaphora.experiment.overrides import read_table
     from anaphora.tasks.runs import experiment_of
 
-    if not recipe or run is None:
-        return given  # which goes into the experiment of the run
+    if not asked.recipe:
+        return asked  # which goes into the experiment of the run
     begun = experiment_of(run)
-    table = {} if recipe == AUTO else read_table(*experiment_text(recipe, [], "", "", [], silent))
+    table = {} if asked.recipe == AUTO else read_table(*experiment_text(Asked(asked.recipe), silent))
     named = table.get("data")
-    if given.data or (isinstance(named, dict) and named.get("files")) or table.get("task", begun.task) != begun.task:
-        return given  # and what does not fit the run, is refused there
+    if asked.data or (isinstance(named, dict) and named.get("files")) or table.get("task", begun.task) != begun.task:
+        return asked  # and what does not fit the run, is refused there
     languages = begun.data.languages
-    source, target = (given.source or languages.get("source", ""), given.target or languages.get("target", ""))
-    return _Data([Path(file) for file in begun.data.files], source, target)
+    return asked._replace(
+        data=[Path(file) for file in begun.data.files],
+        source=asked.source or languages.get("source", ""),
+        target=asked.target or languages.get("target", ""),
+    )
 
 
 def _toml(
-    recipe: str,
-    run: Path | None,
-    start: "StartConfig | None",
-    vocabulary: str,
-    data: _Data,
-    changes: list[str],
-    report: "Report",
-    task: str,
+    asked: Asked, run: Path | None, vocabulary: str, start: "StartConfig | None", report: "Report"
 ) -> "tuple[str | Table, str]":
     """The text of the experiment, and where it came from: a recipe, a file, another run, or the look of the data."""
     from anaphora.experiment.start.growth import growing
@@ -207,8 +186,8 @@ def _toml(
 
     other = experiment_of(run) if run else None
     lent = other.text if other and vocabulary == "only" else None
-    if recipe or other is None or lent:
-        return experiment_text(recipe, *data, changes, report, lent, task)
+    if asked.recipe or other is None or lent:
+        return experiment_text(asked, report, lent)
     table = growing(other) if start and start.replay else other.tables()
     if start:  # how long the old training was to take, and on how many threads, is no part of what is trained
         table["training"] |= {"minutes": 0.0, "threads": 0}

@@ -13,10 +13,10 @@ import typer
 
 from anaphora.cli.files import check_writable, writing
 from anaphora.errors import ConfigError
+from anaphora.events import Note, Report
 from anaphora.wording import agreeing, counted
 
 if TYPE_CHECKING:
-    from anaphora.events import Note, Report
     from anaphora.tasks.translation import Translation, TranslationPredictor
     from anaphora.text.quality import Difference
 
@@ -98,7 +98,7 @@ class Outputs:
         }
         return [option for option, value in given.items() if value]
 
-    def aligner(self, translator: "TranslationPredictor", report: "Report") -> Aligned:
+    def aligner(self, translator: "TranslationPredictor", report: Report) -> Aligned:
         """What aligns the translations of a translator; ConfigError where no attention does."""
         from anaphora.tasks.translation import NO_LINKS, load_together
 
@@ -142,7 +142,7 @@ class Outputs:
         self,
         waiting: deque[str],
         translations: "Iterable[Translation]",
-        report: "Report",
+        report: Report,
         aligned: Aligned,
         model: str = "",
     ) -> None:
@@ -236,13 +236,12 @@ _SHOWN = 10
 class _Losses:
     """Lines whose numbers, addresses, placeholders or tags are not those of their translations."""
 
-    def __init__(self, report: "Report") -> None:
+    def __init__(self, report: Report) -> None:
         self._report = report
         self._lines = self._lossy = 0
 
     def of(self, line: str, translation: str) -> "list[Difference]":
         """What differs between the next line and its translation, which is reported of the first ones."""
-        from anaphora.events import Note
         from anaphora.text.quality import differences
         from anaphora.text.tokenizer import MARKS, UNK
 
@@ -256,8 +255,6 @@ class _Losses:
 
     def close(self) -> None:
         """Report how many there are, where not all of them were reported."""
-        from anaphora.events import Note
-
         if self._lossy > _SHOWN:
             self._report(
                 Note(
@@ -273,18 +270,14 @@ def _rounded(confidence: float | None) -> str:
     return "" if confidence is None else f"{confidence:.4f}"
 
 
-def _unsure(unsure: int, count: int, least: float) -> "Note":
+def _unsure(unsure: int, count: int, least: float) -> Note:
     """How many lines are left empty for their confidence."""
-    from anaphora.events import Note
-
     was = agreeing(unsure, "were left empty")
     return Note(f"{unsure:,} of {counted(count, 'line')} {was}: their confidence is below {least:g}.", warning=True)
 
 
-def _fewer(fewer: int, count: int, nbest: int) -> "Note":
+def _fewer(fewer: int, count: int, nbest: int) -> Note:
     """How many lines have fewer hypotheses than were asked for."""
-    from anaphora.events import Note
-
     return Note(
         f"{fewer:,} of {counted(count, 'line')} {agreeing(fewer, 'have')} fewer than {counted(nbest, 'translation')}, "
         f"since the search finished fewer that differ: a larger beam finds more.",
@@ -292,14 +285,12 @@ def _fewer(fewer: int, count: int, nbest: int) -> "Note":
     )
 
 
-def _unknown_in_pairs(unknown: int, count: int) -> "Note":
+def _unknown_in_pairs(unknown: int, count: int) -> Note:
     """How many pairs to train on hold ``<unk>``, which training takes for any other text."""
-    from anaphora.events import Note
     from anaphora.text.tokenizer import MARKS, UNK
 
     return Note(
         f"{unknown:,} of {counted(count, 'translation')} {agreeing(unknown, 'have')} {MARKS[UNK]} inside, which "
-        f"training takes for text: "
-        f"--replace-unknown puts the source's words in its place, or leave those pairs out.",
+        f"training takes for text: --replace-unknown puts the source's words in its place, or leave those pairs out.",
         warning=True,
     )

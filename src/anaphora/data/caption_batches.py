@@ -61,23 +61,13 @@ class CaptionBatches:
         ]
         features = self._corpus.features
         grids = [features[self._corpus.captions[row].image] for row in rows]
-        return Batch(
-            inputs=_grid(grids),
-            targets=pad(texts, value=self._text.pad, end=self._text.eos),
-            example_ids_B=torch.from_numpy(rows.astype(np.int64)),
-            carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
-        )
+        return Batch.of_rows(rows, _grid(grids), pad(texts, value=self._text.pad, end=self._text.eos))
 
 
 def prediction_batches(grids: Sequence[Floats], size: int) -> list[Batch]:
     """Batches of at most ``size`` grids, in their order; the example ids are their positions."""
     return [
-        Batch(
-            inputs=_grid(grids[start : start + size]),
-            targets=None,
-            example_ids_B=torch.arange(start, min(start + size, len(grids))),
-            carry_mask_B=torch.zeros(min(size, len(grids) - start), dtype=torch.bool),
-        )
+        Batch.of_rows(range(start, min(start + size, len(grids))), _grid(grids[start : start + size]))
         for start in range(0, len(grids), size)
     ]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.features import ENDINGS, Features, array_files, features_of
-from anaphora.data.finding import Names
+from anaphora.data.finding import Names, demand_data, demand_path
 from anaphora.data.holdout import in_tenth
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
@@ -84,8 +84,7 @@ def caption_splits(data: Sequence[Path], names: Names, report: Report = silent) 
     Raises DataError for a missing file, a faulty caption, an image without features or in two splits, and a split with
     nothing in it.
     """
-    if not data:
-        raise DataError("Training needs data, but none was given: pass --data FOLDER, with captions and features.")
+    demand_data(data, "--data FOLDER, with captions and features")
     texts, arrays = _files(data)
     if not texts:
         raise DataError(
@@ -181,10 +180,9 @@ def _files(data: Sequence[Path]) -> tuple[list[Path], list[Path]]:
             texts += sorted(entry for entry in path.iterdir() if _is_text(entry))
         elif path.name.lower().endswith(ENDINGS):
             arrays.append(path)
-        elif path.exists():
-            texts.append(path)
         else:
-            raise DataError(f"--data should be a folder or a file, but there is no {path}: check the path.")
+            demand_path(path)
+            texts.append(path)
     return texts, arrays
 
 

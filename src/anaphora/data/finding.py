@@ -30,9 +30,9 @@ File = TypeVar("File", PairFiles, Path)
 class Names:
     """What the splits' files are called; ``test`` stands for every name that begins with it."""
 
-    train: str
-    valid: str
-    test: str
+    train: str = "train"
+    valid: str = "val"
+    test: str = TEST_NAME
     layout: Layout = PLAIN
     """Where the pairs stand in those that are tables."""
 
@@ -40,6 +40,9 @@ class Names:
         """The names to try for the validation split, the one asked for first; never that of the training split."""
         others = VALIDATION_NAMES if self.valid in VALIDATION_NAMES else ()
         return tuple(name for name in dict.fromkeys((self.valid, *others)) if name != self.train)
+
+
+USUAL = Names()
 
 
 @dataclass
@@ -53,6 +56,18 @@ class Found(Generic[File]):
     def add_test(self, folder: Path, name: str, file: File) -> None:
         """Add a test split; a second one of the same name is called after its folder."""
         self.tests.setdefault(f"{folder.name}/{name}" if name in self.tests else name, []).append(file)
+
+
+def demand_data(data: Sequence[Path], example: str = "--data FOLDER or --data FILE") -> None:
+    """DataError where no data was given."""
+    if not data:
+        raise DataError(f"Training needs data, but none was given: pass {example}.")
+
+
+def demand_path(path: Path) -> None:
+    """DataError for a path of data that does not exist."""
+    if not path.exists():
+        raise DataError(f"--data should be a folder or a file, but there is no {path}: check the path.")
 
 
 def _refuse_one_language(path: Path, sides: tuple[str, str]) -> None:
@@ -137,8 +152,7 @@ def find_files(data: Sequence[Path], names: Names, endings: Sequence[str]) -> Fo
     "train" is ``train.conllu``, ``en_ewt-ud-train.conllu`` or ``eng.train``. A validation split named ``HELD_OUT`` is
     none of the files. Raises DataError for a path or a split that is missing, and for two files of one split.
     """
-    if not data:
-        raise DataError("Training needs data, but none was given: pass --data FOLDER or --data FILE.")
+    demand_data(data)
     found: Found[Path] = Found()
     for path in data:
         if path.is_file():

@@ -17,7 +17,7 @@ import numpy as np
 
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.examples import ExampleCorpus, place_in
-from anaphora.data.finding import Names, refuse_packed
+from anaphora.data.finding import Names, demand_data, demand_path, refuse_packed
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
 from anaphora.formats.labelled import Example, class_folders, read_labelled
@@ -100,8 +100,7 @@ def labelled_splits(
     Raises DataError for a missing file, a faulty line, fewer than two classes (or no label where there may be several),
     and a split with nothing in it.
     """
-    if not data:
-        raise DataError("Training needs data, but none was given: pass --data FOLDER or --data FILE.")
+    demand_data(data)
     train, valid, tests = list[Path](), list[Path](), dict[str, list[Path]]()
     for path in data:
         listing = {} if path.is_file() else _listing(path)
@@ -187,7 +186,7 @@ def _files(paths: Sequence[Path]) -> list[Path]:
 def _listing(path: Path) -> dict[str, Path]:
     if not path.is_dir():
         check_regular(path)
-        raise DataError(f"--data should be a folder or a file, but there is no {path}: check the path.")
+        demand_path(path)
     return {_stem(entry): entry for entry in sorted(path.iterdir()) if not entry.name.startswith(".")}
 
 

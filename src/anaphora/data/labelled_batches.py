@@ -49,13 +49,8 @@ class LabelledBatches:
         texts = [
             self._ids[start : start + n - 1] for start, n in zip(self._starts[rows], self._lengths[rows], strict=True)
         ]
-        return Batch(
-            inputs=pad(texts, value=self._text.pad, end=self._text.eos),
-            targets=labels_of(self._targets, rows),
-            example_ids_B=torch.from_numpy(rows.astype(np.int64)),
-            carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
-            supervision=weights_of(self._weights, rows),
-        )
+        inputs = pad(texts, value=self._text.pad, end=self._text.eos)
+        return Batch.of_rows(rows, inputs, labels_of(self._targets, rows), weights_of(self._weights, rows))
 
 
 def labels_of(targets: np.ndarray[Any, np.dtype[Any]], rows: Integers) -> Labels:
@@ -75,12 +70,7 @@ def prediction_batches(texts: Sequence[Sequence[int]], text: VocabularyInfo, bud
     order = np.argsort(-lengths, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1)
     return [
-        Batch(
-            inputs=pad([texts[row] for row in rows], value=text.pad, end=text.eos, multiple=WIDTH),
-            targets=None,
-            example_ids_B=torch.from_numpy(rows.astype(np.int64)),
-            carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
-        )
+        Batch.of_rows(rows, pad([texts[row] for row in rows], value=text.pad, end=text.eos, multiple=WIDTH))
         for group in groups
         for rows in cut(group, lengths, budget)
     ]

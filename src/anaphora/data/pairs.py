@@ -104,13 +104,8 @@ class PairBatches:
         alignments_BTS = None
         if self._alignments is not None:
             alignments_BTS = _distributions(self._alignments.each(rows[order]), outputs, inputs)
-        return Batch(
-            inputs=inputs,
-            targets=outputs,
-            example_ids_B=torch.from_numpy(self._store.numbers[rows[order]].astype(np.int64)),
-            carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
-            supervision=Supervision(alignments_BTS=alignments_BTS),
-        )
+        numbers = self._store.numbers[rows[order]]
+        return Batch.of_rows(numbers, inputs, outputs, Supervision(alignments_BTS=alignments_BTS))
 
     def _segmented(self, side: int, epoch: int, rows: Integers) -> tuple[Ragged, Integers]:
         """Where the rows of a side are: in the store, or segmented again and next to each other."""
@@ -156,11 +151,7 @@ def search_batches(
         outputs = None
         if targets is not None and target is not None:
             outputs = pad(targets.each(rows), end=target.eos, value=target.pad)
-        return Batch(
-            inputs=pad(sources.each(rows), end=source.eos, value=source.pad, multiple=WIDTH),
-            targets=outputs,
-            example_ids_B=torch.from_numpy(rows.astype(np.int64)),
-            carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
-        )
+        inputs = pad(sources.each(rows), end=source.eos, value=source.pad, multiple=WIDTH)
+        return Batch.of_rows(rows, inputs, outputs)
 
     return LazyBatches(pieces, make)

@@ -1,7 +1,6 @@
 """A text as sentences: every line by itself between ``<s>`` and ``</s>``, in batches of similar length."""
 
 import numpy as np
-import torch
 
 from anaphora.batch import Batch, pad
 from anaphora.data.buckets import buckets
@@ -50,9 +49,5 @@ class TextSentences:
         # the token in front of a line is the end of the line before, which <s> replaces
         inputs = pad([self._ids[begin - 1 : end - 1] for begin, end in spans], value=self._text.pad)
         inputs.ids_BT[:, 0] = self._text.bos
-        return Batch(
-            inputs=inputs,
-            targets=pad([self._ids[begin:end] for begin, end in spans], value=self._text.pad),
-            example_ids_B=torch.from_numpy(self._numbers[rows].astype(np.int64)),
-            carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
-        )
+        targets = pad([self._ids[begin:end] for begin, end in spans], value=self._text.pad)
+        return Batch.of_rows(self._numbers[rows], inputs, targets)

@@ -27,14 +27,14 @@ from anaphora.data.corpora import (
     plain_pair,
 )
 from anaphora.data.filters import Filter, Filters
-from anaphora.data.finding import Found, Names, find_files, find_pairs, find_texts
+from anaphora.data.finding import USUAL, Found, Names, demand_data, find_files, find_pairs, find_texts
 from anaphora.data.holdout import LARGEST_COUNT, LARGEST_SHARE, HeldOut
 from anaphora.data.readings import Facts, known_or_read
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, Skipped, silent
 from anaphora.formats.lines import read_lines
 from anaphora.formats.strings import read_format
-from anaphora.formats.tsv import HEADING, PLAIN, Layout
+from anaphora.formats.tsv import HEADING
 from anaphora.text.special_tokens import without_special_tokens
 from anaphora.wording import agreeing, counted
 
@@ -47,26 +47,21 @@ def translation_splits(
     data: Sequence[Path],
     source: str,
     target: str,
+    names: Names = USUAL,
     *,
-    train: str = "train",
-    valid: str = "val",
-    test: str = "test",
-    layout: Layout = PLAIN,
     filters: Sequence[Filter] = (),
     seed: int = 1,
     report: Report = silent,
 ) -> Splits[PairCorpus]:
     """The splits of a translation corpus.
 
-    ``train``, ``valid`` and ``test`` are the names of the splits' files; ``test`` takes all names that begin with it;
-    ``layout`` says where the pairs of tables stand; ``filters`` leave pairs out of training, each reported. Without a
-    validation split a seeded one is held out of the training split, which a Note says. Pairs with an empty side are
-    dropped from training (a Skipped), and kept in the other splits, whose lines must stay in place.
+    ``filters`` leave pairs out of training, each reported. Without a validation split a seeded one is held out of the
+    training split, which a Note says. Pairs with an empty side are dropped from training (a Skipped), and kept in the
+    other splits, whose lines must stay in place.
 
     Raises DataError for a missing file or side, unequal line counts, invalid UTF-8 and a split with nothing in it.
     """
-    _demand(data, "--data FOLDER or --data pairs.tsv")
-    names = Names(train, valid, test, layout)
+    demand_data(data, "--data FOLDER or --data pairs.tsv")
     found = find_pairs(data, (source, target), names, report)
     pairs = (pair for file in found.train for pair in file)
     chosen = Filters(filters, (source, target), pairs) if filters else None
@@ -118,28 +113,21 @@ def _parts(
     return Splits(train, valid, tests)
 
 
-def text_splits(
-    data: Sequence[Path],
-    *,
-    train: str = "train",
-    valid: str = "valid",
-    test: str = "test",
-    report: Report = silent,
-) -> Splits[TextCorpus]:
+def text_splits(data: Sequence[Path], names: Names = USUAL, *, report: Report = silent) -> Splits[TextCorpus]:
     """The splits of a running text; without a validation split the last lines are held out, which a Note says.
 
     Raises DataError for a missing file, invalid UTF-8, and a text too short to split.
     """
-    _demand(data, "--data FOLDER or --data book.txt")
-    found = find_texts(data, Names(train, valid, test), report)
+    demand_data(data, "--data FOLDER or --data book.txt")
+    found = find_texts(data, names, report)
     tests = {name: _whole_text(name, files, report) for name, files in found.tests.items()}
-    whole, digest = _read_text(train, found.train, report)
+    whole, digest = _read_text(names.train, found.train, report)
     if found.valid:
-        return Splits(whole, _whole_text(valid, found.valid, report), tests)
+        return Splits(whole, _whole_text(names.valid, found.valid, report), tests)
     if whole.count < 2:
         raise DataError(
             f"The last lines are held out for validation, but {_paths(whole.files)} has one line only: break it into "
-            f"lines, or give a folder with {train}.txt and {valid}.txt."
+            f"lines, or give a folder with {names.train}.txt and {names.valid}.txt."
         )
     tail = max(1, min(LARGEST_COUNT, int(whole.count * LARGEST_SHARE)))
     body = whole.count - tail
@@ -149,14 +137,9 @@ def text_splits(
             f"{agreeing(tail, 'are')} held out for it."
         )
     )
-    train_split = TextCorpus(train, whole.files, digest(0, body), body)
-    valid_split = TextCorpus(valid, whole.files, digest(body, tail), tail, body)
+    train_split = TextCorpus(names.train, whole.files, digest(0, body), body)
+    valid_split = TextCorpus(names.valid, whole.files, digest(body, tail), tail, body)
     return Splits(train_split, valid_split, tests)
-
-
-def _demand(data: Sequence[Path], example: str) -> None:
-    if not data:
-        raise DataError(f"Training needs data, but none was given: pass {example}.")
 
 
 @dataclass(frozen=True)
@@ -259,8 +242,7 @@ def _tell_special_tokens(count: int, paths: Sequence[Path], report: Report) -> N
         report(
             Note(
                 f"{counted(count, 'line')} of {_paths(paths)} {agreeing(count, 'begin or end')} with special tokens "
-                f"such as <s> or </s>: these are "
-                f"no part of the text, and are left out."
+                f"such as <s> or </s>: these are no part of the text, and are left out."
             )
         )
 

@@ -211,12 +211,7 @@ class TaggedBatches:
 
 def batch_of(table: TokenTable, rows: Integers, targets: Items | None = None) -> Batch:
     """Some sentences as a batch; the example ids are their places in the table."""
-    return Batch(
-        inputs=table.inputs(rows),
-        targets=targets,
-        example_ids_B=torch.from_numpy(rows.astype(np.int64)),
-        carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
-    )
+    return Batch.of_rows(rows, table.inputs(rows), targets)
 
 
 def prediction_batches(table: TokenTable, batch_tokens: int) -> LazyBatches:

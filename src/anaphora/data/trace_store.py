@@ -201,12 +201,8 @@ class TraceBatches:
         sequences = [self._store.sequence(row) for row in rows.tolist()]
         read = padded([one.read_TX for one in sequences], multiple)
         text = self._text
-        return Batch(
-            inputs=pad(self._store.texts.each(rows), value=text.pad, end=text.eos, multiple=multiple) if text else read,
-            targets=padded([one.targets_TY for one in sequences], multiple),
-            example_ids_B=torch.from_numpy(rows.astype(np.int64)),
-            carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
-        )
+        texts = pad(self._store.texts.each(rows), value=text.pad, end=text.eos, multiple=multiple) if text else None
+        return Batch.of_rows(rows, texts or read, padded([one.targets_TY for one in sequences], multiple))
 
 
 def padded(rows: Sequence[Singles], multiple: int = 1) -> Values:

@@ -13,7 +13,7 @@ import numpy as np
 
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.examples import ExampleCorpus, place_in
-from anaphora.data.finding import Names
+from anaphora.data.finding import Names, demand_data, demand_path
 from anaphora.data.labelled import hold_vectors
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
@@ -138,12 +138,10 @@ def trace_splits(data: Sequence[Path], names: Names, report: Report = silent) ->
 
     Raises DataError for a missing file, a fault in one, and a split with nothing in it.
     """
-    if not data:
-        raise DataError("Training needs data, but none was given: pass --data FOLDER or --data FILE.")
+    demand_data(data)
     train, valid, tests = list[Path](), list[Path](), dict[str, list[Path]]()
     for path in data:
-        if not path.exists():
-            raise DataError(f"--data should be a folder or a file, but there is no {path}: check the path.")
+        demand_path(path)
         listing = {} if path.is_file() else _listing(path)
         if names.train not in listing:
             train += _files(path)
@@ -163,8 +161,7 @@ def trace_splits(data: Sequence[Path], names: Names, report: Report = silent) ->
 
 def trace_corpus(path: Path) -> TraceCorpus:
     """The sequences of a file, or of all files of a known ending below a folder; errors as for ``trace_splits``."""
-    if not path.exists():
-        raise DataError(f"--data should be a folder or a file, but there is no {path}: check the path.")
+    demand_path(path)
     return _read(path.name, _files(path))
 
 

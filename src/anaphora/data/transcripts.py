@@ -1,7 +1,6 @@
 """Encoded real-valued sequences with their texts as batches: vectors in, tokens out."""
 
 import numpy as np
-import torch
 
 from anaphora.batch import Batch, pad
 from anaphora.data.buckets import buckets
@@ -26,9 +25,5 @@ class TranscriptBatches:
     def _batch(self, rows: Integers) -> Batch:
         ends, values_NX = self._store.ends, self._store.values_NX
         rows = rows[np.lexsort((rows, -np.diff(ends)[rows]))]
-        return Batch(
-            inputs=padded([values_NX[ends[row] : ends[row + 1]] for row in rows]),
-            targets=pad(self._store.texts.each(rows), value=self._text.pad, end=self._text.eos),
-            example_ids_B=torch.from_numpy(rows.astype(np.int64)),
-            carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
-        )
+        inputs = padded([values_NX[ends[row] : ends[row + 1]] for row in rows])
+        return Batch.of_rows(rows, inputs, pad(self._store.texts.each(rows), value=self._text.pad, end=self._text.eos))

@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
-from anaphora.batch import NO_SUPERVISION, Batch, Items, Supervision
+from anaphora.batch import Batch, Items
 from anaphora.data.buckets import buckets
 from anaphora.data.columns import Integers
 from anaphora.data.labelled_batches import weights_of
@@ -39,7 +38,8 @@ class VectorBatches:
 
     def _batch(self, rows: Integers) -> Batch:
         rows = rows[np.lexsort((rows, -self._lengths[rows]))]
-        return _batch(self._sequences, rows, 1, self._targets(rows), weights_of(self._weights, rows))
+        inputs = padded([self._sequences[row] for row in rows])
+        return Batch.of_rows(rows, inputs, self._targets(rows), weights_of(self._weights, rows))
 
 
 def given_vectors(place: str, values: Any, width: int) -> Floats:
@@ -68,20 +68,6 @@ def checked(place: str, values_TD: Floats, width: int) -> Floats:
 def prediction_batches(sequences: Sequence[Floats], budget: int) -> list[Batch]:
     """Batches whose widths depend on each sequence alone, so that its prediction does too."""
     widths = [(-(-len(one) // WIDTH) * WIDTH,) for one in sequences]
-    return [_batch(sequences, rows, WIDTH) for rows in prediction_rows(widths, budget)]
-
-
-def _batch(
-    sequences: Sequence[Floats],
-    rows: Integers,
-    multiple: int,
-    targets: Items | None = None,
-    supervision: Supervision = NO_SUPERVISION,
-) -> Batch:
-    return Batch(
-        inputs=padded([sequences[row] for row in rows], multiple),
-        targets=targets,
-        example_ids_B=torch.from_numpy(rows.astype(np.int64)),
-        carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
-        supervision=supervision,
-    )
+    return [
+        Batch.of_rows(rows, padded([sequences[row] for row in rows], WIDTH)) for rows in prediction_rows(widths, budget)
+    ]

@@ -19,11 +19,9 @@ class Row(NamedTuple):
     """Whether the corpus has this row; its files may have others."""
 
 
-def _ignore(kind: str, place: Place) -> None:
-    pass
-
-
-def rows(corpus: PairCorpus | TextCorpus, rejected: Callable[[str, Place], None] = _ignore) -> Iterator[Row]:
+def rows(
+    corpus: PairCorpus | TextCorpus, rejected: Callable[[str, Place], None] = lambda kind, place: None
+) -> Iterator[Row]:
     """Every line of a running text, or every pair in a corpus's files.
 
     ``rejected`` receives those that are no pair: the kind of their finding, and where and what they are.

@@ -7,13 +7,14 @@ Multi30k figures.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from anaphora.errors import DataError, MissingExtraError
 from anaphora.evaluation.segments import Floats, SegmentMetric
+from anaphora.formats.figures import Jsonable
 from anaphora.text.language import bare
 from anaphora.text.normalise import normalise
 from anaphora.wording import counted
@@ -34,7 +35,7 @@ _TOKENISERS = {
 
 
 @dataclass(frozen=True)
-class Score:
+class Score(Jsonable):
     """A figure that can be cited: with it comes every setting that changes it."""
 
     name: str
@@ -47,10 +48,6 @@ class Score:
 
     def __str__(self) -> str:
         return f"{self.name} = {self.value:.2f} ({self.condition}; {self.signature})"
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        return asdict(self)
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[str], *, language: str, condition: Condition = "raw") -> Score:

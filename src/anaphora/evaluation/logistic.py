@@ -18,9 +18,9 @@ _STEPS = 100
 class Logistic:
     """p = sigmoid(bias + sum of weight * (feature - mean) / scale)."""
 
-    means: tuple[float, ...]
-    scales: tuple[float, ...]
-    weights: tuple[float, ...]
+    means: list[float]
+    scales: list[float]
+    weights: list[float]
     bias: float
 
     @classmethod
@@ -50,7 +50,7 @@ class Logistic:
             if np.abs(step_G).max() < 1e-9:
                 break
         *weights, bias = solution_G.tolist()
-        return cls(tuple(means_F.tolist()), tuple(scales_F.tolist()), tuple(weights), bias)
+        return cls(means_F.tolist(), scales_F.tolist(), weights, bias)
 
     def probabilities(self, features_NF: Floats) -> Floats:
         """The probability of each row; it depends on that row alone."""

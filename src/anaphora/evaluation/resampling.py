@@ -8,12 +8,13 @@ A system is one run, or several that differ only in their seed; its score is the
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from anaphora.evaluation.segments import Floats, SegmentMetric
+from anaphora.formats.figures import Jsonable
 
 SAMPLES = 1000
 SEED = 12345
@@ -25,7 +26,7 @@ System = Sequence[SegmentMetric]
 
 
 @dataclass(frozen=True)
-class Contrast:
+class Contrast(Jsonable):
     """How a system differs from another by one metric."""
 
     difference: float
@@ -35,10 +36,6 @@ class Contrast:
     bootstrap_p: float
     randomisation_p: float
     """How often chance alone would give a difference as large in either direction, by both tests."""
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        return asdict(self)
 
 
 def contrast(first: System, second: System, samples: int = SAMPLES, seed: int = SEED) -> Contrast:

@@ -116,9 +116,4 @@ def _rows(ids: Iterable[int], end: int, most: int) -> Iterator[list[int]]:
 def _batch(rows: list[list[int]], before: int) -> Batch:
     ids_BL = pad([[before, *row] for row in rows], value=before).ids_BT
     lengths_B = torch.tensor([len(row) for row in rows])
-    return Batch(
-        inputs=Ids(ids_BL[:, :-1], lengths_B),
-        targets=Ids(ids_BL[:, 1:], lengths_B),
-        example_ids_B=torch.arange(len(rows)),
-        carry_mask_B=torch.zeros(len(rows), dtype=torch.bool),
-    )
+    return Batch.of_rows(range(len(rows)), Ids(ids_BL[:, :-1], lengths_B), Ids(ids_BL[:, 1:], lengths_B))

@@ -5,19 +5,19 @@ the same draw; over many draws that shows how far the difference depends on the 
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from anaphora.errors import DataError
 from anaphora.evaluation.bleu import Condition, Metric, segment_metric
 from anaphora.evaluation.resampling import SAMPLES, SEED, bootstrap, p_value
+from anaphora.formats.figures import Jsonable
 from anaphora.wording import counted
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Jsonable):
     """Two translators on the same sentences, by one metric."""
 
     name: str
@@ -44,10 +44,6 @@ class Comparison:
             f"paired bootstrap, n = {self.samples:,}, seed {self.seed})"
         )
 
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        return asdict(self)
-
 
 def paired_bootstrap(
     first: Sequence[str],
@@ -68,9 +64,8 @@ def paired_bootstrap(
     """
     if len(first) != len(second):
         raise DataError(
-            f"Two translators are compared on the same sentences, but there are {counted(len(first), 'output')} of "
-            f"the first "
-            f"and {len(second):,} of the second: translate the same file with both."
+            f"Two translators are compared on the same sentences, but there are {counted(len(first), 'output')} of the "
+            f"first and {len(second):,} of the second: translate the same file with both."
         )
     before, after = (
         segment_metric(outputs, references, name, language=language, condition=condition) for outputs in (first, second)

@@ -16,7 +16,7 @@ from anaphora.run.loading import load_tokenizers
 from anaphora.run.weights import fill
 from anaphora.tasks.fitting import FittingWork
 from anaphora.tasks.runs import build, experiment_of, open_run
-from anaphora.tasks.work import UpdatingWork
+from anaphora.tasks.work import Begun, UpdatingWork
 from anaphora.training.stopping import BestSoFar
 
 
@@ -55,8 +55,8 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
         # an average was trained with what its checkpoints were trained with
         run.fingerprints |= {name: found for name, found in before.fingerprints.items() if name.startswith("data/")}
         tokenizers = load_tokenizers(run)
-        validate = cast(UpdatingWork, work).validation(tokenizers, run, experiment.training, report)
         model = build(experiment, tokenizers, str(path / "experiment.toml")).eval()
+        validate = cast(UpdatingWork, work).validation(Begun(run, experiment, model, tokenizers), report)
         figures = []
         with torch.no_grad():
             for weights, where in ((before.model, before.path), (tensors, path / "checkpoints" / AVERAGE)):

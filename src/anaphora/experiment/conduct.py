@@ -26,7 +26,7 @@ from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import kind_of
 from anaphora.tasks.runs import build, experiment_of, open_run, outline
-from anaphora.tasks.work import TRAIN, UpdatingWork, Work
+from anaphora.tasks.work import TRAIN, Begun, UpdatingWork, Work
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Outcome, Stop, never
 from anaphora.training.ranks import ALONE, Ranks
@@ -38,20 +38,16 @@ _ROW = 100
 
 
 @dataclass(frozen=True)
-class _Begun:
-    """A run folder that is locked, or followed, and what training needs of it."""
+class _Begun(Begun):
+    """With what is done with its data."""
 
-    run: Run
     work: Work
-    experiment: Experiment
-    model: torch.nn.Module
-    tokenizers: Mapping[str, Tokenizer]
     given: bool = False
     """Whether its first weights are those of other runs or files."""
 
     def prepare(self, report: Report) -> None:
         """Tell the model what it has to know of the data; save weights that were given."""
-        self.work.tell_counts(self.model, self.tokenizers, self.run, report)
+        self.work.tell_counts(self, report)
         if self.given:
             # so that going on never needs the other runs and files again, which may change or go
             TrainingState(self.model, self.experiment.training, self.experiment.better).save(self.run, report)
@@ -91,7 +87,7 @@ def train(
         begun = ranks.each(lambda: led or _follow(path))
         ranks.check_same({f"the data ({name})": digest for name, digest in begun.work.fingerprints.items()})
         ranks.in_turn(lambda: begun.prepare(lasting))
-        return begun.work.learn(begun.model, begun.tokenizers, begun.run, begun.experiment, lasting, stop, ranks)
+        return begun.work.learn(begun, lasting, stop, ranks)
 
 
 def _begin(experiment: Experiment, path: Path, report: LastingReport, ranks: Ranks, held: ExitStack) -> _Begun:
@@ -124,7 +120,7 @@ def _begin(experiment: Experiment, path: Path, report: LastingReport, ranks: Ran
     run.write_card({}, report)
     held.enter_context(run.lock())
     held.enter_context(_discarded_where_nothing_came_of_it(run, resumable=not givers, folder_too=not was_there))
-    return _Begun(run, work, experiment, model, tokenizers, given=bool(givers))
+    return _Begun(run, experiment, model, tokenizers, work, given=bool(givers))
 
 
 @contextmanager
@@ -154,7 +150,7 @@ def _resume(experiment: Experiment, path: Path, report: LastingReport, ranks: Ra
     model = _model(begun, tokenizers, str(path / EXPERIMENT))
     say_what_autograd_does(model, report)
     say_what_is_frozen(model, report)
-    return _Begun(run, work, experiment, model, tokenizers)
+    return _Begun(run, experiment, model, tokenizers, work)
 
 
 def _follow(path: Path) -> _Begun:
@@ -164,7 +160,7 @@ def _follow(path: Path) -> _Begun:
     run = FollowedRun.open(path, work.fingerprints)
     tokenizers = load_tokenizers(run)
     model = _model(experiment, tokenizers, str(path / EXPERIMENT))
-    return _Begun(run, work, experiment, model, tokenizers)
+    return _Begun(run, experiment, model, tokenizers, work)
 
 
 def _completed(experiment: Experiment, ranks: Ranks) -> tuple[Experiment, Parent | None]:

@@ -49,7 +49,7 @@ class Attention:
         graph, score = self._graph, self._part.score
         match score:
             case Dot() | General():
-                return str(graph.node("MatMul", query, graph.node("Transpose", self._memory("keys"), perm=[1, 0])))
+                return graph.node("MatMul", query, graph.node("Transpose", self._memory("keys"), perm=[1, 0]))
             case Location():
                 return self._as_wide_as_memory(self._matmul("places", query))
             case Concat():
@@ -66,49 +66,49 @@ class Attention:
     def _layer(self, terms: Sequence[str]) -> str:
         """v' tanh(sum of terms), N x S x A to N x S."""
         made = self._matmul("v", self._graph.node("Tanh", self._graph.add(terms)))
-        return str(self._graph.node("Squeeze", made, self._graph.constant([-1])))
+        return self._graph.node("Squeeze", made, self._graph.constant([-1]))
 
     def _rows(self, signal: str) -> str:
         """N x A as N x 1 x A."""
-        return str(self._graph.node("Unsqueeze", signal, self._graph.constant([1])))
+        return self._graph.node("Unsqueeze", signal, self._graph.constant([1]))
 
     def _columns(self, signal: str) -> str:
         """N x S as N x S x 1."""
-        return str(self._graph.node("Unsqueeze", signal, self._graph.constant([-1])))
+        return self._graph.node("Unsqueeze", signal, self._graph.constant([-1]))
 
     def _filtered(self, before: str) -> str:
         """What filters see in the weights before, N x S x F."""
         graph, radius = self._graph, getattr(self._part.score, "radius", 0)
         filters = graph.node("Unsqueeze", self._parts.vector(f"{self._part.name}.filters"), graph.constant([1]))
         seen = graph.node("Conv", self._rows(before), filters, pads=[radius, radius])
-        return str(graph.node("Transpose", seen, perm=[0, 2, 1]))
+        return graph.node("Transpose", seen, perm=[0, 2, 1])
 
     def _as_wide_as_memory(self, scores: str) -> str:
         """Scores of the first positions, N x L, for all S; those beyond are closed."""
         graph, length = self._graph, self._length()
         beyond = graph.node("Concat", graph.constant([0, 0, 0]), length, axis=0)
         starts, axes = graph.constant([0]), graph.constant([1])
-        return str(graph.node("Slice", graph.node("Pad", scores, beyond), starts, length, axes))
+        return graph.node("Slice", graph.node("Pad", scores, beyond), starts, length, axes)
 
     def _length(self) -> str:
         """S, as a list of one number."""
-        return str(self._graph.node("Shape", self._memory("values"), start=0, end=1))
+        return self._graph.node("Shape", self._memory("values"), start=0, end=1)
 
     def _positions(self) -> str:
         """1 .. S as real numbers."""
         graph = self._graph
         end = graph.node("Squeeze", graph.node("Add", self._length(), graph.constant([1])))
-        return str(graph.node("Cast", graph.node("Range", graph.constant(1), end, graph.constant(1)), to=1))
+        return graph.node("Cast", graph.node("Range", graph.constant(1), end, graph.constant(1)), to=1)
 
     def _focus(self, query: str, beside: Sequence[str]) -> tuple[str, str]:
         """Which positions are closed, and the factor of the weights; empty for none."""
         graph, span = self._graph, self._part.span
 
         def far(distance: str, radius: int) -> str:
-            return str(graph.node("Greater", graph.node("Abs", distance), graph.constant(float(radius))))
+            return graph.node("Greater", graph.node("Abs", distance), graph.constant(float(radius)))
 
         def length() -> str:
-            return str(graph.node("Cast", self._length(), to=1))
+            return graph.node("Cast", self._length(), to=1)
 
         match span:
             case Global():
@@ -137,7 +137,7 @@ class Attention:
         distance = graph.node("Sub", self._positions(), graph.node("Add", count, graph.constant(1.0)))
         before_it = graph.node("Less", distance, graph.constant(float(-radius)))
         behind_it = graph.node("GreaterOrEqual", distance, graph.constant(float(radius)))
-        return str(graph.node("Or", before_it, behind_it))
+        return graph.node("Or", before_it, behind_it)
 
     def _normalised(self, scores: str) -> str:
         graph, weighing = self._graph, self._part.weighing
@@ -147,4 +147,4 @@ class Attention:
                     scores = graph.node("Mul", scores, graph.constant(weighing.sharpness))
             case Sigmoid():
                 scores = graph.node("Neg", graph.node("Softplus", graph.node("Neg", scores)))
-        return str(graph.node("Softmax", scores, axis=-1))
+        return graph.node("Softmax", scores, axis=-1)

@@ -62,11 +62,13 @@ class Tokens:
         return ids
 
     def decode(self, ids: Iterable[int]) -> str:
-        ids = [number for number in ids if number == UNK or number > EOS]
         if self.kind == "bpe":
-            joined = "".join(self.pieces[number] if number != UNK else UNKNOWN for number in ids).removeprefix(SPACE)
-            text = re.sub("(<0x[0-9A-F]{2}>)+", lambda run: bytes_of(run[0]), joined.replace(SPACE, " "))
+            # special tokens have no text, but bytes on both sides of one make no character
+            joined = "".join(self.pieces[n] if n > EOS else UNKNOWN if n == UNK else "\n" for n in ids)
+            parts = joined.lstrip("\n").removeprefix(SPACE).replace(SPACE, " ").split("\n")
+            text = "".join(re.sub("(<0x[0-9A-F]{2}>)+", lambda run: bytes_of(run[0]), part) for part in parts)
             return text.translate({10: " ", 0: " "})
+        ids = [number for number in ids if number == UNK or number > EOS]
         words = [self.pieces[n] if n != UNK else UNKNOWN if self.kind == "character" else "<unk>" for n in ids]
         return ("" if self.kind == "character" else " ").join(words).translate({10: " ", 0: " "})
 

@@ -157,4 +157,4 @@ class SentenceReader:
         """How a 1 x 1 matrix is padded to 1 x S."""
         graph = self._graph
         rest = graph.node("Sub", positions, graph.constant([1]))
-        return str(graph.node("Concat", graph.constant([0, 0, 0]), rest, axis=0))
+        return graph.node("Concat", graph.constant([0, 0, 0]), rest, axis=0)

@@ -41,11 +41,16 @@ class Graph:
             self._count = 0
             self._weights: dict[str, np.ndarray[Any, Any]] = {}
 
-    def node(self, operator: str, *inputs: str, outputs: int = 0, **attributes: Any) -> Any:
-        """The name of what an operator makes of signals; a list of names where ``outputs`` says how many."""
-        made = [self._fresh(operator) for _ in range(outputs or 1)]
+    def node(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        """The name of what an operator makes of signals."""
+        [made] = self.nodes(operator, *inputs, outputs=1, **attributes)
+        return made
+
+    def nodes(self, operator: str, *inputs: str, outputs: int, **attributes: Any) -> list[str]:
+        """The names of the several signals that an operator makes."""
+        made = [self._fresh(operator) for _ in range(outputs)]
         self._nodes.append(self._helper.make_node(operator, inputs, made, **attributes))
-        return made if outputs else made[0]
+        return made
 
     def weight(self, name: str, tensor: Tensor, *, transposed: bool = False) -> str:
         """A tensor of the network, perhaps transposed, which is stored once."""
@@ -81,27 +86,25 @@ class Graph:
     def scan(self, body: "Graph", first: Sequence[str], rows: Sequence[str], outputs: int) -> list[str]:
         """Run a body over rows; the last states and ``outputs`` signals of all steps."""
         attributes = {"body": body.proto(), "num_scan_inputs": len(rows)}
-        made: list[str] = self.node("Scan", *first, *rows, outputs=len(first) + outputs, **attributes)
-        return made
+        return self.nodes("Scan", *first, *rows, outputs=len(first) + outputs, **attributes)
 
     def add(self, signals: Sequence[str]) -> str:
         """The sum of signals."""
-        return signals[0] if len(signals) == 1 else str(self.node("Sum", *signals))
+        return signals[0] if len(signals) == 1 else self.node("Sum", *signals)
 
     def split(self, signal: str, parts: int) -> list[str]:
         """A vector in parts of one size."""
         if parts == 1:
             return [signal]
-        made: list[str] = self.node("Split", signal, outputs=parts, axis=_LAST, num_outputs=parts)
-        return made
+        return self.nodes("Split", signal, outputs=parts, axis=_LAST, num_outputs=parts)
 
     def join(self, signals: Sequence[str], axis: int = _LAST) -> str:
         """Vectors one after the other; with axis 0 rows."""
-        return signals[0] if len(signals) == 1 else str(self.node("Concat", *signals, axis=axis))
+        return signals[0] if len(signals) == 1 else self.node("Concat", *signals, axis=axis)
 
     def slice(self, signal: str, start: int, end: int, step: int = 1, axis: int = 0) -> str:
         """A part of a signal along an axis, perhaps backwards."""
-        return str(self.node("Slice", signal, *(self.constant([number]) for number in (start, end, axis, step))))
+        return self.node("Slice", signal, *(self.constant([number]) for number in (start, end, axis, step)))
 
     def proto(self) -> Any:
         """The graph as ONNX has it; the outermost one with all weights."""

@@ -52,7 +52,7 @@ def embedded(graph: Graph, name: str, embedding: Any, ids: str) -> str:
     if not isinstance(embedding, Embedding):
         raise unsupported('word vectors of characters (embedding.kind = "character-cnn")')
     found: str = graph.node("Gather", graph.weight(f"{name}.weight", embedding.weight), ids)
-    return found if embedding.scale == 1 else str(graph.node("Mul", found, graph.constant(embedding.scale)))
+    return found if embedding.scale == 1 else graph.node("Mul", found, graph.constant(embedding.scale))
 
 
 def _translator(model: Translator) -> Graphs:
@@ -106,4 +106,4 @@ def _log_probs(graph: Graph, output: Any, states: str) -> str:
     logits = graph.node("MatMul", states, graph.weight("output.weight", weight, transposed=True))
     if output.used_bias.numel():
         logits = graph.add([logits, graph.weight("output.bias", output.used_bias)])
-    return str(graph.node("LogSoftmax", logits, axis=-1))
+    return graph.node("LogSoftmax", logits, axis=-1)

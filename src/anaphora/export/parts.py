@@ -69,7 +69,7 @@ class Parts:
 
     def matmul(self, name: str, signal: str) -> str:
         """W a."""
-        return str(self.graph.node("MatMul", signal, self._weight(name, transposed=True)))
+        return self.graph.node("MatMul", signal, self._weight(name, transposed=True))
 
     def vector(self, name: str) -> str:
         """A vector of the network."""
@@ -116,7 +116,7 @@ class Parts:
         raise unsupported(f"the step part '{part.name}' ({type(part).__name__})")
 
     def _normal(self, signal: str, gain: str, bias: Sequence[str] = ()) -> str:
-        return str(self.graph.node("LayerNormalization", signal, self.vector(gain), *bias, epsilon=EPSILON))
+        return self.graph.node("LayerNormalization", signal, self.vector(gain), *bias, epsilon=EPSILON)
 
     def _unit(self, part: Unit, x: str, state: Sequence[str]) -> Sequence[str]:
         """The new state of a recurrent unit."""
@@ -130,7 +130,7 @@ class Parts:
             return graph.add([found, self.memory[f"{name}.condition"]]) if conditioned else found
 
         def sigmoid(*signals: str) -> str:
-            return str(graph.node("Sigmoid", graph.add(signals)))
+            return graph.node("Sigmoid", graph.add(signals))
 
         def between(old: str, new: str, gate: str) -> str:
             return graph.add([old, graph.node("Mul", gate, graph.node("Sub", new, old))])

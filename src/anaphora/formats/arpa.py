@@ -238,8 +238,7 @@ def _section(lines: _Lines, order: int, count: int, vocabulary: _Vocabulary, *, 
     if len(found.log10_N) != count:
         raise DataError(
             f"{lines.path} should have {counted(count, 'n-gram')} of order {order}, as its header says, but has "
-            f"{len(found.log10_N):,}: "
-            f"{_DAMAGED}."
+            f"{len(found.log10_N):,}: {_DAMAGED}."
         )
     return found
 

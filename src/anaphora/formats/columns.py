@@ -1,7 +1,7 @@
 """A token a line with its tag in one of two or more columns, and a blank line after each sentence; CoNLL-2003.
 
-Columns are separated by tabs where the first row has one, else by white space. A line that begins with ``-DOCSTART-``
-marks a document and stays as it is.
+Columns are separated by tabs where the first row has one, else by white space. A heading (``token tag``) stays as it
+is, and so does a line that begins with ``-DOCSTART-``, which marks a document.
 """
 
 import re
@@ -14,6 +14,8 @@ from anaphora.wording import counted
 
 DOCUMENT = "-DOCSTART-"
 """What begins a line that marks a document."""
+_WORDS_HEADING = re.compile(r"form|text|(?:token|word)s?", re.IGNORECASE)
+_HEADING = re.compile(r"(?:chunk|ner|pos)(?:[_ ]?tag)?s?|(?:tag|label)s?|iob|lemma|[ux]pos|feats|deprel", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -32,20 +34,19 @@ class Columns:
                 yield block.sentence(number - 1)  # no blank line came before
                 block = Block()
             block.take(line, f"{where}:{number}")
-            if not content.strip() or content.startswith(DOCUMENT):
+            separator = separator if count else "\t" if "\t" in content else None
+            cells = content.split(separator)
+            if not content.strip() or content.startswith(DOCUMENT) or (not count and _is_heading(cells)):
                 yield block.sentence(number)
                 block = Block()
                 continue
-            separator = separator if count else "\t" if "\t" in content else None
-            cells = content.split(separator)
             if not count:
                 first, count = number, len(cells)
                 self._check(count, f"{where}:{number}", labelled)
             if len(cells) != count:
                 raise DataError(
                     f"{where}:{number} should have {counted(count, 'column')} as line {first} has, but has "
-                    f"{len(cells)}: correct "
-                    f"the line."
+                    f"{len(cells)}: correct the line."
                 )
             block.add(cells[0], cells[self.column - 1 : self.column], f"{where}:{number}")
         if block.lines:
@@ -74,7 +75,11 @@ class Columns:
     def _check(self, count: int, place: str, labelled: bool) -> None:
         if count < self.column and (labelled or count not in (1, self.column - 1)):
             raise DataError(
-                f"{place} should have its tag in column {self.column}, but has {counted(count, 'column')}: correct "
-                f"the file, or "
-                f"set data.column."
+                f"{place} should have its tag in column {self.column}, but has {counted(count, 'column')}: correct the "
+                f"file, or set data.column."
             )
+
+
+def _is_heading(cells: Sequence[str]) -> bool:
+    """Whether the first row calls its columns by names: that of words, then others."""
+    return len(cells) > 1 and bool(_WORDS_HEADING.fullmatch(cells[0])) and all(map(_HEADING.fullmatch, cells[1:]))

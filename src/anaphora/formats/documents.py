@@ -53,6 +53,7 @@ DOCUMENTS = (
     _document("a Word document", _PLAIN, "PK\x03\x04", ".docx", ".docm"),
     _document("an OpenDocument text", _PLAIN, "PK\x03\x04.*opendocument"),
     _document("an e-book", _PLAIN, "PK\x03\x04.*epub\\+zip"),
+    _document("an archive of NumPy arrays", _NOT_TEXT, r"PK\x03\x04.{26}[^/\x00]*\.npy"),
     _document("a zip archive", "unpack it with  unzip {file}", "PK(?:\x03\x04|\x05\x06)"),
     _document("a bzip2 archive", "unpack it with  bunzip2 {file}  (gzip is read as it is)", "BZh[1-9]1AY&SY"),
     _document("an xz archive", "unpack it with  unxz {file}  (gzip is read as it is)", "\xfd7zXZ\x00"),

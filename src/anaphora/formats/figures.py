@@ -1,12 +1,22 @@
-"""Figures as JSON, which has no word for a number that is not finite."""
+"""Figures and results as JSON, which has no word for a number that is not finite."""
 
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 LN_10 = math.log(10)
 """Logarithms are natural inside, and to base 10 in the files of other toolkits."""
+
+
+@dataclass(frozen=True)
+class Jsonable:
+    """A dataclass that is its own JSON object."""
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return asdict(self)
 
 
 def figures_as_json(figures: Any, *, indent: int | None = None) -> str:

@@ -107,14 +107,14 @@ def _decoded(
     any_format: bool = False,
     exact: bool = False,
 ) -> Iterator[str]:
-    if not any_format:
-        _check_is_text(stream, name)
+    _check_is_text(stream, name, any_format)
     return _lines(stream, name, 1, replace_invalid, encoding, exact)
 
 
-def _check_is_text(stream: BinaryIO, name: str) -> None:
-    """Raise DataError for a stream that begins as a document of another format."""
-    if found := recognized(_begin(stream, name), name):
+def _check_is_text(stream: BinaryIO, name: str, any_format: bool = False) -> None:
+    """Raise DataError for a stream that begins as a document of another format; with ``any_format``, of bytes."""
+    begin = _begin(stream, name)
+    if (not any_format or 0 in begin) and (found := recognized(begin, name)):
         raise DataError(f"{name} is {found.name}, but lines of text are expected: {found.remedy.format(file=name)}.")
 
 

@@ -1,10 +1,11 @@
 """Alignments: which source pieces a translator looked at for each piece that it wrote, by one model or several."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from anaphora.errors import ConfigError
+from anaphora.formats.figures import Jsonable
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Subject, demand_page, layers_of
 from anaphora.wording import counted
@@ -29,7 +30,7 @@ class Attends(Protocol):
 
 
 @dataclass(frozen=True)
-class Alignment:
+class Alignment(Jsonable):
     """The attention of one model over one pair."""
 
     run: str
@@ -45,10 +46,6 @@ class Alignment:
     """The middle of the attention window at each step, counted from 1; nothing for models without a window."""
     radius: int = 0
     """How many positions the window has on either side of it."""
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        return asdict(self)
 
     def __str__(self) -> str:
         """For each output piece the source pieces with a tenth of the attention or more."""
@@ -86,9 +83,7 @@ def alignments(
         )
     columns = []
     for subject in subjects:
-        why = lacks_attention(subject)
-        if why:
-            raise ConfigError(f"{subject.name} has no alignments to show: {why}.")
+        subject.demand("has no alignments to show", lacks_attention(subject))
         if targets is None:
             outputs = subject.predictor.translate(sources, beam=beam, attention=True, protect=())
         else:

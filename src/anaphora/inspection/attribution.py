@@ -14,7 +14,7 @@ sum to the change of f, so the interval in which it is farthest from that is div
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from anaphora.batch import Batch, Ids, pad
 from anaphora.errors import ConfigError
+from anaphora.formats.figures import Jsonable
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Subject, demand_page
 from anaphora.kernels.runtime import running
@@ -35,7 +36,7 @@ Numbers = tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class Attribution:
+class Attribution(Jsonable):
     """Gradient x input of every output token."""
 
     run: str
@@ -45,10 +46,6 @@ class Attribution:
     outputs: tuple[str, ...]
     values: tuple[Numbers, ...]
     """[t][i]: of output token t, by input i; zero for tokens that are read later."""
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        return asdict(self)
 
     def __str__(self) -> str:
         """For each output token the three inputs that count most."""
@@ -60,7 +57,7 @@ class Attribution:
 
 
 @dataclass(frozen=True)
-class TokenAttribution:
+class TokenAttribution(Jsonable):
     """Integrated gradients of one output token."""
 
     run: str
@@ -79,10 +76,6 @@ class TokenAttribution:
     """f after deleting 0, 1, .. inputs, those of the largest values first."""
     least_first: Numbers
     """The same, those of the smallest values first."""
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        return asdict(self)
 
     def __str__(self) -> str:
         what = f"{self.output}, not {self.instead}" if self.instead else self.output
@@ -266,8 +259,7 @@ class _Asked:
     def _batch(self, rows: Sequence[Sequence[int]]) -> Batch:
         count = len(rows)
         inputs = [self._source] * count if self._source else [[self._first, *row][: len(row)] for row in rows]
-        numbers, carries = torch.arange(count), torch.zeros(count, dtype=torch.bool)
-        return Batch(pad(inputs), pad(rows), numbers, carries)
+        return Batch.of_rows(range(count), pad(inputs), pad(rows))
 
 
 def _ids(sequence: Ids) -> list[int]:

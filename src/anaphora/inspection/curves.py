@@ -1,11 +1,11 @@
 """Training curves: loss, learning rate and validation metrics of runs by update."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from anaphora.errors import RunError
+from anaphora.formats.figures import Jsonable
 from anaphora.run import Run
 from anaphora.run.metrics import numbers_in
 from anaphora.wording import counted
@@ -15,7 +15,7 @@ Points = tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True)
-class Curves:
+class Curves(Jsonable):
     """The log of one run."""
 
     run: str
@@ -24,10 +24,6 @@ class Curves:
     validation: dict[str, Points]
     best: int | None
     """The update of the best checkpoint."""
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        return asdict(self)
 
     def __str__(self) -> str:
         last = {name: points[-1] for name, points in {**self.training, **self.validation}.items()}

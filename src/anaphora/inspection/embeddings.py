@@ -1,13 +1,13 @@
 """Word vectors and sentence encodings: nearest neighbours, and a projection to two dimensions."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from anaphora.errors import ConfigError, DataError
+from anaphora.errors import DataError
+from anaphora.formats.figures import Jsonable
 from anaphora.inspection.subject import Subject, layers_of
 from anaphora.nn.embedding import Embedding
 from anaphora.wording import counted
@@ -41,16 +41,12 @@ class Projection:
 
 
 @dataclass(frozen=True)
-class Embeddings:
+class Embeddings(Jsonable):
     """What a run makes of some words, or of some sentences."""
 
     run: str
     neighbours: tuple[Neighbours, ...]
     projection: Projection
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        return asdict(self)
 
     def __str__(self) -> str:
         lines = [
@@ -84,8 +80,7 @@ def word_neighbours(subject: Subject, words: Sequence[str], nearest: int = 10) -
     Raises ConfigError for a run without word vectors, DataError for a word that no side has as one token.
     """
     tables = tables_of(subject)
-    if not tables:
-        raise ConfigError(f"{subject.name} has no word vectors to show: {lacks_embeddings(subject)}.")
+    subject.demand("has no word vectors to show", lacks_embeddings(subject))
     found, names, groups, vectors = [], list[str](), list[str](), list[Tensor]()
     for word in words:
         sides = {side: number for side in tables if (number := _token(subject, side, word)) is not None}

@@ -4,13 +4,13 @@ Saturation and cells that follow something: Karpathy, Johnson and Fei-Fei (2016)
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from anaphora.errors import ConfigError, DataError
+from anaphora.formats.figures import Jsonable
 from anaphora.inspection.subject import Layer, Subject, demand_page, layers_of
 from anaphora.prediction.examples import GivesSearches
 
@@ -34,16 +34,12 @@ class UnitGates:
 
 
 @dataclass(frozen=True)
-class Gates:
+class Gates(Jsonable):
     """The gates of a run over one sentence."""
 
     run: str
     text: str
     units: tuple[UnitGates, ...]
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        return asdict(self)
 
     def __str__(self) -> str:
         lines = [f"{self.run}: {self.text}"]
@@ -68,16 +64,12 @@ class GateSaturation:
 
 
 @dataclass(frozen=True)
-class Saturation:
+class Saturation(Jsonable):
     """How saturated the gates of a run are over a text."""
 
     run: str
     steps: int
     gates: tuple[GateSaturation, ...]
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        return asdict(self)
 
     def __str__(self) -> str:
         lines = [f"{self.run}: {self.steps:,} steps"]
@@ -101,7 +93,7 @@ class Follower:
 
 
 @dataclass(frozen=True)
-class Followers:
+class Followers(Jsonable):
     """The cells that follow each property best."""
 
     run: str
@@ -113,10 +105,6 @@ class Followers:
     """Their values over the first steps."""
     found: tuple[Follower, ...]
     """For each property, the greatest absolute correlation first."""
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        return asdict(self)
 
     def __str__(self) -> str:
         lines = [f"{self.run}: {self.count:,} steps"]

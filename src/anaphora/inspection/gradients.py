@@ -9,12 +9,12 @@ to each step: Cashman et al. (2017), RNNbow.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
+from anaphora.formats.figures import Jsonable
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Layer, Recorder, Subject, demand_page, layers_of
 from anaphora.kernels.cells import Cell, Elman, Gru, Lstm
@@ -90,7 +90,7 @@ class Itemised:
 
 
 @dataclass(frozen=True)
-class GradientFlow:
+class GradientFlow(Jsonable):
     """Gradients of a run on one text."""
 
     run: str
@@ -99,10 +99,6 @@ class GradientFlow:
     """Whether the weights are those before training."""
     reach: tuple[Reach, ...]
     itemised: tuple[Itemised, ...]
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        return asdict(self)
 
     def __str__(self) -> str:
         lines = [f"{self.run}{' before training' if self.fresh else ''}: {self.text}"]

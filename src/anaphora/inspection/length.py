@@ -1,13 +1,14 @@
 """Loss and BLEU by the length of what is read, of one run or several."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.bleu import bleu
 from anaphora.evaluation.breakdown import by_length
 from anaphora.events import Report, silent
+from anaphora.formats.figures import Jsonable
 from anaphora.inspection.subject import Subject
 from anaphora.prediction.scores import LineScore
 from anaphora.wording import counted
@@ -36,15 +37,11 @@ class Group:
 
 
 @dataclass(frozen=True)
-class ByLength:
+class ByLength(Jsonable):
     """One run on one text."""
 
     run: str
     groups: tuple[Group, ...]
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        return asdict(self)
 
     def __str__(self) -> str:
         lines = [
@@ -79,9 +76,8 @@ def by_lengths(
 def _of(
     subject: Subject, sources: Sequence[str], targets: Sequence[str] | None, grouped: Callable[[Sequence[str]], Any]
 ) -> ByLength:
-    predictor, why = subject.predictor, lacks_lengths(subject)
-    if why:
-        raise ConfigError(f"{subject.name} has no scores by length: {why}.")
+    predictor = subject.predictor
+    subject.demand("has no scores by length", lacks_lengths(subject))
     translates = "target" in subject.trained.tokenizers
     if translates != (targets is not None):
         wants = "a source and its reference" if translates else "one text, without references"

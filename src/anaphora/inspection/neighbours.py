@@ -6,7 +6,7 @@ training split in the run folder, in half precision; it is searched from end to 
 """
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from anaphora.data.columns import Bound, Table, Writer
-from anaphora.errors import ConfigError
 from anaphora.evaluation.alignment import words_of
 from anaphora.events import Note, Report, silent
+from anaphora.formats.figures import Jsonable
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Subject, demand_page
 from anaphora.inspection.training_states import TrainingSplit, all_states, example_states, training_split
@@ -62,7 +62,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True)
-class TrainingNeighbours:
+class TrainingNeighbours(Jsonable):
     """For each token of one output, the nearest tokens of the training split."""
 
     run: str
@@ -70,10 +70,6 @@ class TrainingNeighbours:
     outputs: tuple[str, ...]
     nearest: tuple[tuple[Neighbour, ...], ...]
     """For each of them, the nearest first."""
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        return asdict(self)
 
     def by_word(self, most: int) -> list[list[Neighbour]]:
         """For each word between spaces, at most ``most`` neighbours of its tokens: the nearest first, a pair once."""
@@ -150,9 +146,7 @@ def neighbours_in(
 
 def index_of(subject: Subject, report: Report = silent) -> Index:
     """The index of a run, read or made; errors as for ``neighbours``."""
-    why = lacks_neighbours(subject)
-    if why:
-        raise ConfigError(f"{subject.name} has no training data to show: {why}.")
+    subject.demand("has no training data to show", lacks_neighbours(subject))
     split = training_split(subject, report)
     example = subject.example("a", "" if "target" in subject.trained.tokenizers else None)
     width = example_states(subject, example.batch).shape[1]

@@ -5,10 +5,11 @@ at given weights as it is and change only where training goes.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from anaphora.events import Progress, Report, silent
+from anaphora.formats.figures import Jsonable
 from anaphora.inspection.span.learner import Learner, Setting
 from anaphora.inspection.span.tasks import TASKS
 from anaphora.kernels.cells import Elman, Lstm
@@ -56,16 +57,12 @@ class Remedy:
 
 
 @dataclass(frozen=True)
-class Remedies:
+class Remedies(Jsonable):
     """All of them on the same sequences."""
 
     distance: int
     updates: int
     found: tuple[Remedy, ...]
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        return asdict(self)
 
     def __str__(self) -> str:
         lines = [

@@ -49,6 +49,11 @@ class Subject:
         """The run, as pictures call it."""
         return str(self.trained.path)
 
+    def demand(self, what: str, lacks: str) -> None:
+        """ConfigError where it ``lacks`` something, so that it cannot do, or has not, what is asked."""
+        if lacks:
+            raise ConfigError(f"{self.name} {what}: {lacks}.")
+
     def lacks_layers(self) -> str:
         """Why no recurrent layer can be looked into; empty where one can."""
         if not isinstance(self.predictor, GivesExamples):
@@ -60,9 +65,7 @@ class Subject:
 
     def example(self, text: str, target: str | None = None) -> Example:
         """A text as the network reads it; ConfigError where ``lacks_layers`` says why not."""
-        why = self.lacks_layers()
-        if why:
-            raise ConfigError(f"{self.name} cannot be looked into: {why}.")
+        self.demand("cannot be looked into", self.lacks_layers())
         example: Example = self.predictor.example(text, target)
         return example
 

@@ -1,7 +1,7 @@
 """The tree of a beam search: what was kept, what was pruned and why, and where greedy search goes in it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from math import exp, inf
 from typing import Any, Literal, NamedTuple
 
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from anaphora.batch import Batch
 from anaphora.errors import ConfigError, DataError
+from anaphora.formats.figures import Jsonable
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Subject
 from anaphora.kernels.runtime import Runtime, running
@@ -51,7 +52,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Tree:
+class Tree(Jsonable):
     """One beam search; scores are of what follows a given prompt."""
 
     run: str
@@ -64,10 +65,6 @@ class Tree:
     nodes: tuple[Node, ...]
     mass: tuple[float, ...]
     """The probability of all outputs that begin with a hypothesis of the beam, or are finished, after each step."""
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        return asdict(self)
 
     def __str__(self) -> str:
         lines = [
@@ -96,7 +93,7 @@ class Tree:
 
 
 @dataclass(frozen=True)
-class GreedyAgainstBeam:
+class GreedyAgainstBeam(Jsonable):
     """How often greedy search falls short of beam search on a text."""
 
     run: str
@@ -109,10 +106,6 @@ class GreedyAgainstBeam:
     """Outputs of greedy search with a higher score: the beam pruned them."""
     mean_gain: float
     """Mean of score(beam) - score(greedy)."""
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        return asdict(self)
 
     def __str__(self) -> str:
         share = self.below / self.sentences
@@ -152,8 +145,7 @@ def greedy_against_beam(subject: Subject, texts: Sequence[str], size: int = 5) -
 
 
 def _search(subject: Subject, text: str, size: int) -> Search:
-    if lacks_search(subject):
-        raise ConfigError(f"{subject.name} has no search to show: {lacks_search(subject)}.")
+    subject.demand("has no search to show", lacks_search(subject))
     if not 1 <= size <= LARGEST:
         raise ConfigError(f"A tree is drawn for a beam of 1 to {LARGEST}, but {size} was asked for: change it.")
     search: Search = subject.predictor.search_for(text)

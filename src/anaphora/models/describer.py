@@ -64,4 +64,4 @@ class Describer(Writer):
         """A grid of zeros."""
         config = self.config.encoder
         grid = Grid(torch.zeros(1, config.rows * config.columns, config.width))
-        return Batch(grid, None, torch.tensor([0]), torch.tensor([False]))
+        return Batch.of_rows([0], grid)

@@ -9,7 +9,6 @@ recipe ``bilstm-attention``; other options give the systems of Bahdanau et al. (
 from collections.abc import Mapping
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from anaphora.batch import Batch, pad
@@ -151,4 +150,4 @@ class Translator(EncoderDecoder):
     def example(self) -> Batch:
         """A sentence of one word."""
         sentence = pad([[self.symbols.unk, self.symbols.eos]])
-        return Batch(sentence, None, torch.tensor([0]), torch.tensor([False]))
+        return Batch.of_rows([0], sentence)

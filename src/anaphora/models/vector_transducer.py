@@ -61,4 +61,4 @@ class VectorTransducer(Writer):
     def example(self) -> Batch:
         """A vector of zeros."""
         values = Values(torch.zeros(1, 1, self._width), torch.tensor([1]))
-        return Batch(values, None, torch.tensor([0]), torch.tensor([False]))
+        return Batch.of_rows([0], values)

@@ -1,5 +1,8 @@
 """The vectors that a network reads: their width, and the scale that the training split gives them."""
 
+from collections.abc import Iterable
+from typing import Self
+
 import torch
 from pydantic import Field
 from torch import Tensor, nn
@@ -23,6 +26,11 @@ class VectorsConfig(Config):
     def settled(self) -> bool:
         """Whether nothing is left to the data."""
         return len(self.mean) == len(self.deviation) == self.size > 0
+
+    def measured(self, mean: Iterable[float], deviation: Iterable[float]) -> Self:
+        """With the scale of the training split where none is given."""
+        mean = tuple(mean)
+        return type(self)(size=len(mean), mean=self.mean or mean, deviation=self.deviation or tuple(deviation))
 
 
 class VectorScale(nn.Module):

@@ -6,15 +6,14 @@ Adding a line takes no lock and touches no other file, so that a run can be scor
 import math
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from anaphora.errors import RunError
 from anaphora.files import append, lines, opened
-from anaphora.formats.figures import figures_as_json
+from anaphora.formats.figures import Jsonable, figures_as_json
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Jsonable):
     """What was measured on one text."""
 
     date: str
@@ -50,10 +49,6 @@ class Evaluation:
     def text(self) -> str:
         """What the text is called, and the begin of its digest."""
         return f"{self.part} ({self.digest[:8]})" if self.digest else self.part
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``figures_as_json``."""
-        return asdict(self)
 
 
 def newest(evaluations: Iterable[Evaluation]) -> list[Evaluation]:

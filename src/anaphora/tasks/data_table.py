@@ -1,6 +1,7 @@
 """The ``[data]`` table: where text comes from, and what its splits are called."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -9,6 +10,7 @@ from pydantic import Field
 from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Config, Conflict
 from anaphora.data.fetch import corpus_folder
 from anaphora.data.filters import Filter
+from anaphora.data.finding import Names
 from anaphora.formats.tsv import Layout
 
 
@@ -50,6 +52,11 @@ class DataConfig(Config):
         ),
     )
 
+    @property
+    def names(self) -> Names:
+        """What the files of the splits are called."""
+        return Names(self.train, self.valid, self.test)
+
     def paths(self) -> list[Path]:
         """Where the text lies; DataError for a corpus that was not fetched."""
         return [Path(file) for file in self.files] if self.corpus == "none" else [corpus_folder(self.corpus)]
@@ -90,9 +97,10 @@ class PairData(PairsData):
     )
 
     @property
-    def layout(self) -> Layout:
-        """Where the pairs stand in a table."""
-        return Layout((self.columns[0], self.columns[1]) if self.columns else None, self.quoted)
+    def names(self) -> Names:
+        """Those of the files, and where the pairs stand in tables."""
+        columns = (self.columns[0], self.columns[1]) if self.columns else None
+        return replace(super().names, layout=Layout(columns, self.quoted))
 
     @property
     def languages(self) -> Mapping[str, str]:

@@ -5,16 +5,12 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-import torch
-
 from anaphora.config import SET, Conflict, other_than
 from anaphora.events import Report, Saved, Validated
-from anaphora.run import Run
 from anaphora.run.weights import tensors_of
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import CUTS
-from anaphora.tasks.work import Work
-from anaphora.text.tokenizer import Tokenizer
+from anaphora.tasks.work import Begun, Work
 from anaphora.training import log
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Stop
@@ -69,38 +65,25 @@ class FittingWork(Work):
     """What such work leaves in a run: one checkpoint, named after update 1, and one validation."""
 
     @abstractmethod
-    def fit(
-        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
-    ) -> Mapping[str, float]:
-        """Fit ``model``; returns its metrics on the validation split."""
+    def fit(self, begun: Begun, report: Report) -> Mapping[str, float]:
+        """Fit the model; returns its metrics on the validation split."""
 
-    def tell_counts(
-        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
-    ) -> None:
+    def tell_counts(self, begun: Begun, report: Report) -> None:
         """Nothing: fitting looks at the whole of it."""
 
-    def learn(
-        self,
-        model: torch.nn.Module,
-        tokenizers: Mapping[str, Tokenizer],
-        run: Run,
-        experiment: ExperimentBase,
-        report: Report,
-        stop: Stop,
-        ranks: Ranks,
-    ) -> Outcome:
-        """Fit the model, unless ``run`` has it already; see ``Work.learn``. The first rank does, the others wait."""
-        return ranks.told(lambda: self._fitted(model, tokenizers, run, report))
+    def learn(self, begun: Begun, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
+        """Fit the model, unless the run has it already; see ``Work.learn``. The first rank does, the others wait."""
+        return ranks.told(lambda: self._fitted(begun, report))
 
-    def _fitted(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report) -> Outcome:
-        started = time.monotonic()
+    def _fitted(self, begun: Begun, report: Report) -> Outcome:
+        run, started = begun.run, time.monotonic()
         if not run.checkpoints():
-            figures = self.fit(model, tokenizers, run, report)
+            figures = self.fit(begun, report)
             event = Validated(update=1, epoch=1, metrics=figures, best=True)
             run.rewind(0)  # what a killed process left
             run.metrics.add(log.validation_line(event), report)
             report(event)
-            report(Saved(1, run.save(1, tensors_of(model), {}, {}, report=report)))
+            report(Saved(1, run.save(1, tensors_of(begun.model), {}, {}, report=report)))
         else:
             run.rewind(1)  # a process may have been killed before ``latest`` named it
             figures = run.metrics.validation(1)

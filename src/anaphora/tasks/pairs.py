@@ -58,15 +58,7 @@ def pairs_of(experiment: ExperimentBase) -> PairData:
 
 def pair_splits(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
     data = pairs_of(experiment)
+    seed = experiment.training.seed
     return translation_splits(
-        data.paths(),
-        data.source,
-        data.target,
-        train=data.train,
-        valid=data.valid,
-        test=data.test,
-        layout=data.layout,
-        filters=data.filters,
-        seed=experiment.training.seed,
-        report=report,
+        data.paths(), data.source, data.target, data.names, filters=data.filters, seed=seed, report=report
     )

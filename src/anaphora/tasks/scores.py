@@ -1,16 +1,19 @@
-"""Scores kept in a run folder and on its card, each with how it came about."""
+"""The scores of a run: measured, and kept in its folder and on its card, each with how it came about."""
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Generic, TypeVar
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
 
 from anaphora.errors import RunError
 from anaphora.events import Note, Report
 from anaphora.run import Run
 from anaphora.run.checkpoint import CheckpointName, name_of
 from anaphora.run.evaluations import Evaluation, Figure
+from anaphora.tasks.evaluation import Request, Results, Scored
+from anaphora.tasks.runs import experiment_of, load, open_run
 from anaphora.version import VERSION
 
 _Item = TypeVar("_Item")
@@ -29,26 +32,60 @@ class Digested(Generic[_Item]):
             yield item
 
     @property
-    def digest(self) -> str:
+    def fingerprint(self) -> str:
         """SHA-256 of what was read so far, whatever kind of file it came from."""
         return self._digest.hexdigest()
 
 
-def keep_scores(
+class Fingerprinted(Protocol):
+    """A corpus, or a text that was read."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of it."""
+
+
+_Text = TypeVar("_Text", bound=Fingerprinted)
+
+
+def scored(
+    path: Path,
+    texts: Callable[[Any], Mapping[str, _Text]],
+    score: Callable[[Any, _Text], Any],
+    figures: Callable[[Any], tuple[Figure, ...]],
+    request: Request,
+    report: Report,
+) -> Scored:
+    """The scores of the best checkpoint of a run, which keeps them where ``request`` says so.
+
+    ``texts`` gives, for the predictor of the run, what is scored by split, ``score`` the scores of one of them, and
+    ``figures`` what a run folder keeps of these.
+    """
+    run = open_run(path, experiment_of(path))
+    which = run.load("best", report).which  # by its name: training may choose another meanwhile
+    model = load(path, which, precision=request.precision)
+    read = texts(model)
+    results = {part: score(model, text) for part, text in read.items()}
+    return kept(run, which, results, read, figures, request, report)
+
+
+def kept(
     run: Run,
     which: CheckpointName,
-    scores: Mapping[str, tuple[Figure, ...]],
-    digests: Mapping[str, str],
+    results: Results,
+    texts: Mapping[str, Fingerprinted],
+    figures: Callable[[Any], tuple[Figure, ...]],
+    request: Request,
     report: Report,
-) -> None:
-    """Add the scores of checkpoint ``which``, by split, to the folder; a full disk is no reason to lose them.
-
-    ``digests`` are those of the texts.
-    """
-    date = datetime.now(UTC).isoformat(timespec="seconds")
-    try:
-        for part, figures in scores.items():
-            run.evaluations.append(Evaluation(date, part, name_of(which), VERSION, figures, digests[part]))
-        run.write_card(run.validation(which), report)
-    except RunError as error:
-        report(Note(str(error), warning=True))
+) -> Scored:
+    """The scores of checkpoint ``which`` as for ``scored``; a full disk is no reason to lose them."""
+    digests = {part: text.fingerprint for part, text in texts.items()}
+    if request.keep:
+        date = datetime.now(UTC).isoformat(timespec="seconds")
+        try:
+            for part, found in results.items():
+                run.evaluations.append(Evaluation(date, part, name_of(which), VERSION, figures(found), digests[part]))
+            run.write_card(run.validation(which), report)
+        except RunError as error:
+            report(Note(str(error), warning=True))
+    return Scored(str(run.path), results, digests)

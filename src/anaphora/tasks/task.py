@@ -109,20 +109,25 @@ class Sized(NamedTuple):
     """What was counted, for people: "20,000 pairs"."""
 
 
+def on_request(data: Sequence[Path], names: Any, languages_given: bool) -> bool:
+    """No data by itself: it looks like that of another task, so ``--task`` asks for this one."""
+    return False
+
+
 class Sizing(NamedTuple):
     """How a task chooses an experiment by the look of the data."""
 
-    suits: Callable[[Sequence[Path], Any, bool], bool]
-    """Whether data at these paths, whose splits are called so, is for the task; the last says whether languages were
-    given."""
     choose: Callable[[Sequence[Path], Any, tuple[str, str], AnyTokenizer | None], Sized]
-    """From the same, the languages, and the [text] table that is taken over, if any."""
+    """From paths, the names of splits, the languages, and the [text] table that is taken over, if any."""
     describe: Callable[[Table, AnyTokenizer | None], str]
     """What a table makes, in words."""
     counted: str
     """What decides the size, in the plural: "pairs"."""
     tiers: Sequence[tuple[Any, ...]]
     """Sizes for at most so many of these, the first field of each, from the smallest on; NamedTuples of one class."""
+    suits: Callable[[Sequence[Path], Any, bool], bool] = on_request
+    """Whether data at these paths, whose splits are called so, is for the task; the last says whether languages were
+    given."""
 
 
 def no_own_text(table: Table, settings: Sequence[str], recipe: str) -> tuple[list[str], str]:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,25 @@ TRAIN = Path("encoded") / "train"
 """Where in a run's folder its training split is encoded."""
 
 
+@dataclass(frozen=True)
+class Begun:
+    """A run folder that is locked, or followed, and the network that learns in it."""
+
+    run: Run
+    experiment: ExperimentBase
+    model: torch.nn.Module
+    tokenizers: Mapping[str, Tokenizer]
+
+    @property
+    def training(self) -> TrainingConfig:
+        return self.experiment.training
+
+    @property
+    def encoded(self) -> Path:
+        """Where the data is encoded, each split in a folder of its own."""
+        return self.run.path / "encoded"
+
+
 class Work(ABC):
     """An experiment whose data has been found, counted and checked."""
 
@@ -49,25 +69,14 @@ class Work(ABC):
         """The tokenizers of every side, from the training split."""
 
     @abstractmethod
-    def tell_counts(
-        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
-    ) -> None:
-        """Tell ``model`` what it has to know of the training split before it learns, where it does not know yet."""
+    def tell_counts(self, begun: Begun, report: Report) -> None:
+        """Tell the model what it has to know of the training split before it learns, where it does not know yet."""
 
     @abstractmethod
-    def learn(
-        self,
-        model: torch.nn.Module,
-        tokenizers: Mapping[str, Tokenizer],
-        run: Run,
-        experiment: ExperimentBase,
-        report: Report,
-        stop: Stop,
-        ranks: Ranks,
-    ) -> Outcome:
-        """Fit ``model`` to the training split, from where ``run`` stands to the end or until ``stop`` says so.
+    def learn(self, begun: Begun, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
+        """Fit the model to the training split, from where its run stands to the end or until ``stop`` says so.
 
-        What is known by then is in ``run``: its log, and its checkpoints with the best of them marked. The text is
+        What is known by then is in the run: its log, and its checkpoints with the best of them marked. The text is
         encoded in the run's folder ``encoded``, again only if it changed. All ``ranks`` call this alike.
         """
 
@@ -89,47 +98,35 @@ class UpdatingWork(Work):
         """The training split in batches, encoded in ``folder`` unless it was before."""
 
     @abstractmethod
-    def validation(
-        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
-    ) -> Validate:
+    def validation(self, begun: Begun, report: Report) -> Validate:
         """What measures a model on the validation split, encoded in the run's folder unless it was before."""
 
-    def recording(self, tokenizers: Mapping[str, Tokenizer], run: Run) -> Record | None:
+    def recording(self, begun: Begun) -> Record | None:
         """What is recorded of a model at each validation, where anything is."""
         return None
 
-    def tell_counts(
-        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
-    ) -> None:
-        """Tell ``model`` how often each token is to be predicted, where it asks for that and does not know yet."""
-        unknown = [module for module in model.modules() if isinstance(module, Counts) and not module.known]
+    def tell_counts(self, begun: Begun, report: Report) -> None:
+        """Tell the model how often each token is to be predicted, where it asks for that and does not know yet."""
+        unknown = [module for module in begun.model.modules() if isinstance(module, Counts) and not module.known]
         if unknown:
-            counts_V = torch.from_numpy(self.counts(tokenizers, run.path / TRAIN, not_skipping(report)))
+            counts_V = torch.from_numpy(self.counts(begun.tokenizers, begun.run.path / TRAIN, not_skipping(report)))
             for module in unknown:
                 module.observe(counts_V)
 
-    def learn(
-        self,
-        model: torch.nn.Module,
-        tokenizers: Mapping[str, Tokenizer],
-        run: Run,
-        experiment: ExperimentBase,
-        report: Report,
-        stop: Stop,
-        ranks: Ranks,
-    ) -> Outcome:
+    def learn(self, begun: Begun, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
         """Update by update; see ``Work.learn``."""
-        training = experiment.training
-        words = max((module.partition for module in model.modules() if isinstance(module, Output)), default=0)
+        run, training = begun.run, begun.training
+        words = max((module.partition for module in begun.model.modules() if isinstance(module, Output)), default=0)
 
         def ready() -> tuple[Batches, Validate, Record | None]:
-            batches = self.batches(tokenizers, run.path / TRAIN, training.batch_tokens, report)
-            validate = self.validation(tokenizers, run, training, report)
-            return Partitions(batches, words) if words else batches, validate, self.recording(tokenizers, run)
+            batches = self.batches(begun.tokenizers, run.path / TRAIN, training.batch_tokens, report)
+            validate = self.validation(begun, report)
+            return Partitions(batches, words) if words else batches, validate, self.recording(begun)
 
         batches, validate, record = ranks.in_turn(ready)
+        better = begun.experiment.better
         return loop.train(
-            model, batches, training, run, validate, report, stop, better=experiment.better, record=record, ranks=ranks
+            begun.model, batches, training, run, validate, report, stop, better=better, record=record, ranks=ranks
         )
 
 

@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import anaphora
@@ -101,6 +102,16 @@ def test_a_tagger_is_trained_without_a_recipe_evaluated_and_asked(
     [found] = tagger.predict([["Ada", "sees", "77", "cats", "."]])
     assert found.tags == ("PROPN", "VERB", "NUM", "NOUN", "PUNCT")
     assert tagger.predict(["Ada sees 77 cats."])[0].words == found.words
+
+
+def test_arrays_given_to_a_tagger_of_text_are_refused_by_what_they_are(
+    treebank: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trained(treebank, "--set", "training.epochs=1")
+    np.savez("frames.npz", first=np.zeros((3, 2)))
+    assert main(["predict", "run", "frames.npz"]) == 2
+    refused = capsys.readouterr().err
+    assert "frames.npz is an archive of NumPy arrays, but lines of text are expected: name a file of text" in refused
 
 
 @pytest.mark.slow

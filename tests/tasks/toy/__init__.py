@@ -18,17 +18,15 @@ from anaphora.events import Report
 from anaphora.models.registry import Network
 from anaphora.prediction.scores import LineScore
 from anaphora.prediction.stream import windows
-from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import TextData
 from anaphora.tasks.evaluation import Answer, Request, Scored, one_run
 from anaphora.tasks.runs import experiment_of, load
 from anaphora.tasks.task import Kind, Task, Trained
-from anaphora.tasks.work import UpdatingWork, mean_loss
+from anaphora.tasks.work import Begun, UpdatingWork, mean_loss
 from anaphora.text import tokenization
 from anaphora.text.tokenization import Character, TextConfig
 from anaphora.text.tokenizer import Tokenizer
-from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
 from .network import LetterConfig, Letters
@@ -57,7 +55,7 @@ class LetterWork(UpdatingWork):
     def __init__(self, experiment: LetterExperiment, report: Report) -> None:
         data = experiment.data
         self._experiment = experiment
-        self.splits = text_splits(data.paths(), train=data.train, valid=data.valid, test=data.test, report=report)
+        self.splits = text_splits(data.paths(), data.names, report=report)
 
     @property
     def longest(self) -> int:
@@ -77,11 +75,10 @@ class LetterWork(UpdatingWork):
         train = text_store(self.splits.train, tokenizers["text"], folder, report=report)
         return TextSentences(train, tokenizers["text"].symbols, batch_tokens=batch_tokens, seed=1)
 
-    def validation(
-        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
-    ) -> Validate:
-        valid = text_store(self.splits.valid, tokenizers["text"], run.path / "encoded" / "valid", report=report)
-        batches = TextSentences(valid, tokenizers["text"].symbols, batch_tokens=training.batch_tokens, seed=0)
+    def validation(self, begun: Begun, report: Report) -> Validate:
+        tokenizer = begun.tokenizers["text"]
+        valid = text_store(self.splits.valid, tokenizer, begun.encoded / "valid", report=report)
+        batches = TextSentences(valid, tokenizer.symbols, batch_tokens=begun.training.batch_tokens, seed=0)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             return {"loss": mean_loss(model, batches.epoch(1))}

@@ -117,7 +117,7 @@ class _Table:
 
 def _difference(ours: Sequence[_Scored]) -> float:
     """From the results of ``search.beam`` with k, 1, and as many hypotheses as there are; inf for other words."""
-    batch = Batch(pad([[2]]), None, torch.tensor([0]), torch.tensor([False]))
+    batch = Batch.of_rows([0], pad([[2]]))
     greatest = 0.0
     for (words, score), size in zip(ours, (K, 1, 100), strict=True):
         [[best, *_]] = beam_search(_Table(), batch, size=size, max_length=6)

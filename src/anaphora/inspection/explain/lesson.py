@@ -1,9 +1,10 @@
 """A worked example: every value with its formula and numbers, as text and as a page."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from html import escape
-from typing import Any
+
+from anaphora.formats.figures import Jsonable
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -54,7 +55,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class Lesson(Jsonable):
     """A worked example."""
 
     title: str
@@ -67,10 +68,6 @@ class Lesson:
     def value(self, symbol: str) -> Value:
         """The value of a symbol; KeyError for one that is not in the lesson."""
         return {line.symbol: line.value for section in self.sections for line in section.lines}[symbol]
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        return asdict(self)
 
     def __str__(self) -> str:
         return self.text()

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from anaphora.batch import Batch, pad
-from anaphora.errors import ConfigError, DataError
+from anaphora.errors import DataError
 from anaphora.events import Progress, Report, silent
 from anaphora.inspection.subject import Subject
 from anaphora.kernels.runtime import running
@@ -89,9 +89,7 @@ def effective_context(
 
     Raises ConfigError for another model, DataError for a text of no more than ``longest`` tokens.
     """
-    why = lacks_context(subject)
-    if why:
-        raise ConfigError(f"{subject.name} has no context to measure: {why}.")
+    subject.demand("has no context to measure", lacks_context(subject))
     ids: list[int] = subject.predictor.example(text).batch.target_ids.ids_BT[0].tolist()
     if len(ids) <= longest + positions:
         raise DataError(

@@ -3,26 +3,21 @@
 from collections.abc import Mapping
 from typing import cast
 
-import torch
-
 from anaphora.data.store import pair_store
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
 from anaphora.models.alignment.aligner import Aligner
-from anaphora.run import Run
 from anaphora.tasks.fitting import FittingWork
 from anaphora.tasks.pairs import PairWork
-from anaphora.text.tokenizer import Tokenizer
+from anaphora.tasks.work import Begun
 
 
 class AlignerWork(FittingWork, PairWork):
     """Learning links."""
 
-    def fit(
-        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
-    ) -> Mapping[str, float]:
-        aligner = cast(Aligner, model)
-        sides, encoded = (tokenizers["source"], tokenizers["target"]), run.path / "encoded"
+    def fit(self, begun: Begun, report: Report) -> Mapping[str, float]:
+        aligner = cast(Aligner, begun.model)
+        sides, encoded = (begun.tokenizers["source"], begun.tokenizers["target"]), begun.encoded
         train = pair_store(self.splits.train, *sides, encoded / "train", longest=self.longest, report=report)
         valid = pair_store(self.splits.valid, *sides, encoded / "valid", report=report)
         aligner.fit(train.sources, train.targets, report)

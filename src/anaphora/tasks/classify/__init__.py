@@ -52,6 +52,6 @@ TASK = Task(
         "text": tokenizers["text"] if "text" in tokenizers else tokenizers["source"]
     },
     evaluate=evaluate,
-    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "labelled texts", sizing.TIERS),
+    sizing=Sizing(sizing.choose, sizing.describe, "labelled texts", sizing.TIERS),
 )
 """Classification."""

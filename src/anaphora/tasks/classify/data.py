@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.finding import Names
 from anaphora.data.labelled import LabelledCorpus, LabelledFormat, LabelledSplits, check_labels, labelled_splits
 from anaphora.data.labelled_batches import LabelledBatches, labels_of
 from anaphora.data.ragged import token_counts
@@ -19,9 +18,7 @@ from anaphora.data.vector_batches import VectorBatches, checked
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
 from anaphora.models.classifier import PooledClassifier
-from anaphora.nn.vectors import VectorsConfig
 from anaphora.protocols import Batches
-from anaphora.run import Run
 from anaphora.tasks.classify.config import (
     ClassifierExperiment,
     ClassifyExperiment,
@@ -29,10 +26,9 @@ from anaphora.tasks.classify.config import (
     VectorClassifierExperiment,
 )
 from anaphora.tasks.classify.targets import Targets, balanced_weights, scores_of, targets_of
-from anaphora.tasks.work import UpdatingWork
+from anaphora.tasks.work import Begun, UpdatingWork
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
-from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
 AnyClassifier = TypeVar("AnyClassifier", bound=ClassifyExperiment)
@@ -40,8 +36,7 @@ AnyClassifier = TypeVar("AnyClassifier", bound=ClassifyExperiment)
 
 def splits_of(experiment: ClassifyExperiment, report: Report = silent) -> LabelledSplits:
     """The splits of an experiment; errors as for ``data.labelled.labelled_splits``."""
-    data = experiment.data
-    return labelled_splits(data.paths(), Names(data.train, data.valid, data.test), format_of(experiment), report)
+    return labelled_splits(experiment.data.paths(), experiment.data.names, format_of(experiment), report)
 
 
 def format_of(experiment: ClassifyExperiment) -> LabelledFormat:
@@ -65,12 +60,8 @@ def _settled(experiment: AnyClassifier, found: LabelledSplits) -> AnyClassifier:
         classes = experiment.classes.model_copy(update={"names": found.labels})
         experiment = experiment.model_copy(update={"classes": classes})
     if isinstance(experiment, VectorClassifierExperiment) and not experiment.vectors.settled:
-        mean, deviation = moments(found.train.examples(), lambda one: one.vectors.astype(np.float64))
-        given = experiment.vectors
-        vectors = VectorsConfig(
-            size=len(mean), mean=given.mean or tuple(mean), deviation=given.deviation or tuple(deviation)
-        )
-        experiment = experiment.model_copy(update={"vectors": vectors})
+        scale = moments(found.train.examples(), lambda one: one.vectors.astype(np.float64))
+        experiment = experiment.model_copy(update={"vectors": experiment.vectors.measured(*scale)})
     return experiment
 
 
@@ -116,11 +107,9 @@ class VectorWork(ClassifyWork):
         """Training batches."""
         return self._batches(self.labelled.train, batch_tokens, self._experiment.training.seed)[0]
 
-    def validation(
-        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
-    ) -> Validate:
+    def validation(self, begun: Begun, report: Report) -> Validate:
         """Loss and accuracy of the validation split, and F1."""
-        return validation_of(*self._batches(self.labelled.valid, training.batch_tokens, 0))
+        return validation_of(*self._batches(self.labelled.valid, begun.training.batch_tokens, 0))
 
     def _batches(self, corpus: LabelledCorpus, batch_tokens: int, seed: int) -> tuple[VectorBatches, Targets]:
         targets = self._targets(corpus)
@@ -151,14 +140,12 @@ class ClassifierWork(ClassifyWork):
         store = text_store(train, tokenizers["text"], folder, report=report)
         return self._batches(store, self._targets(train), tokenizers, batch_tokens, seed)
 
-    def validation(
-        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
-    ) -> Validate:
+    def validation(self, begun: Begun, report: Report) -> Validate:
         """Loss, accuracy and macro-F1 of the validation split."""
-        valid = self.labelled.valid
-        targets, folder = self._targets(valid), run.path / "encoded" / "valid"
-        store = text_store(valid, tokenizers["text"], folder, report=report)
-        return validation_of(self._batches(store, targets, tokenizers, training.batch_tokens), targets)
+        valid, tokenizers = self.labelled.valid, begun.tokenizers
+        targets = self._targets(valid)
+        store = text_store(valid, tokenizers["text"], begun.encoded / "valid", report=report)
+        return validation_of(self._batches(store, targets, tokenizers, begun.training.batch_tokens), targets)
 
     def _batches(
         self,

@@ -1,6 +1,7 @@
 """A classifier measured on given data, or on its own test or validation split."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,9 +15,9 @@ from anaphora.tasks.classify.config import ClassifyExperiment
 from anaphora.tasks.classify.data import format_of, splits_of
 from anaphora.tasks.classify.predictor import ClassifierPredictor, VectorClassifierPredictor
 from anaphora.tasks.classify.targets import Scores, scores_of, targets_of
-from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run, splits_to_score
-from anaphora.tasks.runs import experiment_of, load, open_run
-from anaphora.tasks.scores import keep_scores
+from anaphora.tasks.evaluation import Answer, Request, check_found, one_run, splits_to_score
+from anaphora.tasks.runs import experiment_of
+from anaphora.tasks.scores import scored
 from anaphora.wording import counted
 
 NOUN = "a classifier"
@@ -32,14 +33,8 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
     request.refuse(path, NOUN, ("data",))
     experiment = cast(ClassifyExperiment, experiment_of(path))
     corpora = _corpora(path, experiment, request, report)
-    run = open_run(path, experiment)
-    which = run.load("best", report).which
-    model: ClassifierPredictor | VectorClassifierPredictor = load(path, which)
-    results = {name: _scores(model, corpus, report) for name, corpus in corpora.items()}
-    digests = {name: corpus.fingerprint for name, corpus in corpora.items()}
-    if request.keep:
-        keep_scores(run, which, {name: _figures(scores) for name, scores in results.items()}, digests, report)
-    return Answer([Scored(str(path), results, digests)])
+    score = partial(_scores, report=report)
+    return Answer([scored(path, lambda model: corpora, score, _figures, request, report)])
 
 
 def _corpora(

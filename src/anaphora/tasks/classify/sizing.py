@@ -31,11 +31,6 @@ TIERS = (
 """From the smallest to the largest."""
 
 
-def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
-    """Never by itself: a table of labels looks like pairs or running text, so ``--task classify`` asks for it."""
-    return False
-
-
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The classifier for as many texts; DataError for data that cannot be read."""
     vectors = hold_vectors(data)

@@ -29,6 +29,6 @@ TASK = Task(
     example='describer = anaphora.load("{path}")\nprint(describer.predict_file("features.npz")[0].text)',
     tokenizers_of=no_vocabulary(NOUN),
     evaluate=evaluate,
-    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "captions", sizing.TIERS),
+    sizing=Sizing(sizing.choose, sizing.describe, "captions", sizing.TIERS),
 )
 """Description."""

@@ -10,7 +10,6 @@ from anaphora.data.caption_batches import CaptionBatches
 from anaphora.data.captioned import CaptionCorpus, CaptionSplits, caption_splits
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Splits, TextCorpus
-from anaphora.data.finding import Names
 from anaphora.data.ragged import token_counts
 from anaphora.data.store import TextStore, text_store
 from anaphora.errors import ConfigError
@@ -20,20 +19,17 @@ from anaphora.events import Report, silent
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.describer import Describer
 from anaphora.nn.device import device_of
-from anaphora.run import Run
 from anaphora.tasks.describe.config import DescriberExperiment
 from anaphora.tasks.describe.predictor import DescriberPredictor
-from anaphora.tasks.work import UpdatingWork, mean_loss
+from anaphora.tasks.work import Begun, UpdatingWork, mean_loss
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
-from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
 
 def splits_of(experiment: DescriberExperiment, report: Report = silent) -> CaptionSplits:
     """The splits of an experiment; errors as for ``data.captioned.caption_splits``."""
-    data = experiment.data
-    return caption_splits(data.paths(), Names(data.train, data.valid, data.test), report)
+    return caption_splits(experiment.data.paths(), experiment.data.names, report)
 
 
 def with_shape(experiment: DescriberExperiment, parent: Any) -> DescriberExperiment:
@@ -97,12 +93,11 @@ class DescriberWork(UpdatingWork):
         seed = self._experiment.training.seed
         return self._batches(self._captioned.train, tokenizers, folder, batch_tokens, seed, report)
 
-    def validation(
-        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
-    ) -> Validate:
+    def validation(self, begun: Begun, report: Report) -> Validate:
         """The loss of the validation split; BLEU and exact match of its images where one of them decides."""
-        folder = run.path / "encoded" / "valid"
-        batches = self._batches(self._captioned.valid, tokenizers, folder, training.batch_tokens, 0, report).epoch(1)
+        tokenizers, training, valid = begun.tokenizers, begun.training, self._captioned.valid
+        folder = begun.encoded / "valid"
+        batches = self._batches(valid, tokenizers, folder, training.batch_tokens, 0, report).epoch(1)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             loss = mean_loss(model, batches)

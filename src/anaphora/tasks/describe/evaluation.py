@@ -1,18 +1,20 @@
 """A describer measured on its own test splits, or on its validation split if there are none."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 
+from anaphora.data.captioned import CaptionCorpus
 from anaphora.evaluation.descriptions import DescriptionScores, description_scores
 from anaphora.events import Report
 from anaphora.run.evaluations import Figure
 from anaphora.tasks.describe.config import DescriberExperiment
 from anaphora.tasks.describe.data import splits_of
 from anaphora.tasks.describe.predictor import DescriberPredictor
-from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run, splits_to_score
-from anaphora.tasks.runs import experiment_of, load, open_run
-from anaphora.tasks.scores import keep_scores
+from anaphora.tasks.evaluation import Answer, Request, check_found, one_run, splits_to_score
+from anaphora.tasks.runs import experiment_of
+from anaphora.tasks.scores import scored
 from anaphora.wording import counted
 
 NOUN = "a describer"
@@ -28,20 +30,16 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
     experiment = cast(DescriberExperiment, experiment_of(path))
     check_found(path, experiment, "data.files")
     splits = splits_to_score(splits_of(experiment), "captions whose file begins with test", report)
-    run = open_run(path, experiment)
-    which = run.load("best", report).which
-    model: DescriberPredictor = load(path, which)
     beam = request.search.beam or experiment.evaluation.beam
-    results: dict[str, DescriptionScores] = {}
-    for name, corpus in splits.items():
+
+    def score(model: DescriberPredictor, corpus: CaptionCorpus) -> DescriptionScores:
         references = corpus.references()
         found = model.predict_stream([corpus.features[image] for image in references], beam=beam, report=report)
         texts = [description.text for description in found]
-        results[name] = description_scores(texts, list(references.values()), language=experiment.data.language)
-    digests = {name: splits[name].fingerprint for name in results}
-    if request.keep:
-        keep_scores(run, which, {name: _figures(scores, beam) for name, scores in results.items()}, digests, report)
-    return Answer([Scored(str(path), results, digests)])
+        return description_scores(texts, list(references.values()), language=experiment.data.language)
+
+    figures = partial(_figures, beam=beam)
+    return Answer([scored(path, lambda model: splits, score, figures, request, report)])
 
 
 def _figures(scores: DescriptionScores, beam: int) -> tuple[Figure, ...]:

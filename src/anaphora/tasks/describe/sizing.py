@@ -31,11 +31,6 @@ TIERS = (
 """From the smallest to the largest."""
 
 
-def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
-    """Never by itself: array files may be of any task, so ``--task describe`` asks for it."""
-    return False
-
-
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The describer for as many captions; DataError for data that cannot be read."""
     found = caption_splits(data, names)

@@ -106,6 +106,6 @@ TASK = Task(
     tokenizers_of=_tokenizers,
     evaluate=evaluate,
     open_file=_open_arpa,
-    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "characters", sizing.TIERS),
+    sizing=Sizing(sizing.choose, sizing.describe, "characters", sizing.TIERS, sizing.suits),
 )
 """Language modelling."""

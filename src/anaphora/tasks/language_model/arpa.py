@@ -62,9 +62,8 @@ def load_arpa(path: Path) -> tuple[NgramModel, Tokenizer]:
     known = arpa.words[: len(arpa.orders[0].log10_N)]
     if _END not in known:
         raise DataError(
-            f"{path} should have {_END}, the end of a line, among its {counted(len(known), 'n-gram')} of order 1, "
-            f"but has not: "
-            f"it is no model of lines. Make it again with <s> and </s>."
+            f"{path} should have {_END}, the end of a line, among its {counted(len(known), 'n-gram')} of order 1, but "
+            f"has not: it is no model of lines. Make it again with <s> and </s>."
         )
     words = [word for word in known if word not in (*MARKS, CAPITAL_UNKNOWN)]
     tokenizer = ArpaTokenizer(words)

@@ -12,11 +12,9 @@ from anaphora.data.store import text_store
 from anaphora.data.windows import TextWindows
 from anaphora.events import Report, Skipped
 from anaphora.protocols import Batches
-from anaphora.run import Run
 from anaphora.tasks.language_model.running_text import TextWork, figures_of
-from anaphora.tasks.work import UpdatingWork, mean_loss, report_unknown
+from anaphora.tasks.work import Begun, UpdatingWork, mean_loss, report_unknown
 from anaphora.text.tokenizer import Tokenizer
-from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 from anaphora.wording import counted
 
@@ -62,19 +60,18 @@ class LanguageModelWork(TextWork, UpdatingWork):
         rows = max(1, min(batch_tokens, (len(train.ids) - 1) // count) // steps)
         return TextWindows(train, rows=rows, steps=steps, seed=seed, micro_batches=count)
 
-    def validation(
-        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
-    ) -> Validate:
+    def validation(self, begun: Begun, report: Report) -> Validate:
         """What it costs to predict the validation text."""
-        valid = text_store(self.splits.valid, tokenizers["text"], run.path / "encoded" / "valid", report=report)
-        report_unknown(valid.ids, tokenizers["text"].symbols, run, report)
+        tokenizer, batch_tokens = begun.tokenizers["text"], begun.training.batch_tokens
+        valid = text_store(self.splits.valid, tokenizer, begun.encoded / "valid", report=report)
+        report_unknown(valid.ids, tokenizer.symbols, begun.run, report)
         batches: Batches
         if self._of_sentences:
-            batches = TextSentences(valid, tokenizers["text"].symbols, batch_tokens=training.batch_tokens, seed=0)
+            batches = TextSentences(valid, tokenizer.symbols, batch_tokens=batch_tokens, seed=0)
         else:
             steps = self._experiment.data.steps
             # a short text keeps a few windows a stream, so that the state has something to carry
-            rows = max(1, min(training.batch_tokens, len(valid.ids) // 4) // steps)
+            rows = max(1, min(batch_tokens, len(valid.ids) // 4) // steps)
             batches = TextWindows(valid, rows=rows, steps=steps)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:

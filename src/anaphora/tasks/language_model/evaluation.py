@@ -13,7 +13,7 @@ from anaphora.tasks.language_model.config import LanguageModelExperiment
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.language_model.running_text import language_model_splits
 from anaphora.tasks.runs import experiment_of, is_file_of_another_program, load, open_run
-from anaphora.tasks.scores import Digested, keep_scores
+from anaphora.tasks.scores import Digested, kept
 from anaphora.wording import counted
 
 _NOUN = "a language model"
@@ -35,7 +35,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
         lines = Digested(request.text.lines)
         found = load(path).evaluate(lines, request.adaptation, report=report)
         name = request.text.name
-        return Answer([Scored(str(path), {name: found}, {name: lines.digest})])
+        return Answer([Scored(str(path), {name: found}, {name: lines.fingerprint})])
     experiment = experiment_of(path)
     assert isinstance(experiment, LanguageModelExperiment)
     texts = {part: Digested(text) for part, text in _texts(path, experiment, request, report).items()}
@@ -44,11 +44,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     model = load(path, which)
     adaptation = adapted_to_data(model, path, request.adaptation, report)
     results = {part: model.evaluate(text, adaptation, report=report) for part, text in texts.items()}
-    digests = {part: text.digest for part, text in texts.items()}
-    if request.keep:
-        figures = {part: figures_of_prediction(result) for part, result in results.items()}
-        keep_scores(run, which, figures, digests, report)
-    return Answer([Scored(str(path), results, digests)])
+    return Answer([kept(run, which, results, texts, figures_of_prediction, request, report)])
 
 
 def adapted_to_data(model: LanguageModelPredictor, path: Path, adaptation: Adaptation, report: Report) -> Adaptation:

@@ -34,8 +34,7 @@ class Choice(NamedTuple):
         if self.beam > 1 and lines is not None and lines > 1:
             raise ConfigError(
                 f"A beam searches for the most probable line, but {counted(lines, 'line')} {agreeing(lines, 'were')} "
-                f"requested: sample them, or take the "
-                f"most probable token at every step."
+                f"requested: sample them, or take the most probable token at every step."
             )
         if self.beam:
             check_size(self.beam)

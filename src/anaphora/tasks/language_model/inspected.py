@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-import torch
-
 from anaphora.batch import Batch, pad
 from anaphora.errors import ConfigError, DataError
 from anaphora.kernels.runtime import running
@@ -31,12 +29,7 @@ class InspectedLanguageModel(LineScores):
         if target is not None:
             raise ConfigError("A language model predicts the text that it reads, but a target was given: leave it out.")
         ids, stepper = self._readable(text), self._stepper()
-        batch = Batch(
-            inputs=pad([[stepper.bos, *ids]]),
-            targets=pad([[*ids, stepper.eos]]),
-            example_ids_B=torch.tensor([0]),
-            carry_mask_B=torch.tensor([False]),
-        )
+        batch = Batch.of_rows([0], pad([[stepper.bos, *ids]]), pad([[*ids, stepper.eos]]))
         pieces = tuple(self._tokenizer.pieces(ids))
         return Example(batch, {"recurrence": (MARKS[stepper.bos], *pieces)}, (*pieces, MARKS[stepper.eos]))
 

@@ -20,6 +20,7 @@ from anaphora.tasks.fitting import FittingWork
 from anaphora.tasks.language_model.config import InterpolationExperiment, LanguageModelExperiment
 from anaphora.tasks.language_model.running_text import TextWork, figures_of
 from anaphora.tasks.runs import experiment_of, load_trained
+from anaphora.tasks.work import Begun
 from anaphora.text.tokenizer import Tokenizer
 
 
@@ -65,13 +66,11 @@ class InterpolationWork(FittingWork, TextWork):
                 )
         return tokenizers
 
-    def fit(
-        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
-    ) -> Mapping[str, float]:
-        mixture, tokenizer = cast(Interpolation, model), tokenizers["text"]
+    def fit(self, begun: Begun, report: Report) -> Mapping[str, float]:
+        mixture, tokenizer = cast(Interpolation, begun.model), begun.tokenizers["text"]
         for place, path in enumerate(self._config.runs):
             mixture.members[place] = load_trained(Path(path), "best", report).model
-        valid = text_store(self.splits.valid, tokenizer, run.path / "encoded" / "valid", report=report)
+        valid = text_store(self.splits.valid, tokenizer, begun.encoded / "valid", report=report)
         found = list(stream_components(mixture, valid.ids[1:].tolist(), int(valid.ids[0])))
         sources = ComponentPredictions(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
         mixture.weights.copy_(fitted_weights(*sources))

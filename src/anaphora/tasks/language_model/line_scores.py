@@ -78,10 +78,7 @@ class LineScores(WordScores):
         self.check(adaptation)
         if not isinstance(adaptation, Static):
             return self._one_after_another(lines, adaptation, limits, report)
-
-        def read(line: str, number: int) -> list[int]:
-            return self._read_alone(line, number)
-
+        read = self._read_alone
         return answers(
             lines, read, self._alone, task="score", unit="lines", runtime=self._runtime, limits=limits, report=report
         )

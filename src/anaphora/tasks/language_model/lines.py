@@ -4,7 +4,6 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-import torch
 
 from anaphora.batch import Batch, Constraints, pad
 from anaphora.evaluation.perplexity import TextSize, size_of_line
@@ -51,10 +50,4 @@ class Reading:
 def prompt_batch(bos: int, prompts: Sequence[list[int]], example_ids: Sequence[int]) -> Batch:
     """Lines that a search begins after ``bos``, and that must continue these prompts, perhaps empty ones."""
     constraints = Constraints(prefixes=pad(prompts) if any(prompts) else None)
-    return Batch(
-        inputs=pad([[bos]] * len(prompts)),
-        targets=None,
-        example_ids_B=torch.tensor(example_ids),
-        carry_mask_B=torch.zeros(len(prompts), dtype=torch.bool),
-        constraints=constraints,
-    )
+    return Batch.of_rows(example_ids, pad([[bos]] * len(prompts)), constraints=constraints)

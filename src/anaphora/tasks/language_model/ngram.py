@@ -3,28 +3,22 @@
 from collections.abc import Mapping
 from typing import cast
 
-import torch
-
 from anaphora.data.store import text_store
 from anaphora.evaluation.stream import stream_loss
 from anaphora.events import Note, Report
 from anaphora.models.ngram.model import NgramModel
-from anaphora.run import Run
 from anaphora.tasks.fitting import FittingWork
 from anaphora.tasks.language_model.running_text import TextWork, figures_of
-from anaphora.tasks.work import report_unknown
-from anaphora.text.tokenizer import Tokenizer
+from anaphora.tasks.work import Begun, report_unknown
 
 
 class NgramWork(FittingWork, TextWork):
-    def fit(
-        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
-    ) -> Mapping[str, float]:
-        counted, tokenizer = cast(NgramModel, model), tokenizers["text"]
-        splits, encoded = self.splits, run.path / "encoded"
+    def fit(self, begun: Begun, report: Report) -> Mapping[str, float]:
+        counted, tokenizer = cast(NgramModel, begun.model), begun.tokenizers["text"]
+        splits, encoded = self.splits, begun.encoded
         train = text_store(splits.train, tokenizer, encoded / "train", report=report)
         valid = text_store(splits.valid, tokenizer, encoded / "valid", report=report)
-        report_unknown(valid.ids, tokenizer.symbols, run, report)
+        report_unknown(valid.ids, tokenizer.symbols, begun.run, report)
         guessed: list[int] = []
         counted.fit(train, guessed.append, report, folder=encoded)
         if guessed:

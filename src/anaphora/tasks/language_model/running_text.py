@@ -33,7 +33,7 @@ class TextWork(Work):
 
 def language_model_splits(experiment: LanguageModelExperiment, report: Report) -> Splits[TextCorpus]:
     data = experiment.data
-    return text_splits(data.paths(), train=data.train, valid=data.valid, test=data.test, report=report)
+    return text_splits(data.paths(), data.names, report=report)
 
 
 def figures_of(loss: float, store: TextStore) -> Mapping[str, float]:

@@ -39,7 +39,7 @@ def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
 
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The language model for as many characters; DataError for data that cannot be read."""
-    found = text_splits(data, train=names.train, valid=names.valid, test=names.test)
+    found = text_splits(data, names)
     characters = sum(len(line) + 1 for line in found.train)
     size = tier_for(characters, TIERS)
     return Sized(_language_model(size), f"{counted(characters, 'character')} of running text")

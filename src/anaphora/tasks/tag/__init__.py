@@ -62,6 +62,6 @@ TASK = Task(
     tokenizers_of=no_vocabulary(NOUN),
     evaluate=evaluate,
     own_formats=True,
-    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "tagged sentences", sizing.TIERS),
+    sizing=Sizing(sizing.choose, sizing.describe, "tagged sentences", sizing.TIERS, sizing.suits),
 )
 """Tagging."""

@@ -1,13 +1,13 @@
 """The data and the validation of a tagger."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 import numpy as np
-import torch
 
+from anaphora.batch import Batch
 from anaphora.data.columns import Integers
 from anaphora.data.ragged import token_counts
 from anaphora.data.tagged import TaggedCorpus
@@ -22,17 +22,14 @@ from anaphora.errors import DataError
 from anaphora.events import Report
 from anaphora.formats.span_tags import first_fault
 from anaphora.formats.tagged import labels_of
-from anaphora.models.tagger import Tagger
 from anaphora.nn.spelling import CharactersConfig
-from anaphora.run import Run
 from anaphora.tasks.tag.config import TaggerExperiment
 from anaphora.tasks.tag.formats import encoding_in, settled, splits_of
-from anaphora.tasks.tag.tagging import frequent, tags_of, validation_of
-from anaphora.tasks.work import UpdatingWork
+from anaphora.tasks.tag.tagging import frequent, validation_of
+from anaphora.tasks.work import Begun, UpdatingWork
 from anaphora.text.normalise import lowercase_of, normalise
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer
-from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
 _FEWEST = 2
@@ -86,25 +83,20 @@ class TaggerWork(UpdatingWork):
         seed = self._experiment.training.seed
         return TaggedBatches(store, token_tokenizer(self._experiment, tokenizers), batch_tokens=batch_tokens, seed=seed)
 
-    def validation(
-        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
-    ) -> Validate:
+    def validation(self, begun: Begun, report: Report) -> Validate:
         """Loss, accuracy and F1 of the validation split."""
-        experiment, valid = self._experiment, self._tagged.valid
-        tokenizer = token_tokenizer(experiment, tokenizers)
-        store = self._store(valid, tokenizers, run.path / "encoded" / "valid", report)
-        batches = TaggedBatches(store, tokenizer, batch_tokens=training.batch_tokens, seed=0)
-
-        def predicted(model: torch.nn.Module) -> Mapping[int, list[str]]:
-            found: dict[int, list[str]] = {}
-            for batch in prediction_batches(store.tokens, training.batch_tokens):
-                found |= tags_of(cast(Tagger, model), tokenizer, batch)
-            return found
+        experiment, valid, batch_tokens = self._experiment, self._tagged.valid, begun.training.batch_tokens
+        tokenizer = token_tokenizer(experiment, begun.tokenizers)
+        store = self._store(valid, begun.tokenizers, begun.encoded / "valid", report)
+        batches = TaggedBatches(store, tokenizer, batch_tokens=batch_tokens, seed=0)
 
         def expected() -> Iterator[Sequence[str]]:
             return (sentence.tags for _, sentence in valid.examples())
 
-        return validation_of(encoding_in(experiment), tokenizer, batches.epoch(1), expected, predicted)
+        def alone() -> Iterable[Batch]:
+            return prediction_batches(store.tokens, batch_tokens)
+
+        return validation_of(encoding_in(experiment), tokenizer, batches.epoch(1), alone, expected)
 
     def _store(
         self, corpus: TaggedCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,9 +16,9 @@ from anaphora.evaluation.tags import Matches, TagCounts
 from anaphora.events import Report, silent
 from anaphora.formats.tagged import Sentence
 from anaphora.run.evaluations import Figure
-from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run, splits_to_score
-from anaphora.tasks.runs import experiment_of, load, open_run
-from anaphora.tasks.scores import Digested, keep_scores
+from anaphora.tasks.evaluation import Answer, Request, check_found, one_run, splits_to_score
+from anaphora.tasks.runs import experiment_of
+from anaphora.tasks.scores import Digested, scored
 from anaphora.tasks.tag import vectors
 from anaphora.tasks.tag.config import TagExperiment, TaggerExperiment, VectorTaggerExperiment
 from anaphora.tasks.tag.formats import format_of, splits_of
@@ -132,33 +133,22 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     """
     path = one_run(paths, NOUN)
     experiment = cast(TagExperiment, experiment_of(path))
-    request.refuse(path, NOUN, ("data" if isinstance(experiment, VectorTaggerExperiment) else "text",))
-    run = open_run(path, experiment)
-    which = run.load("best", report).which  # by its name: training may choose another meanwhile
-    model: TaggerPredictor | VectorTaggerPredictor = load(path, which)
-    if isinstance(model, VectorTaggerPredictor):
-        corpora = _sequences(path, cast(VectorTaggerExperiment, experiment), model.tags, request, report)
-        results = {name: _of_sequences(model, corpus, report) for name, corpus in corpora.items()}
-        digests = {name: corpus.fingerprint for name, corpus in corpora.items()}
-    else:
-        found = _texts(path, cast(TaggerExperiment, experiment), request, report)
-        texts = {name: Digested(_checked(model, text)) for name, text in found.items()}
-        results = {name: _scored(model, text, report) for name, text in texts.items()}
-        digests = {name: text.digest for name, text in texts.items()}
-    if request.keep:
-        keep_scores(run, which, {name: scores.figures() for name, scores in results.items()}, digests, report)
-    return Answer([Scored(str(path), results, digests)])
+    of_vectors = isinstance(experiment, VectorTaggerExperiment)
+    request.refuse(path, NOUN, ("data" if of_vectors else "text",))
+    find: Any = _sequences if of_vectors else _texts
+    texts = partial(find, path, experiment, request, report)
+    score: Any = partial(_of_sequences if of_vectors else _of_sentences, report=report)
+    return Answer([scored(path, texts, score, TagScores.figures, request, report)])
 
 
 def _sequences(
-    path: Path, experiment: VectorTaggerExperiment, tags: Sequence[str], request: Request, report: Report
+    path: Path, experiment: VectorTaggerExperiment, request: Request, report: Report, model: VectorTaggerPredictor
 ) -> Mapping[str, LabelledCorpus]:
     """The sequences to be tagged, by split."""
     if request.data is None:
         check_found(path, experiment, "--data")
         return splits_to_score(vectors.splits_of(experiment, report), "--data", report)
-    corpus = labelled_corpus(request.data, tags, vectors.format_of(experiment))
-    return {request.data.name: corpus}
+    return {request.data.name: labelled_corpus(request.data, model.tags, vectors.format_of(experiment))}
 
 
 def _of_sequences(model: VectorTaggerPredictor, corpus: LabelledCorpus, report: Report) -> TagScores:
@@ -172,15 +162,17 @@ def _of_sequences(model: VectorTaggerPredictor, corpus: LabelledCorpus, report: 
     return TagScores(every, rows, of_vectors=True)
 
 
-def _texts(path: Path, experiment: TaggerExperiment, request: Request, report: Report) -> Mapping[str, Located]:
+def _texts(
+    path: Path, experiment: TaggerExperiment, request: Request, report: Report, model: TaggerPredictor
+) -> Mapping[str, Digested[Expected]]:
     """The sentences to be tagged, by split."""
     if request.text:
         name = request.text.name
         found = format_of(experiment).read(request.text.lines, name, labelled=True)
-        return {name: ((Path(name), one) for one in found)}
+        return {name: Digested(_checked(model, ((Path(name), one) for one in found)))}
     check_found(path, experiment, "--text")
     splits = splits_to_score(splits_of(experiment, report), "--text", report)
-    return {name: corpus.examples() for name, corpus in splits.items()}
+    return {name: Digested(_checked(model, corpus.examples())) for name, corpus in splits.items()}
 
 
 def _checked(model: TaggerPredictor, sentences: Located) -> Iterator[Expected]:
@@ -192,7 +184,7 @@ def _checked(model: TaggerPredictor, sentences: Located) -> Iterator[Expected]:
             yield sentence.words, sentence.tags
 
 
-def _scored(model: TaggerPredictor, sentences: Iterable[Expected], report: Report) -> TagScores:
+def _of_sentences(model: TaggerPredictor, sentences: Iterable[Expected], report: Report) -> TagScores:
     every, rows, read = TagCounts(model.encoding, model.tokenizer.several), list[TagCounts](), deque[Expected]()
 
     def words() -> Iterator[Sequence[str]]:

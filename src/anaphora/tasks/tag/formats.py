@@ -8,7 +8,6 @@ from typing import cast
 
 from anaphora.config import unknown
 from anaphora.data.corpora import Splits
-from anaphora.data.finding import Names
 from anaphora.data.tagged import TaggedCorpus, exact_lines, find_tagged, tagged_splits
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Report, silent
@@ -19,7 +18,7 @@ from anaphora.formats.offsets import Offsets
 from anaphora.formats.plain import Plain
 from anaphora.formats.span_tags import Encoding, encoding_of
 from anaphora.formats.tagged import TaggedFormat, content_of
-from anaphora.tasks.tag.config import Format, TagExperiment, TaggedData, TaggerExperiment
+from anaphora.tasks.tag.config import Format, TagExperiment, TaggerExperiment
 
 FORMATS = ("conllu", "columns", "jsonl", "text")
 """The formats of what is to be tagged."""
@@ -38,7 +37,7 @@ def settled(experiment: TaggerExperiment) -> TaggerExperiment:
     if experiment.is_settled:
         return experiment
     data, spans = experiment.data, experiment.spans
-    train = find_tagged(data.paths(), _names(data)).train
+    train = find_tagged(data.paths(), data.names).train
     first = _first_row(train[0])
     kind = data.format if data.format != "auto" else _ending(train[0]) or ("conllu" if _is_conllu(first) else "columns")
     column = _column(data.column, kind, first, train[0])
@@ -62,7 +61,7 @@ def encoding_in(experiment: TagExperiment) -> Encoding | None:
 
 def splits_of(experiment: TaggerExperiment, report: Report = silent) -> Splits[TaggedCorpus]:
     """The splits of a settled experiment; errors as for ``data.tagged.tagged_splits``."""
-    return tagged_splits(experiment.data.paths(), _names(experiment.data), format_of(experiment), report)
+    return tagged_splits(experiment.data.paths(), experiment.data.names, format_of(experiment), report)
 
 
 def format_of(experiment: TaggerExperiment, name: str = "") -> TaggedFormat:
@@ -155,7 +154,3 @@ def _is_conllu(line: str) -> bool:
 def _ending(path: Path) -> Format | None:
     name = path.name.lower().removesuffix(".gz")
     return next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), None)
-
-
-def _names(data: TaggedData) -> Names:
-    return Names(data.train, data.valid, data.test)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 import torch
 
@@ -37,13 +37,15 @@ def validation_of(
     encoding: Encoding | None,
     encoder: TagEncoder,
     batches: Sequence[Batch],
+    alone: Callable[[], Iterable[Batch]],
     expected: Callable[[], Iterable[Sequence[str]]],
-    predicted: Callable[[Any], Mapping[int, Sequence[str]]],
 ) -> Validate:
-    """What measures a tagger: the loss of ``batches``, and the tags ``predicted`` for the ``expected`` ones."""
+    """What measures a tagger: the loss of ``batches``, and the tags of those for prediction against the expected."""
 
     def validate(model: torch.nn.Module) -> Mapping[str, float]:
-        found = predicted(model)
+        found: dict[int, list[str]] = {}
+        for batch in alone():
+            found |= tags_of(cast(StepTagger, model), encoder, batch)
         counts = TagCounts(encoding, encoder.several)
         for row, tags in enumerate(expected()):
             counts.add(tags, found[row], [True] * len(tags))

@@ -1,16 +1,14 @@
 """The data and the validation of a tagger of vectors: the data path of classifiers, with a label for each vector."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 import numpy as np
-import torch
 
-from anaphora.batch import pad
+from anaphora.batch import Batch, pad
 from anaphora.data.columns import Integers
-from anaphora.data.finding import Names
 from anaphora.data.labelled import LabelledCorpus, LabelledFormat, LabelledSplits, check_labels, labelled_splits
 from anaphora.data.tagged_store import TagEncoder
 from anaphora.data.trace_store import moments
@@ -19,16 +17,12 @@ from anaphora.errors import DataError
 from anaphora.events import Report, Skipped, silent
 from anaphora.formats.labelled import Example
 from anaphora.formats.span_tags import encoding_of, first_fault
-from anaphora.models.tagger import StepTagger
-from anaphora.nn.vectors import VectorsConfig
-from anaphora.run import Run
 from anaphora.tasks.tag.config import VectorTaggerExperiment
 from anaphora.tasks.tag.formats import encoding_in
-from anaphora.tasks.tag.tagging import frequent, tags_of, validation_of
-from anaphora.tasks.work import UpdatingWork
+from anaphora.tasks.tag.tagging import frequent, validation_of
+from anaphora.tasks.work import Begun, UpdatingWork
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer
-from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
 
@@ -39,8 +33,7 @@ def format_of(experiment: VectorTaggerExperiment) -> LabelledFormat:
 
 def splits_of(experiment: VectorTaggerExperiment, report: Report = silent) -> LabelledSplits:
     """The splits of an experiment; errors as for ``data.labelled.labelled_splits``."""
-    data = experiment.data
-    return labelled_splits(data.paths(), Names(data.train, data.valid, data.test), format_of(experiment), report)
+    return labelled_splits(experiment.data.paths(), experiment.data.names, format_of(experiment), report)
 
 
 def settled(experiment: VectorTaggerExperiment, found: LabelledSplits | None = None) -> VectorTaggerExperiment:
@@ -54,10 +47,7 @@ def settled(experiment: VectorTaggerExperiment, found: LabelledSplits | None = N
     if spans == "auto":
         encoding = None if experiment.output.several else encoding_of(one.labels for one in train.examples())
         spans = encoding or "none"
-    mean, deviation = moments(train.examples(), lambda one: one.vectors.astype(np.float64))
-    vectors = VectorsConfig(
-        size=len(mean), mean=given.mean or tuple(mean), deviation=given.deviation or tuple(deviation)
-    )
+    vectors = given.measured(*moments(train.examples(), lambda one: one.vectors.astype(np.float64)))
     return experiment.model_copy(update={"spans": spans, "vectors": vectors})
 
 
@@ -109,24 +99,19 @@ class VectorTaggerWork(UpdatingWork):
         examples = list(self._kept(report))
         return self._batches(examples, tag_encoder(self._experiment, tokenizers), batch_tokens)
 
-    def validation(
-        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
-    ) -> Validate:
+    def validation(self, begun: Begun, report: Report) -> Validate:
         """Loss, accuracy and F1 of the validation split."""
-        encoder = tag_encoder(self._experiment, tokenizers)
+        encoder, batch_tokens = tag_encoder(self._experiment, begun.tokenizers), begun.training.batch_tokens
         examples = list(self._checked(self._tagged.valid))
-        batches = self._batches(examples, encoder, training.batch_tokens).epoch(1)
-
-        def predicted(model: torch.nn.Module) -> Mapping[int, list[str]]:
-            found: dict[int, list[str]] = {}
-            for batch in prediction_batches([one.vectors for one in examples], training.batch_tokens):
-                found |= tags_of(cast(StepTagger, model), encoder, batch)
-            return found
+        batches = self._batches(examples, encoder, batch_tokens).epoch(1)
 
         def expected() -> Iterator[Sequence[str]]:
             return (one.labels for one in examples)
 
-        return validation_of(encoding_in(self._experiment), encoder, batches, expected, predicted)
+        def alone() -> Iterable[Batch]:
+            return prediction_batches([one.vectors for one in examples], batch_tokens)
+
+        return validation_of(encoding_in(self._experiment), encoder, batches, alone, expected)
 
     def _batches(self, examples: list[Example], encoder: TagEncoder, batch_tokens: int) -> VectorBatches:
         numbers: dict[str, int] = {}

@@ -55,6 +55,6 @@ TASK = Task(
     example='model = anaphora.load("{path}")\nprint(model.generate("...").svg())',
     tokenizers_of=no_vocabulary(NOUN),
     evaluate=evaluate,
-    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "vectors (--task trace)", sizing.TIERS),
+    sizing=Sizing(sizing.choose, sizing.describe, "vectors (--task trace)", sizing.TIERS),
 )
 """Real-valued sequences."""

@@ -10,18 +10,15 @@ import torch
 
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Splits
-from anaphora.data.finding import Names
 from anaphora.data.ragged import token_counts
 from anaphora.data.trace_store import TraceBatches, TraceStore, moments, trace_store, written_in
 from anaphora.data.traces import TraceCorpus, trace_splits
 from anaphora.events import Report, silent
 from anaphora.models.values import ValuesConfig
-from anaphora.run import Run
 from anaphora.tasks.trace.config import TraceExperiment, ValuedExperiment
-from anaphora.tasks.work import UpdatingWork, mean_loss
+from anaphora.tasks.work import Begun, UpdatingWork, mean_loss
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
-from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
 AnyValued = TypeVar("AnyValued", bound=ValuedExperiment)
@@ -29,8 +26,7 @@ AnyValued = TypeVar("AnyValued", bound=ValuedExperiment)
 
 def splits_of(experiment: ValuedExperiment, report: Report = silent) -> Splits[TraceCorpus]:
     """The splits of an experiment; errors as for ``data.traces.trace_splits``."""
-    data = experiment.data
-    return trace_splits(data.paths(), Names(data.train, data.valid, data.test), report)
+    return trace_splits(experiment.data.paths(), experiment.data.names, report)
 
 
 def with_values(experiment: AnyValued, parent: Any) -> AnyValued:
@@ -101,13 +97,12 @@ class TraceWork(UpdatingWork):
         symbols = tokenizers["text"].symbols if "text" in tokenizers else None
         return TraceBatches(store, symbols, batch_tokens=batch_tokens, seed=self._experiment.training.seed)
 
-    def validation(
-        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
-    ) -> Validate:
+    def validation(self, begun: Begun, report: Report) -> Validate:
         """The loss of the validation split, a vector."""
-        store = self.store(self.traces.valid, tokenizers, run.path / "encoded" / "valid", report)
+        tokenizers = begun.tokenizers
+        store = self.store(self.traces.valid, tokenizers, begun.encoded / "valid", report)
         symbols = tokenizers["text"].symbols if "text" in tokenizers else None
-        batches = TraceBatches(store, symbols, batch_tokens=training.batch_tokens, seed=0).epoch(1)
+        batches = TraceBatches(store, symbols, batch_tokens=begun.training.batch_tokens, seed=0).epoch(1)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             with torch.no_grad():

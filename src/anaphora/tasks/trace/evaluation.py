@@ -18,9 +18,9 @@ from anaphora.kernels.runtime import running
 from anaphora.models.values import ValueNetwork
 from anaphora.nn.device import device_of
 from anaphora.run.evaluations import Figure
-from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run, splits_to_score
+from anaphora.tasks.evaluation import Answer, Request, check_found, one_run, splits_to_score
 from anaphora.tasks.runs import load_trained, open_run
-from anaphora.tasks.scores import keep_scores
+from anaphora.tasks.scores import kept
 from anaphora.tasks.task import Trained
 from anaphora.tasks.trace.config import TraceExperiment
 from anaphora.tasks.trace.data import TraceWork
@@ -102,10 +102,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
         has_density = cast(Any, experiment).output.has_density
         variance = None if has_density else measured(work.traces.valid).errors_ND.__pow__(2).mean(0)
         results = {name: measured(corpus).scores(variance) for name, corpus in splits.items()}
-    digests = {name: splits[name].fingerprint for name in results}
-    if request.keep:
-        keep_scores(run, which, {name: _figures(scores) for name, scores in results.items()}, digests, report)
-    return Answer([Scored(str(path), results, digests)])
+    return Answer([kept(run, which, results, splits, _figures, request, report)])
 
 
 @dataclass(frozen=True)

@@ -156,9 +156,7 @@ class TracePredictor:
             inputs: Any = pad([ids[row] for row in rows.tolist()], value=symbols.pad, end=symbols.eos, multiple=WIDTH)
         else:
             inputs = padded([np.zeros((1, 1), np.float32)] * len(rows))
-        numbers = torch.from_numpy(rows.astype(np.int64))
-        batch = Batch(inputs, None, numbers, torch.zeros(len(rows), dtype=torch.bool))
-        return batch.to(device_of(cast(torch.nn.Module, self.network)))
+        return Batch.of_rows(rows, inputs).to(device_of(cast(torch.nn.Module, self.network)))
 
     def _finished(self, drawn: Sampled, text: str, prime: Trace | None) -> Drawing | Series:
         """The sequence as the data has it, after what it was primed with."""

@@ -27,11 +27,6 @@ TIERS = (
 """From the smallest to the largest."""
 
 
-def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
-    """Never by itself: ``--task trace`` asks for it."""
-    return False
-
-
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The model for as many vectors, of texts where every training sequence has one; DataError for faulty data."""
     vectors, written = 0, True

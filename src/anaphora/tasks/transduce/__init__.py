@@ -70,6 +70,6 @@ TASK = Task(
     tokenizers_of=both_sides,
     evaluate=evaluate,
     inspected=lambda predictor: getattr(predictor, "translator", predictor),
-    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "pairs of strings", sizing.TIERS),
+    sizing=Sizing(sizing.choose, sizing.describe, "pairs of strings", sizing.TIERS),
 )
 """Transduction."""

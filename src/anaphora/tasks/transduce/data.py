@@ -8,7 +8,6 @@ import torch
 
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Pair, PairCorpus, Splits
-from anaphora.data.finding import Names
 from anaphora.data.hallucination import hallucinated
 from anaphora.data.sources import string_splits
 from anaphora.data.store import PairStore
@@ -23,9 +22,8 @@ from anaphora.text.tokenizer import Tokenizer
 
 def splits_of(experiment: TransductionExperiment, report: Report = silent) -> Splits[PairCorpus]:
     """The splits of an experiment; errors as for ``data.sources.string_splits``."""
-    data = experiment.data
-    names, seed = Names(data.train, data.valid, data.test), experiment.training.seed
-    return string_splits(data.paths(), names, columns=data.columns, seed=seed, report=report)
+    data, seed = experiment.data, experiment.training.seed
+    return string_splits(data.paths(), data.names, columns=data.columns, seed=seed, report=report)
 
 
 def answers_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:

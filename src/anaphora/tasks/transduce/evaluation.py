@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
@@ -16,9 +17,9 @@ from anaphora.events import Report, silent
 from anaphora.formats.figures import figures_as_json
 from anaphora.formats.strings import recognized
 from anaphora.run.evaluations import Figure
-from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run, splits_to_score
-from anaphora.tasks.runs import experiment_of, load, open_run
-from anaphora.tasks.scores import Digested, keep_scores
+from anaphora.tasks.evaluation import Answer, Request, check_found, one_run, splits_to_score
+from anaphora.tasks.runs import experiment_of
+from anaphora.tasks.scores import Digested, scored
 from anaphora.tasks.trace import splits_of as splits_of_traces
 from anaphora.tasks.transduce.config import TransductionExperiment, VectorTransductionExperiment
 from anaphora.tasks.transduce.data import answers_of, scores_of, splits_of
@@ -83,21 +84,11 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     experiment = experiment_of(path)
     of_vectors = isinstance(experiment, VectorTransductionExperiment)
     request.refuse(path, NOUN, ("data" if of_vectors else "text", "search", "sentences"))
-    run = open_run(path, experiment)
-    which = run.load("best", report).which  # by its name: training may choose another meanwhile
-    model: TransducerPredictor | VectorTransducerPredictor = load(path, which)
-    if isinstance(model, VectorTransducerPredictor):
-        corpora = _sequences(path, model.experiment, request, report)
-        results = {name: _of_sequences(model, corpus, request, report) for name, corpus in corpora.items()}
-        digests = {name: corpus.fingerprint for name, corpus in corpora.items()}
-    else:
-        own = cast(TransductionExperiment, experiment)
-        texts = {name: Digested(pairs) for name, pairs in _texts(path, own, request, report).items()}
-        results = {name: _scored(model, pairs, own, request, report) for name, pairs in texts.items()}
-        digests = {name: text.digest for name, text in texts.items()}
-    if request.keep:
-        keep_scores(run, which, {name: scores.figures() for name, scores in results.items()}, digests, report)
-    return Answer([Scored(str(path), results, digests)])
+    find: Any = _sequences if of_vectors else _texts
+    texts = find(path, experiment, request, report)
+    measure: Any = _of_sequences if of_vectors else partial(_of_strings, cast(TransductionExperiment, experiment))
+    score = partial(measure, request, report)
+    return Answer([scored(path, lambda model: texts, score, TransductionScores.figures, request, report)])
 
 
 def _sequences(
@@ -111,7 +102,7 @@ def _sequences(
 
 
 def _of_sequences(
-    model: VectorTransducerPredictor, corpus: TraceCorpus, request: Request, report: Report
+    request: Request, report: Report, model: VectorTransducerPredictor, corpus: TraceCorpus
 ) -> TransductionScores:
     beam, written = request.search.beam or model.experiment.evaluation.beam, list(corpus.examples())
     texts = list(map(written_in, written))
@@ -122,23 +113,24 @@ def _of_sequences(
 
 def _texts(
     path: Path, experiment: TransductionExperiment, request: Request, report: Report
-) -> Mapping[str, Iterable[Pair]]:
+) -> Mapping[str, Digested[Pair]]:
     """The pairs, by split."""
     if request.text:
         lines, name = iter(request.text.lines), request.text.name
         first = list(islice(lines, _PEEK))
         rows = recognized(first, name, experiment.data.columns).read(chain(first, lines), name)
-        return {name: ((row.source, row.target) for row in rows)}
+        return {name: Digested((row.source, row.target) for row in rows)}
     check_found(path, experiment, "--text")
-    return splits_to_score(splits_of(experiment, report), "--text", report)
+    splits = splits_to_score(splits_of(experiment, report), "--text", report)
+    return {name: Digested(corpus) for name, corpus in splits.items()}
 
 
-def _scored(
-    model: TransducerPredictor,
-    pairs: Iterable[Pair],
+def _of_strings(
     experiment: TransductionExperiment,
     request: Request,
     report: Report,
+    model: TransducerPredictor,
+    pairs: Iterable[Pair],
 ) -> TransductionScores:
     answers = answers_of(pairs)
     if not answers:

@@ -38,11 +38,6 @@ TIERS = (
 """From the smallest to the largest."""
 
 
-def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
-    """Nothing: pairs of strings look like pairs of sentences, so ``--task transduce`` asks for it."""
-    return False
-
-
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
     """The transducer for as many pairs; DataError for data that cannot be read."""
     if are_traces(data):

@@ -15,16 +15,14 @@ from anaphora.events import Report
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.vector_transducer import VectorTransducer
 from anaphora.nn.device import device_of
-from anaphora.run import Run
 from anaphora.tasks.trace import settled, splits_of
 from anaphora.tasks.transduce.config import VectorTransductionExperiment
 from anaphora.tasks.transduce.data import scores_of
 from anaphora.tasks.transduce.vector_predictor import VectorTransducerPredictor
-from anaphora.tasks.work import UpdatingWork, mean_loss
+from anaphora.tasks.work import Begun, UpdatingWork, mean_loss
 from anaphora.text import tokenization
 from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.tokenizer import Tokenizer
-from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Validate
 
 
@@ -62,13 +60,11 @@ class VectorTransducerWork(UpdatingWork):
         store, seed = self._store(self._traces.train, tokenizers, folder, report), self._experiment.training.seed
         return TranscriptBatches(store, tokenizers["target"].symbols, batch_tokens=batch_tokens, seed=seed)
 
-    def validation(
-        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
-    ) -> Validate:
+    def validation(self, begun: Begun, report: Report) -> Validate:
         """Loss, accuracy and symbol error rate of the validation split."""
-        valid, target = self._traces.valid, cast(SymbolTokenizer, tokenizers["target"])
-        store = self._store(valid, tokenizers, run.path / "encoded" / "valid", report)
-        batches = TranscriptBatches(store, target.symbols, batch_tokens=training.batch_tokens, seed=0).epoch(1)
+        valid, target = self._traces.valid, cast(SymbolTokenizer, begun.tokenizers["target"])
+        store = self._store(valid, begun.tokenizers, begun.encoded / "valid", report)
+        batches = TranscriptBatches(store, target.symbols, batch_tokens=begun.training.batch_tokens, seed=0).epoch(1)
         beam, answers = self._experiment.evaluation.validation_beam, [[trace.text] for trace in valid.examples()]
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:

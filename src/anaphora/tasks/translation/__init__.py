@@ -107,7 +107,7 @@ TASK = Task(
     example='translator = anaphora.load("{path}")\nprint(translator.translate(["..."])[0].text)',
     tokenizers_of=both_sides,
     evaluate=evaluate,
-    sizing=Sizing(sizing.suits, sizing.choose, sizing.describe, "pairs", sizing.TIERS),
+    sizing=Sizing(sizing.choose, sizing.describe, "pairs", sizing.TIERS, sizing.suits),
     own_text=_own_text,
 )
 """Translation."""

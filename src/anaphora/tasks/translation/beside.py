@@ -20,9 +20,10 @@ _once = lru_cache(maxsize=16)
 
 
 @_once
-def reserved_of(target: Tokenizer) -> tuple[int, ...]:
-    """The tokens that only stand for placeholders, and are never written themselves."""
-    return tuple(number for number, piece in enumerate(written(target)) if not set(RESERVED).isdisjoint(piece))
+def unwritten_of(target: Tokenizer) -> tuple[int, ...]:
+    """The tokens that are never written: ``<pad>``, ``<s>``, and those that only stand for placeholders."""
+    reserved = (number for number, piece in enumerate(written(target)) if not set(RESERVED).isdisjoint(piece))
+    return (target.symbols.pad, target.symbols.bos, *reserved)
 
 
 @_once

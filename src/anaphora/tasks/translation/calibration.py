@@ -1,6 +1,7 @@
 """Calibration of a translator: confidence fitted to how good its translations of held-out pairs are."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -71,7 +72,7 @@ class RunCalibrations:
             raise ConfigError(f"The confidence of {self._path} was calibrated for other weights: {remedy}.")
         for one in own:
             if one.settings == settings:
-                return Confidence(*(Logistic(**_as_tuples(fitted)) for fitted in (one.sentence, one.word)))
+                return Confidence(*(Logistic(**fitted.model_dump()) for fitted in (one.sentence, one.word)))
         others = "; ".join(described(one.settings) for one in own)
         raise ConfigError(
             f"The confidence of {self._path} was calibrated for {others}, but not for {described(settings)}: {remedy}."
@@ -122,8 +123,8 @@ def calibrate(
         weights=cast(RunCalibrations, translator.calibrated).weights,
         version=VERSION,
         fitted_on=len(halves[0]),
-        sentence=_fitted(functions[0]),
-        word=_fitted(functions[1]),
+        sentence=Fitted(**asdict(functions[0])),
+        word=Fitted(**asdict(functions[1])),
         measured={
             name: _measured(function, *examples)
             for name, function, examples in zip(("sentences", "words"), functions, reporting, strict=True)
@@ -175,16 +176,6 @@ def _words(half: Iterable[_Judged]) -> tuple[Floats, Floats]:
         if features is not None
     ]
     return np.array([features for features, _ in rows]), np.array([float(right) for _, right in rows])
-
-
-def _fitted(function: Logistic) -> Fitted:
-    return Fitted(
-        means=list(function.means), scales=list(function.scales), weights=list(function.weights), bias=function.bias
-    )
-
-
-def _as_tuples(fitted: Fitted) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in fitted.model_dump().items()}
 
 
 def _measured(function: Logistic, features_NF: Floats, labels_N: Floats) -> Measured:

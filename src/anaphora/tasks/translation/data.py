@@ -21,7 +21,6 @@ from anaphora.models.guide import GivenGuide, LearntGuide
 from anaphora.nn.device import device_of
 from anaphora.nn.lengths import Lengths
 from anaphora.protocols import Batches, Searchable
-from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.pairs import PairWork
 from anaphora.tasks.translation.config import TranslationExperiment, TranslatorExperiment
@@ -31,11 +30,10 @@ from anaphora.tasks.translation.placed import with_placeholders
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.rare import RareWords
 from anaphora.tasks.translation.recording import MOST_RECORDS, recorded, short_pairs
-from anaphora.tasks.work import TRAIN, UpdatingWork, mean_loss, not_skipping, report_unknown
+from anaphora.tasks.work import TRAIN, Begun, UpdatingWork, mean_loss, not_skipping, report_unknown
 from anaphora.text import tokenization
 from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
-from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Record, Validate
 from anaphora.wording import counted
 
@@ -79,15 +77,12 @@ class TranslatorWork(PairWork, UpdatingWork):
         counts_V[target.eos] += len(train)
         return counts_V
 
-    def tell_counts(
-        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], run: Run, report: Report
-    ) -> None:
-        """As for any work; and tell ``model`` how long translations are."""
-        super().tell_counts(model, tokenizers, run, report)
-        unknown = [module for module in model.modules() if isinstance(module, Lengths) and not module.known]
+    def tell_counts(self, begun: Begun, report: Report) -> None:
+        """As for any work; and tell the model how long translations are."""
+        super().tell_counts(begun, report)
+        unknown = [module for module in begun.model.modules() if isinstance(module, Lengths) and not module.known]
         if unknown:
-            report = not_skipping(report)
-            train = self.encoded_train(tokenizers, run.path / TRAIN, report)
+            train = self.encoded_train(begun.tokenizers, begun.run.path / TRAIN, not_skipping(report))
             for module in unknown:  # </s> counts on both sides
                 module.observe(*(torch.from_numpy(side.lengths + 1) for side in (train.sources, train.targets)))
 
@@ -137,13 +132,12 @@ class TranslatorWork(PairWork, UpdatingWork):
             return learnt_links(self._experiment.guided_alignment, train, source, target, path, report)
         return None
 
-    def validation(
-        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
-    ) -> Validate:
+    def validation(self, begun: Begun, report: Report) -> Validate:
         """The loss of the validation split, and the scores of its outputs."""
-        valid = self._encoded(self.splits.valid, tokenizers, run.path / "encoded" / "valid", self.longest, report)
-        report_unknown(valid.targets.ids, tokenizers["target"].symbols, run, report)
-        batches = held_out_batches(valid, tokenizers, training.batch_tokens)
+        tokenizers = begun.tokenizers
+        valid = self._encoded(self.splits.valid, tokenizers, begun.encoded / "valid", self.longest, report)
+        report_unknown(valid.targets.ids, tokenizers["target"].symbols, begun.run, report)
+        batches = held_out_batches(valid, tokenizers, begun.training.batch_tokens)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             loss = mean_loss(model, batches)
@@ -212,15 +206,16 @@ class TranslationWork(TranslatorWork):
         language, condition = self._of_sentences.data.target, self._of_sentences.evaluation.conditions
         return {"bleu": bleu(texts, references, language=language, condition=condition).value}
 
-    def recording(self, tokenizers: Mapping[str, Tokenizer], run: Run) -> Record | None:
+    def recording(self, begun: Begun) -> Record | None:
         """The alignments of the first short validation pairs, as many as [evaluation] asks for."""
+        tokenizers = begun.tokenizers
         pairs = short_pairs(self.splits.valid, tokenizers, self._of_sentences.evaluation.recorded_alignments)
         if not pairs:
             return None
         sources, targets = zip(*pairs, strict=True)
 
         def record(model: torch.nn.Module) -> Mapping[str, Any]:
-            if sum("alignments" in line for line in run.metrics.lines()) >= MOST_RECORDS:
+            if sum("alignments" in line for line in begun.run.metrics.lines()) >= MOST_RECORDS:
                 return {}
             found = self.translator(model, tokenizers).score_pairs(sources, targets, attention=True)
             return {"alignments": [recorded(one) for one in found]}

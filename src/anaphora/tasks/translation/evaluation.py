@@ -16,8 +16,8 @@ from anaphora.run import Run
 from anaphora.search.ensemble import Mean
 from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, splits_to_score
 from anaphora.tasks.pairs import pair_splits
-from anaphora.tasks.runs import experiment_of, load, open_run
-from anaphora.tasks.scores import Digested, keep_scores
+from anaphora.tasks.runs import experiment_of
+from anaphora.tasks.scores import Digested, scored
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.ensemble import load_together
 from anaphora.tasks.translation.predictor import TranslationPredictor
@@ -50,7 +50,12 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     if together:
         mean = cast(Mean, request.mean or "arithmetic")
         translator = load_together(paths, mean, request.fusion, report, precision=request.precision)
-        results, digests = _scored(translator, texts, experiments[0], request, report)
+        read = _digested(texts)
+        results = {
+            part: score_translations(translator, text, experiments[0], request.search, report)
+            for part, text in read.items()
+        }
+        digests = {part: text.fingerprint for part, text in read.items()}
         found = [Scored(_together(paths, mean, request.fusion), results, digests)]
     else:
         found = [_of_run(path, experiments[0], texts, request, report) for path in paths]
@@ -100,25 +105,16 @@ def score_translations(
 
 def _of_run(path: Path, experiment: TranslationExperiment, texts: Texts, request: Request, report: Report) -> Scored:
     """Scores by split of the best checkpoint of a run, which keeps them where that is asked for."""
-    run = open_run(path, experiment)
-    which = run.load("best", report).which  # by its name: training may choose another meanwhile
-    translator = load(path, which, precision=request.precision)
-    results, digests = _scored(translator, texts, experiment, request, report)
-    if request.keep:
-        figures = {part: scores.figures() for part, scores in results.items()}
-        keep_scores(run, which, figures, digests, report)
-    return Scored(str(path), results, digests)
+    read = _digested(texts)
+
+    def score(translator: TranslationPredictor, text: Iterable[Pair]) -> TranslationScores:
+        return score_translations(translator, text, experiment, request.search, report)
+
+    return scored(path, lambda translator: read, score, TranslationScores.figures, request, report)
 
 
-def _scored(
-    translator: TranslationPredictor, texts: Texts, experiment: TranslationExperiment, request: Request, report: Report
-) -> tuple[dict[str, TranslationScores], dict[str, str]]:
-    """Scores and digests by split."""
-    read = {part: Digested(text) for part, text in texts.items()}
-    found = {
-        part: score_translations(translator, text, experiment, request.search, report) for part, text in read.items()
-    }
-    return found, {part: text.digest for part, text in read.items()}
+def _digested(texts: Texts) -> Mapping[str, Digested[Pair]]:
+    return {part: Digested(text) for part, text in texts.items()}
 
 
 def _translators(paths: Sequence[Path]) -> list[TranslationExperiment]:

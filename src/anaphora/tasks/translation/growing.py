@@ -15,15 +15,12 @@ from anaphora.evaluation.bleu import bleu, chrf
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Note, Report
 from anaphora.protocols import Batches
-from anaphora.run import Run
 from anaphora.run.loading import load_weights
-from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.data import TranslationWork, held_out_batches
 from anaphora.tasks.translation.old_pairs import OldPairs, lent
-from anaphora.tasks.work import mean_loss, not_skipping
+from anaphora.tasks.work import Begun, mean_loss, not_skipping
 from anaphora.text.tokenizer import Tokenizer
-from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Stop, Validate
 from anaphora.training.ranks import Ranks
 
@@ -62,14 +59,12 @@ class GrowingWork(TranslationWork):
             self._of_sentences.training.seed,
         )
 
-    def validation(
-        self, tokenizers: Mapping[str, Tokenizer], run: Run, training: TrainingConfig, report: Report
-    ) -> Validate:
+    def validation(self, begun: Begun, report: Report) -> Validate:
         """The loss of both held-out parts, which count alike, however many pairs are in them."""
-        of_new = super().validation(tokenizers, run, training, report)
-        folder, valid = run.path / "encoded" / "old-valid", self._old.first.valid
+        of_new, tokenizers = super().validation(begun, report), begun.tokenizers
+        folder, valid = begun.encoded / "old-valid", self._old.first.valid
         store = self._encoded(valid, tokenizers, folder, self.longest, not_skipping(report))
-        batches = held_out_batches(store, tokenizers, training.batch_tokens)
+        batches = held_out_batches(store, tokenizers, begun.training.batch_tokens)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             new, old = of_new(model)["loss"], mean_loss(model, batches)
@@ -78,21 +73,13 @@ class GrowingWork(TranslationWork):
 
         return validate
 
-    def learn(
-        self,
-        model: torch.nn.Module,
-        tokenizers: Mapping[str, Tokenizer],
-        run: Run,
-        experiment: ExperimentBase,
-        report: Report,
-        stop: Stop,
-        ranks: Ranks,
-    ) -> Outcome:
+    def learn(self, begun: Begun, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
         """Update by update, with what held-out pairs are translated to before and after; see ``Work.learn``."""
+        model, tokenizers, run = begun.model, begun.tokenizers, begun.run
         before = self._standing(model, tokenizers) if ranks.first and not run.metrics.lines() else None
         if before:
             before.tell("before", None, report)
-        outcome = super().learn(model, tokenizers, run, experiment, report, stop, ranks)
+        outcome = super().learn(begun, report, stop, ranks)
         if ranks.first and outcome.reason != "stopped":
             self._standing(load_weights(model, run.load("best", report)), tokenizers).tell("after", before, report)
         return outcome

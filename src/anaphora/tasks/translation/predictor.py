@@ -166,8 +166,13 @@ class TranslationPredictor(InspectedTranslator):
         settled = options.settled(self.evaluation.beam, self.evaluation.length_penalty)
         confidence = self.calibrated(settled, self._runtime) if settled.confidence else None
         sides = Sides(
-            *(self._stepper, self._source, self._target, self._batches),
-            *(lambda: self.attends, self._runtime, self._shortlist),
+            self._stepper,
+            self._source,
+            self._target,
+            self._batches,
+            lambda: self.attends,
+            self._runtime,
+            self._shortlist,
         )
         searched = SearchedLines(sides, settled, self._splitter if split else None, confidence)
 

@@ -21,7 +21,7 @@ from anaphora.search.steering import Steering
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.translation.adapting import Adapted
-from anaphora.tasks.translation.beside import adjacency_of, reserved_of
+from anaphora.tasks.translation.beside import adjacency_of, unwritten_of
 from anaphora.tasks.translation.choice import best_of, together
 from anaphora.tasks.translation.confidence import Confidence
 from anaphora.tasks.translation.forced import Given
@@ -123,7 +123,7 @@ class SearchedLines:
         for batch in sides.batches(given, beam=options.beam or 1):
             numbers = batch.example_ids_B.tolist()
             own = [rows[full[number]] for number in numbers]
-            stepper = Watched(Without.special_tokens(stepper_of(numbers), sides.target.symbols), watch.check)
+            stepper = Watched(stepper_of(numbers), watch.check)
             most = [longest(len(row.ids)) for row in own]
             batch = replace(batch, constraints=self._constraints(own))
             frames = [row.frame for row in own]
@@ -136,7 +136,7 @@ class SearchedLines:
                 terms = [row.terms for row in own]
                 steering += self._glossary.steering(terms, before, after_V, stepper.eos)
             steering += steering_of(frames, most, after_V, stepper.eos)
-            written = Without(pointing or stepper, reserved_of(sides.target))
+            written = Without(pointing or stepper, unwritten_of(sides.target))
             hypotheses = search(
                 written,
                 batch,

@@ -57,10 +57,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     """The translator for as many pairs; DataError for data that cannot be read."""
     source, target = languages
     # with the sides' usual names where none are given, as an experiment has them
-    splits = translation_splits(
-        data, source or "en", target or "de", train=names.train, valid=names.valid, test=names.test, layout=names.layout
-    )
-    pairs = splits.train.count
+    pairs = translation_splits(data, source or "en", target or "de", names).train.count
     tier = tier_for(pairs, TIERS)
     return Sized(_translator(tier, text, _metric(target or "de")), counted(pairs, "pair"))
 
