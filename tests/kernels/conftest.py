@@ -24,9 +24,9 @@ from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Mask, Part, Project, SentenceMask, Unit, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan
-from anaphora.kernels.scores import AnyScore, Score
+from anaphora.kernels.scores import AnyScore, Dot, Score
 from anaphora.kernels.sums import Activate, Add
-from anaphora.nn.attention import Attention, AttentionConfig, SoftAttention
+from anaphora.nn.attention import Attention, AttentionConfig, WindowAttention, attention_of
 from anaphora.nn.encoders.encoder import EncoderSpec
 
 
@@ -307,7 +307,7 @@ def decoder() -> Callable[..., Network]:
 
     def build(
         cell: Cell,
-        score: Score,
+        score: Score | WindowAttention,
         query: str,
         feeding: bool,
         hidden: int,
@@ -316,10 +316,14 @@ def decoder() -> Callable[..., Network]:
         **options: Any,
     ) -> Network:
         size, steps, sentences = sizes(hidden), max(lengths), len(lengths)
-        if score.weights(hidden, hidden, 1) == {}:  # a score without weights needs a memory as wide as the query
+        if isinstance(score, Dot):  # a score without weights needs a memory as wide as the query
             size = replace(size, memory=hidden)
         spec = EncoderSpec(size.memory, size.memory, 1, ("h",), True)
-        attention = SoftAttention(AttentionConfig(score=score, size=size.scoring, **options), hidden, spec)
+        config = (
+            score if isinstance(score, WindowAttention) else AttentionConfig(score=score, size=size.scoring, **options)
+        )
+        attention = attention_of(config, hidden, spec)
+        assert attention
         shapes = {"x": (steps, sentences, size.x), "memory": (sentences, max(positions), size.memory)}
         shapes |= _unit_shapes(0, cell, hidden, size.x, sentences)
         shapes |= {name: (m.rows, m.columns)[: 1 + (m.columns > 0)] for name, m in attention.matrices().items()}

@@ -19,9 +19,10 @@ from anaphora.kernels.cells import Cell, Elman, Gru, Lstm, Peephole
 from anaphora.kernels.program import stages
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.scan import advance
-from anaphora.kernels.scores import Concat, Dot, General, Location, Score
+from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location, Score
 from anaphora.kernels.spans import LocalMonotonic, LocalPredictive
 from anaphora.kernels.weighing import Softmax
+from anaphora.nn.attention import WindowAttention
 
 pytestmark = pytest.mark.skipif(
     not compiled.has_loop() or not torch.cpu.get_capabilities()["avx2"],
@@ -34,7 +35,17 @@ UNITS: list[Cell] = [
     Gru(recurrent_bias=True),
     *(Elman(activation=activation) for activation in ("tanh", "sigmoid", "relu")),
 ]
-SCORES: list[Score] = [Dot(), General(scaled=True), Concat()]
+SCORES: list[Score] = [
+    Dot(),
+    General(scaled=True),
+    Concat(),
+    Concat(coverage=True),
+    Hybrid(filters=3, radius=1),
+    Hybrid(filters=2, radius=4, content=False, bias=False, scaled=True),
+]
+WINDOW = WindowAttention(kind="gaussian-window", components=3)
+LOOKING = [Concat(), Concat(coverage=True), Hybrid(filters=3, radius=2), WINDOW]
+PAIRS = [*((cell, Concat()) for cell in UNITS), *((Lstm(), attention) for attention in LOOKING[1:])]
 OPTIONS = [{}, {"variational": True}, {"normalised": True}, {"masked": True, "residual": True}]
 TRAINING = Runtime(backend="gemm", training=True)
 PYTHON = replace(TRAINING, kernels="python")
@@ -113,6 +124,18 @@ def test_a_decoder_gives_what_the_loop_in_python_gives(
     assert_same_in_c(decoder(cell, score, query, feeding, hidden, lengths, positions))
 
 
+@with_fixtures
+@given(components=st.integers(1, 20), lengths=lengths, data=st.data())
+def test_a_gaussian_window_gives_what_the_loop_in_python_gives(
+    query: str, components: int, lengths: tuple[int, ...], data: st.DataObject, decoder: Callable
+) -> None:
+    positions = data.draw(st.lists(st.integers(1, 40), min_size=len(lengths), max_size=len(lengths)).map(tuple))
+    window = WindowAttention(kind="gaussian-window", components=components)
+    network = decoder(Lstm(), window, query, True, 9, lengths, positions)
+    exponents = {name: 0.2 * leaf for name, leaf in network.leaves.items() if name.startswith("window.")}
+    assert_same_in_c(replace(network, leaves={n: t.detach() for n, t in (network.leaves | exponents).items()}))
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -135,9 +158,15 @@ def test_windows_gates_and_sharpness_give_what_they_give_in_python(
 
 
 @pytest.mark.skipif(not compiled.has_gemm("bf16"), reason="the processor lacks bf16")
-@pytest.mark.parametrize("cell", [Lstm(), Gru(), Gru(reset="before")], ids=str)
-def test_a_decoder_in_bf16_gives_what_the_loop_in_python_gives(cell: Cell, query: str, decoder: Callable) -> None:
-    network = single(decoder(cell, Concat(), query, True, 40, (5, 3, 6, 2), (6, 2, 4, 5)))
+@pytest.mark.parametrize(
+    ("cell", "attention"),
+    [(Gru(), Concat()), (Gru(reset="before"), Concat()), *((Lstm(), attention) for attention in LOOKING)],
+    ids=str,
+)
+def test_a_decoder_in_bf16_gives_what_the_loop_in_python_gives(
+    cell: Cell, attention: Score | WindowAttention, query: str, decoder: Callable
+) -> None:
+    network = single(decoder(cell, attention, query, True, 40, (5, 3, 6, 2), (6, 2, 4, 5)))
     in_bf16 = replace(TRAINING, backend="gemm-bf16")
     with counted() as in_c:
         fast = computed(network, in_bf16)
@@ -199,9 +228,14 @@ def threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+@pytest.mark.parametrize("attention", LOOKING, ids=str)
 @pytest.mark.parametrize("hidden", [65, 260])
-def test_a_loop_has_the_same_bits_with_any_number_of_threads(hidden: int, decoder: Callable) -> None:
-    network = single(decoder(Gru(reset="before"), Concat(), "previous", True, hidden, (5, 3, 5, 2, 1), (6, 2, 4, 5, 1)))
+def test_a_loop_has_the_same_bits_with_any_number_of_threads(
+    hidden: int, attention: Score | WindowAttention, decoder: Callable
+) -> None:
+    network = single(
+        decoder(Gru(reset="before"), attention, "previous", True, hidden, (5, 3, 5, 2, 1), (6, 2, 4, 5, 1))
+    )
     found = []
     for count in (1, 2):
         with threads(count):
@@ -209,15 +243,36 @@ def test_a_loop_has_the_same_bits_with_any_number_of_threads(hidden: int, decode
     assert_close(*found, rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("cell", UNITS, ids=str)
-def test_a_sentence_has_the_same_bits_alone_and_among_others(cell: Cell, decoder: Callable) -> None:
-    network = single(decoder(cell, Concat(), "current", True, 19, (5, 3, 6, 2), (6, 2, 4, 5)))
+@pytest.mark.parametrize(("cell", "attention"), PAIRS, ids=str)
+def test_a_sentence_has_the_same_bits_alone_and_among_others(
+    cell: Cell, attention: Score | WindowAttention, decoder: Callable
+) -> None:
+    network = single(decoder(cell, attention, "current", True, 19, (5, 3, 6, 2), (6, 2, 4, 5)))
     with running(TRAINING):
         together = network.fast()
         for row in range(4):
             alone = network.sentences(torch.tensor([row])).fast()
             assert torch.equal(alone["o"][:, 0], together["o"][: len(alone["o"]), row])
             assert torch.equal(alone["last layer0.h"][0], together["last layer0.h"][row])
+
+
+@pytest.mark.parametrize("attention", LOOKING, ids=str)
+def test_the_width_of_the_memory_changes_no_bits(
+    attention: Score | WindowAttention, query: str, decoder: Callable
+) -> None:
+    network = single(decoder(Gru(), attention, query, True, 19, (5, 3, 6), (6, 2, 20)))
+    for name in ("first weights", "first coverage"):
+        if name in network.leaves:
+            past_BS = torch.arange(20) >= network.positions_B.unsqueeze(1)
+            network.leaves[name] = network.leaves[name].detach().masked_fill(past_BS, 0).requires_grad_()
+    wide = computed(network, TRAINING)
+    for row in range(2):
+        own = network.sentences(torch.tensor([row]))
+        last = int(own.positions_B)
+        for name in {"memory", "first weights", "first coverage"} & {*own.leaves}:
+            own.leaves[name] = own.leaves[name][:, :last].detach().requires_grad_()
+        narrow = computed(own, TRAINING)
+        assert torch.equal(narrow["o"][:, 0], wide["o"][: len(narrow["o"]), row])
 
 
 def test_without_gradients_a_loop_has_the_same_bits(decoder: Callable) -> None:
@@ -230,8 +285,9 @@ def test_without_gradients_a_loop_has_the_same_bits(decoder: Callable) -> None:
     assert in_c
 
 
-def test_the_way_back_can_be_walked_twice(query: str, decoder: Callable) -> None:
-    network = single(decoder(Lstm(), Concat(), query, True, 7))
+@pytest.mark.parametrize("attention", LOOKING, ids=str)
+def test_the_way_back_can_be_walked_twice(attention: Score | WindowAttention, query: str, decoder: Callable) -> None:
+    network = single(decoder(Lstm(), attention, query, True, 7))
     with running(TRAINING):
         loss = network.fast()["o"].sum()
         once, twice = (
@@ -241,8 +297,9 @@ def test_the_way_back_can_be_walked_twice(query: str, decoder: Callable) -> None
     assert_close(once, twice, rtol=0, atol=0)
 
 
-def test_padding_full_of_nan_changes_nothing(query: str, decoder: Callable) -> None:
-    network = single(decoder(Lstm(), Concat(), query, True, 7))
+@pytest.mark.parametrize("attention", LOOKING, ids=str)
+def test_padding_full_of_nan_changes_nothing(attention: Score | WindowAttention, query: str, decoder: Callable) -> None:
+    network = single(decoder(Lstm(), attention, query, True, 7))
     expected = computed(network, TRAINING)
     behind_TB = torch.arange(4).unsqueeze(1) >= network.lengths_B
     poisoned = network.leaves["x"].detach().masked_fill(behind_TB.unsqueeze(-1), torch.nan).requires_grad_()
@@ -265,9 +322,11 @@ def test_one_output_alone_has_its_whole_gradient(output: str, query: str, decode
     assert_close(*found, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("cell", UNITS, ids=str)
-def test_step_by_step_gives_the_bits_of_a_scan(cell: Cell, query: str, decoder: Callable) -> None:
-    network = decoder(cell, Concat(), query, True, 19, (4,) * 5, (4, 6, 2, 5, 3)).to(torch.float32)
+@pytest.mark.parametrize(("cell", "attention"), PAIRS, ids=str)
+def test_step_by_step_gives_the_bits_of_a_scan(
+    cell: Cell, attention: Score | WindowAttention, query: str, decoder: Callable
+) -> None:
+    network = decoder(cell, attention, query, True, 19, (4,) * 5, (4, 6, 2, 5, 3)).to(torch.float32)
     with torch.no_grad(), running(Runtime(backend="gemm")):
         expected = network.fast()
         state, memory = (
@@ -282,9 +341,12 @@ def test_step_by_step_gives_the_bits_of_a_scan(cell: Cell, query: str, decoder: 
     assert torch.equal(state["layer0.h"][0], expected["last layer0.h"])
 
 
+@pytest.mark.parametrize("attention", LOOKING, ids=str)
 @pytest.mark.parametrize("count", [1, 2])
-def test_hypotheses_side_by_side_have_the_bits_of_each_alone(count: int, query: str, decoder: Callable) -> None:
-    network = decoder(Lstm(), Concat(), query, True, 70, (1,) * 3, (4, 6, 2)).to(torch.float32)
+def test_hypotheses_side_by_side_have_the_bits_of_each_alone(
+    count: int, attention: Score | WindowAttention, query: str, decoder: Callable
+) -> None:
+    network = decoder(Lstm(), attention, query, True, 70, (1,) * 3, (4, 6, 2)).to(torch.float32)
     weights, memory = network.weights(network.leaves), network.memory(network.leaves)
     generator = torch.Generator().manual_seed(4)
 

@@ -41,8 +41,8 @@ for rows, size, other in product((0, 1, 2, 6, 7), (0, 1, 2, 15, 16, 17, 33), (0,
         gates = randn(rows, 3 * size)
         g, _ = compiled.gru_forward(gates, randn(rows, 3 * size), h, keep)
         compiled.gru_backward(gates, g, h, h, keep)
-    e, u = compiled.concat_forward(randn(rows, other, size), randn(other, 3, size), randn(size))
-    compiled.concat_backward(e, u, randn(size), randn(other, 3, size))
+    e, u = compiled.additive_forward(randn(rows, other, size), randn(other, 3, size), randn(size))
+    compiled.additive_backward(e, u, randn(size), randn(other, 3, size))
     for precision in ("fp32", "bf16", "int8"):
         if compiled.has_gemm(precision):
             compiled.gemm(randn(rows, size), compiled.pack_rows(randn(other, size), precision))

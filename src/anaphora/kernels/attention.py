@@ -111,7 +111,7 @@ class Attend:
         """Steps 1 to 4."""
         attend, (query, *beside) = ops.of(self.name), inputs
         focus, of_span = self.span.lower(query, tuple(beside[len(self.score.beside) :]), attend)
-        e, of_score = self.score.lower(query, focus.window, attend)  # 1
+        e, of_score = self.score.lower(query, tuple(beside[: len(self.score.beside)]), focus.window, attend)  # 1
         b = attend.value(e.width)
         attend.run("softmax_positions", (b,), (e, focus.window, self._scale(ops)))  # 2
         a = b

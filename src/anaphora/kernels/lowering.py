@@ -278,6 +278,11 @@ class PartLowering:
         """A vector, to add or to scale with."""
         return self._ops.fixed(self._ops.vector(self._full(name)).reshape(1, -1))
 
+    def columns(self, name: str) -> Value:
+        """A matrix, column after column."""
+        matrix = self._ops.vector(self._full(name))
+        return self._ops.fixed(matrix.reshape(len(matrix), -1).T.reshape(1, -1))
+
     def add_vector_gradient(self, name: str, dy: Value) -> None:
         """Add the sum of dy over all rows to the gradient of a vector; of wider rows that of their last numbers."""
         full, ops = self._full(name), self._ops
@@ -291,6 +296,16 @@ class PartLowering:
         vector = ops.matmuls.vector(full)
         rows_BW = vector.new_zeros(ops.sentences, vector.numel())
         ops.afterwards(lambda: ops.matmuls.add_gradient(full, rows_BW.sum(0).view(vector.shape)))
+        return ops.fixed(rows_BW)
+
+    def columns_gradient_by_sentence(self, name: str) -> Value:
+        """The gradient of ``columns``, a row for each sentence, to be added to."""
+        full, ops = self._full(name), self._ops
+        matrix = ops.matmuls.vector(full)
+        rows_BW = matrix.new_zeros(ops.sentences, matrix.numel())
+        ops.afterwards(
+            lambda: ops.matmuls.add_gradient(full, rows_BW.sum(0).view(-1, len(matrix)).T.reshape(matrix.shape))
+        )
         return ops.fixed(rows_BW)
 
     def sentences(self, name: str) -> Value:

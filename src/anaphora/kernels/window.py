@@ -23,6 +23,7 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
+from anaphora.kernels.lowering import Lowering, Value, Values
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.parts import previous
 
@@ -62,6 +63,24 @@ class Move:
         none_XBK = torch.zeros_like(dkappa_XBK)
         return torch.cat([none_XBK, none_XBK, dkappa_XBK * saved], -1), dkappa_XBK
 
+    def obstacle(self) -> str:
+        """None."""
+        return ""
+
+    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, Value]:
+        """Step 1."""
+        hat, before = inputs
+        kappa, derivative = ops.value(before.width), ops.value(before.width)
+        ops.run("window_move", (kappa, derivative), (hat, before, ops.number(LARGEST)))
+        return (kappa,), derivative
+
+    def lower_back(self, ops: Lowering, saved: Value, doutputs: tuple[Value, ...]) -> Values:
+        """Step 1 undone; the first two blocks have no part in it."""
+        (dkappa,) = doutputs
+        dhat = ops.value(3 * dkappa.width)
+        ops.run("window_move_back", (dhat,), (dkappa, saved))
+        return dhat, dkappa
+
 
 class Saved(NamedTuple):
     """What going back needs."""
@@ -76,7 +95,11 @@ class Saved(NamedTuple):
 
 @dataclass(frozen=True)
 class GaussianWindow:
-    """Steps 2 to 5, over the memory tensors ``<name>.values`` and ``<name>.closed``; writes context and weights."""
+    """Steps 2 to 5; writes context and weights.
+
+    Memory tensors: ``<name>.values`` (B x S x M), ``<name>.closed`` (B x S, true past the end) and ``<name>.length``
+    (B x 1, the open positions).
+    """
 
     name: str
     source: str
@@ -115,3 +138,24 @@ class GaussianWindow:
         dkappa_XBK = (dm_XBKS * d_XBKS).sum(-1) * (-2 * beta_XBK1.squeeze(-1))
         dboth_XBL = torch.cat([dalpha_XBK, dbeta_XBK], -1) * derivatives_XBL  # 2
         return torch.cat([dboth_XBL, torch.zeros_like(dkappa_XBK)], -1), dkappa_XBK
+
+    def obstacle(self) -> str:
+        """None."""
+        return ""
+
+    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, Values]:
+        """Steps 2 to 5."""
+        part = ops.of(self.name)
+        window, phi = part.whole("length"), ops.value(part.memory_width("closed"))
+        ops.run("gaussian_window", (phi,), (*inputs, window, ops.number(LARGEST)))  # 2 to 4
+        return (part.mix("values", phi, window), phi), inputs  # 5
+
+    def lower_back(self, ops: Lowering, saved: Values, doutputs: tuple[Value | None, ...]) -> Values:
+        """Steps 5 to 2 undone."""
+        part = ops.of(self.name)
+        window, (hat, kappa) = part.whole("length"), saved
+        through_context = part.mix_back("values", doutputs[0], window) if doutputs[0] else None  # 5
+        dphi = ops.sum([d for d in (through_context, doutputs[1]) if d])
+        dhat, dkappa = ops.value(hat.width), ops.value(kappa.width, merges=True)
+        ops.run("gaussian_window_back", (dhat, dkappa), (dphi, hat, kappa, window, ops.number(LARGEST)))  # 4 to 2
+        return dhat, dkappa

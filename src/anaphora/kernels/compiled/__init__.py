@@ -8,7 +8,7 @@ tensors it takes. They are built when the package is installed on a machine with
 without one: then, in double precision, and on other devices, a part makes the same steps of torch operations.
 """
 
-from anaphora.kernels.compiled.concat import concat_backward, concat_forward
+from anaphora.kernels.compiled.additive import additive_backward, additive_forward
 from anaphora.kernels.compiled.gemm import (
     INT8_LONGEST,
     Packed,
@@ -35,9 +35,9 @@ __all__ = [
     "Packed",
     "PackedPrecision",
     "Place",
+    "additive_backward",
+    "additive_forward",
     "available",
-    "concat_backward",
-    "concat_forward",
     "entries",
     "find_places",
     "gemm",

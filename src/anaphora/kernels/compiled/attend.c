@@ -11,16 +11,7 @@
 
 EVERY_PROCESSOR static float dot(int64_t size, const float *restrict a, const float *restrict b)
 {
-    float sums[LANES] = {0}, sum = 0;
-    const int64_t whole = size - size % LANES;
-    for (int64_t j = 0; j < whole; j += LANES)
-        for (int64_t lane = 0; lane < LANES; lane++)
-            sums[lane] += a[j + lane] * b[j + lane];
-    for (int64_t j = whole; j < size; j++)
-        sums[j - whole] += a[j] * b[j];
-    for (int64_t lane = 0; lane < LANES; lane++)
-        sum += sums[lane];
-    return sum;
+    return scalar_product(size, a, b);
 }
 
 EVERY_PROCESSOR static void mix(Window open, int64_t size, const float *restrict weights,

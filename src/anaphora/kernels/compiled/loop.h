@@ -46,4 +46,18 @@ ALWAYS void close_others(Block out, int64_t row, Window open)
 /* The sum of ``size`` products or squares is made of sixteen sums side by side, added up in an order that never changes. */
 #define LANES 16
 
+ALWAYS float scalar_product(int64_t size, const float *restrict a, const float *restrict b)
+{
+    float sums[LANES] = {0}, sum = 0;
+    const int64_t whole = size - size % LANES;
+    for (int64_t j = 0; j < whole; j += LANES)
+        for (int64_t lane = 0; lane < LANES; lane++)
+            sums[lane] += a[j + lane] * b[j + lane];
+    for (int64_t j = whole; j < size; j++)
+        sums[j - whole] += a[j] * b[j];
+    for (int64_t lane = 0; lane < LANES; lane++)
+        sum += sums[lane];
+    return sum;
+}
+
 #endif

@@ -56,15 +56,7 @@ EVERY_PROCESSOR static void maxout_backward(int64_t size, const float *restrict 
 EVERY_PROCESSOR static float gate_backward(int64_t size, float g, const float *restrict x, const float *restrict dy,
                                            float *restrict dx)
 {
-    float sums[LANES] = {0}, dg = 0;
-    const int64_t whole = size - size % LANES;
-    for (int64_t j = 0; j < whole; j += LANES)
-        for (int64_t lane = 0; lane < LANES; lane++)
-            sums[lane] += x[j + lane] * dy[j + lane];
-    for (int64_t j = whole; j < size; j++)
-        sums[j - whole] += x[j] * dy[j];
-    for (int64_t lane = 0; lane < LANES; lane++)
-        dg += sums[lane];
+    const float dg = scalar_product(size, x, dy);
     for (int64_t j = 0; j < size; j++)
         dx[j] = g * dy[j];
     return dg;

@@ -18,7 +18,7 @@ from anaphora.kernels.linear import linear
 from anaphora.kernels.lowering import PartLowering, Value, Values
 from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.parts import previous
-from anaphora.kernels.scores.additive import Additive
+from anaphora.kernels.scores.additive import Additive, Features, LoweredLayer
 
 
 class Concat(Additive):
@@ -54,7 +54,7 @@ class Concat(Additive):
                 z_XBSA = z_XBSA.add_(coverage_XBS.unsqueeze(-1) * matmul.vector("coverage"))
             e_XBS, u_XBSA = self.layer(z_XBSA, matmul)  # 2
             return e_XBS, (u_XBSA, *beside)
-        e_XBS, u_XBSA = compiled.concat_forward(q_XBA, keys_BSA, matmul.vector("v")[0])  # 1, 2
+        e_XBS, u_XBSA = compiled.additive_forward(q_XBA, keys_BSA, matmul.vector("v")[0])  # 1, 2
         return e_XBS, (u_XBSA,)
 
     def backward(self, saved: tuple[Tensor, ...], de_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
@@ -69,25 +69,16 @@ class Concat(Additive):
                 dbeside.append((dz_XBSA * matmul.vector("coverage")).sum(-1))
             return (matmul.back("query", dz_XBSA.sum(2)), *dbeside)
         dkeys_BSA = matmul.gradient("keys", u_XBSA.shape[1])
-        dq_XBA, dv_A = compiled.concat_backward(de_XBS, u_XBSA, matmul.vector("v")[0], dkeys_BSA)  # 2, 1
+        dq_XBA, dv_A = compiled.additive_backward(de_XBS, u_XBSA, matmul.vector("v")[0], dkeys_BSA)  # 2, 1
         matmul.add_gradient("v", dv_A.unsqueeze(0))
         return (matmul.back("query", dq_XBA),)
 
-    def obstacle(self) -> str:
-        """Coverage."""
-        return "the score sees the coverage" if self.coverage else ""
-
-    def lower(self, query: Value, window: Value, attend: PartLowering) -> tuple[Value, Value]:
+    def lower(self, query: Value, beside: Values, window: Value, attend: PartLowering) -> tuple[Value, LoweredLayer]:
         """Steps 1 and 2."""
-        q, keys, v = attend("query", query), attend.sentences("keys"), attend.vector("v")
-        e = attend.value(keys.width // v.width)
-        u = attend.value(keys.width)
-        attend.run("concat_step", (e, u), (q, keys, v, window))
-        return e, u
+        features = Features("coverage", *beside) if beside else None
+        return self.lower_layer(attend("query", query), attend.sentences("keys"), features, window, attend)
 
-    def lower_back(self, saved: Value, de: Value, window: Value, attend: PartLowering) -> Values:
+    def lower_back(self, saved: LoweredLayer, de: Value, window: Value, attend: PartLowering) -> Values:
         """Steps 2 and 1 undone."""
-        v, dkeys, dv = attend.vector("v"), attend.gradient("keys"), attend.vector_gradient_by_sentence("v")
-        dq = attend.value(v.width)
-        attend.run("concat_step_back", (dq, dkeys, dv), (de, v, saved, window), adds=(dkeys, dv))
-        return (attend.back("query", dq),)
+        dq, dcoverage = self.lower_layer_back(saved, de, attend.gradient("keys"), window, attend)
+        return (attend.back("query", dq), dcoverage) if dcoverage else (attend.back("query", dq),)

@@ -43,7 +43,7 @@ class General(Score):
         """None."""
         return ""
 
-    def lower(self, query: Value, window: Value, attend: PartLowering) -> tuple[Value, None]:
+    def lower(self, query: Value, beside: Values, window: Value, attend: PartLowering) -> tuple[Value, None]:
         """e = h' (W hs)."""
         return attend.dot("keys", query, window), None
 

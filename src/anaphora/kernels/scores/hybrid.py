@@ -11,7 +11,7 @@ a_0 is 1 at the first position.
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 from torch import Tensor
@@ -19,9 +19,17 @@ from torch.nn import functional
 
 from anaphora.config import MAX_LENGTH, MAX_UNITS
 from anaphora.kernels.linear import linear
+from anaphora.kernels.lowering import PartLowering, Value, Values
 from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.parts import previous
-from anaphora.kernels.scores.additive import Additive
+from anaphora.kernels.scores.additive import Additive, Features, LoweredLayer
+
+
+class Lowered(NamedTuple):
+    """What going back needs, as values."""
+
+    before: Value
+    layer: LoweredLayer
 
 
 class Hybrid(Additive):
@@ -82,3 +90,28 @@ class Hybrid(Additive):
         for place in range(2 * self.radius + 1):
             dbefore[..., place : place + positions] += dseen_XBSR[..., place]
         return matmul.back("query", dq_XBA), dbefore[..., self.radius : self.radius + positions]
+
+    def lower(self, query: Value, beside: Values, window: Value, attend: PartLowering) -> tuple[Value, Lowered]:
+        """Steps 1 to 3."""
+        (before,) = beside
+        f = attend.value(self.filters * before.width)
+        attend.run("location_features", (f,), (before, attend.vector("filters"), window))  # 1
+        q = attend("query", query)
+        if self.bias:
+            attend.run("add_vector", (q,), (q, attend.vector("bias")))  # 2
+        keys = attend.sentences("keys") if self.content else attend.given(None, before.width * q.width)
+        e, layer = self.lower_layer(q, keys, Features("location", f), window, attend)  # 2, 3
+        return e, Lowered(before, layer)
+
+    def lower_back(self, saved: Lowered, de: Value, window: Value, attend: PartLowering) -> Values:
+        """Steps 3 to 1 undone."""
+        before, layer = saved
+        dkeys = attend.gradient("keys") if self.content else attend.given(None, layer.u.width)
+        dq, df = self.lower_layer_back(layer, de, dkeys, window, attend)  # 3, 2
+        assert df
+        if self.bias:
+            attend.add_vector_gradient("bias", dq)
+        dbefore, dfilters = attend.value(before.width, merges=True), attend.vector_gradient_by_sentence("filters")
+        read = (df, before, attend.vector("filters"), window)
+        attend.run("location_features_back", (dbefore, dfilters), read, adds=(dfilters,))  # 1
+        return attend.back("query", dq), dbefore

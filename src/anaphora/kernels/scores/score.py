@@ -56,8 +56,8 @@ class Score(Config):
         """Why the time loop in C cannot run it, in a few words; empty where it has a ``lower``."""
         return f"the score '{getattr(self, 'kind', '')}' has no native body"
 
-    def lower(self, query: Value, window: Value, attend: PartLowering) -> tuple[Value, Any]:
-        """``forward`` as operations of C, over the positions in the window of each step; nothing is beside."""
+    def lower(self, query: Value, beside: Values, window: Value, attend: PartLowering) -> tuple[Value, Any]:
+        """``forward`` as operations of C, over the positions in the window of each step."""
         raise NotImplementedError
 
     def lower_back(self, saved: Any, de: Value, window: Value, attend: PartLowering) -> Values:
