@@ -171,6 +171,52 @@ class Narrows(Protocol):
     """Whether it does where the constraints of a batch are ``narrow``."""
 
 
+class GreedySearch(NamedTuple):
+    """What a greedy search of a batch is to write."""
+
+    prefixes: Sequence[Sequence[int]]
+    """The tokens that each sentence begins with."""
+    max_lengths: Sequence[int]
+    """Number of tokens of each sentence at most, no less than its prefix has."""
+    lines: int | None = 1
+    """The number of the ``</s>`` after the prefix that ends a sentence; None where none does."""
+    attention: bool = True
+    """Whether attention is wanted."""
+    left_out: tuple[int, ...] = ()
+    """Ids that are never chosen."""
+
+
+class GreedySteps(Protocol):
+    """A greedy search that takes many steps in one call. Of equally likely tokens it takes the lower id."""
+
+    tokens_BT: Tensor
+    """int64: the tokens of each sentence so far, prefix included."""
+    weights_BTS: Tensor | None
+    """The attention of the prediction of each token; None where there is none, or it is not wanted."""
+
+    def take(self, steps: int) -> int:
+        """Take up to so many steps; returns how many sentences have not ended."""
+
+    @property
+    def lengths_B(self) -> Tensor:
+        """int64: number of tokens of each sentence so far."""
+
+    @property
+    def scores_B(self) -> Tensor:
+        """float64: ln p of them by the model, summed in their order."""
+
+
+@runtime_checkable
+class TakesGreedySteps(Protocol):
+    """A Stepper that may take the steps of a greedy search by itself."""
+
+    def greedy_steps(self, start: SearchStart, search: GreedySearch) -> GreedySteps | None:
+        """The search from where it starts, which it uses up; None where its steps have to be taken one by one.
+
+        They give the bits of single steps.
+        """
+
+
 @runtime_checkable
 class GivesStates(Protocol):
     """A Stepper of one network, whose steps give the states that they predict from."""

@@ -11,7 +11,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SANITIZERS = ["-fsanitize=address,undefined", "-fsanitize=float-cast-overflow", "-fno-sanitize-recover=all"]
-TESTS = ["test_compiled.py", "test_gemm.py", "test_native.py", "test_pointwise.py", "test_stepping.py"]
+TESTS = [
+    "kernels/test_compiled.py",
+    "kernels/test_gemm.py",
+    "kernels/test_native.py",
+    "kernels/test_pointwise.py",
+    "kernels/test_stepping.py",
+    "search/test_straight.py",
+]
 FAR = """
 import torch
 from anaphora.kernels import compiled
@@ -88,6 +95,6 @@ def test_numbers_far_out_and_none_at_all_do_nothing_undefined(sanitized: dict[st
 @pytest.mark.parametrize("name", TESTS)
 def test_the_tests_of_the_kernels_pass_under_sanitizers(sanitized: dict[str, str], name: str) -> None:
     options = ["-q", "-x", "-p", "no:cacheprovider", "--fast-seconds=300"]  # sanitizers take several times as long
-    command = [sys.executable, "-m", "pytest", *options, str(ROOT / "tests/kernels" / name)]
+    command = [sys.executable, "-m", "pytest", *options, str(ROOT / "tests" / name)]
     done = subprocess.run(command, env=sanitized, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0 and " skipped" not in done.stdout.splitlines()[-1], done.stdout + done.stderr

@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from anaphora.errors import ShapeError
 from anaphora.kernels import naive, softmax
-from anaphora.kernels.softmax import softmax_loss
+from anaphora.kernels.softmax import log_softmax, softmax_loss
 
 OPTIONS = pytest.mark.parametrize(
     ("biased", "smoothing"), [(False, 0.0), (True, 0.0), (False, 0.1), (True, 0.1)], ids=["", "b", "e", "b-e"]
@@ -183,3 +183,14 @@ def test_tensors_that_do_not_fit_are_refused(shapes: tuple[Any, ...], complaint:
     *leaves, rows = shapes
     with pytest.raises(ShapeError, match=complaint):
         softmax_loss(*(torch.zeros(shape) for shape in leaves), torch.zeros(rows, dtype=torch.int64))
+
+
+@given(rows=st.integers(0, 5), size=st.integers(1, 70), padding=st.integers(0, 40), spread=st.floats(0.1, 40))
+def test_log_softmax_is_that_of_double_precision_and_no_padding_changes_a_bit(
+    rows: int, size: int, padding: int, spread: float
+) -> None:
+    z_NV = spread * torch.randn(rows, size, generator=torch.Generator().manual_seed(size))
+    found_NV = log_softmax(z_NV.clone())
+    assert_close(found_NV, torch.log_softmax(z_NV.double(), 1).float(), rtol=1e-6, atol=2e-6)
+    wider_NW = log_softmax(functional.pad(z_NV, (0, padding), value=-torch.inf))
+    assert torch.equal(wider_NW[:, :size], found_NV) and bool((wider_NW[:, size:] == -torch.inf).all())

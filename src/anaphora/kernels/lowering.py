@@ -5,6 +5,7 @@ steps, with ``Value``s instead of tensors and operations of ``compiled/*.c`` ins
 scan and only list what to do; ``native.py`` runs the list.
 """
 
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -93,6 +94,8 @@ class Lowering:
         self._after: list[Callable[[], None]] = []
         self.packed: dict[str, compiled.Packed] = {}
         """By matrix, the right side of its products; it must be there when they are made."""
+        self.held: list[Tensor] = []
+        """Tensors with a row for each sentence that operations read."""
         self.asked: dict[str, Tensor] = {}
         """The vectors and memory tensors that operations read, by name."""
         self._work = 0
@@ -123,6 +126,13 @@ class Lowering:
     def fixed(self, tensor: Tensor) -> Value:
         """A tensor that is the same for all steps; its width is that of all dimensions but the first."""
         return Value(tensor.shape[1:].numel(), tensor.contiguous())
+
+    def by_sentence(self, tensor: Tensor) -> Value:
+        """A tensor that is the same for all steps, with a row for each sentence."""
+        value = self.fixed(tensor)
+        assert value.tensor is not None
+        self.held.append(value.tensor)
+        return value
 
     def number(self, number: float) -> Value:
         """One number for all steps and rows."""
@@ -194,23 +204,25 @@ class Lowering:
         self.asked[name] = self.matmuls.tensor(name)
         return self.asked[name].detach()[: self.sentences]
 
-    @property
-    def is_large(self) -> bool:
-        """Whether a step is worth more than one thread."""
-        return self._work * len(self.rows) > _ALONE * len(self.rows.active)
-
     def finish(self) -> None:
         """Take all steps."""
+        compiled.loop(self.entries(), self.rows.active, self.hypotheses, self._backward, self.threads)
+        for action in self._after:
+            action()
+
+    def entries(self) -> "array[int]":
+        """The operations as C takes them, each value at a place of its own."""
         places, size = self.laid_out()
         arena = self.like.new_empty(size)
         for value, (at, height) in places.items():
             value.tensor = arena[at : at + height * value.width].view(height, value.width)
             value.place = Place.NOW if height == len(self.rows) else Place.FIXED
-        numbers = compiled.entries(self.operations())
-        threads = torch.get_num_threads() if self.is_large else 1
-        compiled.loop(numbers, self.rows.active, self.hypotheses, self._backward, threads)
-        for action in self._after:
-            action()
+        return compiled.entries(self.operations())
+
+    @property
+    def threads(self) -> int:
+        """How many threads share the work of a step."""
+        return torch.get_num_threads() if self._work * len(self.rows) > _ALONE * len(self.rows.active) else 1
 
     def laid_out(self) -> tuple[dict[Value, tuple[int, int]], int]:
         """One arena for all values whose place is open: where each begins and its rows, and the size of all."""
@@ -311,7 +323,7 @@ class PartLowering:
     def sentences(self, name: str) -> Value:
         """A memory tensor."""
         sentences = self._ops.memory(self._full(name))
-        return self._ops.fixed(sentences if sentences.is_floating_point() else sentences.to(self._ops.like))
+        return self._ops.by_sentence(sentences if sentences.is_floating_point() else sentences.to(self._ops.like))
 
     def memory_width(self, name: str) -> int:
         """How wide a memory tensor is."""
@@ -321,7 +333,7 @@ class PartLowering:
         """The window that holds every position, by the memory tensor of their number."""
         numbers = self.sentences(length)
         assert numbers.tensor is not None
-        return self._ops.fixed(functional.pad(numbers.tensor, (1, 0)))
+        return self._ops.by_sentence(functional.pad(numbers.tensor, (1, 0)))
 
     def gradient(self, name: str) -> Value:
         """The gradient of a memory tensor, to be added to."""
@@ -359,4 +371,4 @@ class PartLowering:
         return self._ops.memory(self._full(name))
 
     def _columns(self, name: str) -> Value:
-        return self._ops.fixed(self._matrix(name).transpose(1, 2))
+        return self._ops.by_sentence(self._matrix(name).transpose(1, 2))

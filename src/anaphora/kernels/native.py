@@ -11,12 +11,19 @@ from functools import cache
 from typing import Any, NamedTuple, cast
 
 from anaphora.kernels.blocks import Blocks
+from anaphora.kernels.clock import Clock
 from anaphora.kernels.compiled import Place
 from anaphora.kernels.lowering import Lowering, Native, Value
 from anaphora.kernels.matmul import Matmuls
-from anaphora.kernels.parts import Part, is_previous, signal_of
+from anaphora.kernels.maxout import Maxout
+from anaphora.kernels.parts import Mask, Part, Project, SentenceMask, is_previous, signal_of
 from anaphora.kernels.program import Program, Stage, stages
 from anaphora.kernels.rows import Rows
+from anaphora.kernels.sums import Add
+
+_EXACT = (Add, Clock, Mask, Maxout, Project, SentenceMask)
+"""Parts with the same bits in C as by torch: products, sums and maxima. They may run in a scan by the one and in a step
+of search by the other."""
 
 
 class Lowered(NamedTuple):
@@ -65,6 +72,15 @@ def loops(program: Program) -> list[Loop]:
 def is_native(stage: Stage) -> bool:
     """Whether all parts of a looping stage have a native body."""
     return stage.loops and not any(map(obstacle, stage.parts))
+
+
+@cache
+def stages_of_step(program: Program) -> tuple[Stage, ...]:
+    """The stages of a single step: one alone, in C, where that changes no bit."""
+    found = stages(program)
+    if all(is_native(stage) or (not stage.loops and isinstance(stage.parts[0], _EXACT)) for stage in found):
+        return (Stage(program.parts, loops=True),)
+    return found
 
 
 def forward(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks, keeps: bool) -> Lowered:

@@ -94,7 +94,7 @@ def advance(program: Program, inputs: Tensors, state: Tensors, weights: Tensors,
     matmuls = Matmuls(weights, memory, recording=False)
     signals = dict(inputs) | {previous(name): block for name, block in state.items()}
     in_c = matmuls.loops_in_c(next(iter(signals.values())))
-    for stage in stages(program):
+    for stage in native.stages_of_step(program) if in_c else stages(program):
         if in_c and native.is_native(stage):
             stepping.advance(stage, matmuls, signals)
             continue

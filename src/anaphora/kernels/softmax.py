@@ -105,6 +105,13 @@ def picked_log_softmax(z_NV: Tensor, bias_V: Tensor, rows_E: Tensor, ids_E: Tens
     return right_E - (found_4N[0] + found_4N[1].log())[rows_E]
 
 
+def log_softmax(z_NV: Tensor) -> Tensor:
+    """log softmax(z) of every row; ``z_NV`` is used up."""
+    if current().native(z_NV) and not z_NV.requires_grad:
+        return compiled.log_softmax_rows(z_NV.contiguous())
+    return torch.log_softmax(z_NV, 1)
+
+
 def _derived(
     recording: bool, z_NV: Tensor, bias_V: Tensor, targets_N: Tensor, weights_N: Tensor | None, smoothing: float
 ) -> tuple[Tensor, Tensor]:

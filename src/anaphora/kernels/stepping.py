@@ -7,18 +7,16 @@ these are the same tensors, and goes with them: what search drops is not kept al
 import weakref
 from array import array
 from collections import OrderedDict
-from functools import lru_cache
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 from anaphora.kernels import compiled
 from anaphora.kernels.compiled import Place
-from anaphora.kernels.lowering import Lowering, Native, Value
+from anaphora.kernels.listed import lowered, one_step
+from anaphora.kernels.lowering import Lowering, Value
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.program import Stage
-from anaphora.kernels.rows import Rows
 
 _MOST = 64
 """Lists that are kept."""
@@ -69,15 +67,12 @@ class _Steps:
         """``signals``: of a first step, for their sizes; ``like``: one of them."""
         self._stage = stage  # lives on, so that no other has its identity
         self._active = [like.shape[:2].numel()]
-        ops = Lowering(matmuls, _one_step(*self._active), like, keeps=True, hypotheses=like.shape[0])
+        ops = Lowering(matmuls, one_step(*self._active), like, keeps=True, hypotheses=like.shape[0])
         reads = {read for part in stage.parts for read in part.reads if read in signals}
         given = {read: Value(signals[read].shape[2], place=Place.NOW) for read in reads}
-        values = dict(given)
-        for part in stage.parts:
-            written, _ = cast(Native, part).lower(ops, tuple(values[read] for read in part.reads))
-            values.update(zip(part.writes, written, strict=True))
+        values = lowered(ops, stage.parts, given)
         self._written = {name: values[name].width for part in stage.parts for name in part.writes}
-        self._is_large, self._packed, self._numbers = ops.is_large, ops.packed, compiled.entries(ops.operations())
+        self._threads, self._packed, self._numbers = ops.threads, ops.packed, compiled.entries(ops.operations())
         self._asked = {name: _Asked.of(tensor) for name, tensor in ops.asked.items()}
 
         places, self._size = ops.laid_out()
@@ -109,7 +104,7 @@ class _Steps:
             numbers[place] = addresses[name]
         for place, at in self._others:
             numbers[place] = begins + at
-        compiled.loop(numbers, self._active, like.shape[0], False, torch.get_num_threads() if self._is_large else 1)
+        compiled.loop(numbers, self._active, like.shape[0], False, self._threads)
         signals |= {name: blocks[name] for name in self._written}
 
     def keep(self, key: _Key, matmuls: Matmuls) -> None:
@@ -121,8 +116,3 @@ class _Steps:
         for name in self._asked:
             if not matmuls.is_weight(name):
                 weakref.finalize(matmuls.tensor(name), _kept.pop, key, None)
-
-
-@lru_cache(maxsize=_MOST)
-def _one_step(count: int) -> Rows:
-    return Rows(torch.ones(count, dtype=torch.int64), 1, torch.device("cpu"))

@@ -14,15 +14,17 @@ from torch import Tensor, nn
 from anaphora.batch import Batch, Ids
 from anaphora.kernels.coverage import doubly_stochastic
 from anaphora.kernels.description import PartDescription
+from anaphora.models.greedy import greedy_steps
 from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import Decoder
 from anaphora.nn.device import device_of
+from anaphora.nn.embedding import Embedding
 from anaphora.nn.encoders.encoder import Encoded, Encoder
 from anaphora.nn.fusion import FrozenLanguageModel
 from anaphora.nn.outputs import CandidateOutput, Output
 from anaphora.nn.randomness import present_update, uniform_draws
 from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mixed
-from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
+from anaphora.protocols import Carry, GreedySearch, GreedySteps, Loss, SearchStart, Step, VocabularyInfo
 
 
 class Memory(NamedTuple):
@@ -52,9 +54,10 @@ class EncoderDecoder(nn.Module, ABC):
     def encoded(self, batch: Batch) -> tuple[Encoded, Tensor]:
         """Annotations and summaries of the inputs, and the positions of each row."""
 
+    @property
     @abstractmethod
-    def vectors(self, ids: Tensor, purpose: str = "") -> Tensor:
-        """The vectors of tokens that were written: see ``Embedding.vectors``."""
+    def written(self) -> Embedding:
+        """The embedding of what is written."""
 
     @abstractmethod
     def example(self) -> Batch:
@@ -80,7 +83,7 @@ class EncoderDecoder(nn.Module, ABC):
         sampling = self.decoder.config.scheduled_sampling
         if self.training and not isinstance(sampling, NoSampling):
             shifted_TB = self._partly_its_own(shifted_TB, memory, sampling)
-        x_TBD = self.vectors(shifted_TB, "target")
+        x_TBD = self.written.vectors(shifted_TB, "target")
         language_TBL = self.language_model(shifted_TB, targets.lengths_B) if self.language_model else None
         states_TBH, weights_TBS = self.decoder(x_TBD, targets.lengths_B, memory.first, memory.signals, language_TBL)
         return states_TBH, weights_TBS
@@ -132,7 +135,7 @@ class EncoderDecoder(nn.Module, ABC):
         if self.language_model:
             of_language["language model"] = self.language_model.recurrence.described()
             language_11L = self.language_model(bos_11, torch.tensor([1]))
-        of_decoder = self.decoder.described(self.vectors(bos_11), memory.first, memory.signals, language_11L)
+        of_decoder = self.decoder.described(self.written.vectors(bos_11), memory.first, memory.signals, language_11L)
         return {**self.encoder.programs(), **of_language, "decoder": of_decoder}
 
     def stepper(self) -> "DecodingStepper":
@@ -194,7 +197,7 @@ class DecodingStepper:
         def by_row(block_KBW: Tensor) -> Tensor:
             return block_KBW.transpose(0, 1).flatten(0, 1)
 
-        x_KBD = by_sentence(self._model.vectors(ids_N))
+        x_KBD = by_sentence(self._model.written.vectors(ids_N))
         before = {name: by_sentence(rows) for name, rows in state.signals.items()}
         language, language_KBL = state.language, None
         if self._model.language_model:
@@ -210,6 +213,15 @@ class DecodingStepper:
         weights_NS = None if weights_KBS is None else by_row(weights_KBS)
         signals = {name: by_row(block) for name, block in after.items()}
         return Step(log_probs_NV, weights_NS, DecodingState(signals, language), o_NH, candidates_BC)
+
+    @torch.inference_mode()
+    def greedy_steps(self, start: SearchStart, search: GreedySearch) -> GreedySteps | None:
+        """Many steps a call: see ``protocols.TakesGreedySteps``; not with a language model beside the decoder."""
+        model, (encoded, shortlist, narrow) = self._model, start.memory
+        if model.language_model or (shortlist and not narrow):
+            return None
+        decoder, first, output = model.decoder, start.state.signals, shortlist or model.output
+        return greedy_steps(self, search, decoder.program, decoder.weights, encoded, first, model.written, output)
 
     @torch.inference_mode()
     def target_states(self, batch: Batch) -> Tensor:

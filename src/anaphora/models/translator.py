@@ -143,9 +143,10 @@ class Translator(EncoderDecoder):
         known_B = batch.target_ids.lengths_B if self.training and batch.targets is not None else None
         return self.encoder(x_SBD.transpose(0, 1), source.lengths_B, known_B), source.lengths_B
 
-    def vectors(self, ids: Tensor, purpose: str = "") -> Tensor:
-        """Those of target words."""
-        return self.target_embedding.vectors(ids, purpose)
+    @property
+    def written(self) -> Embedding:
+        """That of target words."""
+        return self.target_embedding
 
     def example(self) -> Batch:
         """A sentence of one word."""

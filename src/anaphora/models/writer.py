@@ -3,7 +3,6 @@
 from typing import Protocol
 
 import torch
-from torch import Tensor
 
 from anaphora.models.encoder_decoder import EncoderDecoder
 from anaphora.nn.attention import AnyAttention
@@ -52,6 +51,7 @@ class Writer(EncoderDecoder):
         for layer in self.embedding, self.encoder, self.decoder, self.output:
             layer.initialise(self._start, source)
 
-    def vectors(self, ids: Tensor, purpose: str = "") -> Tensor:
-        """Those of the tokens that were written."""
-        return self.embedding.vectors(ids, purpose)
+    @property
+    def written(self) -> Embedding:
+        """Its only one."""
+        return self.embedding

@@ -11,9 +11,10 @@ from anaphora.errors import CancelledError, ConfigError, DeadlineError
 class Limits:
     """When a stream of predictions stops early; the default lets it run to its end.
 
-    Limits are checked between the steps of a search, between batches, and while a stream waits for input. A stream that
-    stops raises ``DeadlineError`` or ``CancelledError`` with the number of the first line that has no answer: the
-    answers before it were given, those of its window (``prediction.stream``) are dropped.
+    Limits are checked between the steps of a search (of greedy search in C, every few), between batches, and while
+    a stream waits for input. A stream that stops raises ``DeadlineError`` or ``CancelledError`` with the number of the
+    first line that has no answer: the answers before it were given, those of its window (``prediction.stream``) are
+    dropped.
     """
 
     deadline: float | None = None

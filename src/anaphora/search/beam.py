@@ -27,6 +27,7 @@ from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import Ranking, uncovered
 from anaphora.search.selection import Diversity, Forced, Found, Pool
 from anaphora.search.steering import Steered, Steering
+from anaphora.search.straight import straight
 from anaphora.search.trace import Ends, Trace
 
 LARGEST = 1_000
@@ -88,7 +89,12 @@ def beam(
         batch = replace(batch, constraints=replace(batch.constraints, narrow=True))
     start = stepper.start(batch)
     memory_lengths_B = start.memory_lengths_B
-    bounds = Bounds.of(batch.constraints.prefixes, max_length, len(memory_lengths_B)).to(memory_lengths_B.device)
+    bounds = Bounds.of(batch.constraints.prefixes, max_length, len(memory_lengths_B))
+    if size == n == 1 and not steering and diversity is None and not ranking.coverage_penalty:
+        greedy = straight(stepper, start, bounds, attention=attention)
+        if greedy is not None:
+            return [[ranking.ranked(one)] for one in greedy]
+    bounds = bounds.to(memory_lengths_B.device)
     search = _Search(stepper, bounds, size, n, ranking, diversity, memory_lengths_B, Trace(attention))
     live = search.start(start, steering)
     step = 0

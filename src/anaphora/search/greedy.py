@@ -6,8 +6,10 @@ from torch import Tensor
 
 from anaphora.batch import Batch
 from anaphora.protocols import Stepper
+from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.steering import Steering
+from anaphora.search.straight import straight
 from anaphora.search.writing import OnToken, ignore_token, write
 
 
@@ -29,4 +31,11 @@ def greedy(
     def take(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> Tensor:
         return log_probs_BV.argmax(dim=1)
 
-    return write(stepper, batch, take, max_length, on_token, lines, steering)
+    start = stepper.start(batch)
+    bounds = Bounds.of(batch.constraints.prefixes, max_length, len(start.memory_lengths_B))
+    if not steering:
+        example_ids = batch.example_ids_B.tolist()
+        found = straight(stepper, start, bounds, lines=lines, example_ids=example_ids, on_token=on_token)
+        if found is not None:
+            return found
+    return write(stepper, batch, start, bounds, take, on_token, lines, steering)

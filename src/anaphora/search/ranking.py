@@ -1,11 +1,12 @@
 """How finished hypotheses of different lengths are compared."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, inf
 
 from anaphora.errors import ConfigError
+from anaphora.search.hypothesis import Hypothesis
 
 _SEEN = 1e-6
 """The least that a position counts as covered, so that one position never decides alone."""
@@ -37,6 +38,11 @@ class Ranking:
         """The ranks of hypotheses of so many tokens; ``uncovered_BK`` is the c of each."""
         ranks_BK = scores_BK / self._norm(torch.tensor(float(tokens)))
         return ranks_BK if uncovered_BK is None else ranks_BK + self.coverage_penalty * uncovered_BK
+
+    def ranked(self, hypothesis: Hypothesis) -> Hypothesis:
+        """The hypothesis with its rank, where there is no coverage penalty."""
+        tokens = len(hypothesis.ids) + hypothesis.finished
+        return replace(hypothesis, rank=float(self.of(torch.tensor(hypothesis.score, dtype=torch.float64), tokens)))
 
     def bound(self, scores_BK: Tensor, most_B: Tensor) -> Tensor:
         """The greatest rank that hypotheses can still reach, given the most tokens that each sentence may have.

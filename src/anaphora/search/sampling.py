@@ -16,6 +16,7 @@ from torch import Tensor
 from anaphora.batch import Batch
 from anaphora.errors import ConfigError
 from anaphora.protocols import Stepper
+from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.steering import Steering
 from anaphora.search.writing import OnToken, ignore_token, write
@@ -75,7 +76,9 @@ def sample(
         scores_BV = likeliest(log_probs_BV.double() / temperature, top_k, top_p)
         return (scores_BV + noise_BV).argmax(dim=1)
 
-    return write(stepper, batch, draw, max_length, on_token, lines, steering)
+    start = stepper.start(batch)
+    bounds = Bounds.of(batch.constraints.prefixes, max_length, len(start.memory_lengths_B))
+    return write(stepper, batch, start, bounds, draw, on_token, lines, steering)
 
 
 def likeliest(scores_BV: Tensor, top_k: int, top_p: float) -> Tensor:

@@ -47,7 +47,7 @@ def unroll(
                 break
             live_B, chosen_B = live_B[kept_B], chosen_B[kept_B]
             memory, state = stepper.keep(memory, kept_B), stepper.select(state, kept_B)
-    return _hypotheses(ids_BT, steps_B, scores_B, _gather(weights, sentences), memory_lengths_B, stepper.eos)
+    return hypotheses_of(ids_BT, steps_B, scores_B, _gather(weights, sentences), memory_lengths_B, stepper.eos)
 
 
 def _gather(weights: list[tuple[Tensor, Tensor | None]], sentences: int) -> Tensor | None:
@@ -61,9 +61,10 @@ def _gather(weights: list[tuple[Tensor, Tensor | None]], sentences: int) -> Tens
     return weights_BTS
 
 
-def _hypotheses(
+def hypotheses_of(
     ids_BT: Tensor, steps_B: Tensor, scores_B: Tensor, weights_BTS: Tensor | None, memory_lengths_B: Tensor, eos: int
 ) -> list[Hypothesis]:
+    """The hypotheses of what was written: ids, number and score of the tokens of each sentence, and their attention."""
     found = []
     columns = (ids_BT.tolist(), steps_B.tolist(), scores_B.tolist(), memory_lengths_B.tolist())
     for b, (ids, steps, score, positions) in enumerate(zip(*columns, strict=True)):

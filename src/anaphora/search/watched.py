@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from anaphora.batch import Batch
-from anaphora.protocols import Narrows, SearchStart, Step, Stepper
+from anaphora.protocols import GreedySearch, GreedySteps, Narrows, SearchStart, Step, Stepper, TakesGreedySteps
 
 
 class Watched:
@@ -27,8 +27,33 @@ class Watched:
         self._check()
         return self._model.advance(memory, state, ids_N)
 
+    def greedy_steps(self, start: SearchStart, search: GreedySearch) -> GreedySteps | None:
+        model = self._model
+        steps = model.greedy_steps(start, search) if isinstance(model, TakesGreedySteps) else None
+        return steps and _WatchedSteps(steps, self._check)
+
     def select(self, state: Any, rows_N: Tensor) -> Any:
         return self._model.select(state, rows_N)
 
     def keep(self, memory: Any, sentences_B: Tensor) -> Any:
         return self._model.keep(memory, sentences_B)
+
+
+class _WatchedSteps:
+    """Greedy steps with a ``check`` before each call."""
+
+    def __init__(self, steps: GreedySteps, check: Callable[[], None]) -> None:
+        self._steps, self._check = steps, check
+        self.tokens_BT, self.weights_BTS = steps.tokens_BT, steps.weights_BTS
+
+    def take(self, steps: int) -> int:
+        self._check()
+        return self._steps.take(steps)
+
+    @property
+    def lengths_B(self) -> Tensor:
+        return self._steps.lengths_B
+
+    @property
+    def scores_B(self) -> Tensor:
+        return self._steps.scores_B

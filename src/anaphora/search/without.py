@@ -7,7 +7,16 @@ import torch
 from torch import Tensor, inf
 
 from anaphora.batch import Batch
-from anaphora.protocols import Narrows, SearchStart, Step, Stepper, VocabularyInfo
+from anaphora.protocols import (
+    GreedySearch,
+    GreedySteps,
+    Narrows,
+    SearchStart,
+    Step,
+    Stepper,
+    TakesGreedySteps,
+    VocabularyInfo,
+)
 
 
 class Without:
@@ -39,6 +48,12 @@ class Without:
                 for left_out in ids_X.tolist():
                     of_sentences.masked_fill_((candidates_BC == left_out)[:, None], -inf)
         return step
+
+    def greedy_steps(self, start: SearchStart, search: GreedySearch) -> GreedySteps | None:
+        if not isinstance(self._model, TakesGreedySteps):
+            return None
+        left_out = (*search.left_out, *self._ids_X.tolist())
+        return self._model.greedy_steps(start, search._replace(left_out=left_out))
 
     def select(self, state: Any, rows_N: Tensor) -> Any:
         return self._model.select(state, rows_N)

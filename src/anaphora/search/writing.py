@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from anaphora.batch import Batch
-from anaphora.protocols import Stepper
+from anaphora.protocols import SearchStart, Stepper
 from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.steering import Steered, Steering
@@ -29,21 +29,19 @@ class Pick(Protocol):
 def write(
     stepper: Stepper,
     batch: Batch,
+    start: SearchStart,
+    bounds: Bounds,
     pick: Pick,
-    max_length: int | abc.Sequence[int],
     on_token: OnToken,
     lines: int | None = 1,
     steering: abc.Sequence[Steering] = (),
 ) -> list[Hypothesis]:
     """The tokens of ``pick`` after the prefix of each sentence, up to its ``</s>``.
 
-    Prefixes are those of ``batch.constraints``. ``max_length`` and ``steering`` are those of ``beam``. A model of
-    running text goes on after ``</s>``, up to that of number ``lines``, or to the maximum length where that is None.
-    Raises ConfigError for a length below 1.
+    ``start`` is where the search of ``batch`` starts, and ``steering`` that of ``beam``. A model of running text goes
+    on after ``</s>``, up to that of number ``lines``, or to the maximum length where that is None.
     """
-    start = stepper.start(batch)
     sentences, device = len(start.memory_lengths_B), start.memory_lengths_B.device
-    bounds = Bounds.of(batch.constraints.prefixes, max_length, sentences)
     longest = int(bounds.max_lengths_B.max()) if sentences else 0
     bounds = bounds.to(device)
     example_ids = batch.example_ids_B.tolist()

@@ -21,10 +21,10 @@ from anaphora.kernels.compiled.gemm import (
 )
 from anaphora.kernels.compiled.gru import gru_backward, gru_forward
 from anaphora.kernels.compiled.library import ROUNDING, available, suits
-from anaphora.kernels.compiled.loop import Operand, Operation, Place, entries, has_loop, loop, place_of
+from anaphora.kernels.compiled.loop import Operand, Operation, Place, Written, decode, entries, has_loop, loop, place_of
 from anaphora.kernels.compiled.lstm import lstm_backward, lstm_forward
 from anaphora.kernels.compiled.places import find_places
-from anaphora.kernels.compiled.softmax import softmax_rows
+from anaphora.kernels.compiled.softmax import log_softmax_rows, softmax_rows
 from anaphora.kernels.compiled.topk import top_k
 
 __all__ = [
@@ -35,9 +35,11 @@ __all__ = [
     "Packed",
     "PackedPrecision",
     "Place",
+    "Written",
     "additive_backward",
     "additive_forward",
     "available",
+    "decode",
     "entries",
     "find_places",
     "gemm",
@@ -46,6 +48,7 @@ __all__ = [
     "gru_forward",
     "has_gemm",
     "has_loop",
+    "log_softmax_rows",
     "loop",
     "lstm_backward",
     "lstm_forward",

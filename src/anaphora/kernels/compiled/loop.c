@@ -4,9 +4,11 @@
  * stretch, and what they were a step before is the start of the stretch before it (kernels/rows.py).
  */
 
-#include "loop.h"
+#include <string.h>
 
+#include "choose.h"
 #include "gemm.h"
+#include "loop.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) /* where gemm.c has a product */
 
@@ -126,6 +128,42 @@ void loop(int64_t steps, int64_t first, const int64_t *active, int64_t hypothese
             begins += backward ? 0 : active[t];
         }
     }
+}
+
+/* What a sentence of a search has at an address of its own: a row of memory or of its state. */
+typedef struct {
+    char *rows;
+    int64_t size; /* bytes of a row */
+} Held;
+
+/* The last of ``rows`` sentences takes the place of one that leaves; what was written of both is kept. */
+static void leave(int64_t row, int64_t rows, Written *written, int64_t count, const Held *held)
+{
+    const Written left = written[row];
+    written[row] = written[rows - 1];
+    written[rows - 1] = left;
+    for (int64_t n = 0; n < count && row < rows - 1; n++)
+        memcpy(held[n].rows + row * held[n].size, held[n].rows + (rows - 1) * held[n].size, held[n].size);
+}
+
+/* Up to ``steps`` steps of a search, one row for each sentence, which leaves when it has ended; returns how many are left. */
+int64_t decode(int64_t steps, int64_t rows, int64_t count, const Entry *entries, Written *written, int64_t held_count,
+               const Held *held, int64_t threads)
+{
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+        Done done = NOTHING;
+        for (int64_t n = 0; n < steps && rows > 0; n++) {
+            done = take((Step){rows, 0, 0, 1}, count, entries, THREAD, THREADS, done);
+            meet(&done);
+            if (THREAD == 0)
+                for (int64_t row = rows - 1; row >= 0; row--)
+                    if (written[row].ended)
+                        leave(row, rows--, written, held_count, held);
+            meet(&done);
+        }
+    }
+    return rows;
 }
 
 #endif

@@ -1,12 +1,15 @@
 """The time loop in C: a list of operations, run for all steps in one call: see ``loop.c``."""
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from functools import cache
 from typing import NamedTuple
 
-from anaphora.kernels.compiled.library import address_of, has, run
+import torch
+from torch import Tensor
+
+from anaphora.kernels.compiled.library import address_of, call, has, run
 
 _OPERANDS = 10
 _NOTHING = (0, 0, 0, 0)
@@ -77,3 +80,57 @@ def loop(numbers: "array[int]", active: Sequence[int], hypotheses: int, backward
     steps = array("q", active)
     (at_steps, _), (at_numbers, count) = steps.buffer_info(), numbers.buffer_info()
     run("loop", len(steps), active[0], at_steps, hypotheses, count // _ENTRY, at_numbers, int(backward), threads)
+
+
+class Written(NamedTuple):
+    """What a search has written, a row for each sentence: the struct of ``choose.h``."""
+
+    rows_B8: Tensor
+    """int64."""
+
+    @classmethod
+    def start(cls, first: int, max_lengths: Sequence[int], forced: Sequence[int], lines: int) -> "Written":
+        """Before any token: all read ``first``; each has a maximum length, and tokens that it begins with."""
+        each = enumerate(zip(max_lengths, forced, strict=True))
+        return cls(torch.tensor([(b, longest, lines, own, first, 0, 0, 0) for b, (longest, own) in each]))
+
+    @property
+    def lengths_B(self) -> Tensor:
+        """How many tokens each sentence has, by its place in the batch."""
+        return self._in_order[:, 5]
+
+    @property
+    def scores_B(self) -> Tensor:
+        """float64: ln p of the tokens of each sentence, by its place in the batch."""
+        return self._in_order.view(torch.float64)[:, 7]
+
+    @property
+    def _in_order(self) -> Tensor:
+        return self.rows_B8[self.rows_B8[:, 0].argsort()]
+
+
+def decode(numbers: "array[int]", steps: int, rows: int, written: Written, held: Sequence[Tensor], threads: int) -> int:
+    """Run operations in order for each step of a search with one row a sentence; returns how many sentences are left.
+
+    Args:
+        numbers: what to run: ``entries``. The memory that they point to must be there.
+        steps: how many at most.
+        rows: sentences that are left. One that ends leaves, and the last takes its place.
+        written: what they have written, those that are left in front.
+        held: tensors with a row for each sentence, which move with it.
+        threads: how many threads share the work.
+    """
+    numbers_at, count = numbers.buffer_info()
+    held_at, held_count = (moved := array("q", _places(held))).buffer_info()
+    written_at = written.rows_B8.data_ptr()
+    entered = count // _ENTRY
+    left = call("decode", steps, rows, entered, numbers_at, written_at, held_count // 2, held_at, threads)
+    del moved  # it was there until now
+    return left
+
+
+def _places(held: Sequence[Tensor]) -> Iterator[int]:
+    """Where the rows of each tensor lie, and how many bytes a row has; a tensor that is named twice moves once."""
+    for address, tensor in {tensor.data_ptr(): tensor for tensor in held if tensor.numel()}.items():
+        yield address
+        yield tensor[0].numel() * tensor.element_size()

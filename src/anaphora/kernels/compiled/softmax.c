@@ -1,10 +1,10 @@
-/* The bias of step 1, and steps 2 to 3' of softmax.py, a row at a time while it is near; the numbering is the same. */
+/* The bias of step 1, and steps 2 to 3' of softmax.py, a row at a time while it is near; the numbering is the same. And
+ * log softmax(z), for searches.
+ */
 
 #include <math.h>
 
-#include "pointwise.h"
-
-#define LANES 16
+#include "loop.h"
 
 /* z becomes z + b, where there is a bias; returns the largest. */
 EVERY_PROCESSOR static float largest(int64_t size, const float *restrict bias, float *restrict z)
@@ -91,4 +91,46 @@ void softmax_rows(int64_t rows, int64_t size, int64_t wanted, const float *bias,
             of_row[targets[row]] -= w * (1.0f - e);
         }
     }
+}
+
+/* The sum of exp(z - top); a minus infinity adds nothing, so that padding behind a row changes no bit. */
+EVERY_PROCESSOR static float sum_of_exponentials(int64_t size, float top, const float *restrict z)
+{
+    float sums[LANES] = {0}, sum = 0;
+    const int64_t whole = size - size % LANES;
+    for (int64_t j = 0; j < whole; j += LANES)
+        for (int64_t lane = 0; lane < LANES; lane++)
+            sums[lane] += z[j + lane] == -INFINITY ? 0.0f : exponential(z[j + lane] - top);
+    for (int64_t j = whole; j < size; j++)
+        sums[j - whole] += z[j] == -INFINITY ? 0.0f : exponential(z[j] - top);
+    for (int64_t lane = 0; lane < LANES; lane++)
+        sum += sums[lane];
+    return sum;
+}
+
+EVERY_PROCESSOR static void subtract(int64_t size, float top, float log_sum, float *restrict z)
+{
+    for (int64_t j = 0; j < size; j++)
+        z[j] = (z[j] - top) - log_sum;
+}
+
+static void log_softmax(int64_t size, float *z)
+{
+    const float top = largest(size, 0, z);
+    subtract(size, top, (float)log(sum_of_exponentials(size, top, z)), z);
+}
+
+/* z (rows x size) becomes log softmax(z). */
+void log_softmax_rows(int64_t rows, int64_t size, float *z)
+{
+    ROWS(rows *size)
+    for (int64_t row = 0; row < rows; row++)
+        log_softmax(size, z + row * size);
+}
+
+/* As an operation of the time loop (loop.c), in place: z. */
+void log_softmax_step(int64_t from, int64_t to, const Block *of)
+{
+    for (int64_t row = from; row < to; row++)
+        log_softmax(of[0].width, row_of(of[0], row));
 }

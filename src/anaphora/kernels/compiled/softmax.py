@@ -1,4 +1,4 @@
-"""The bias of step 1 of ``kernels/softmax.py``, and steps 2 to 3': see ``softmax.c``."""
+"""The bias of step 1 of ``kernels/softmax.py`` and steps 2 to 3', and log softmax: see ``softmax.c``."""
 
 from torch import Tensor
 
@@ -20,3 +20,9 @@ def softmax_rows(
     bias, weights = (bias_V if bias_V.numel() else 0), (0 if weights_N is None else weights_N.contiguous())
     run("softmax_rows", rows, size, int(wanted), bias, targets_N.contiguous(), weights, e, z_NV, found_4N)
     return found_4N
+
+
+def log_softmax_rows(z_NV: Tensor) -> Tensor:
+    """log softmax(z) of every row, in the place of ``z_NV``, which is contiguous and of single precision."""
+    run("log_softmax_rows", *z_NV.shape, z_NV)
+    return z_NV

@@ -14,6 +14,7 @@ from torch.nn import Parameter, functional
 from anaphora.batch import Ids
 from anaphora.errors import ShapeError
 from anaphora.kernels.linear import linear
+from anaphora.kernels.softmax import log_softmax
 
 _WIDTH = 16
 """The product has a multiple of this many columns, since narrow products round differently from wide ones; the softmax
@@ -63,7 +64,7 @@ class CandidateOutput(NamedTuple):
         z_NC, ids_NC = self._scores(states_NH), self.ids_BC.repeat_interleave(len(states_NH) // len(self.ids_BC), 0)
         on_cpu = z_NC.is_cpu  # there, what is padded after a row changes none of its bits; elsewhere its width does
         found_NW = z_NC.new_full((len(z_NC), self.size + 1), -torch.inf)
-        found_NW.scatter_(1, ids_NC, torch.log_softmax(z_NC, 1) if on_cpu else z_NC)
+        found_NW.scatter_(1, ids_NC, log_softmax(z_NC) if on_cpu else z_NC)
         return found_NW[:, : self.size] if on_cpu else torch.log_softmax(found_NW[:, : self.size], 1)
 
     def narrow_log_probs(self, states_NH: Tensor) -> Tensor:
@@ -71,7 +72,7 @@ class CandidateOutput(NamedTuple):
         if not states_NH.is_cpu:
             ids_NC = self.ids_BC.repeat_interleave(len(states_NH) // len(self.ids_BC), 0)
             return functional.pad(self.log_probs(states_NH), (0, 1), value=-torch.inf).gather(1, ids_NC)
-        return torch.log_softmax(self._scores(states_NH), 1)
+        return log_softmax(self._scores(states_NH))
 
     def keep(self, sentences_B: Tensor) -> Self:
         return self._replace(

@@ -13,7 +13,7 @@ from anaphora.batch import NO_SUPERVISION, Ids, Supervision
 from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.linear import linear
-from anaphora.kernels.softmax import picked_log_softmax
+from anaphora.kernels.softmax import log_softmax, picked_log_softmax
 from anaphora.nn.outputs.candidates import CandidateOutput
 from anaphora.nn.weights import Matrix, Start
 from anaphora.protocols import Loss, VocabularyInfo
@@ -159,7 +159,7 @@ class SoftmaxOutput(WordsOutput):
 
     def log_probs(self, states_NH: Tensor) -> Tensor:
         """log softmax(z)."""
-        return torch.log_softmax(self.logits(states_NH), -1)
+        return log_softmax(self.logits(states_NH))
 
     def picked_log_probs(self, states_RH: Tensor, rows_E: Tensor, ids_E: Tensor) -> Tensor:
         return picked_log_softmax(linear(states_RH, self.weight), self.used_bias, rows_E, ids_E)

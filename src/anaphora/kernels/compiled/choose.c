@@ -1,0 +1,110 @@
+/* The two ends of a step of greedy search, as operations of the time loop (loop.c): the vector of the token that was
+ * chosen, and the choice of the next one.
+ *
+ * Some operands hold numbers of eight bytes: what was written (choose.h), and tokens, columns and places as int64_t.
+ */
+
+#include "choose.h"
+
+#include <math.h>
+
+#include "loop.h"
+
+ALWAYS Written *written_of(Block block, int64_t row)
+{
+    return (Written *)row_of(block, row);
+}
+
+ALWAYS int64_t *whole_of(Block block, int64_t row)
+{
+    return (int64_t *)row_of(block, row);
+}
+
+EVERY_PROCESSOR static void scale_row(int64_t size, float scale, const float *restrict from, float *restrict to)
+{
+    for (int64_t j = 0; j < size; j++)
+        to[j] = from[j] * scale;
+}
+
+EVERY_PROCESSOR static void gather(int64_t size, const float *restrict z, const int64_t *restrict places,
+                                   const float *restrict bias, float *restrict out)
+{
+    for (int64_t j = 0; j < size; j++)
+        out[j] = z[places[j]] + bias[j];
+}
+
+EVERY_PROCESSOR static float greatest(int64_t size, const float *z)
+{
+    float tops[LANES], top = -INFINITY;
+    const int64_t whole = size - size % LANES;
+    for (int64_t lane = 0; lane < LANES; lane++)
+        tops[lane] = -INFINITY;
+    for (int64_t j = 0; j < whole; j += LANES)
+        for (int64_t lane = 0; lane < LANES; lane++)
+            tops[lane] = z[j + lane] > tops[lane] ? z[j + lane] : tops[lane];
+    for (int64_t j = whole; j < size; j++)
+        tops[0] = z[j] > tops[0] ? z[j] : tops[0];
+    for (int64_t lane = 0; lane < LANES; lane++)
+        top = tops[lane] > top ? tops[lane] : top;
+    return top;
+}
+
+/* x | table, written, scale: the vector of the token that is read next. */
+void look_up(int64_t from, int64_t to, const Block *of)
+{
+    const int64_t size = of[0].width;
+    for (int64_t row = from; row < to; row++)
+        scale_row(size, *of[3].numbers, of[1].numbers + written_of(of[2], row)->token * size, row_of(of[0], row));
+}
+
+/* z of candidates | z, places, bias, each sentence with its own. */
+void gather_columns(int64_t from, int64_t to, const Block *of)
+{
+    for (int64_t row = from; row < to; row++)
+        gather(of[0].width, row_of(of[1], row), whole_of(of[2], row), row_of(of[3], row), row_of(of[0], row));
+}
+
+/* log p | columns: those that are not to be chosen get minus infinity; -1 is none. */
+void leave_out(int64_t from, int64_t to, const Block *of)
+{
+    for (int64_t row = from; row < to; row++)
+        for (int64_t n = 0; n < of[1].width / 2; n++)
+            if (whole_of(of[1], row)[n] >= 0)
+                row_of(of[0], row)[whole_of(of[1], row)[n]] = -INFINITY;
+}
+
+/* weights of all steps (sentences x steps x width) | weights, written */
+void keep_weights(int64_t from, int64_t to, const Block *of)
+{
+    for (int64_t row = from; row < to; row++) {
+        const Written *w = written_of(of[2], row);
+        const int64_t place = w->sentence * of[0].width + w->tokens * of[1].width;
+        memcpy(of[0].numbers + place, row_of(of[1], row), of[1].width * sizeof(float));
+    }
+}
+
+/* written, tokens (sentences x steps) | log p, ids, end: the most probable token, of equal ones the first, unless it is
+ * forced. ``ids`` are those of the columns of each sentence, of no width where a column is its id. A sentence ends after
+ * its last </s>, at its greatest length, and where nothing is possible.
+ */
+void choose_token(int64_t from, int64_t to, const Block *of)
+{
+    for (int64_t row = from; row < to; row++) {
+        Written *w = written_of(of[0], row);
+        int64_t *token = whole_of(of[1], 0) + w->sentence * (of[1].width / 2) + w->tokens;
+        const float *log_p = row_of(of[2], row);
+        const int forced = w->tokens < w->forced;
+        int64_t column = forced ? *token : 0;
+        if (!forced) {
+            const float top = greatest(of[2].width, log_p);
+            while (top > -INFINITY && log_p[column] != top)
+                column++;
+            *token = of[3].width ? whole_of(of[3], row)[column] : column;
+            w->lines -= *token == *whole_of(of[4], 0);
+        }
+        w->token = *token;
+        w->tokens++;
+        w->score += (double)log_p[column];
+        w->ended = w->lines <= 0 || w->tokens >= w->longest || (!forced && !(w->score > -INFINITY));
+    }
+}

@@ -1,0 +1,166 @@
+"""Greedy search in C: all that a step does is one list of operations, and a call takes many steps.
+
+A step looks up the vector of the token before, runs the parts of the program, scores the words by log softmax(W o + b),
+chooses the most probable one, and lets the sentences leave that have ended. It gives the bits of single steps
+(``scan.advance``) with the choice made in Python.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels import compiled, native
+from anaphora.kernels.compiled import Place
+from anaphora.kernels.listed import lowered, one_step
+from anaphora.kernels.lowering import Lowering, Value
+from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.parts import previous
+from anaphora.kernels.program import Program
+
+_OUTPUT = "output.weight"
+
+
+class Words(NamedTuple):
+    """How a step looks words up, and how it scores them."""
+
+    table_VD: Tensor
+    scale: float
+    """Factor of the vectors."""
+    weight_UH: Tensor
+    """W of the words that are scored."""
+    bias_U: Tensor
+    """b; of no elements for none, and where sentences have candidates."""
+    candidates: "WordCandidates | None" = None
+    """Those of each sentence; None for all words."""
+
+
+class WordCandidates(NamedTuple):
+    """The words that each sentence may be written with; all with B in front."""
+
+    places_BC: Tensor
+    """int64: which of the scored words each is."""
+    bias_BC: Tensor
+    """Minus infinity in the padding."""
+    ids_BC: Tensor
+    """int64; in the padding, anything."""
+
+
+class Ends(NamedTuple):
+    """Where the sentences of a search begin and end."""
+
+    bos: int
+    eos: int
+    lines: int
+    """The number of the ``</s>`` that ends a sentence."""
+    max_lengths: Sequence[int]
+    prefixes: Sequence[Sequence[int]]
+    """What each sentence begins with; with candidates, nothing."""
+    left_out: Sequence[int] = ()
+    """Ids that are never chosen."""
+
+
+class Decoding:
+    """The greedy search of a batch; takes the state and the memory that it is given for its own."""
+
+    def __init__(
+        self,
+        program: Program,
+        weights: Mapping[str, Tensor],
+        memory: Mapping[str, Tensor],
+        first: Mapping[str, Tensor],
+        words: Words,
+        ends: Ends,
+        keeps_weights: bool = False,
+    ) -> None:
+        """One for which ``is_possible``.
+
+        Args:
+            program: the step; it reads ``x``, and words are scored from the first signal that it returns.
+            weights: as for ``scan.advance``.
+            memory: as for ``scan.advance``.
+            first: B x width for each carried signal.
+            words: how they are looked up and scored.
+            ends: where sentences begin and end.
+            keeps_weights: whether the signal ``weights`` is kept.
+        """
+        like = next(iter(first.values()))
+        sentences, longest = len(like), max(ends.max_lengths, default=0)
+        matmuls = Matmuls({**weights, _OUTPUT: words.weight_UH}, memory, recording=False)
+        self._ops = ops = Lowering(matmuls, one_step(sentences), like, keeps=False)
+        self._live = sentences
+        self._written = compiled.Written.start(ends.bos, ends.max_lengths, list(map(len, ends.prefixes)), ends.lines)
+        self.tokens_BT = torch.zeros(sentences, longest, dtype=torch.int64)
+        """What was written."""
+        for row_T, prefix in zip(self.tokens_BT, ends.prefixes, strict=True):
+            row_T[: len(prefix)] = torch.tensor(prefix, dtype=torch.int64)
+        state = {name: ops.by_sentence(rows_BW.clone()) for name, rows_BW in first.items()}
+        written, x = _whole(self._written.rows_B8), ops.scratch(words.table_VD.shape[1])
+        ops.run("look_up", (x,), (ops.fixed(words.table_VD.detach()), written, ops.number(words.scale)))
+        signals = lowered(ops, program.parts, {"x": x} | {previous(name): rows for name, rows in state.items()})
+        self.weights_BTS: Tensor | None = None
+        """The attention of every step."""
+        if keeps_weights:
+            self.weights_BTS = like.new_empty(sentences, longest, signals["weights"].width)
+            ops.run("keep_weights", (ops.fixed(self.weights_BTS),), (signals["weights"], written))
+        log_p, ids = self._log_probs(signals[program.returns[0]], words, ends.left_out)
+        end = _whole(torch.tensor([[ends.eos]]))
+        ops.run("choose_token", (written, _whole(self.tokens_BT)), (log_p, ids, end))
+        for name, rows in state.items():
+            ops.copy(rows, signals[name])
+        self._entries = ops.entries()
+
+    def _log_probs(self, o: Value, words: Words, left_out: Sequence[int]) -> tuple[Value, Value]:
+        """ln p of every column, and the ids of the columns."""
+        ops, candidates, ids = self._ops, words.candidates, Value(0, torch.empty(0))
+        z = ops.multiply(_OUTPUT, o, back=False)
+        columns_BX = torch.tensor([list(left_out)] * ops.sentences, dtype=torch.int64).view(ops.sentences, -1)
+        if candidates:
+            of_all, z = z, ops.scratch(candidates.places_BC.shape[1])
+            places, bias = self._by_sentence(candidates.places_BC), ops.by_sentence(candidates.bias_BC)
+            ops.run("gather_columns", (z,), (of_all, places, bias))
+            ids = self._by_sentence(candidates.ids_BC)
+            is_it_BXC = candidates.ids_BC[:, None] == columns_BX[:, :, None]
+            columns_BX = torch.where(is_it_BXC.any(2), is_it_BXC.byte().argmax(2), -1)
+        elif words.bias_U.numel():
+            ops.run("add_vector", (z,), (z, ops.fixed(words.bias_U.detach().view(1, -1))))
+        ops.run("log_softmax_step", (z,), ())
+        if left_out:
+            ops.run("leave_out", (z,), (self._by_sentence(columns_BX),))
+        return z, ids
+
+    def _by_sentence(self, numbers_BW: Tensor) -> Value:
+        """Whole numbers of each sentence."""
+        value = _whole(numbers_BW.contiguous())
+        assert value.tensor is not None
+        self._ops.held.append(value.tensor)
+        return value
+
+    def take(self, steps: int) -> int:
+        """Take up to so many steps; returns how many sentences have not ended."""
+        if self._live:
+            ops = self._ops
+            self._live = compiled.decode(self._entries, steps, self._live, self._written, ops.held, ops.threads)
+        return self._live
+
+    @property
+    def lengths_B(self) -> Tensor:
+        """Number of tokens of each sentence so far."""
+        return self._written.lengths_B
+
+    @property
+    def scores_B(self) -> Tensor:
+        """float64: ln p of the tokens of each sentence so far."""
+        return self._written.scores_B
+
+
+def is_possible(program: Program, weight_UH: Tensor) -> bool:
+    """Whether a search can be made so: with parts that have native bodies, by the packed GEMM in C."""
+    first, *others = native.stages_of_step(program)
+    return not others and native.is_native(first) and Matmuls({}, {}, recording=False).loops_in_c(weight_UH)
+
+
+def _whole(numbers_BW: Tensor) -> Value:
+    """Rows of whole numbers of eight bytes each, as twice as many of four."""
+    return Value(2 * numbers_BW.shape[1], numbers_BW, Place.FIXED)

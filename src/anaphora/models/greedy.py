@@ -1,0 +1,50 @@
+"""Greedy searches of networks whose steps run in C as a whole: see ``kernels/decoding.py``."""
+
+from collections.abc import Mapping
+
+from torch import Tensor, nn
+
+from anaphora.kernels.decoding import Decoding, Ends, WordCandidates, Words, is_possible
+from anaphora.kernels.program import Program
+from anaphora.nn.embedding import Embedding
+from anaphora.nn.outputs import CandidateOutput, Output
+from anaphora.nn.outputs.output import SoftmaxOutput
+from anaphora.nn.weights import Weights
+from anaphora.protocols import GreedySearch, GreedySteps, Stepper
+
+_ENDLESS = 1 << 62
+
+
+def greedy_steps(
+    stepper: Stepper,
+    search: GreedySearch,
+    program: Program,
+    weights: Weights,
+    memory: Mapping[str, Tensor],
+    first: Mapping[str, Tensor],
+    embedding: nn.Module,
+    output: Output | CandidateOutput,
+) -> GreedySteps | None:
+    """The steps of a network: see ``protocols.TakesGreedySteps``.
+
+    None where parts have no native body, products are not made in C, or words are not looked up in a table and scored
+    by one softmax.
+    """
+    words = _words(embedding, output)
+    if words is None or not first or not is_possible(program, words.weight_UH):
+        return None
+    lines = _ENDLESS if search.lines is None else search.lines
+    ends = Ends(stepper.bos, stepper.eos, lines, search.max_lengths, search.prefixes, search.left_out)
+    attends = search.attention and "weights" in program.returns
+    return Decoding(program, weights.tensors(), memory, first, words, ends, attends)
+
+
+def _words(embedding: nn.Module, output: Output | CandidateOutput) -> Words | None:
+    if not isinstance(embedding, Embedding):
+        return None
+    if isinstance(output, CandidateOutput):
+        candidates = WordCandidates(output.places_BC, output.bias_BC, output.ids_BC)
+        return Words(embedding.weight, embedding.scale, output.weight_UH, output.bias_BC[:0, 0], candidates)
+    if isinstance(output, SoftmaxOutput):
+        return Words(embedding.weight, embedding.scale, output.weight, output.used_bias)
+    return None
