@@ -12,9 +12,10 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.nn import Parameter
 from torch.testing import assert_close
 
-from anaphora.kernels import compiled, native
+from anaphora.kernels import compiled, listed, native
 from anaphora.kernels.cells import Cell, Elman, Gru, Lstm, Peephole
 from anaphora.kernels.program import stages
 from anaphora.kernels.runtime import Runtime, running
@@ -283,6 +284,25 @@ def test_without_gradients_a_loop_has_the_same_bits(decoder: Callable) -> None:
     with counted() as in_c, running(runtime), torch.no_grad():
         assert_close(network.fast(), {name: block.detach() for name, block in expected.items()}, rtol=0, atol=0)
     assert in_c
+
+
+@pytest.mark.parametrize("lengths", [(5, 3, 6, 2), (1, 1, 1, 1)])
+def test_a_list_serves_other_sentences_of_the_same_lengths(
+    lengths: tuple[int, ...], query: str, decoder: Callable
+) -> None:
+    network = single(decoder(Gru(), General(), query, True, 19, lengths, (6, 2, 4, 5)))
+    network.leaves.update({name: Parameter(tensor.detach()) for name, tensor in network.leaves.items()})
+    listed._kept.clear()
+    for _ in range(3):
+        with running(TRAINING):
+            expected = network.fast()
+        with running(Runtime(backend="gemm")), torch.no_grad():
+            assert_close(network.fast(), {name: block.detach() for name, block in expected.items()}, rtol=0, atol=0)
+            for name in ("x", "memory"):
+                network.leaves[name].neg_()
+            for name in network.first(network.leaves):
+                network.leaves[f"first {name}"].neg_()
+    assert [len(lists) for lists in listed._kept.values()] == [1]
 
 
 @pytest.mark.parametrize("attention", LOOKING, ids=str)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from anaphora.kernels import compiled, stepping
+from anaphora.kernels import compiled, listed, stepping
 from anaphora.kernels.cells import Gru
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.scan import advance
@@ -50,22 +50,32 @@ def search(decoder: Callable) -> Search:
 def made() -> Iterator[list[int]]:
     """The sentences of every list that is made."""
     found: list[int] = []
-    original = stepping._Steps.__init__
+    original = listed.Listed.__init__
 
-    def counted(self: Any, stage: Any, matmuls: Any, signals: Any, like: Tensor) -> None:
-        found.append(like.shape[1])
-        original(self, stage, matmuls, signals, like)
+    def counted(self: Any, stage: Any, ops: Any, given: Any) -> None:
+        found.append(ops.sentences)
+        original(self, stage, ops, given)
 
-    with patch.object(stepping._Steps, "__init__", counted):
+    with patch.object(listed.Listed, "__init__", counted):
         yield found
 
 
-def test_a_list_is_made_once_for_each_size(search: Search, made: list[int]) -> None:
+def test_a_list_is_made_once_for_each_size_whatever_the_memory(search: Search, made: list[int]) -> None:
     for _ in range(3):
         search.step()
+        sentences_changed(search)
     assert made == [3]
     assert torch.equal(search.step(hypotheses=5)[4], search.step()[0])
     assert made == [3, 3]
+
+
+def test_a_list_goes_with_its_weights(search: Search) -> None:
+    listed._kept.clear()
+    search.step()
+    assert [len(lists) for lists in listed._kept.values()] == [1]
+    search.weights.clear()
+    gc.collect()
+    assert not listed._kept
 
 
 def added(search: Search) -> None:
@@ -123,5 +133,6 @@ def test_nothing_outlives_the_memory_of_a_search(search: Search) -> None:
 
 def test_without_kept_weights_no_list_is_kept(search: Search) -> None:
     stepping._kept.clear()
+    listed._kept.clear()
     search.step(caches_weights=False)
-    assert not stepping._kept
+    assert not stepping._kept and not listed._kept

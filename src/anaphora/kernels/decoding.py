@@ -13,7 +13,7 @@ from torch import Tensor
 
 from anaphora.kernels import compiled, native
 from anaphora.kernels.compiled import Place
-from anaphora.kernels.listed import lowered, one_step
+from anaphora.kernels.listed import Given, listed, one_step
 from anaphora.kernels.lowering import Lowering, Value
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.parts import previous
@@ -86,62 +86,72 @@ class Decoding:
             keeps_weights: whether the signal ``weights`` is kept.
         """
         like = next(iter(first.values()))
-        sentences, longest = len(like), max(ends.max_lengths, default=0)
-        matmuls = Matmuls({**weights, _OUTPUT: words.weight_UH}, memory, recording=False)
-        self._ops = ops = Lowering(matmuls, one_step(sentences), like, keeps=False)
+        sentences, longest = len(like), max(ends.max_lengths)
         self._live = sentences
         self._written = compiled.Written.start(ends.bos, ends.max_lengths, list(map(len, ends.prefixes)), ends.lines)
         self.tokens_BT = torch.zeros(sentences, longest, dtype=torch.int64)
         """What was written."""
         for row_T, prefix in zip(self.tokens_BT, ends.prefixes, strict=True):
             row_T[: len(prefix)] = torch.tensor(prefix, dtype=torch.int64)
-        state = {name: ops.by_sentence(rows_BW.clone()) for name, rows_BW in first.items()}
-        written, x = _whole(self._written.rows_B8), ops.scratch(words.table_VD.shape[1])
-        ops.run("look_up", (x,), (ops.fixed(words.table_VD.detach()), written, ops.number(words.scale)))
-        signals = lowered(ops, program.parts, {"x": x} | {previous(name): rows for name, rows in state.items()})
         self.weights_BTS: Tensor | None = None
         """The attention of every step."""
-        if keeps_weights:
-            self.weights_BTS = like.new_empty(sentences, longest, signals["weights"].width)
-            ops.run("keep_weights", (ops.fixed(self.weights_BTS),), (signals["weights"], written))
-        log_p, ids = self._log_probs(signals[program.returns[0]], words, ends.left_out)
-        end = _whole(torch.tensor([[ends.eos]]))
-        ops.run("choose_token", (written, _whole(self.tokens_BT)), (log_p, ids, end))
-        for name, rows in state.items():
-            ops.copy(rows, signals[name])
-        self._entries = ops.entries()
 
-    def _log_probs(self, o: Value, words: Words, left_out: Sequence[int]) -> tuple[Value, Value]:
-        """ln p of every column, and the ids of the columns."""
-        ops, candidates, ids = self._ops, words.candidates, Value(0, torch.empty(0))
+        matmuls = Matmuls({**weights, _OUTPUT: words.weight_UH}, memory, recording=False)
+        width = words.table_VD.shape[1]
+        given = {previous(name): Given(previous(name), rows_BW.shape[1]) for name, rows_BW in first.items()}
+        (stage,) = native.stages_of_step(program)
+        found = listed(stage, matmuls, one_step(sentences), like, given | {"x": Given("x", width)})
+        over = found.over(matmuls, sentences)
+        state = {name: rows_BW.clone(memory_format=torch.contiguous_format) for name, rows_BW in first.items()}
+        self._held = [*state.values(), *over.held]
+        blocks = {previous(name): rows_BW for name, rows_BW in state.items()}
+        blocks |= {name: like.new_empty(sentences, width) for name, width in {"x": width, **found.written}.items()}
+        step, self._room = over.filled(blocks)
+
+        before, self._after = (Lowering(matmuls, one_step(sentences), like, keeps=False) for _ in range(2))
+        written = _whole(self._written.rows_B8)
+        table, scale = before.fixed(words.table_VD.detach()), before.number(words.scale)
+        before.run("look_up", (_rows(blocks["x"]),), (table, written, scale))
+        if keeps_weights:
+            self.weights_BTS = like.new_empty(sentences, longest, found.written["weights"])
+            kept = self._after.fixed(self.weights_BTS)
+            self._after.run("keep_weights", (kept,), (_rows(blocks["weights"]), written))
+        self._choose(_rows(blocks[program.returns[0]]), words, ends, written)
+        for name, rows_BW in state.items():
+            self._after.copy(_rows(rows_BW), _rows(blocks[name]))
+        self._blocks, self._before, self._listed = blocks, before, found
+        self._entries = before.entries() + step + self._after.entries()
+        self._is_large = found.is_large or self._after.is_large
+
+    def _choose(self, o: Value, words: Words, ends: Ends, written: Value) -> None:
+        """Score the words, and choose one."""
+        ops, candidates, ids = self._after, words.candidates, Value(0, torch.empty(0))
         z = ops.multiply(_OUTPUT, o, back=False)
-        columns_BX = torch.tensor([list(left_out)] * ops.sentences, dtype=torch.int64).view(ops.sentences, -1)
+        columns_BX = torch.tensor([list(ends.left_out)] * ops.sentences, dtype=torch.int64).view(ops.sentences, -1)
         if candidates:
             of_all, z = z, ops.scratch(candidates.places_BC.shape[1])
-            places, bias = self._by_sentence(candidates.places_BC), ops.by_sentence(candidates.bias_BC)
+            places, bias, ids = (self._of_sentences(one) for one in candidates)
             ops.run("gather_columns", (z,), (of_all, places, bias))
-            ids = self._by_sentence(candidates.ids_BC)
             is_it_BXC = candidates.ids_BC[:, None] == columns_BX[:, :, None]
             columns_BX = torch.where(is_it_BXC.any(2), is_it_BXC.byte().argmax(2), -1)
         elif words.bias_U.numel():
             ops.run("add_vector", (z,), (z, ops.fixed(words.bias_U.detach().view(1, -1))))
         ops.run("log_softmax_step", (z,), ())
-        if left_out:
-            ops.run("leave_out", (z,), (self._by_sentence(columns_BX),))
-        return z, ids
+        if ends.left_out:
+            ops.run("leave_out", (z,), (self._of_sentences(columns_BX),))
+        end = _whole(torch.tensor([[ends.eos]]))
+        ops.run("choose_token", (written, _whole(self.tokens_BT)), (z, ids, end))
 
-    def _by_sentence(self, numbers_BW: Tensor) -> Value:
-        """Whole numbers of each sentence."""
-        value = _whole(numbers_BW.contiguous())
-        assert value.tensor is not None
-        self._ops.held.append(value.tensor)
-        return value
+    def _of_sentences(self, rows_BW: Tensor) -> Value:
+        """What each sentence has for itself, and takes along."""
+        self._held.append(rows_BW.contiguous())
+        return _whole(self._held[-1]) if rows_BW.dtype == torch.int64 else _rows(self._held[-1])
 
     def take(self, steps: int) -> int:
         """Take up to so many steps; returns how many sentences have not ended."""
         if self._live:
-            ops = self._ops
-            self._live = compiled.decode(self._entries, steps, self._live, self._written, ops.held, ops.threads)
+            threads = torch.get_num_threads() if self._is_large else 1
+            self._live = compiled.decode(self._entries, steps, self._live, self._written, self._held, threads)
         return self._live
 
     @property
@@ -164,3 +174,7 @@ def is_possible(program: Program, weight_UH: Tensor) -> bool:
 def _whole(numbers_BW: Tensor) -> Value:
     """Rows of whole numbers of eight bytes each, as twice as many of four."""
     return Value(2 * numbers_BW.shape[1], numbers_BW, Place.FIXED)
+
+
+def _rows(rows_BW: Tensor) -> Value:
+    return Value(rows_BW.shape[1], rows_BW)

@@ -1,23 +1,173 @@
-"""The parts of a step as one list of operations: what single steps and whole greedy searches share."""
+"""Operations that are listed once and run many times: of steps of search, and of scans without a gradient.
 
-from collections.abc import Mapping, Sequence
+A list is of one stage over certain weights, for sentences of certain lengths. Each run fills in where its tensors lie:
+its signals, the memory of its sentences, and room for everything else.
+"""
+
+import weakref
+from array import array
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
 from functools import lru_cache
-from typing import cast
+from typing import NamedTuple, cast
 
 import torch
+from torch import Tensor
 
+from anaphora.kernels import compiled
+from anaphora.kernels.compiled import Place
 from anaphora.kernels.lowering import Lowering, Native, Value
-from anaphora.kernels.parts import Part
+from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.program import Stage
 from anaphora.kernels.rows import Rows
 
+_MOST = 128
+"""Lists that are kept of one network."""
 
-def lowered(ops: Lowering, parts: Sequence[Part], given: Mapping[str, Value]) -> dict[str, Value]:
-    """Note what parts with a native body do at one step; returns what was ``given`` and all that they write."""
-    values = dict(given)
-    for part in parts:
-        written, _ = cast(Native, part).lower(ops, tuple(values[read] for read in part.reads))
-        values.update(zip(part.writes, written, strict=True))
-    return values
+_kept: "dict[int, OrderedDict[Hashable, Listed]]" = {}
+"""By the identity of a weight, with which they go."""
+
+
+class Given(NamedTuple):
+    """A signal that a stage reads, and under which name a run says where it lies."""
+
+    name: str
+    width: int
+    place: Place = Place.NOW
+
+
+def listed(
+    stage: Stage, matmuls: Matmuls, rows: Rows, like: Tensor, given: Mapping[str, Given], hypotheses: int = 1
+) -> "Listed":
+    """The operations of a stage with native bodies, kept as long as its weights are what they are.
+
+    Args:
+        stage: it is not recorded.
+        matmuls: the products of the pass.
+        rows: where the rows lie.
+        like: a tensor of the type and on the device of all.
+        given: by read, the signals that come from outside.
+        hypotheses: as for ``Lowering``.
+    """
+    weight, key = matmuls.first_weight, (id(stage), hypotheses, tuple(rows.active), matmuls.memory_shapes)
+    own = _kept.get(id(weight))
+    found = own.get(key) if own else None
+    if found is None or not found.suits(matmuls):
+        found = Listed(stage, Lowering(matmuls, rows, like, keeps=False, hypotheses=hypotheses), given)
+        if matmuls.lasting:
+            _keep(weight, key, found)
+    return found
+
+
+def _keep(weight: Tensor, key: Hashable, found: "Listed") -> None:
+    """Use a list again, until the weight goes or there are too many."""
+    if id(weight) not in _kept:
+        weakref.finalize(weight, _kept.pop, id(weight), None)
+    own = _kept.setdefault(id(weight), OrderedDict())
+    own.pop(key, None)
+    own[key] = found
+    if len(own) > _MOST:
+        own.popitem(last=False)
+
+
+class Listed:
+    """What a stage does, for sentences of certain lengths."""
+
+    def __init__(self, stage: Stage, ops: Lowering, given: Mapping[str, Given]) -> None:
+        """Note it with ``ops``."""
+        self._stage = stage  # lives on, so that no other has its identity
+        values = {read: Value(width, place=place) for read, (_, width, place) in given.items()}
+        names = {values[read]: name for read, (name, _, _) in given.items()}
+        for part in stage.parts:
+            written, _ = cast(Native, part).lower(ops, tuple(values[read] for read in part.reads))
+            for signal, value in zip(part.writes, written, strict=True):
+                values[signal] = self._named(ops, names, signal, value)
+        self.written = {name: values[name].width for part in stage.parts for name in part.writes}
+        """The widths of the signals that it writes."""
+        self.is_large = ops.is_large
+        """Whether a step is worth more than one thread."""
+        self._packed = ops.packed
+        asked = {name: tensor for name, tensor in ops.asked.items() if ops.matmuls.is_weight(name)}
+        self._asked = {name: (weakref.ref(tensor), state_of(tensor)) for name, tensor in asked.items()}
+        places, self._size = ops.laid_out(names)
+        self._numbers = compiled.entries(ops.operations())
+        self._signals, self._others = list[tuple[int, str]](), list[tuple[int, int]]()
+        self._fixed = list[Tensor]()  # to be there when they are read
+        self._memory = [(name, change, list[int]()) for _, name, change in ops.of_memory]
+        of_memory = {value: places for (value, _, _), (_, _, places) in zip(ops.of_memory, self._memory, strict=True)}
+        for operation, operand, value in ops.operands():
+            place = compiled.place_of(operation, operand)
+            if value in names:
+                self._signals.append((place, names[value]))
+            elif value in places:
+                self._others.append((place, places[value][0] * ops.like.element_size()))
+            elif value in of_memory:
+                of_memory[value].append(place)
+            elif value.tensor is not None:
+                self._fixed.append(value.tensor)
+
+    @staticmethod
+    def _named(ops: Lowering, names: dict[Value, str], signal: str, value: Value) -> Value:
+        """A value that was written, as a signal: it lies where a run says."""
+        if value in names:
+            value = ops.copy(Value(value.width), value)
+        value.place, names[value] = Place.NOW, signal
+        return value
+
+    @property
+    def memory(self) -> set[str]:
+        """The memory tensors that it reads."""
+        return {name for name, _, _ in self._memory}
+
+    @property
+    def threads(self) -> int:
+        """How many threads share the work of a step."""
+        return torch.get_num_threads() if self.is_large else 1
+
+    def suits(self, matmuls: Matmuls) -> bool:
+        """Whether this is of its weights."""
+        for name, (weight, state) in self._asked.items():
+            if weight() is not matmuls.tensor(name) or state != state_of(matmuls.tensor(name)):
+                return False
+        return all(matmuls.packed(name, back=False) is packed for name, packed in self._packed.items())
+
+    def over(self, matmuls: Matmuls, sentences: int) -> "OverMemory":
+        """The list over the memory of so many sentences."""
+        numbers, held = array("q", self._numbers), []
+        for name, change, places in self._memory:
+            held.append(change(matmuls.tensor(name).detach()[:sentences]).contiguous())
+            for place in places:
+                numbers[place] = held[-1].data_ptr()
+        return OverMemory(self, numbers, held)
+
+    def filled(self, numbers: "array[int]", signals: Mapping[str, Tensor]) -> tuple["array[int]", Tensor]:
+        """``numbers`` with the places of signals, which are contiguous; and the room for everything else."""
+        addresses = {name: signal.data_ptr() for name, signal in signals.items()}
+        numbers, others = array("q", numbers), next(iter(signals.values())).new_empty(self._size)
+        begins = others.data_ptr()
+        for place, name in self._signals:
+            numbers[place] = addresses[name]
+        for place, at in self._others:
+            numbers[place] = begins + at
+        return numbers, others
+
+
+class OverMemory(NamedTuple):
+    """A list over the memory of some sentences."""
+
+    listed: Listed
+    numbers: "array[int]"
+    held: list[Tensor]
+    """What it reads of the memory, a row for each sentence."""
+
+    def filled(self, signals: Mapping[str, Tensor]) -> tuple["array[int]", Tensor]:
+        """What ``compiled.loop`` takes, over signals by name; and what has to be there as long."""
+        return self.listed.filled(self.numbers, signals)
+
+
+def state_of(tensor: Tensor) -> tuple[int, int, int]:
+    """What changes when a tensor is another one, when its numbers change, or where they lie."""
+    return id(tensor), tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version
 
 
 @lru_cache(maxsize=64)

@@ -7,7 +7,8 @@ scan and only list what to do; ``native.py`` runs the list.
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import torch
@@ -94,8 +95,8 @@ class Lowering:
         self._after: list[Callable[[], None]] = []
         self.packed: dict[str, compiled.Packed] = {}
         """By matrix, the right side of its products; it must be there when they are made."""
-        self.held: list[Tensor] = []
-        """Tensors with a row for each sentence that operations read."""
+        self.of_memory: list[tuple[Value, str, Callable[[Tensor], Tensor]]] = []
+        """What operations read of memory tensors, and how it follows from them."""
         self.asked: dict[str, Tensor] = {}
         """The vectors and memory tensors that operations read, by name."""
         self._work = 0
@@ -127,11 +128,10 @@ class Lowering:
         """A tensor that is the same for all steps; its width is that of all dimensions but the first."""
         return Value(tensor.shape[1:].numel(), tensor.contiguous())
 
-    def by_sentence(self, tensor: Tensor) -> Value:
-        """A tensor that is the same for all steps, with a row for each sentence."""
-        value = self.fixed(tensor)
-        assert value.tensor is not None
-        self.held.append(value.tensor)
+    def of_sentences(self, name: str, change: Callable[[Tensor], Tensor]) -> Value:
+        """What ``change`` makes of a memory tensor, with a row for each sentence."""
+        value = self.fixed(change(self.memory(name)))
+        self.of_memory.append((value, name, change))
         return value
 
     def number(self, number: float) -> Value:
@@ -177,9 +177,10 @@ class Lowering:
         for _, operands in self._operations:
             operands[:] = [(total, True) if operand is value else (operand, adds) for operand, adds in operands]
 
-    def copy(self, total: Value, value: Value) -> None:
+    def copy(self, total: Value, value: Value) -> Value:
         """Write the value there."""
         self.run("copy_rows", (total,), (value,))
+        return total
 
     def keep(self, value: Value) -> None:
         """Have the rows of all steps after the loop."""
@@ -206,7 +207,8 @@ class Lowering:
 
     def finish(self) -> None:
         """Take all steps."""
-        compiled.loop(self.entries(), self.rows.active, self.hypotheses, self._backward, self.threads)
+        threads = torch.get_num_threads() if self.is_large else 1
+        compiled.loop(self.entries(), self.rows.active, self.hypotheses, self._backward, threads)
         for action in self._after:
             action()
 
@@ -216,21 +218,20 @@ class Lowering:
         arena = self.like.new_empty(size)
         for value, (at, height) in places.items():
             value.tensor = arena[at : at + height * value.width].view(height, value.width)
-            value.place = Place.NOW if height == len(self.rows) else Place.FIXED
         return compiled.entries(self.operations())
 
     @property
-    def threads(self) -> int:
-        """How many threads share the work of a step."""
-        return torch.get_num_threads() if self._work * len(self.rows) > _ALONE * len(self.rows.active) else 1
+    def is_large(self) -> bool:
+        """Whether a step is worth more than one thread."""
+        return self._work * len(self.rows) > _ALONE * len(self.rows.active)
 
-    def laid_out(self) -> tuple[dict[Value, tuple[int, int]], int]:
+    def laid_out(self, elsewhere: Container[Value] = ()) -> tuple[dict[Value, tuple[int, int]], int]:
         """One arena for all values whose place is open: where each begins and its rows, and the size of all."""
         places, at = dict[Value, tuple[int, int]](), 0
         for value in self._made:
-            if value.tensor is None:
+            if value.tensor is None and value not in elsewhere:
                 height = len(self.rows) if value.kept else self.rows.active[0]
-                places[value] = at, height
+                places[value], value.place = (at, height), Place.NOW if height == len(self.rows) else Place.FIXED
                 at += -(-height * value.width // _ALIGNED) * _ALIGNED
         return places, at
 
@@ -241,13 +242,13 @@ class Lowering:
                 yield operation, operand, value
 
     def operations(self) -> Iterator[Operation]:
-        """The operations in order, once every value has its place; one without has the address 0."""
+        """The operations in order, once every value has its place; one without a tensor has the address 0."""
         for name, operands in self._operations:
             yield Operation(name, [self._operand(value, adds) for value, adds in operands])
 
     def _operand(self, value: Value, adds: bool) -> Operand:
         if value.tensor is None:
-            return Operand(0, value.width, Place.NOW, adds)
+            return Operand(0, value.width, value.place, adds)
         if not value.tensor.is_contiguous():
             raise ValueError("an operation of the loop takes contiguous tensors alone.")
         ahead = self.rows.active[0] if value.place is Place.BEFORE else 0
@@ -322,8 +323,7 @@ class PartLowering:
 
     def sentences(self, name: str) -> Value:
         """A memory tensor."""
-        sentences = self._ops.memory(self._full(name))
-        return self._ops.by_sentence(sentences if sentences.is_floating_point() else sentences.to(self._ops.like))
+        return self._ops.of_sentences(self._full(name), partial(_numbers, self._ops.like.dtype))
 
     def memory_width(self, name: str) -> int:
         """How wide a memory tensor is."""
@@ -331,9 +331,7 @@ class PartLowering:
 
     def whole(self, length: str) -> Value:
         """The window that holds every position, by the memory tensor of their number."""
-        numbers = self.sentences(length)
-        assert numbers.tensor is not None
-        return self._ops.by_sentence(functional.pad(numbers.tensor, (1, 0)))
+        return self._ops.of_sentences(self._full(length), partial(_from_zero, self._ops.like.dtype))
 
     def gradient(self, name: str) -> Value:
         """The gradient of a memory tensor, to be added to."""
@@ -371,4 +369,19 @@ class PartLowering:
         return self._ops.memory(self._full(name))
 
     def _columns(self, name: str) -> Value:
-        return self._ops.by_sentence(self._matrix(name).transpose(1, 2))
+        return self._ops.of_sentences(self._full(name), _transposed)
+
+
+# What operations read of memory. Lists outlive the memory that they were made with, so nothing here holds any of it.
+
+
+def _numbers(dtype: torch.dtype, tensor: Tensor) -> Tensor:
+    return tensor if tensor.is_floating_point() else tensor.to(dtype)
+
+
+def _from_zero(dtype: torch.dtype, lengths_B1: Tensor) -> Tensor:
+    return functional.pad(_numbers(dtype, lengths_B1), (1, 0))
+
+
+def _transposed(matrix_BKN: Tensor) -> Tensor:
+    return matrix_BKN.transpose(1, 2)

@@ -72,6 +72,16 @@ class Matmuls:
         return name in self._weights
 
     @property
+    def first_weight(self) -> Tensor:
+        """One of the weights, which tells them apart from those of other networks."""
+        return next(iter(self._weights.values()))
+
+    @property
+    def memory_shapes(self) -> tuple[tuple[str, torch.Size], ...]:
+        """By name, the shape of what each sentence has of a memory tensor."""
+        return tuple((name, tensor.shape[1:]) for name, tensor in self._memory.items())
+
+    @property
     def lasting(self) -> bool:
         """Whether what is prepared of a weight outlives this pass."""
         return self._runtime.caches_weights and not self._recording

@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple, cast
 
+from anaphora.kernels import compiled
 from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.clock import Clock
 from anaphora.kernels.compiled import Place
+from anaphora.kernels.listed import Given, listed
 from anaphora.kernels.lowering import Lowering, Native, Value
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.maxout import Maxout
@@ -83,10 +85,13 @@ def stages_of_step(program: Program) -> tuple[Stage, ...]:
     return found
 
 
-def forward(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks, keeps: bool) -> Lowered:
+def forward(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks, keeps: bool) -> Lowered | None:
     """Take all steps; ``keeps``: whether there will be a backward pass."""
+    if not keeps:
+        _forward_alone(stage, rows, matmuls, blocks)
+        return None
     values = _Values(blocks)
-    ops = Lowering(matmuls, rows, blocks.like, keeps)
+    ops = Lowering(matmuls, rows, blocks.like, keeps=True)
     saved = []
     for part in stage.parts:
         written, noted = cast(Native, part).lower(ops, tuple(values.read(read) for read in part.reads))
@@ -99,6 +104,26 @@ def forward(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks, keeps: b
             if blocks.carried(signal) is None:
                 blocks.put(signal, ops.all_rows(values.read(signal)))
     return Lowered(ops, tuple(saved))
+
+
+def _forward_alone(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks) -> None:
+    """Without a backward pass: what to do is listed once for sentences of the same lengths."""
+    own = {signal for part in stage.parts for signal in part.writes}
+    reads = {read for part in stage.parts for read in part.reads if is_previous(read) or read not in own}
+    given = {}
+    for read in reads:
+        signal = signal_of(read)
+        before = is_previous(read) and blocks.carried(signal) is not None
+        given[read] = Given(signal, blocks.all(signal).shape[1], Place.BEFORE if before else Place.NOW)
+    found = listed(stage, matmuls, rows, blocks.like, given)
+    for signal, width in found.written.items():
+        if blocks.carried(signal) is None:
+            blocks.put(signal, blocks.like.new_empty(len(rows), width))
+    signals = {name: blocks.all(name).contiguous() for name in (*found.written, *(one.name for one in given.values()))}
+    over = found.over(matmuls, rows.active[0])
+    numbers, room = over.filled(signals)
+    compiled.loop(numbers, rows.active, 1, False, found.threads)
+    del over, room  # they were there until now
 
 
 def backward(stage: Stage, rows: Rows, matmuls: Matmuls, lowered: Lowered, dblocks: Blocks) -> None:

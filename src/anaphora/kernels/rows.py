@@ -9,7 +9,7 @@ Step after step, each with the sentences that are still there. So the rows of a 
 step before is the start of the stretch before it, and a product over all steps is one over all rows.
 """
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import torch
 from torch import Tensor
@@ -109,3 +109,14 @@ class Rows:
     def _grid(self, rows_RW: Tensor, places_R: Tensor) -> Tensor:
         flat = rows_RW.new_zeros(self._steps * self._sentences, rows_RW.shape[-1])
         return flat.index_copy_(0, places_R, rows_RW).view(self._steps, self._sentences, -1)
+
+
+def rows_of(lengths_B: Tensor, steps: int, device: torch.device) -> Rows:
+    """The rows of such sentences, found once for the same lengths."""
+    return _rows_of(tuple(lengths_B.tolist()), steps, device, torch.is_inference_mode_enabled())
+
+
+@lru_cache(maxsize=64)
+def _rows_of(lengths: tuple[int, ...], steps: int, device: torch.device, inference: bool) -> Rows:
+    """``inference``: whether its tensors are those of inference mode, which autograd refuses."""
+    return Rows(torch.tensor(lengths), steps, device)

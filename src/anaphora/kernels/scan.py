@@ -24,7 +24,7 @@ from anaphora.kernels.naive.parts import with_naive_units
 from anaphora.kernels.observer import Observation, Tensors, Trajectory
 from anaphora.kernels.parts import previous
 from anaphora.kernels.program import Program, stages
-from anaphora.kernels.rows import Rows
+from anaphora.kernels.rows import rows_of
 from anaphora.kernels.runtime import current
 from anaphora.kernels.walk import Walk
 
@@ -65,7 +65,7 @@ def scan(
         if replayed:
             return Scanned(*replayed)
     program = with_naive_units(program) if kernels == "naive" else program
-    rows = Rows(lengths_B, steps, device)
+    rows = rows_of(lengths_B, steps, device)
     given = Trajectory(program, inputs, first, weights, memory, lengths_B)
     if not rows.sorted:
         first, memory = (

@@ -140,7 +140,8 @@ class EncoderDecoder(nn.Module, ABC):
 
     def stepper(self) -> "DecodingStepper":
         """The model one token at a time; puts it into evaluation mode."""
-        self.eval()
+        if self.training:
+            self.eval()
         return DecodingStepper(self)
 
 

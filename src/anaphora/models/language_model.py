@@ -158,7 +158,8 @@ class LanguageModel(nn.Module):
 
     def stepper(self) -> "LanguageModelStepper":
         """The model one token at a time; puts it into evaluation mode."""
-        self.eval()
+        if self.training:
+            self.eval()
         return LanguageModelStepper(self)
 
 

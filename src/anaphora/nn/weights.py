@@ -1,7 +1,7 @@
 """The weights of a program as parameters of a module, and what they start from."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, cast
 
 import torch
 from pydantic import Field
@@ -97,7 +97,11 @@ class Weights(nn.Module):
 
     def tensors(self) -> dict[str, Tensor]:
         """All of them by name, as ``scan`` and ``advance`` take them."""
-        return dict(self.named_parameters())
+        found = dict[str, Tensor]()  # named_parameters would take longer than a step of search
+        for part, module in self._modules.items():
+            assert module is not None
+            found |= {f"{part}.{short}": cast(Tensor, weight) for short, weight in module._parameters.items()}
+        return found
 
     def dropped(self, owner: str, rate: float) -> dict[str, Tensor]:
         """All of them, a fraction of every recurrent matrix dropped for this batch (Merity et al. 2018, section 2).

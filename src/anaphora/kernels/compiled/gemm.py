@@ -1,7 +1,8 @@
 """Packed GEMM: products whose right matrix is laid out in panels first: see ``gemm.h``."""
 
-from functools import cache
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -16,7 +17,8 @@ INT8_LONGEST = 65536
 """The most terms of a sum of int8."""
 
 
-class Packed(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Packed:
     """A matrix b (K x N), laid out as the right side of products."""
 
     numbers: Tensor
@@ -24,7 +26,7 @@ class Packed(NamedTuple):
     N: int
     precision: PackedPrecision
 
-    @property
+    @cached_property
     def description(self) -> Tensor:
         """The numbers of ``Packed`` in ``gemm.h``: they say where the panels lie, which must live as long."""
         return torch.tensor([_NUMBERS[self.precision], self.N, self.K, self.numbers.data_ptr()])
