@@ -30,6 +30,18 @@ def test_a_faulty_corpus_is_described_and_still_trainable(
     assert run(capsys, *arguments, "--strict")[0] == 2
 
 
+def test_exact_counts_are_those_of_every_line(
+    toy_pairs: Path, tiny_translator: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("anaphora.datacheck.splits.LARGE", 12)
+    monkeypatch.setattr("anaphora.datacheck.splits.SAMPLED", 4)
+    arguments = (tiny_translator, "--data", toy_pairs, "--target", "fr", "--trial", "0")
+    _, out, _ = run(capsys, *arguments)
+    assert "of 12 lines were surveyed, drawn evenly. Pass --exact to survey all of them." in out
+    _, out, _ = run(capsys, *arguments, "--exact")
+    assert "train     en      12" in out and "surveyed" not in out
+
+
 def test_data_that_cannot_be_trained_on_gives_code_2(
     toy_pairs: Path, tiny_translator: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

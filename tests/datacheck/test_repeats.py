@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anaphora.datacheck import repeats
-from anaphora.datacheck.findings import Place
+from anaphora.datacheck.findings import Place, Tally
 from anaphora.datacheck.repeats import Repeats
 
 Line = tuple[int, str, str]
@@ -33,6 +33,26 @@ def test_the_counts_are_those_of_dictionaries(lines: list[Line], buffered: int, 
             assert counts.get("overlap", 0) == sum(pair in train for pair in own)
             sources = {source for source, _ in train}
             assert counts.get("source-overlap", 0) == sum(s in sources and (s, t) not in train for s, t in own)
+
+
+@given(lines=lines, every=st.integers(2, 4))
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_sample_has_all_lines_of_its_sources_and_all_that_held_out_splits_share(
+    lines: list[Line], every: int, tmp_path_factory
+) -> None:
+    ordered = sorted(lines, key=lambda line: line[0] == 0)
+    whole, sample = Repeats(tmp_path_factory.mktemp("whole")), Repeats(tmp_path_factory.mktemp("sample"), every)
+    for number, (split, source, target) in enumerate(ordered, 1):
+        for found in (whole, sample):
+            found.add(split, Place(Path(f"split{split}"), number), source, target)
+    expected, results = (
+        [{kind: tally for kind, tally in of.items() if tally.count} for of in found.results(3)]
+        for found in (whole, sample)
+    )
+    assert results[1:] == expected[1:]
+    drawn = [(s, t) for split, s, t in lines if split == 0 and (repeats._hash(s) >> 32) % every == 0]
+    assert sample.compared == len(drawn)
+    assert results[0].get("duplicate", Tally()).count == len(drawn) - len(set(drawn))
 
 
 def test_the_first_places_are_named_whatever_the_slices(tmp_path: Path) -> None:

@@ -57,6 +57,9 @@ def run(
     output: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Write a report page, plots and JSON into this folder.")
     ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Survey every line, however many; a million or more are sampled otherwise.")
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -75,7 +78,7 @@ def run(
 
     with listening() as report:
         experiment = experiment_asked(with_languages(asked, report), report)
-        checked = check(experiment, trial=trial, report=report)
+        checked = check(experiment, trial=trial, exact=exact, report=report)
     if as_json:
         typer.echo(figures_as_json(checked.json()))
     else:

@@ -2,6 +2,9 @@
 
 A record is 23 bytes; records fall into 64 files by the hash of their source, so that all that could be equal is in
 one file, and a corpus of 100 million pairs takes 2.3 GB of disk and about 100 MB of memory to compare.
+
+Of a large training split a sample of sources is compared, each with all of its lines, so that the fraction that repeats
+is that of the sample. Sources that a held-out split has are always found.
 """
 
 import hashlib
@@ -25,21 +28,37 @@ _SLICES = 64
 _BUFFERED = 1 << 14
 TRAIN = 0
 """The number of the training split."""
+_REST = 255
+"""The number of its lines that are not in the sample, but have a source of a held-out split."""
 
 
 class Repeats:
     """Collects lines, then finds those that repeat, whatever white space is around or between their words."""
 
-    def __init__(self, folder: Path) -> None:
-        """``folder`` must be empty; whoever made it removes it."""
-        self._folder = folder
+    def __init__(self, folder: Path, every: int = 1) -> None:
+        """``folder`` must be empty; whoever made it removes it. One in ``every`` sources of the training split counts.
+
+        Held-out splits are to be added before it.
+        """
+        self._folder, self._every = folder, every
+        self._held_out: set[int] = set()
+        self.compared = 0
+        """Lines of the training split that are in the sample."""
         self._files: dict[Path, int] = {}
         self._buffer: list[tuple[int, int, int, int, int]] = []
 
     def add(self, split: int, place: Place, source: str, target: str = "") -> None:
         """Add a pair, or a line of running text; ``split`` 0 is the training split, and lines come in order."""
+        key = _hash(source)
+        if self._every > 1 and split != TRAIN:
+            self._held_out.add(key)
+        elif split == TRAIN and (key >> 32) % self._every:
+            if key not in self._held_out:
+                return
+            split = _REST
+        self.compared += split == TRAIN
         file = self._files.setdefault(place.file, len(self._files))
-        self._buffer.append((_hash(source), _hash(target), split, file, place.line))
+        self._buffer.append((key, _hash(target), split, file, place.line))
         if len(self._buffer) >= _BUFFERED:
             self._flush()
 
@@ -74,7 +93,7 @@ class Repeats:
 
 def _repeats(records: Records, split: int) -> Iterator[tuple[str, Records, Records]]:
     """The repeats of a split in one slice: kind, lines, and the earlier line that each of them repeats."""
-    own, train = records[records["split"] == split], records[records["split"] == TRAIN]
+    own, train = records[records["split"] == split], records[np.isin(records["split"], (TRAIN, _REST))]
     first = _find(_pair_hashes(own), _pair_hashes(own))
     repeated = first != np.arange(len(own))
     yield "duplicate", own[repeated], own[first[repeated]]

@@ -1,4 +1,4 @@
-"""Surveys of a split and of its sides, line by line, in constant memory."""
+"""Surveys of a split and of its sides, line by line, in constant memory; of large training splits, of a sample."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,8 +14,15 @@ from anaphora.formats.entries.entry import REASONS
 from anaphora.text.quality import line_faults, pair_faults
 from anaphora.text.scripts import script_of
 
+LARGE, SAMPLED = 1_000_000, 200_000
+"""Of a training split of so many lines or more, so many are surveyed, or some more."""
+
 USUAL = 0.1
 """Fraction of a side's lines that must have letters of a script for it to be usual."""
+
+
+_GOLDEN = 2_654_435_769
+"""2^32 over the golden ratio."""
 
 
 class SideSurvey:
@@ -95,9 +102,16 @@ class SideSurvey:
 class SplitSurvey:
     """Counts and faults of a split, of pairs or of running text."""
 
-    def __init__(self, corpus: PairCorpus | TextCorpus, sides: Sequence[str], *, training: bool) -> None:
-        """``sides`` are their displayed names: the languages, or "text"."""
+    def __init__(
+        self, corpus: PairCorpus | TextCorpus, sides: Sequence[str], *, training: bool, exact: bool = True
+    ) -> None:
+        """``sides`` are their displayed names: the languages, or "text"; a large ``training`` split may be sampled."""
         self.name, self.corpus = corpus.name, corpus
+        self.every = corpus.count // SAMPLED if training and not exact and corpus.count >= LARGE else 1
+        """One in so many lines is surveyed, the first of each file among them."""
+        self.repeats: dict[str, Tally] = {}
+        self.compared = 0
+        """Lines that ``repeats`` are a fraction of, where they are not those that are surveyed."""
         self.sides = [SideSurvey(self.name, side) for side in sides]
         self.faults: defaultdict[str, Tally] = defaultdict(Tally)
         """Of pairs, and of whole lines."""
@@ -106,23 +120,27 @@ class SplitSurvey:
         self._ratios = Ratios()
         self._rejected = 0
 
-    def read(self) -> Iterator[Row]:
-        """Survey the lines of the split, and the pairs that lack a side; yields the former."""
+    def read(self) -> Iterator[tuple[Row, bool]]:
+        """Survey the lines of the split, and the pairs that lack a side; yields the former, and whether they were."""
         for row in rows(self.corpus, self._reject):
-            if row.kept or (self._reports_skipped and not all(map(str.strip, row.texts))):
+            drawn = self._is_drawn(row.places[0])
+            if drawn and (row.kept or (self._reports_skipped and not all(map(str.strip, row.texts)))):
                 self._add(row)
             if row.kept:
-                yield row
+                yield row, drawn
 
     def findings(self, scripts: Mapping[str, frozenset[str]]) -> Iterator[Finding]:
         """What was found; ``scripts`` are the usual ones of the training split, by side."""
         for side in self.sides:
             yield from side.findings(scripts[side.side])
         lines = self.sides[0].lines
+        if self.every > 1:
+            yield from findings(self.name, "", {"sampled": Tally(lines)}, self.corpus.count)
         skipped = {kind: tally for kind, tally in self.faults.items() if kind in REASONS}
         yield from findings(self.name, "", skipped, lines + self._rejected)
         others = {kind: tally for kind, tally in self.faults.items() if kind not in REASONS}
         yield from findings(self.name, "", others | {"ratio": self._ratios.unusual()}, lines)
+        yield from findings(self.name, "", self.repeats, self.compared or lines)
         for side in self.sides:
             if unknown := side.unknown:
                 tallies = {"unknown-words": unknown.unknown, "case": unknown.in_other_case}
@@ -133,9 +151,13 @@ class SplitSurvey:
         return [lengths, self._ratios.histogram()] if len(self.sides) > 1 else [lengths]
 
     def _reject(self, kind: str, place: Place) -> None:
-        if self._reports_skipped:
+        if self._reports_skipped and self._is_drawn(place):
             self._rejected += 1
             self.faults[kind].add(place)
+
+    def _is_drawn(self, place: Place) -> bool:
+        """Whether a line is in the sample, which is drawn evenly (multiplicative hashing, Knuth 1973)."""
+        return self.every == 1 or (place.line - 1) * _GOLDEN % (1 << 32) * self.every < 1 << 32
 
     def _add(self, row: Row) -> None:
         for side, text, place in zip(self.sides, row.texts, row.places, strict=True):

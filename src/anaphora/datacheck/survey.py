@@ -42,35 +42,48 @@ class Survey:
 
 
 def survey_pairs(
-    splits: Splits[PairCorpus], sides: tuple[str, str], *, lowercase: bool = False, report: Report = silent
+    splits: Splits[PairCorpus],
+    sides: tuple[str, str],
+    *,
+    lowercase: bool = False,
+    exact: bool = True,
+    report: Report = silent,
 ) -> Survey:
-    """Survey a translation corpus whose sides are in the languages ``sides``.
+    """Survey a translation corpus whose sides are in the languages ``sides``; not ``exact``, of a sample where large.
 
     Two sides in one language, such as spelling and pronunciation, are named as its source and target, and may be in any
     script. Raises DataError for files that changed or vanished since the splits were found.
     """
     names = sides if sides[0] != sides[1] else (f"{sides[0]} (source)", f"{sides[1]} (target)")
-    return _survey(splits, names, [lowercase_of(lowercase, side) for side in sides], report)
+    return _survey(splits, names, [lowercase_of(lowercase, side) for side in sides], exact, report)
 
 
 def survey_text(
-    splits: Splits[TextCorpus], *, language: str = "", lowercase: bool = False, report: Report = silent
+    splits: Splits[TextCorpus],
+    *,
+    language: str = "",
+    lowercase: bool = False,
+    exact: bool = True,
+    report: Report = silent,
 ) -> Survey:
     """Survey running text in a language; raises what ``survey_pairs`` raises."""
-    return _survey(splits, ("text",), [lowercase_of(lowercase, language)], report)
+    return _survey(splits, ("text",), [lowercase_of(lowercase, language)], exact, report)
 
 
-def _survey(corpus: Splits[Any], names: Sequence[str], cases: Sequence[Lowercase], report: Report) -> Survey:
+def _survey(
+    corpus: Splits[Any], names: Sequence[str], cases: Sequence[Lowercase], exact: bool, report: Report
+) -> Survey:
     every = (corpus.train, corpus.valid, *corpus.tests.values())
-    splits = [SplitSurvey(one, names, training=one is corpus.train) for one in every]
+    splits = [SplitSurvey(one, names, training=one is corpus.train, exact=exact) for one in every]
     words = [HeldOutWords(lowercase=case) for case in cases]
     with tempfile.TemporaryDirectory(prefix="anaphora-check-") as folder:
-        repeats = Repeats(Path(folder))
+        repeats = Repeats(Path(folder), splits[TRAIN].every)
         for number in (*range(1, len(splits)), TRAIN):
             _read(number, splits[number], words, repeats, report)
         for split, repeated in zip(splits, repeats.results(len(splits)), strict=True):
-            split.faults.update(repeated)
+            split.repeats = repeated
     train = splits[TRAIN]
+    train.compared = repeats.compared if train.every > 1 else 0
     scripts = {side.side: side.scripts() for side in train.sides}
     survey = Survey(findings=list(_in_other_scripts(train.sides)), histograms=train.histograms())
     for number, split in enumerate(splits):
@@ -82,8 +95,8 @@ def _survey(corpus: Splits[Any], names: Sequence[str], cases: Sequence[Lowercase
 
 
 def _read(number: int, split: SplitSurvey, words: Sequence[HeldOutWords], repeats: Repeats, report: Report) -> None:
-    for done, row in enumerate(split.read(), 1):
-        for known, text, place in zip(words, row.texts, row.places, strict=True):
+    for done, (row, drawn) in enumerate(split.read(), 1):
+        for known, text, place in zip(words, row.texts, row.places, strict=True) if drawn else ():
             if number == TRAIN:
                 known.strike(text)
             else:

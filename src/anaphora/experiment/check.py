@@ -59,9 +59,10 @@ class Checked:
         }
 
 
-def check(experiment: Experiment, *, trial: float = 5.0, report: Report = silent) -> Checked:
+def check(experiment: Experiment, *, trial: float = 5.0, exact: bool = False, report: Report = silent) -> Checked:
     """Look at the data of ``experiment``, and train for about ``trial`` seconds (0: not at all) to see what it takes.
 
+    A training split of a million lines or more is sampled, as a finding says, unless the counts are to be ``exact``.
     What keeps the experiment from being trained is an error among the findings, not an exception.
     """
     heard = not_skipping(report)  # what is left out is among the findings, with its lines
@@ -71,10 +72,10 @@ def check(experiment: Experiment, *, trial: float = 5.0, report: Report = silent
         languages, lowercase = experiment.data.languages, experiment.text.lowercase
         if len(languages) > 1:
             sides = cast(tuple[str, str], tuple(languages.values()))
-            checked.survey = survey_pairs(work.splits, sides, lowercase=lowercase, report=heard)
+            checked.survey = survey_pairs(work.splits, sides, lowercase=lowercase, exact=exact, report=heard)
         elif languages:
             language = languages["text"]
-            checked.survey = survey_text(work.splits, language=language, lowercase=lowercase, report=heard)
+            checked.survey = survey_text(work.splits, language=language, lowercase=lowercase, exact=exact, report=heard)
         names = languages if len(languages) > 1 else {"text": "text"}
         _try_out(checked, work, names, trial, heard)
     except AnaphoraError as error:
