@@ -21,7 +21,6 @@ from anaphora.search.steering import Steering
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.translation.adapting import Adapted
-from anaphora.tasks.translation.beside import adjacency_of, unwritten_of
 from anaphora.tasks.translation.choice import best_of, together
 from anaphora.tasks.translation.confidence import Confidence
 from anaphora.tasks.translation.forced import Given
@@ -31,6 +30,7 @@ from anaphora.tasks.translation.protection import Protection, Sentence
 from anaphora.tasks.translation.required_terms import RequiredTerms, SentenceTerms
 from anaphora.tasks.translation.shortlisted import Rows
 from anaphora.tasks.translation.stand_ins import best_copied
+from anaphora.tasks.translation.target_tokens import adjacency_of, unwritten_of
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unknown import filler
 from anaphora.text.apart import StandIn
