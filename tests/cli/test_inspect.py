@@ -110,7 +110,7 @@ def test_memory_spans_need_no_run_and_contexts_need_one(
     shown = inspect(capsys, runs / "model", "span", runs / "book.txt", "--output", tmp_path)
     assert "effective context" in shown and (tmp_path / "context.svg").exists()
     monkeypatch.setattr(remedies, "REMEDIES", dict(list(remedies.REMEDIES.items())[:2]))
-    monkeypatch.setattr(remedies.remedies, "__defaults__", (4, 2, 1, silent))
+    monkeypatch.setattr(remedies.remedies, "__defaults__", (4, 2, silent))
     assert "clipping" in inspect(capsys, "gradients", "--remedies", "--output", tmp_path)
     assert (tmp_path / "remedies.svg").exists()
 

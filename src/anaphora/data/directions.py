@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.data.entry_files import entry_files_in, languages_of_entries
+from anaphora.data.finding import USUAL
 from anaphora.errors import DataError
 from anaphora.formats.tsv import PLAIN, Layout, languages_of_heading
 from anaphora.text.language import bare
@@ -26,22 +27,18 @@ class Direction(NamedTuple):
 
 
 def direction_of(
-    data: Sequence[Path],
-    given: tuple[str, str],
-    usual: tuple[str, str],
-    train: str = "train",
-    layout: Layout = PLAIN,
+    data: Sequence[Path], given: tuple[str, str], usual: tuple[str, str], layout: Layout = PLAIN
 ) -> Direction | None:
     """The languages of pairs, as the names of files and folders or the heading of a table have them; else None.
 
     ``given`` are those that are known, empty where not. Two files are source and target in their order; a folder with
     ``train.cs`` and ``train.en`` goes in the direction of its name (``cs-en``), or else in that of ``usual``, where the
-    source or the target is as there. ``train`` is what the files of the training split are called, and ``layout`` says
-    which columns of a table are the sides. Raises DataError where the direction stays open.
+    source or the target is as there. ``layout`` says which columns of a table are the sides. Raises DataError where
+    the direction stays open.
     """
     found: dict[Direction, None] = {}
     for path in data:
-        sides = _by_ending(path, data, train)
+        sides = _by_ending(path, data)
         named = _by_name(path) or _by_heading(path, layout) or _by_content(path, given)
         if named and (not sides or set(named) == set(sides)):
             found[named] = None
@@ -51,11 +48,11 @@ def direction_of(
     return fitting[0] if len(fitting) == len(found) == 1 else None
 
 
-def _by_ending(path: Path, data: Sequence[Path], train: str) -> tuple[str, ...]:
+def _by_ending(path: Path, data: Sequence[Path]) -> tuple[str, ...]:
     """The languages that the names of line-aligned files end in."""
     if path.is_dir():
         entries = sorted(entry for entry in path.iterdir() if entry.is_file())
-        chosen = [entry for entry in entries if _stem(entry) == train] or entries
+        chosen = [entry for entry in entries if _stem(entry) == USUAL.train] or entries
     else:
         chosen = [one for one in data if _stem(one) == _stem(path)]
     codes = dict.fromkeys(_code(entry) for entry in chosen if _code(entry) and _stem(entry) == _stem(chosen[0]))

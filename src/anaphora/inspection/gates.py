@@ -11,7 +11,7 @@ from torch import Tensor
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.formats.figures import Jsonable
-from anaphora.inspection.subject import Layer, Subject, demand_page, layers_of
+from anaphora.inspection.subject import LONGEST, Layer, Subject, demand_page, layers_of
 from anaphora.prediction.examples import GivesSearches
 
 LOW, HIGH = 0.1, 0.9
@@ -174,7 +174,7 @@ def _targets(subject: Subject, texts: Sequence[str]) -> Sequence[str | None]:
     return [found for found, _ in subject.predictor.searched(texts, 1)]
 
 
-def followers(subject: Subject, text: str, best: int = 5, page: int = 120) -> Followers:
+def followers(subject: Subject, text: str, best: int = 5) -> Followers:
     """The cells (c, or h of units without) that follow each property of a text best, under Pearson's correlation.
 
     Properties: position in the line, inside of quotation marks, depth of brackets, length of the line, all in pieces.
@@ -191,10 +191,10 @@ def followers(subject: Subject, text: str, best: int = 5, page: int = 120) -> Fo
                 candidates.append((abs(r), unit, cell, r))
         for size, unit, cell, r in sorted(candidates, key=lambda one: -one[0])[:best]:
             if size > 0:
-                values = tuple(_states(layer)[unit][:page, cell].tolist())
+                values = tuple(_states(layer)[unit][:LONGEST, cell].tolist())
                 found.append(Follower(name, f"{layer.name} {unit}", cell, r, values))
-    first = {name: tuple(value_T[:page].tolist()) for name, value_T in properties.items()}
-    return Followers(subject.name, layer.steps[:page], layer.size, first, tuple(found))
+    first = {name: tuple(value_T[:LONGEST].tolist()) for name, value_T in properties.items()}
+    return Followers(subject.name, layer.steps[:LONGEST], layer.size, first, tuple(found))
 
 
 def position(pieces: Sequence[str]) -> list[float]:

@@ -1,8 +1,8 @@
 """Loss and BLEU by the length of what is read, of one run or several."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.bleu import bleu
@@ -58,10 +58,7 @@ def lacks_lengths(subject: Subject) -> str:
 
 
 def by_lengths(
-    subjects: Sequence[Subject],
-    sources: Sequence[str],
-    targets: Sequence[str] | None = None,
-    grouped: Callable[[Sequence[str]], Any] = by_length,
+    subjects: Sequence[Subject], sources: Sequence[str], targets: Sequence[str] | None = None
 ) -> list[ByLength]:
     """Loss, and of translators BLEU by their own beam, for each group of lengths.
 
@@ -70,12 +67,10 @@ def by_lengths(
     """
     if not sources:
         raise DataError("Scores by length take a text, but there are no lines: give one that has some.")
-    return [_of(subject, sources, targets, grouped) for subject in subjects]
+    return [_of(subject, sources, targets) for subject in subjects]
 
 
-def _of(
-    subject: Subject, sources: Sequence[str], targets: Sequence[str] | None, grouped: Callable[[Sequence[str]], Any]
-) -> ByLength:
+def _of(subject: Subject, sources: Sequence[str], targets: Sequence[str] | None) -> ByLength:
     predictor = subject.predictor
     subject.demand("has no scores by length", lacks_lengths(subject))
     translates = "target" in subject.trained.tokenizers
@@ -93,7 +88,7 @@ def _of(
         outputs = [output.text for output in predictor.translate(sources, protect=())]
     scores = list(predictor.score_lines_of(lines, subject.name, silent))
     groups = []
-    for name, numbers in grouped(sources).items():
+    for name, numbers in by_length(sources).items():
         tokens = sum(scores[n].tokens for n in numbers)
         score = None
         if targets is not None:

@@ -73,12 +73,12 @@ class Remedies(Jsonable):
         return "\n".join(lines)
 
 
-def remedies(distance: int = DISTANCE, updates: int = UPDATES, seed: int = 1, report: Report = silent) -> Remedies:
+def remedies(distance: int = DISTANCE, updates: int = UPDATES, report: Report = silent) -> Remedies:
     """Train every network of ``REMEDIES`` for so many updates of 32 sequences."""
     found = []
     for number, (name, setting) in enumerate(REMEDIES.items()):
         report(Progress("remedies", number, len(REMEDIES), "networks"))
-        learner = Learner(setting, TASKS["copy"], distance, seed)
+        learner = Learner(setting, TASKS["copy"], distance, seed=1)
         before = learner.reach()
         for _ in range(updates):
             learner.update()

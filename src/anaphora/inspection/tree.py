@@ -21,6 +21,11 @@ from anaphora.search.beam import beam as beam_search
 LARGEST = 20
 """Beam of a tree that can be drawn."""
 
+_SHOWN = 2
+"""Pruned continuations of a kept hypothesis that are shown."""
+_LENGTH = 60
+"""Tokens after which an output is cut."""
+
 _CONTEXT = 8
 """Tokens that are printed before a node."""
 
@@ -120,15 +125,15 @@ def lacks_search(subject: Subject) -> str:
     return "" if isinstance(subject.predictor, GivesSearches) else "it writes no text"
 
 
-def tree(subject: Subject, text: str, size: int = 5, shown: int = 2, length: int = 60) -> Tree:
+def tree(subject: Subject, text: str, size: int = 5) -> Tree:
     """The search for a translation or a continuation of a text, scores without a length penalty.
 
-    For each kept hypothesis, up to ``shown`` pruned continuations are in the tree. An output that has no end after
-    ``length`` tokens is cut. Raises ConfigError for a run without search, and for a beam too wide to be drawn.
+    For each kept hypothesis, some pruned continuations are in the tree. An output that has no end after ``_LENGTH``
+    tokens is cut. Raises ConfigError for a run without search, and for a beam too wide to be drawn.
     """
     search = _search(subject, text, size)
-    search = search._replace(max_length=min(search.max_length, search.prefix + length))
-    return tree_of(search, size, subject.trained.runtime, subject.name, text, shown)
+    search = search._replace(max_length=min(search.max_length, search.prefix + _LENGTH))
+    return tree_of(search, size, subject.trained.runtime, subject.name, text)
 
 
 def greedy_against_beam(subject: Subject, texts: Sequence[str], size: int = 5) -> GreedyAgainstBeam:
@@ -191,7 +196,7 @@ class _Recording:
         return self._model.keep(memory, sentences_B)
 
 
-def tree_of(search: Search, size: int, runtime: Runtime, run: str, text: str, shown: int = 2) -> Tree:
+def tree_of(search: Search, size: int, runtime: Runtime, run: str, text: str) -> Tree:
     """The tree of a search; names of ``run`` and ``text`` are those of the result."""
     recording = _Recording(search.stepper)
     with running(runtime):
@@ -199,7 +204,7 @@ def tree_of(search: Search, size: int, runtime: Runtime, run: str, text: str, sh
         [[greedy, *_]] = beam_search(search.stepper, search.batch, size=1, max_length=search.max_length)
     best, end = found[0], (search.stepper.eos,)
     paths = [(*one.ids, *(end if one.finished else ()))[search.prefix :] for one in (best, greedy)]
-    grown = _Growing(search, size, shown, *paths)
+    grown = _Growing(search, size, *paths)
     for read in recording.steps[search.prefix :]:
         grown.add(read)
     grown.end()
@@ -214,8 +219,8 @@ def tree_of(search: Search, size: int, runtime: Runtime, run: str, text: str, sh
 class _Growing:
     """A tree while the steps of its search are added one after the other."""
 
-    def __init__(self, search: Search, size: int, shown: int, best: tuple[int, ...], greedy: tuple[int, ...]) -> None:
-        self._search, self._size, self._shown, self._best, self._greedy = search, size, shown, best, greedy
+    def __init__(self, search: Search, size: int, best: tuple[int, ...], greedy: tuple[int, ...]) -> None:
+        self._search, self._size, self._best, self._greedy = search, size, best, greedy
         self.nodes: list[Node] = []
         self.mass: list[float] = []
         self._paths: dict[tuple[int, ...], int] = {}
@@ -237,7 +242,7 @@ class _Growing:
         options = []
         for row, path in enumerate(self._rows):
             values, ids = read.log_probs_KV[row].sort(descending=True, stable=True)
-            for log_prob, token in zip(values[: self._size + self._shown].tolist(), ids.tolist(), strict=False):
+            for log_prob, token in zip(values[: self._size + _SHOWN].tolist(), ids.tolist(), strict=False):
                 if log_prob > -inf:
                     options.append((self._kept[path] + log_prob, row, token, log_prob))
         options.sort(key=lambda one: (-one[0], one[1]))
@@ -254,7 +259,7 @@ class _Growing:
         shown = dict.fromkeys(range(len(self._rows)), 0)
         for score, row, token, log_prob in pruned:
             path = (*self._rows[row], token)
-            if shown[row] < self._shown or path == self._greedy[: len(path)]:
+            if shown[row] < _SHOWN or path == self._greedy[: len(path)]:
                 shown[row] += 1
                 why = f"{score:.4f} is below {least:.4f}, the lowest of the best {self._size}"
                 self._node(path, log_prob, score, "pruned", why)

@@ -1,6 +1,7 @@
 """What a call must be given: several texts, pairs that belong together, and lines that are not endless."""
 
 from collections import abc
+from typing import NamedTuple
 
 from anaphora.errors import DataError
 from anaphora.text.special_tokens import without_special_tokens
@@ -10,6 +11,13 @@ from anaphora.wording import counted
 
 LONGEST = 10_000
 """Tokens of a sentence, all of which is read before a word is written, and looked at for each: none has as many."""
+
+
+class Given(NamedTuple):
+    """A sentence, as it was given and as ids."""
+
+    text: str
+    ids: list[int]
 
 
 def one_text(text: str | bytes) -> str:

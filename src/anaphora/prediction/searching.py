@@ -7,13 +7,21 @@ from hashlib import blake2b
 import torch
 
 from anaphora.batch import Batch
+from anaphora.prediction.limits import Watch
 from anaphora.prediction.options import SearchOptions
-from anaphora.protocols import Stepper
+from anaphora.protocols import Stepper, VocabularyInfo
 from anaphora.search.beam import beam
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.restraints import MinimumLength, NoRepeatedNgrams
 from anaphora.search.sampling import sample
 from anaphora.search.steering import Steering
+from anaphora.search.watched import Watched
+from anaphora.search.without import Without
+
+
+def writer(model: Stepper, symbols: VocabularyInfo, watch: Watch) -> Stepper:
+    """A model that writes no special tokens, under the limits of a stream."""
+    return Watched(Without.special_tokens(model, symbols), watch.check)
 
 
 def search(

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from anaphora.errors import DataError
+from anaphora.formats.entries.encoded import raw_lines
 from anaphora.formats.entries.entry import (
     FUZZY,
     OBSOLETE,
@@ -175,20 +176,6 @@ class Po:
     def declared(self, content: bytes) -> list[Edit]:
         """Nothing: a header is its translators' business."""
         return []
-
-
-def raw_lines(pieces: Iterable[bytes], name: str) -> Iterator[tuple[int, bytes]]:
-    """The lines with their ends, and where they begin."""
-    at, rest = 0, b""
-    for piece in pieces:
-        *whole, rest = (rest + piece).split(b"\n")
-        for line in whole:
-            yield at, line + b"\n"
-            at += len(line) + 1
-        if len(rest) > LONGEST:
-            raise DataError(f"{name} has a line of more than {LONGEST:,} bytes: is it what it seems?")
-    if rest:
-        yield at, rest
 
 
 def _unescaped(text: str, place: str) -> str:

@@ -318,8 +318,8 @@ def _names(tables: Sequence[Any]) -> list[str]:
     return list(dict.fromkeys(name for table in tables for name in table))
 
 
-def _smoothed(values: Sequence[float], share: float = 0.05) -> list[float]:
+def _smoothed(values: Sequence[float]) -> list[float]:
     """Moving averages over a twentieth of the values, so that single batches do not hide the course."""
-    width = max(1, round(len(values) * share))
+    width = max(1, round(len(values) / 20))
     sums = [0.0, *accumulate(values)]
     return [(sums[place + 1] - sums[max(0, place + 1 - width)]) / min(width, place + 1) for place in range(len(values))]

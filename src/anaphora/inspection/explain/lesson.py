@@ -123,9 +123,9 @@ class Board:
         self._lines.append(Line(symbol, formula, numbers, value))
         return value
 
-    def vector(self, symbol: str, formula: str, values: Sequence[float], numbers: str = "") -> tuple[float, ...]:
+    def vector(self, symbol: str, formula: str, values: Sequence[float]) -> tuple[float, ...]:
         """Several numbers that are worked out at once."""
-        self._lines.append(Line(symbol, formula, numbers, tuple(values)))
+        self._lines.append(Line(symbol, formula, "", tuple(values)))
         return tuple(values)
 
     def words(self, symbol: str, formula: str, value: str, numbers: str = "") -> None:

@@ -82,7 +82,6 @@ def effective_context(
     text: str,
     longest: int = LONGEST,
     positions: int = POSITIONS,
-    seed: int = 1,
     report: Report = silent,
 ) -> EffectiveContext:
     """The loss of a language model of running text with less and less context, at k = 1, 2, 4, .. ``longest``.
@@ -104,7 +103,7 @@ def effective_context(
     for number, size in enumerate(sizes):
         report(Progress("contexts", number, len(sizes), "sizes"))
         cut.append(_loss(subject, [row[-size:] for row in contexts], targets))
-        source = generator(seed, f"context {size}")
+        source = generator(1, f"context {size}")
         mixed = [_shuffled(row[:-size], source) + row[-size:] for row in contexts]
         shuffled.append(_loss(subject, mixed, targets))
     whole = _loss(subject, contexts, targets)

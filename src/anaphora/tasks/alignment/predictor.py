@@ -2,7 +2,6 @@
 
 from collections import abc
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,18 +15,11 @@ from anaphora.models.alignment import aligner as models
 from anaphora.models.alignment.groups import LONGEST
 from anaphora.models.alignment.lexicon import EMPTY
 from anaphora.models.alignment.symmetrise import Symmetrise
-from anaphora.prediction.arguments import given_pairs, given_text, pieces_of
+from anaphora.prediction.arguments import Given, given_pairs, given_text, pieces_of
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.stream import answers
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer, written
-
-
-class _Side(NamedTuple):
-    """One side of a pair, as it was given and as ids."""
-
-    text: str
-    ids: list[int]
 
 
 class AlignmentPredictor:
@@ -69,12 +61,12 @@ class AlignmentPredictor:
         """
         how, longer = symmetrise or self._model.config.symmetrization, 0
 
-        def read(pair: tuple[str, str], number: int) -> tuple[_Side, _Side]:
+        def read(pair: tuple[str, str], number: int) -> tuple[Given, Given]:
             source, target = (given_text(text, number) for text in pair)
-            return _Side(source, self._source.encode(source)), _Side(target, self._target.encode(target))
+            return Given(source, self._source.encode(source)), Given(target, self._target.encode(target))
 
         def answer(
-            rows: abc.Sequence[tuple[_Side, _Side]], watch: Watch, answered: abc.Callable[[int], None]
+            rows: abc.Sequence[tuple[Given, Given]], watch: Watch, answered: abc.Callable[[int], None]
         ) -> Iterator[Links]:
             nonlocal longer
             sources, targets = Ragged.of(row.ids for row, _ in rows), Ragged.of(row.ids for _, row in rows)
@@ -107,5 +99,5 @@ class AlignmentPredictor:
                 yield Entry(ours[source], theirs[target], float(lexicon.probs[place]))
 
 
-def _words(tokenizer: Tokenizer, side: _Side) -> list[int | None]:
+def _words(tokenizer: Tokenizer, side: Given) -> list[int | None]:
     return words_of(pieces_of(tokenizer, side.text, side.ids))

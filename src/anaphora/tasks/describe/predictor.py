@@ -16,12 +16,11 @@ from anaphora.kernels.runtime import Runtime
 from anaphora.models.describer import Describer
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import ON_CPU
+from anaphora.prediction.searching import writer
 from anaphora.prediction.stream import answers
 from anaphora.search.beam import beam as beam_search
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import Ranking
-from anaphora.search.watched import Watched
-from anaphora.search.without import Without
 from anaphora.tasks.describe.config import DescriberExperiment
 from anaphora.text.tokenizer import Tokenizer
 
@@ -129,7 +128,7 @@ class DescriberPredictor:
         size = beam or self._experiment.evaluation.beam
 
         def answer(rows: Sequence[Floats], watch: Watch, answered: Callable[[int], None]) -> Iterable[Description]:
-            model = Watched(Without.special_tokens(self.model.stepper(), self._tokenizer.symbols), watch.check)
+            model = writer(self.model.stepper(), self._tokenizer.symbols, watch)
             found: list[Description] = []
             for batch in prediction_batches(rows, _BATCH):
                 hypotheses = beam_search(

@@ -16,10 +16,9 @@ from anaphora.kernels.runtime import running
 from anaphora.prediction.arguments import demand_several, demand_text, one_text
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import each_within
+from anaphora.prediction.searching import writer
 from anaphora.prediction.stream import answers
-from anaphora.protocols import Stepper, TextStepper
-from anaphora.search.watched import Watched
-from anaphora.search.without import Without
+from anaphora.protocols import TextStepper
 from anaphora.search.writing import ignore_token
 from anaphora.tasks.language_model.generation import Choice, Generation, StreamedText, continued
 from anaphora.tasks.language_model.inspected import InspectedLanguageModel
@@ -83,7 +82,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
         decode = continued(prompt, begin, self._decode)
         streamed = StreamedText(decode, begin, on_text, self._tokenizer.symbols.eos) if on_text else None
         on_token = streamed.add if streamed else ignore_token
-        stepper = self._writer(limits.start())
+        stepper = writer(self._model.stepper(), self._tokenizer.symbols, limits.start())
         ids, score, prefix = list[int](), 0.0, begin
         at_once = 1 if self._of_sentences else lines
         for number in count():
@@ -130,7 +129,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
         def answer(
             rows: abc.Sequence[tuple[int, list[int], str]], watch: Watch, answered: Callable[[int], None]
         ) -> abc.Iterable[Generation]:
-            stepper, found = self._writer(watch), dict[int, Generation]()
+            stepper, found = writer(self._model.stepper(), self._tokenizer.symbols, watch), dict[int, Generation]()
             by_length = sorted(rows, key=lambda row: len(row[1]))
             for start in range(0, len(rows), beside):
                 numbers, begins, texts = zip(*by_length[start : start + beside], strict=True)
@@ -152,10 +151,6 @@ class LanguageModelPredictor(InspectedLanguageModel):
             limits=limits,
             report=report,
         )
-
-    def _writer(self, watch: Watch) -> Stepper:
-        """The model, which writes no special tokens, under the limits of a stream."""
-        return Watched(Without.special_tokens(self._model.stepper(), self._tokenizer.symbols), watch.check)
 
     def _begin(self, prompt: str, length: int, lines: int | None = None) -> list[int]:
         """The tokens of a text that can be continued for ``length`` tokens; errors as for ``generate``.

@@ -9,7 +9,7 @@ from anaphora.data.tagged_store import TokenEncoder, TokenTable, prediction_batc
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Report, silent
 from anaphora.formats.plain import Plain
-from anaphora.formats.span_tags import Encoding, Span, spans_of
+from anaphora.formats.span_tags import Encoding
 from anaphora.formats.tagged import Sentence
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.models.tagger import Tagger
@@ -20,14 +20,14 @@ from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers
 from anaphora.tasks.tag.config import TaggerExperiment
 from anaphora.tasks.tag.formats import encoding_in, format_of, recognized
-from anaphora.tasks.tag.tagging import tags_of
+from anaphora.tasks.tag.tagging import WithSpans, tags_of
 
 _BUDGET = 8000
 """Tokens of a batch."""
 
 
 @dataclass(frozen=True)
-class Tagged:
+class Tagged(WithSpans):
     """The tags of a sentence."""
 
     words: tuple[str, ...]
@@ -38,15 +38,9 @@ class Tagged:
     text: str | None = None
     """The lines of the sentence with these tags, as its file has them; None for a sentence from no file."""
 
-    @property
-    def spans(self) -> list[Span]:
-        """The spans of tokens, none where tags are not of spans."""
-        return spans_of(self.tags, self.encoding) if self.encoding else []
-
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        found: dict[str, Any] = {"words": list(self.words), "tags": list(self.tags)}
-        return found | ({"spans": [span._asdict() for span in self.spans]} if self.encoding else {})
+        """Words, tags and spans, for ``json.dumps``."""
+        return {"words": list(self.words)} | super().json()
 
     def __str__(self) -> str:
         """The lines of the sentence in its file, or a word, a tab and its tag a line."""

@@ -2,19 +2,36 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 import torch
 
 from anaphora.batch import Batch, Ids, Values
 from anaphora.data.tagged_store import TagEncoder
 from anaphora.evaluation.tags import TagCounts
-from anaphora.formats.span_tags import Encoding
+from anaphora.formats.span_tags import Encoding, Span, spans_of
 from anaphora.models.tagger import StepTagger
 from anaphora.nn.device import device_of
 from anaphora.tasks.work import mean_loss
 from anaphora.text.tokenizer import MARKS
 from anaphora.training.loop import Validate
+
+
+class WithSpans:
+    """Tags that may stand for spans."""
+
+    tags: tuple[str, ...]
+    encoding: Encoding | None
+
+    @property
+    def spans(self) -> list[Span]:
+        """The spans, none where tags are not of spans."""
+        return spans_of(self.tags, self.encoding) if self.encoding else []
+
+    def json(self) -> dict[str, Any]:
+        """Tags and spans, for ``json.dumps``."""
+        found: dict[str, Any] = {"tags": list(self.tags)}
+        return found | ({"spans": [span._asdict() for span in self.spans]} if self.encoding else {})
 
 
 def tags_of(model: StepTagger, encoder: TagEncoder, batch: Batch) -> dict[int, list[str]]:

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from anaphora.data.tagged_store import TagEncoder
 from anaphora.data.vector_batches import prediction_batches
 from anaphora.formats.arrays import Floats
-from anaphora.formats.span_tags import Encoding, Span, spans_of
+from anaphora.formats.span_tags import Encoding
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.tagger import VectorTagger
 from anaphora.prediction.limits import Watch
@@ -15,30 +14,20 @@ from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.vectors import VectorPredictor
 from anaphora.tasks.tag.config import VectorTaggerExperiment
 from anaphora.tasks.tag.formats import encoding_in
-from anaphora.tasks.tag.tagging import tags_of
+from anaphora.tasks.tag.tagging import WithSpans, tags_of
 
 _BUDGET = 8000
 """Vectors of a batch."""
 
 
 @dataclass(frozen=True)
-class TaggedVectors:
+class TaggedVectors(WithSpans):
     """The tags of a sequence of vectors."""
 
     tags: tuple[str, ...]
     """One for each vector; of several labels, those with ``|`` between them, or ``_`` for none."""
     encoding: Encoding | None = None
     """How tags stand for spans; None where they do not."""
-
-    @property
-    def spans(self) -> list[Span]:
-        """The spans of vectors, none where tags are not of spans."""
-        return spans_of(self.tags, self.encoding) if self.encoding else []
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-        found: dict[str, Any] = {"tags": list(self.tags)}
-        return found | ({"spans": [span._asdict() for span in self.spans]} if self.encoding else {})
 
     def __str__(self) -> str:
         """The tags on one line."""

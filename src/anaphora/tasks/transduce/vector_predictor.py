@@ -17,11 +17,10 @@ from anaphora.kernels.runtime import Runtime
 from anaphora.models.vector_transducer import VectorTransducer
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import ON_CPU
+from anaphora.prediction.searching import writer
 from anaphora.prediction.stream import answers
 from anaphora.search.beam import beam as beam_search
 from anaphora.search.ranking import Ranking
-from anaphora.search.watched import Watched
-from anaphora.search.without import Without
 from anaphora.tasks.transduce.config import VectorTransductionExperiment
 from anaphora.tasks.transduce.predictor import Transduction
 from anaphora.text.symbols import SymbolTokenizer
@@ -78,7 +77,7 @@ class VectorTransducerPredictor:
         size, ranking = beam or evaluation.beam, Ranking(evaluation.length_penalty)
 
         def answer(rows: Sequence[Floats], watch: Watch, answered: Callable[[int], None]) -> Iterable[Transduction]:
-            stepper = Watched(Without.special_tokens(self.model.stepper(), self.target.symbols), watch.check)
+            stepper = writer(self.model.stepper(), self.target.symbols, watch)
             found: dict[int, Transduction] = {}
             for batch in prediction_batches(rows, _BUDGET):
                 numbers = batch.example_ids_B.tolist()

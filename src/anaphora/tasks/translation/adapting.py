@@ -1,20 +1,17 @@
 """The states of known translations, which a search is adapted to: see ``prediction.adaptation``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from anaphora.data.pairs import LazyBatches
 from anaphora.errors import ConfigError
 from anaphora.prediction.adaptation import Adaptation, SimilarPair
-from anaphora.prediction.arguments import LONGEST
+from anaphora.prediction.arguments import LONGEST, Given
 from anaphora.protocols import GivesStates, Stepper
 from anaphora.search.mixing import Mixed, Neighbours
-from anaphora.tasks.translation.forced import Given
+from anaphora.tasks.translation.forced import Batches
 from anaphora.text.tokenizer import Tokenizer
-
-Batches = Callable[[Sequence[Given], Sequence[list[int]]], LazyBatches]
 
 
 class Adapted:

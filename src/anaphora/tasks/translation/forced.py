@@ -1,7 +1,7 @@
 """Given translations scored and aligned by a translator: forced decoding."""
 
 from collections import abc
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from anaphora.data.pairs import LazyBatches, search_batches
 from anaphora.data.ragged import Ragged
@@ -13,7 +13,7 @@ from anaphora.formats.tsv import split_pairs
 from anaphora.kernels.backends import precision_of
 from anaphora.kernels.compiled import PackedPrecision
 from anaphora.kernels.runtime import Runtime, running
-from anaphora.prediction.arguments import given_pairs, given_text, pieces_of, sentence_of
+from anaphora.prediction.arguments import Given, given_pairs, given_text, pieces_of, sentence_of
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.scores import LineScore
@@ -31,11 +31,12 @@ _BATCH_TOKENS = 2048
 _BEAM = 32
 
 
-class Given(NamedTuple):
-    """A sentence, as it was given and as ids."""
+class Batches(Protocol):
+    """Batches of sentences of like length, perhaps with their translations, for a beam."""
 
-    text: str
-    ids: list[int]
+    def __call__(
+        self, sources: abc.Sequence[Given], targets: abc.Sequence[list[int]] | None = None, beam: int = 1
+    ) -> LazyBatches: ...
 
 
 Pair = tuple[Given, Given]

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from anaphora.kernels.runtime import running
-from anaphora.prediction.arguments import pieces_of, sentence_of
+from anaphora.prediction.arguments import Given, pieces_of, sentence_of
 from anaphora.prediction.examples import Example, Search
 from anaphora.search.beam import beam as beam_search
 from anaphora.search.without import Without
-from anaphora.tasks.translation.forced import ForcedDecoding, Given
+from anaphora.tasks.translation.forced import ForcedDecoding
 from anaphora.text.tokenizer import BOS, MARKS
 
 

@@ -14,7 +14,6 @@ from anaphora.prediction.arguments import pieces_of
 from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.pointing import Placeholders, Pointing
-from anaphora.tasks.translation.beside import adjacency_of
 from anaphora.tasks.translation.confidence import signals_of
 from anaphora.tasks.translation.framed import Frame
 from anaphora.tasks.translation.required_terms import SentenceTerms
@@ -29,6 +28,7 @@ from anaphora.tasks.translation.restoring import (
     with_own_tags,
     with_tags,
 )
+from anaphora.tasks.translation.target_tokens import adjacency_of
 from anaphora.tasks.translation.translation import Signals, Translation
 from anaphora.text.apart import Apart, StandIn, split_around, take_apart
 from anaphora.text.normalise import normalise

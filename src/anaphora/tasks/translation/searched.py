@@ -3,13 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from anaphora.batch import Constraints, Ids
-from anaphora.data.pairs import LazyBatches
 from anaphora.errors import ConfigError
 from anaphora.kernels.runtime import Runtime, running
-from anaphora.prediction.arguments import given_text, sentence_of
+from anaphora.prediction.arguments import Given, given_text, sentence_of
 from anaphora.prediction.candidates import Candidates, Shortlist
 from anaphora.prediction.limits import Watch
 from anaphora.prediction.options import SearchOptions
@@ -21,30 +20,22 @@ from anaphora.search.steering import Steering
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from anaphora.tasks.translation.adapting import Adapted
-from anaphora.tasks.translation.beside import adjacency_of, unwritten_of
 from anaphora.tasks.translation.choice import best_of, together
 from anaphora.tasks.translation.confidence import Confidence
-from anaphora.tasks.translation.forced import Given
+from anaphora.tasks.translation.forced import Batches
 from anaphora.tasks.translation.framed import Framed, Frames, prefixes_of, steering_of
 from anaphora.tasks.translation.inspected import longest
 from anaphora.tasks.translation.protection import Protection, Sentence
 from anaphora.tasks.translation.required_terms import RequiredTerms, SentenceTerms
 from anaphora.tasks.translation.shortlisted import Rows
 from anaphora.tasks.translation.stand_ins import best_copied
+from anaphora.tasks.translation.target_tokens import adjacency_of, unwritten_of
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unknown import filler
 from anaphora.text.apart import StandIn
 from anaphora.text.placeholders import USUAL, checked_kinds
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import Tokenizer
-
-
-class Batches(Protocol):
-    """Batches of sentences of like length, perhaps with their translations, for a beam."""
-
-    def __call__(
-        self, sources: Sequence[Given], targets: Sequence[list[int]] | None = None, beam: int = 1
-    ) -> LazyBatches: ...
 
 
 @dataclass(frozen=True)

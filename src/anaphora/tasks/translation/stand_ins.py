@@ -1,12 +1,12 @@
 """What stands for the placeholders of a sentence: tokens that the model itself copies best."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from anaphora.batch import Batch
+from anaphora.prediction.arguments import Given
 from anaphora.protocols import Stepper
 from anaphora.search.scoring import score
-from anaphora.tasks.translation.forced import Given
+from anaphora.tasks.translation.forced import Batches
 from anaphora.text.apart import StandIn
 from anaphora.text.placeholders import RESERVED
 from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer
@@ -20,9 +20,6 @@ _LOOKED_AT = 5000
 """Words of a vocabulary that are looked at."""
 _UNKNOWN = "Xqzvk"
 """A word that no vocabulary has."""
-
-Batches = Callable[[Sequence[Given], Sequence[list[int]]], Iterable[Batch]]
-"""Batches of sources and of the ids of their targets."""
 
 
 def best_copied(stepper: Stepper, source: Tokenizer, target: Tokenizer, batches: Batches) -> tuple[StandIn, ...]:

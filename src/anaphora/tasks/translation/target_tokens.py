@@ -1,4 +1,4 @@
-"""What the tokens of a vocabulary are to placeholders; looked at once for each vocabulary."""
+"""What a search has to know of the tokens of a target vocabulary; looked at once for each."""
 
 import re
 from functools import lru_cache
