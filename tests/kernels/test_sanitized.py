@@ -11,7 +11,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SANITIZERS = ["-fsanitize=address,undefined", "-fsanitize=float-cast-overflow", "-fno-sanitize-recover=all"]
-TESTS = ["test_compiled.py", "test_gemm.py", "test_native.py", "test_pointwise.py", "test_stepping.py"]
+TESTS = [
+    "test_compiled.py",
+    "test_gemm.py",
+    "test_native.py",
+    "test_pointwise.py",
+    "test_stepping.py",
+    "test_window.py",
+]
 FAR = """
 import torch
 from anaphora.kernels import compiled
