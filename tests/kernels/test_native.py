@@ -37,7 +37,7 @@ UNITS: list[Cell] = [
     *(Elman(activation=activation) for activation in ("tanh", "sigmoid", "relu")),
 ]
 SCORES: list[Score] = [
-    Dot(),
+    Dot(scaled=True),
     General(scaled=True),
     Concat(),
     Concat(coverage=True),

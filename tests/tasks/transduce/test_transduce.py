@@ -9,11 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import anaphora
+from anaphora.batch import Batch
 from anaphora.cli.app import main
 from anaphora.data.finding import Names
 from anaphora.data.sources import string_splits
+from anaphora.models.encoder_decoder import DecodingStepper
 from anaphora.models.translator import Translator
 from anaphora.prediction.options import SearchOptions
+from anaphora.protocols import SearchStart
 from anaphora.tasks.registry import task_named
 from anaphora.tasks.transduce import TransducerPredictor
 
@@ -111,6 +114,22 @@ def test_outputs_never_depend_on_the_strings_beside_them(dictionary: Path) -> No
     assert together == [transducer.predict([string], beam=2)[0] for string in strings]
     assert together == transducer.predict(strings[::-1], beam=2)[::-1]
     assert together == list(transducer.predict_stream(iter(strings), SearchOptions(beam=2)))
+
+
+def test_hundreds_of_short_strings_over_few_symbols_are_searched_side_by_side(
+    dictionary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transducer = trained(dictionary, "--set", "training.epochs=1")
+    [alone] = transducer.predict(["abc"])
+    rows, start = list[int](), DecodingStepper.start
+
+    def counted(stepper: DecodingStepper, batch: Batch) -> SearchStart:
+        rows.append(len(batch.example_ids_B))
+        return start(stepper, batch)
+
+    monkeypatch.setattr(DecodingStepper, "start", counted)
+    assert transducer.predict(["abc"] * 500) == [alone] * 500
+    assert rows == [500]
 
 
 @pytest.mark.parametrize("data", ["dictionary", "inflection"])

@@ -29,6 +29,8 @@ from anaphora.text.tokenizer import UNK, Tokenizer
 _BATCH_TOKENS = 2048
 """Source tokens that are searched side by side, in a beam of at most ``_BEAM``; the wider it is, the fewer."""
 _BEAM = 32
+_FEW, _TIMES = 512, 4
+"""A target vocabulary of at most so many tokens (letters, sounds) leaves room for several times as many."""
 
 
 class Batches(Protocol):
@@ -196,10 +198,11 @@ class ForcedDecoding:
     def _batches(
         self, sources: abc.Sequence[Given], targets: abc.Sequence[list[int]] | None = None, beam: int = 1
     ) -> LazyBatches:
+        tokens = _BATCH_TOKENS * (_TIMES if self._target.symbols.size <= _FEW else 1)
         return search_batches(
             Ragged.of(row.ids for row in sources),
             self._source.symbols,
-            batch_tokens=_BATCH_TOKENS * _BEAM // max(_BEAM, beam),
+            batch_tokens=tokens * _BEAM // max(_BEAM, beam),
             targets=None if targets is None else Ragged.of(targets),
             target=self._target.symbols,
         )
