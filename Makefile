@@ -23,6 +23,9 @@ SEED ?=
 TRIAL ?=
 TABLES ?=
 
+# tests import 1,500 files in every worker and in processes of their own, which are to compile them once
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install --disable-pip-version-check --quiet -c constraints.txt \
            $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))

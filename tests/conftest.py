@@ -1,5 +1,6 @@
 """Fixtures shared by all tests, and the rule that keeps the fast tier fast."""
 
+import gc
 import json
 import os
 import subprocess
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 # one thread for torch, here and in processes that are started: where others use the cores too, several spin while they
 # wait for each other, and a test may take twenty times the processor time that it needs
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# imports leave much behind and no garbage; a quarter of the time until the first test would go to looking for it
+gc.disable()
 
 # a busy machine makes no test fail: what a test may take is counted in time of the processor, below
 settings.register_profile("anaphora", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -213,6 +217,12 @@ def language_model(tiny_language_model: Path, toy_book: Path) -> "ExperimentBase
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fast-seconds", type=float, default=FAST_SECONDS, help="processor time of an unmarked test")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    # what all files of tests import stays to the end: no collection has to look through it
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

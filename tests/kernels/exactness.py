@@ -12,9 +12,9 @@ def assert_exact(
 ) -> None:
     """A kernel gives what its plain reading gives, and derives the gradient of each of its ``leaves``, none left at 0.
 
-    Against finite differences in full at sizes 1 and 5, in a random direction at 63; against the plain reading at all.
+    Against finite differences in full at sizes 1 and 3, in a random direction at 63; against the plain reading at all.
     """
-    for size in (1, 5, 63):
+    for size in (1, 3, 63):
         given = leaves(size)
         assert torch.autograd.gradcheck(fast, given, fast_mode=size == 63)
         outputs, expected = fast(*given), slow(*given)

@@ -191,13 +191,14 @@ def assert_equal_to_the_naive_reading(one: Asked) -> None:
 
 
 @EVERY
-@pytest.mark.parametrize("query", [1, pytest.param(7, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("query", [1, 7])
 def test_the_derived_gradients_are_those_of_finite_differences(options: Options, query: int) -> None:
     assert is_exact(asked(options, query))
 
 
 @EVERY
-@pytest.mark.parametrize("query", [7, 63])
+@pytest.mark.parametrize("query", [1, 7, 63])
 def test_the_derived_gradients_are_right_in_a_random_direction(options: Options, query: int) -> None:
     assert is_exact(asked(options, query), fast_mode=True)
 
