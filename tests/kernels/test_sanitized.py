@@ -17,13 +17,8 @@ TESTS = [
     "kernels/test_native.py",
     "kernels/test_pointwise.py",
     "kernels/test_stepping.py",
+    "kernels/test_window.py",
     "search/test_straight.py",
-    "test_compiled.py",
-    "test_gemm.py",
-    "test_native.py",
-    "test_pointwise.py",
-    "test_stepping.py",
-    "test_window.py",
 ]
 FAR = """
 import torch
