@@ -14,14 +14,21 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import cast
 
 from anaphora.data.corpora import PairCorpus
+from anaphora.data.pairs import PairBatches
+from anaphora.data.shuffle_window import WINDOW
 from anaphora.data.sources import translation_splits
 from anaphora.data.store import pair_store
 from anaphora.events import silent
 from anaphora.experiment.check import check
 from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.run import Run
+from anaphora.run.loading import load_tokenizers
+from anaphora.tasks.data_table import PairData
+from anaphora.tasks.runs import experiment_of
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 from benchmarks.ngram_memory import Watch
@@ -86,6 +93,18 @@ def one_update(resume: bool, folder: Path) -> float:
     return asked[1]
 
 
+def first_batch(window: int, folder: Path) -> float:
+    """Processor seconds until an epoch of the pairs that were begun with has its first batch, shuffled in windows."""
+    run, data = Run.open(folder / "run"), cast(PairData, experiment_of(folder / "run").data)
+    source, target = load_tokenizers(run).values()
+    train = translation_splits([folder / "data"], "en", "de").train
+    store = pair_store(train, source, target, run.path / "encoded" / "train", longest=data.max_length)
+    began = time.process_time()
+    batches = PairBatches(store, source.symbols, target.symbols, batch_tokens=4000, seed=1, shuffle_window=window)
+    assert len(batches.epoch(1)[0].example_ids_B)
+    return time.process_time() - began
+
+
 def looked_at(exact: bool, folder: Path) -> float:
     """Processor seconds of a new process that checks the pairs, without a trial of training."""
     recipe = (Path(__file__).parents[1] / "src/anaphora/recipes/luong-tutorial.toml").read_text()
@@ -100,6 +119,8 @@ STEPS: dict[str, Callable[[Path], float]] = {
     "encode subwords": partial(encode, "subwords"),
     "begin": partial(one_update, False),
     "resume": partial(one_update, True),
+    "first batch, shuffled whole": partial(first_batch, 0),
+    "first batch, shuffled in windows": partial(first_batch, WINDOW),
     "check": partial(looked_at, False),
     "check --exact": partial(looked_at, True),
 }
