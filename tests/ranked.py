@@ -6,6 +6,7 @@ A request has ``commands``, one for each rank, run in the folders ``at``, or the
 """
 
 import contextlib
+import gc
 import importlib
 import io
 import json
@@ -136,6 +137,7 @@ def serve() -> None:
     # what every process would import by itself: torch._dynamo is for the first optimizer
     for module in ("torch._dynamo", "anaphora.experiment.conduct", "anaphora.experiment.reading", *TASKS.values()):
         importlib.import_module(module)
+    gc.freeze()  # no process looks through it, nor copies the memory that it would mark
     print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:
         print(json.dumps(of_all_ranks(json.loads(line))), flush=True)

@@ -1,6 +1,5 @@
 """Events as a person sees them: bars on a terminal, a quiet line now and then elsewhere."""
 
-import gc
 import io
 import sys
 import time
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO, cast
 
+from anaphora.cli.garbage import usually
 from anaphora.cli.talk import give_up_stderr, write
 from anaphora.events import Event, LastingReport, Note, Progress, Report, Saved, Skipped, Update, Validated
 from anaphora.wording import agreeing, counted, singular
@@ -60,13 +60,8 @@ class Pace:
 
 @contextmanager
 def listening(*, bars: bool = True) -> Iterator[Report]:
-    """A listener for the events of one command, chosen by where standard error goes; without ``bars``, lines alone.
-
-    What was imported by now is left out of garbage collection, which begins here in a process of ``cli.main``.
-    """
-    if not gc.isenabled():
-        gc.freeze()
-        gc.enable()
+    """A listener for the events of one command, chosen by where standard error goes; without ``bars``, lines alone."""
+    usually()
     if not (bars and sys.stderr.isatty()):
         yield LastingReport(_Lines().report)
         return

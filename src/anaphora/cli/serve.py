@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from anaphora.cli.garbage import usually
 from anaphora.cli.options import PrecisionOption, Threads, known_precision, use_threads
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import with_tables
@@ -72,6 +73,7 @@ class RunFiles:
         """The translators of runs with what is used beside them."""
         from anaphora.serving.translators import Translators
 
+        usually()
         learns = self.learn or any(key.learns for key in keys)
         return Translators.load(
             runs,
