@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -47,6 +47,7 @@ def by_place(model: LanguageModel, rows: list[list[int]]) -> list[Tensor]:
 )
 @settings(max_examples=12)
 @given(rows=LINES)
+@example(rows=[[3]])
 def test_a_line_of_a_tree_has_the_bits_that_it_has_alone(
     kind: str, precision: InferencePrecision, rows: list[list[int]]
 ) -> None:

@@ -70,6 +70,20 @@ def unpacked(path: Path) -> Iterator[bytes]:
         yield from _sound(iter(lambda: stream.read(_PIECE), b""), str(path))
 
 
+def raw_lines(pieces: Iterable[bytes], name: str) -> Iterator[tuple[int, bytes]]:
+    """The lines of bytes in UTF-8 with their ends, and where they begin; DataError for one that is too long."""
+    at, rest = 0, b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        for line in whole:
+            yield at, line + b"\n"
+            at += len(line) + 1
+        if len(rest) > LONGEST:
+            raise DataError(f"{name} has a line of more than {LONGEST:,} bytes: is it what it seems?")
+    if rest:
+        yield at, rest
+
+
 def check_regular(path: Path) -> None:
     """Raise DataError for a pipe or a device, which cannot be read twice, and may have no end."""
     if path.exists() and not path.is_file() and not path.is_dir():

@@ -49,7 +49,8 @@ def listed(
         given: by read, the signals that come from outside.
         hypotheses: as for ``Lowering``.
     """
-    weight, key = matmuls.first_weight, (id(stage), hypotheses, tuple(rows.active), matmuls.memory_shapes)
+    weight = matmuls.first_weight
+    key = id(stage), hypotheses, tuple(rows.active), matmuls.memory_shapes, frozenset(given.items())
     own = _kept.get(id(weight))
     found = own.get(key) if own else None
     if found is None or not found.suits(matmuls):

@@ -245,12 +245,12 @@ def test_the_wider_a_beam_the_fewer_sentences_are_searched_side_by_side(
             return self._stepper.start(batch)
 
     counted = TranslationPredictor(Counting, untrained_translator._source, untrained_translator._target)  # type: ignore[arg-type]
-    texts, side_by_side = ["a man"] * 20, {}
+    texts, side_by_side = ["a man"] * 80, {}
     for beam in (1, 32, 256):
         rows.clear()
         counted.translate(texts, beam=beam)
         side_by_side[beam] = max(rows)
-    assert side_by_side == {1: 20, 32: 20, 256: 16}
+    assert side_by_side == {1: 80, 32: 80, 256: 64}
 
 
 def test_a_translation_is_never_cut_before_thrice_a_short_source() -> None:

@@ -1,4 +1,4 @@
-"""Files in the encoding that they declare, as UTF-8 and back, byte for byte; and the lines of that."""
+"""Files in the encoding that they declare, as UTF-8 and back, byte for byte."""
 
 import codecs
 import re
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from anaphora.errors import DataError
-from anaphora.formats.lines import LONGEST
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _WITHOUT_BOM = ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be"))
@@ -83,20 +82,6 @@ class Encoding:
         except UnicodeEncodeError:
             return True
         return False
-
-
-def raw_lines(pieces: Iterable[bytes], name: str) -> Iterator[tuple[int, bytes]]:
-    """The lines with their ends, and where they begin."""
-    at, rest = 0, b""
-    for piece in pieces:
-        *whole, rest = (rest + piece).split(b"\n")
-        for line in whole:
-            yield at, line + b"\n"
-            at += len(line) + 1
-        if len(rest) > LONGEST:
-            raise DataError(f"{name} has a line of more than {LONGEST:,} bytes: is it what it seems?")
-    if rest:
-        yield at, rest
 
 
 def _known(declared: str, name: str) -> str:

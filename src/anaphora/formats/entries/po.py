@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from anaphora.errors import DataError
-from anaphora.formats.entries.encoded import raw_lines
 from anaphora.formats.entries.entry import (
     FUZZY,
     OBSOLETE,
@@ -23,7 +22,7 @@ from anaphora.formats.entries.entry import (
     matches,
     one_line,
 )
-from anaphora.formats.lines import LONGEST
+from anaphora.formats.lines import LONGEST, raw_lines
 
 _LINE = re.compile(
     rb"(?P<old>#~[ \t]*)?(?P<previous>\|[ \t]*)?"

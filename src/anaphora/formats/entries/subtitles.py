@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from anaphora.formats.entries.encoded import raw_lines
 from anaphora.formats.entries.entry import UNTRANSLATED, Edit, Entry, Gap, Run, one_line
+from anaphora.formats.lines import raw_lines
 
 _TIMES = re.compile(rb"\s*\d+:\d\d:\d\d[,.]\d+\s*-->\s*\d+:\d\d:\d\d[,.]\d+.*", re.DOTALL)
 _NUMBER = re.compile(rb"(?:\A|(?<=\n))[^\w\n]*\d+\s*\Z")

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from anaphora.errors import DataError
-from anaphora.formats.entries.encoded import raw_lines
 from anaphora.formats.entries.entry import EMPTY, UNTRANSLATED, WITHOUT_COLUMNS, Entry, matches, one_line
 from anaphora.formats.headings import SIDES, Column
+from anaphora.formats.lines import raw_lines
 from anaphora.formats.tsv import PLAIN, Layout
 
 _DELIMITERS = ",;\t"
