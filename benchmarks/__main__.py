@@ -5,7 +5,6 @@ import os
 import sys
 import time
 from dataclasses import replace
-from typing import get_args
 
 from anaphora.errors import AnaphoraError
 from benchmarks import joeynmt, records, report
@@ -17,6 +16,8 @@ from benchmarks.work import Precision, Setting
 from benchmarks.works import WORKS
 
 _PROFILE = "profile"
+_TRAINING: tuple[Precision, ...] = ("fp32", "bf16")
+"""The precisions of training."""
 
 
 def main() -> int:
@@ -45,7 +46,7 @@ def _measure(options: argparse.Namespace, setting: Setting) -> int:
     rounds = 1 if setting.quick else options.rounds
     comparisons = [one for work in works for one in compare(work, setting, rounds, _say)]
     parts: dict[Precision, dict[str, float]] = {}
-    for precision in get_args(Precision) if _PROFILE in options.works else ():
+    for precision in _TRAINING if _PROFILE in options.works else ():
         parts[precision] = in_its_own_process(breakdown, replace(setting, precision=precision))
         for part, seconds in parts[precision].items():
             _say(f"{precision} {part}: {1000 * seconds:,.1f} ms")

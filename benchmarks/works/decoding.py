@@ -6,19 +6,15 @@ measured is the search, not what a model says. 14 units is about what the test p
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
-import torch
-
-from anaphora.batch import Batch
 from anaphora.data.pairs import search_batches
 from anaphora.data.ragged import Ragged
 from anaphora.kernels.runtime import Runtime, running
-from anaphora.models.encoder_decoder import DecodingStepper
 from anaphora.models.translator import Translator
-from anaphora.protocols import SearchStart, Step
 from anaphora.search.beam import beam as beam_search
+from anaphora.search.without import Without
 from benchmarks import joeynmt, ours
 from benchmarks.material import prepare_pairs, test_sources, tokenizer_of
 from benchmarks.work import Precision, Sample, Setting, Work, peak_mib
@@ -30,48 +26,21 @@ BATCH_TOKENS = 64 * 16
 """At most 64 sentences of the commonest width side by side, as the peer takes 64."""
 
 
-class Endless:
-    """A translator for search that never says ``</s>``; see ``protocols.Stepper``."""
-
-    def __init__(self, stepper: DecodingStepper) -> None:
-        """All else is the stepper's."""
-        self._stepper = stepper
-        self.size, self.unk, self.bos, self.eos = stepper.size, stepper.unk, stepper.bos, stepper.eos
-
-    def start(self, batch: Batch) -> SearchStart:
-        """As the stepper."""
-        return self._stepper.start(batch)
-
-    @torch.inference_mode()
-    def advance(self, memory: Any, state: Any, ids_N: torch.Tensor) -> Step:
-        """As the stepper, with no chance for ``</s>``."""
-        step = self._stepper.advance(memory, state, ids_N)
-        step.log_probs_NV[:, self.eos] = -torch.inf
-        return step
-
-    def select(self, state: Any, rows_N: torch.Tensor) -> Any:
-        """As the stepper."""
-        return self._stepper.select(state, rows_N)
-
-    def keep(self, memory: Any, sentences_B: torch.Tensor) -> Any:
-        """As the stepper."""
-        return self._stepper.keep(memory, sentences_B)
-
-
 def decode(beam: int, setting: Setting) -> Sample:
     """Our side: from text to text."""
     tokenizer = tokenizer_of(LSTM_512.units)
-    model, _ = ours.build(LSTM_512.experiment, LSTM_512.sides(), setting)
+    model, _ = ours.build(LSTM_512.experiment, LSTM_512.sides(), replace(setting, precision="fp32"))
     assert isinstance(model, Translator)
     texts = test_sources(LSTM_512.units)[: _sentences(setting)]
-    stepper, runtime = Endless(model.stepper()), Runtime.inference(precision=setting.precision)
+    endless = Without(model.stepper(), [tokenizer.symbols.eos])
+    runtime = Runtime.inference(precision=setting.precision)
     begin = time.perf_counter()
     sources = Ragged.of(tokenizer.encode(text) for text in texts)
     outputs: dict[int, str] = {}
     units = 0
     for batch in search_batches(sources, tokenizer.symbols, batch_tokens=BATCH_TOKENS):
         with running(runtime):
-            hypotheses = beam_search(stepper, batch, size=beam, max_length=LENGTH, attention=False)
+            hypotheses = beam_search(endless, batch, size=beam, max_length=LENGTH, attention=False)
         for number, found in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
             outputs[number] = tokenizer.decode(found[0].ids)
             units += len(found[0].ids)
@@ -105,5 +74,5 @@ def _work(name: str, beam: int, bars: Mapping[Precision, float]) -> Work:
     )
 
 
-BEAM = _work("decoding-beam-5", 5, {"fp32": 5.5, "bf16": 0.0})
-GREEDY = _work("decoding-greedy", 1, {"fp32": 5.0, "bf16": 0.0})
+BEAM = _work("decoding-beam-5", 5, {"fp32": 5.5, "bf16": 0.0, "int8": 0.0})
+GREEDY = _work("decoding-greedy", 1, {"fp32": 5.0, "bf16": 0.0, "int8": 0.0})
