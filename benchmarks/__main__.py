@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import sys
 import time
 from dataclasses import replace
@@ -51,7 +52,7 @@ def _measure(options: argparse.Namespace, setting: Setting) -> int:
         for part, seconds in parts[precision].items():
             _say(f"{precision} {part}: {1000 * seconds:,.1f} ms")
     if not setting.quick:
-        command = " ".join(["make bench", *(sys.argv[1:] and [f'BENCH="{" ".join(sys.argv[1:])}"'])])
+        command = f'make bench BENCH="{shlex.join(sys.argv[1:])}"' if sys.argv[1:] else "make bench"
         path = report.write(machine, setting, proven, comparisons, parts, command, change=options.change)
         records.write()
         _say(f"{path} after {(time.monotonic() - began) / 60:.1f} minutes.")

@@ -5,7 +5,6 @@ drop (RssAnon). A tiny translator is begun for one update, and resumed for anoth
 of checks include the start of Python. Files of less than 32 MB are read again each time.
 """
 
-import multiprocessing
 import os
 import sys
 import tempfile
@@ -31,7 +30,7 @@ from anaphora.tasks.data_table import PairData
 from anaphora.tasks.runs import experiment_of
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
-from benchmarks.ngram_memory import Watch
+from benchmarks.watch import Watch, alone
 
 WORDS, POOL, VALID = 20_000, 1 << 20, 500
 SETTINGS = [
@@ -146,9 +145,7 @@ def main(count: int, steps: Sequence[str]) -> None:
             f"| {count:,} pairs | processor seconds | seconds by the clock | memory (MB) |\n| --- | --: | --: | --: |"
         )
         for step in steps:
-            process = multiprocessing.get_context("spawn").Process(target=measured, args=(step, folder))
-            process.start()
-            process.join()
+            alone(measured, step, folder)
         size = sum(file.stat().st_size for file in (folder / "run" / "encoded" / "train").glob("*"))
         print(f"\n{size / count:.1f} bytes a pair on disk")
 

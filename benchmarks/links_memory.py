@@ -5,7 +5,6 @@ checked, turned into links between the tokens of the pairs that are already enco
 of what cannot be dropped (RssAnon). Each number is measured in a process of its own.
 """
 
-import multiprocessing
 import sys
 import tempfile
 import time
@@ -19,7 +18,7 @@ from anaphora.formats.pharaoh import to_pharaoh
 from anaphora.models.guide import GivenGuide
 from anaphora.tasks.translation.guidance import GivenLinks
 from benchmarks.large_corpora import fitted, generate
-from benchmarks.ngram_memory import Watch
+from benchmarks.watch import Watch, alone
 
 
 def diagonals(folder: Path) -> Path:
@@ -54,6 +53,4 @@ if __name__ == "__main__":
     print("| pairs | links | processor seconds | memory (MB) | on disk (MB) |")
     print("| --: | --: | --: | --: | --: |", flush=True)
     for number in sys.argv[1:]:
-        process = multiprocessing.get_context("spawn").Process(target=measure, args=(int(number),))
-        process.start()
-        process.join()
+        alone(measure, int(number))

@@ -5,12 +5,9 @@ stretches of 12 are repeated, as they are in natural text. Memory is what cannot
 PyTorch; 2 GiB of it are allowed (RLIMIT_DATA). Each size is counted in a process of its own.
 """
 
-import multiprocessing
-import os
 import resource
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
@@ -19,6 +16,7 @@ import numpy as np
 from anaphora.data.store import TextStore
 from anaphora.models.ngram.model import NgramModel, NgramModelConfig
 from anaphora.protocols import VocabularyInfo
+from benchmarks.watch import Watch, alone
 
 SIZE, END, REPEATED = 32_000, 3, 12
 BYTES_A_TOKEN = 4.5
@@ -42,23 +40,6 @@ def text(tokens: int) -> np.ndarray:
     return ids
 
 
-class Watch(threading.Thread):
-    """The largest memory, and size of nameless files, of this process, in MB."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.memory = self.disk = 0
-        self.done = threading.Event()
-
-    def run(self) -> None:
-        while not self.done.wait(0.05):
-            status = Path("/proc/self/status").read_text().split("RssAnon:")[1]
-            self.memory = max(self.memory, int(status.split()[0]) // 1024)
-            files = [f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd")]
-            sizes = [os.stat(file).st_size for file in files if os.path.lexists(file) and _is_nameless(file)]
-            self.disk = max(self.disk, sum(sizes) // 10**6)
-
-
 def measure(megabytes: float) -> None:
     """Count one text and print a row of a table."""
     with tempfile.TemporaryDirectory() as folder:
@@ -80,17 +61,8 @@ def measure(megabytes: float) -> None:
     )
 
 
-def _is_nameless(file: str) -> bool:
-    try:
-        return os.readlink(file).endswith("(deleted)")
-    except OSError:
-        return False
-
-
 if __name__ == "__main__":
     print("| MB of text | tokens | n-grams | processor seconds | memory (MB) | temporary files (MB) |")
     print("| --: | --: | --: | --: | --: | --: |", flush=True)
     for size in sys.argv[1:]:
-        process = multiprocessing.get_context("spawn").Process(target=measure, args=(float(size),))
-        process.start()
-        process.join()
+        alone(measure, float(size))

@@ -26,9 +26,6 @@ MAX_LENGTH = 1 << 20
 MAX_COUNT = 100_000_000
 """Most words of a vocabulary, draws from it, or tokens of a batch."""
 
-MAX_SUGGESTED = 3
-"""Most options of the same name in other tables that are suggested for an unknown one."""
-
 SET = object()
 """In a conflict: any value but the default."""
 
@@ -260,18 +257,20 @@ def _of_another_kind(place: _Place) -> tuple[str, str] | None:
     )
 
 
+_SUGGESTED = 3
+"""Most options of the same name in other tables that an unknown one is answered with."""
+
+
 def _not_an_option(key: str, annotation: Any) -> str:
     """``annotation`` is the table that the unknown key stands in."""
-    known = sorted(annotation.model_fields) if _is_config(annotation) else []
     table, dot, name = key.rpartition(".")
-    hint = nearest(name, known)
     below = sorted(set(_keys_below(annotation, name)), key=lambda inner: (inner.count("."), inner))
     if below:
         near = [f"'{table}{dot}{inner}'" for inner in below if inner.count(".") == below[0].count(".")]
-        hint = f" Did you mean {' or '.join(near[:MAX_SUGGESTED])}?"
-    elif known and not hint:
-        hint = f" Known: {', '.join(known)}."
-    return f"{key} is not an option.{hint}"
+        return f"{key} is not an option. Did you mean {' or '.join(near[:_SUGGESTED])}?"
+    known = sorted(annotation.model_fields) if _is_config(annotation) else []
+    listed = f" Known: {', '.join(known)}." if known else ""
+    return f"{key} is not an option.{nearest(name, known) or listed}"
 
 
 def _keys_below(annotation: Any, name: str) -> Iterator[str]:

@@ -61,7 +61,7 @@ class Pace:
 @contextmanager
 def listening(*, bars: bool = True) -> Iterator[Report]:
     """A listener for the events of one command, chosen by where standard error goes; without ``bars``, lines alone."""
-    usually()
+    usually()  # a command listens from when its work begins
     if not (bars and sys.stderr.isatty()):
         yield LastingReport(_Lines().report)
         return

@@ -23,6 +23,6 @@ def softmax_rows(
 
 
 def log_softmax_rows(z_NV: Tensor) -> Tensor:
-    """log softmax(z) of every row, in the place of ``z_NV``, which is contiguous and of single precision."""
+    """log softmax(z) of every row; overwrites ``z_NV``, which is contiguous and in fp32."""
     run("log_softmax_rows", *z_NV.shape, z_NV)
     return z_NV
