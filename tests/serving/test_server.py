@@ -1,16 +1,17 @@
 """The server as a process: real clients, many at once, signals."""
 
+import re
 import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx2
 import pytest
 
+from anaphora.serving.limits import ServingLimits
 from anaphora.serving.translators import Served
 from tests.serving.conftest import RUN, server_process
 
@@ -50,13 +51,14 @@ def test_sixty_four_clients_at_once_each_get_what_one_gets_alone(stored: Served)
 def test_at_sigterm_what_is_in_work_is_answered_and_the_process_ends_with_0() -> None:
     answers: list[httpx2.Response] = []
     with server_process() as (process, address):
-        body = {"q": ["A man is walking and two dogs run. " * 40] * 60, **PAIR}
+        texts = [f"A man and {number} dogs. " * 100 for number in range(ServingLimits().texts)]
+        body = {"q": [text[:1500] for text in texts], **PAIR}
         thread = threading.Thread(
             target=lambda: answers.append(httpx2.post(f"{address}translate", json=body, timeout=60))
         )
         thread.start()
-        time.sleep(0.5)
-        assert not answers
+        while not re.search(r"^anaphora_waiting_texts [1-9]", httpx2.get(f"{address}metrics").text, re.MULTILINE):
+            assert thread.is_alive(), "answered before it was seen in work"
         process.send_signal(signal.SIGTERM)
         thread.join()
         assert process.wait(30) == 0
