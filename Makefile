@@ -48,8 +48,9 @@ install: $(INSTALLED)
 test: $(INSTALLED_DEV)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
+# properties are tried on more examples than in the fast tier
 slow: $(INSTALLED_DEV)
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m "slow or hypothesis" --hypothesis-profile thorough
 
 faults: $(INSTALLED_DEV)
 	OMP_NUM_THREADS=1 MINUTES=$(MINUTES) SEED=$(SEED) TRIAL=$(TRIAL) $(BIN)/python -m tests.faults

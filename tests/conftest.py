@@ -2,12 +2,15 @@
 
 import gc
 import json
+import math
 import os
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,8 +26,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 gc.disable()
 
 # a busy machine makes no test fail: what a test may take is counted in time of the processor, below
-settings.register_profile("anaphora", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("anaphora")
+ANY_SPEED: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("quick", max_examples=25, **ANY_SPEED)
+settings.register_profile("thorough", max_examples=100, **ANY_SPEED)
+settings.load_profile("quick")
 
 FAST_SECONDS = 10.0
 """Processor time that an unmarked test and its processes may take; longer ones carry the mark ``slow``."""
@@ -225,7 +230,21 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.enable()
 
 
+def _sample(items: list[pytest.Item]) -> None:
+    """A quarter of each matrix of combinations, always the same, stays in the fast tier; the rest is marked slow."""
+    matrices = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("matrix") and not item.get_closest_marker("slow"):
+            matrices[item.nodeid.partition("[")[0]].append(item)
+    for combinations in matrices.values():
+        combinations.sort(key=lambda item: crc32(item.nodeid.encode()))
+        for item in combinations[math.ceil(len(combinations) / 4) :]:
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    _sample(items)
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW_TIMEOUT))

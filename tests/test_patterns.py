@@ -102,6 +102,7 @@ def seconds(pattern: Any, methods: tuple[str, ...], letters: str) -> float:
     return time.process_time() - began
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(("name", "pattern", "methods"), [pytest.param(*row, id=row[0]) for row in used_patterns()])
 def test_a_text_four_times_as_long_takes_about_four_times_as_long(
     name: str, pattern: Any, methods: tuple[str, ...]

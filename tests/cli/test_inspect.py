@@ -48,6 +48,7 @@ def test_without_a_verb_it_says_what_a_run_supports_and_why_not_the_rest(
     assert "gates        gates over a sentence" in inspect(capsys) and "export RUN --to html" in inspect(capsys)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("verb", "options", "files"),
     [

@@ -38,6 +38,7 @@ def weights(run: Path) -> dict[str, torch.Tensor]:
     return dict(Run.open(run).load("latest").model)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(("kind", "output"), OUTPUTS, ids=str)
 def test_a_run_that_goes_on_ends_where_one_left_alone_ends(
     kind: str, output: Any, request: pytest.FixtureRequest, tmp_path: Path

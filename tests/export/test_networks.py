@@ -84,6 +84,7 @@ def translator(name: str) -> Trained:
     return untrained({"task": "translate", "embedding": SMALL | rest.pop("embedding", {}), **table, **rest})
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("name", TRANSLATORS)
 def test_an_exported_translator_translates_as_the_package_does(tmp_path: Path, name: str) -> None:
     trained = translator(name)

@@ -31,6 +31,7 @@ SHOWN: dict[str, tuple[Any, list[str], list[str]]] = {
 }
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("name", SHOWN)
 def test_every_result_is_drawn_with_real_text(
     name: str, translator: Subject, language_model: Subject, tmp_path: Path

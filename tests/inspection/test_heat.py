@@ -61,6 +61,7 @@ def test_half_precision_is_drawn(tmp_path: Path) -> None:
     assert draw_attention(tmp_path / "picture.svg", SOURCE, TARGET, weights).exists()
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize(
     "labels",

@@ -141,6 +141,7 @@ def translator(name: str, kind: str) -> Trained:
     return untrained({"task": "translate", "embedding": SMALL | rest.pop("embedding", {}), **table, **rest}, kind)
 
 
+@pytest.mark.matrix
 @node
 @pytest.mark.parametrize("kind", ["character", "bpe"])
 @pytest.mark.parametrize("name", TRANSLATORS)

@@ -53,6 +53,7 @@ def test_layers_of_a_language_model_use_all_of_their_weights() -> None:
         assert shown == {name: tuple(weight.shape) for name, weight in model.recurrence.weights.tensors().items()}
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("recipe", recipes.names())
 def test_every_recipe_prints_its_steps_or_why_there_are_none(recipe: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["recipes", recipe, "--program"]) == 0

@@ -43,6 +43,7 @@ def assert_same_bits(got: dict[str, Tensor], expected: dict[str, Tensor]) -> Non
     assert_close(got, expected, rtol=0, atol=0)
 
 
+@pytest.mark.matrix
 @UNITS
 @HIDDEN
 def test_step_by_step_gives_the_bits_of_a_scan(
@@ -53,6 +54,7 @@ def test_step_by_step_gives_the_bits_of_a_scan(
     assert_same_bits(step_by_step(network), network.fast())
 
 
+@pytest.mark.matrix
 @UNITS
 @HIDDEN
 def test_a_sentence_has_the_same_bits_alone_and_among_others(

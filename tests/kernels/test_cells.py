@@ -26,6 +26,7 @@ from anaphora.kernels.cells import (
 )
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("hidden", [1, 3])
 def test_the_derived_gradients_are_those_of_finite_differences(cell: Cell, hidden: int, layers: Callable) -> None:
     assert layers(cell, hidden, lengths=(1, 2)).exact()

@@ -21,6 +21,7 @@ def shown(options: dict[str, int]) -> str:
     return "-".join(name for name, on in options.items() if on) or "plain"
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("options", OPTIONS[1:], ids=shown)
 def test_values_and_gradients_equal_the_naive_reading(cell: Cell, options: dict[str, bool], layers: Callable) -> None:
     if options["normalised"] and type(cell) not in NORMALISED_UNITS:
@@ -33,10 +34,12 @@ def test_values_and_gradients_equal_the_naive_reading(cell: Cell, options: dict[
     assert all(gradient.abs().sum() > 0 for gradient in gradients.values())
 
 
+@pytest.mark.matrix
 def test_the_derived_gradients_are_those_of_finite_differences(cell: Cell, layers: Callable) -> None:
     assert layers(cell, 3, lengths=(1, 2), **TOGETHER).exact()
 
 
+@pytest.mark.matrix
 def test_the_derived_gradients_are_right_at_a_large_odd_size(cell: Cell, layers: Callable) -> None:
     assert layers(cell, 63, height=2, **TOGETHER).exact(fast_mode=True)
 

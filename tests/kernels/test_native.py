@@ -107,6 +107,7 @@ def test_a_unit_of_one_number_gives_what_it_gives_in_python(cell: Cell, layers: 
     assert_same_in_c(layers(cell, 1))
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("score", SCORES, ids=str)
 @pytest.mark.parametrize("cell", [Lstm(), Gru(reset="before")], ids=str)
 @with_fixtures
@@ -137,6 +138,7 @@ def test_a_gaussian_window_gives_what_the_loop_in_python_gives(
     assert_same_in_c(replace(network, leaves={n: t.detach() for n, t in (network.leaves | exponents).items()}))
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     "options",
     [

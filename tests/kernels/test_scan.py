@@ -73,6 +73,7 @@ def test_without_gradients_nothing_is_kept_of_a_step_that_is_over(
     assert 0 < Saved.most <= 2
 
 
+@pytest.mark.matrix
 @FAST_MODE
 def test_the_derived_gradients_of_a_decoder_are_those_of_finite_differences_for_every_unit(
     cell: Cell, query: str, feeding: bool, fast_mode: bool, decoder: Callable
@@ -80,6 +81,7 @@ def test_the_derived_gradients_of_a_decoder_are_those_of_finite_differences_for_
     assert decoder(cell, General(), query, feeding, 7, lengths=(1, 2), positions=(3, 2)).exact(fast_mode)
 
 
+@pytest.mark.matrix
 @FAST_MODE
 def test_the_derived_gradients_of_a_decoder_are_those_of_finite_differences_for_every_score(
     form: Score, query: str, feeding: bool, fast_mode: bool, decoder: Callable
@@ -87,6 +89,7 @@ def test_the_derived_gradients_of_a_decoder_are_those_of_finite_differences_for_
     assert decoder(Gru(), form, query, feeding, 7, lengths=(1, 2), positions=(3, 2)).exact(fast_mode)
 
 
+@pytest.mark.matrix
 def test_the_derived_gradients_of_a_decoder_are_right_at_a_large_odd_size(
     form: Score, query: str, feeding: bool, decoder: Callable
 ) -> None:

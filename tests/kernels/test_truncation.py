@@ -66,6 +66,7 @@ def gradients(network: Any, outputs: dict[str, Tensor], factors: dict[str, Tenso
     return dict(zip(network.leaves, found, strict=True))
 
 
+@pytest.mark.matrix
 @ALL
 @pytest.mark.parametrize("masked", [False, True], ids=["plain", "masked"])
 def test_every_loss_goes_back_over_its_own_window(cell: Cell, back: int, masked: bool, layers: Callable) -> None:

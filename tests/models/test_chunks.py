@@ -61,6 +61,7 @@ def by_definition(back: int) -> list[Tensor]:
     return total
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("back", [1, 3, 5, 8, 11, 30])
 @pytest.mark.parametrize("borders", [[], [6], [4, 8], [1, 2, 7], [11]], ids=str)
 def test_chunks_of_any_length_give_the_sum_over_windows(back: int, borders: list[int]) -> None:

@@ -133,6 +133,7 @@ def test_every_two_choices_of_different_options_meet(choices: dict[str, list[Any
     assert not strangers(choices, rows)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("row", LOOKING_ROWS, ids=shown)
 def test_every_weight_of_every_attention_has_a_gradient_and_an_update_lowers_the_loss(row: dict[str, Any]) -> None:
     model = make(FIRST | row)
@@ -146,6 +147,7 @@ def test_every_weight_of_every_attention_has_a_gradient_and_an_update_lowers_the
         assert model(ALL)[0].sum < loss
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("row", ROWS, ids=shown)
 def test_every_weight_has_a_gradient_and_a_few_updates_lower_the_loss(row: dict[str, Any]) -> None:
     model = make(row)
@@ -167,6 +169,7 @@ def test_every_weight_has_a_gradient_and_a_few_updates_lower_the_loss(row: dict[
         assert model(ALL)[0].sum.item() < 0.9 * before
 
 
+@pytest.mark.matrix
 @EVERY_ROW
 def test_a_sentence_is_the_same_alone_and_in_any_batch_and_scored_as_it_was_found(row: dict[str, Any]) -> None:
     assert_the_same_alone_and_in_any_batch(make(row).stepper())

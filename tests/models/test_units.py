@@ -44,6 +44,7 @@ def batch() -> Batch:
     )
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("bias", [True, False], ids=["bias", "unbiased"])
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: "-".join(cell.values()))
 def test_every_unit_learns_in_encoders_decoders_and_language_models(cell: dict[str, Any], bias: bool) -> None:

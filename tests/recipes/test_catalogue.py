@@ -124,6 +124,7 @@ TAGGERS = [name for name in recipes.names() if name.endswith("upos")]  # built o
 TRACES = ["strokes"]  # of vectors: tests/models/test_values.py
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("name", sorted({*recipes.names()} - {*COUNTED, *ALIGNERS, *TAGGERS, *TRACES}))
 def test_every_recipe_is_an_experiment_whose_network_learns(name: str) -> None:
     experiment = read_experiment(recipes.read(name), f"{name}.toml")

@@ -32,6 +32,7 @@ def own(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("name", TEXTUAL)
 def test_every_recipe_of_a_language_model_trains_on_ones_own_text(name: str, own: Path, tmp_path: Path) -> None:
     experiment = experiment_of(name, own)

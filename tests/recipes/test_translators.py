@@ -38,6 +38,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("name", translators())
 def test_a_recipe_trains_on_a_small_corpus_and_translates(name: str, corpus: Path, tmp_path: Path) -> None:
     settings = [*SMALL, *sizes(name)]

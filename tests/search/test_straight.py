@@ -96,6 +96,7 @@ sources = st.lists(st.lists(tokens, min_size=1, max_size=9), min_size=1, max_siz
 prefixes = st.lists(st.lists(tokens, max_size=4), min_size=7, max_size=7)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", TRANSLATORS)
 @settings(max_examples=12, deadline=None)

@@ -42,6 +42,7 @@ def batch() -> Batch:
     return Batch(rows(7), rows(7), torch.arange(4), torch.tensor([True, False, True, True]), supervision)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("name", NETWORKS)
 def test_an_update_of_every_recipe_stays_on_its_device(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # values are looked at there, and nothing has any

@@ -64,6 +64,7 @@ def test_a_killed_training_resumes_to_the_same_bits(
     assert killed_and_resumed(trainer, tmp_path / "run", round(operations * share)) == expected
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     "training",
     [

@@ -41,6 +41,7 @@ def near(expected: Any) -> Any:
     return pytest.approx(expected, rel=ELSEWHERE, abs=1e-6) if isinstance(expected, float) else expected
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("folder", "name"), [(folder, name) for folder in sorted(FINISHED) for name in FINISHED[folder]]
 )

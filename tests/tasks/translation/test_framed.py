@@ -23,6 +23,7 @@ PREFIXES = ["", *sentences(9, most=5, seed=32)]
 SUFFIXES = ["", *sentences(8, most=4, seed=33), "the tree."]
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("attends", [True, False], ids=["attention", "none"])
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_translation_begins_with_the_words_of_its_prefix_from_any_translator(name: str, attends: bool) -> None:
@@ -40,6 +41,7 @@ def test_a_translation_begins_with_the_words_of_its_prefix_under_every_search(se
         check_begins(one, prefix)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("attends", [True, False], ids=["attention", "none"])
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_translation_ends_with_its_suffix_behind_a_prefix_from_any_translator(name: str, attends: bool) -> None:

@@ -73,6 +73,7 @@ def lost(segment: Segment, translation: Translation) -> list[str]:
     return [*once, *(closed - expected), *(expected - closed)]
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("attends", [True, False], ids=["attention", "none"])
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_everything_comes_back_once_from_untrained_translators_of_any_tokens(name: str, attends: bool) -> None:

@@ -22,6 +22,7 @@ def glossary(folder: Path, text: str) -> Glossary:
     return Glossary(read_glossary(path))
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("attends", [True, False], ids=["attention", "none"])
 @pytest.mark.parametrize("name", WHOLE)
 def test_terms_are_written_and_forbidden_ones_are_not_by_any_translator(
