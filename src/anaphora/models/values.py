@@ -7,8 +7,9 @@ What is read is D numbers, scaled by the data's mean and deviation, and where th
 that ends. What is predicted has one flag more: whether the sequence ends there.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import torch
 from pydantic import Field
@@ -106,23 +107,36 @@ class ValueState(NamedTuple):
     """By carried signal, B in front."""
 
 
-class ValueNetwork(Protocol):
-    """A network one vector at a time, for sampling."""
+class ValueNetwork(nn.Module, ABC):
+    """A network that predicts vectors; one at a time, for sampling."""
 
     output: ValueOutput
     config: Any
 
+    @abstractmethod
     def start(self, batch: Batch) -> ValueState:
         """Before the first vector."""
 
+    @abstractmethod
     def advance(self, before: ValueState, x_BX: Tensor) -> tuple[Tensor, Tensor | None, ValueState]:
         """After reading one vector and its pen flag: the states to predict from, attention, and the new state."""
 
+    @abstractmethod
+    def _states(self, batch: Batch) -> Tensor:
+        """What each vector is predicted from, having read those before it; T x B x H."""
+
+    def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
+        """The loss of a batch, one prediction a vector; nothing is carried."""
+        return self.output.loss(self._states(batch), batch.targets, batch.supervision), {}
+
     def expected(self, batch: Batch) -> Expected:
-        """What is predicted of each true vector."""
+        """What is predicted of each true vector; puts the model into evaluation mode."""
+        self.eval()
+        with torch.inference_mode():
+            return self.output.expected(self._states(batch), batch.targets)
 
 
-class PredictionNetwork(nn.Module):
+class PredictionNetwork(ValueNetwork):
     """A stack of recurrent layers over vectors. Batches have ``Values`` as inputs and targets."""
 
     def __init__(self, config: PredictionConfig) -> None:
@@ -139,16 +153,6 @@ class PredictionNetwork(nn.Module):
         source = generator(seed, "initialise")
         for layer in self.recurrence, self.output:
             layer.initialise(self.config.initializer, source)
-
-    def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a batch, one prediction a vector; nothing is carried."""
-        return self.output.loss(self._states(batch), batch.targets, batch.supervision), {}
-
-    def expected(self, batch: Batch) -> Expected:
-        """What is predicted of each true vector; puts the model into evaluation mode."""
-        self.eval()
-        with torch.inference_mode():
-            return self.output.expected(self._states(batch), batch.targets)
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """The parts of a step: see ``protocols.Programmed``."""
@@ -175,7 +179,7 @@ class PredictionNetwork(nn.Module):
         return states_TBH
 
 
-class SynthesisNetwork(nn.Module):
+class SynthesisNetwork(ValueNetwork):
     """A decoder of vectors with attention over a text. Batches have ``Ids`` as inputs and ``Values`` as targets."""
 
     def __init__(self, config: SynthesisConfig, text: VocabularyInfo) -> None:
@@ -194,16 +198,6 @@ class SynthesisNetwork(nn.Module):
         source = generator(seed, "initialise")
         for layer in self.embedding, self.encoder, self.decoder, self.output:
             layer.initialise(self.config.initializer, source)
-
-    def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a batch, one prediction a vector; nothing is carried."""
-        return self.output.loss(self._states(batch), batch.targets, batch.supervision), {}
-
-    def expected(self, batch: Batch) -> Expected:
-        """What is predicted of each true vector; puts the model into evaluation mode."""
-        self.eval()
-        with torch.inference_mode():
-            return self.output.expected(self._states(batch), batch.targets)
 
     @torch.no_grad()
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
@@ -237,7 +231,6 @@ class SynthesisNetwork(nn.Module):
         return ValueState(self.decoder.prepare(encoded, text.lengths_B), self.decoder.first(encoded, text.lengths_B))
 
     def _states(self, batch: Batch) -> Tensor:
-        """What each vector is predicted from, having read those before it; T x B x H."""
         if not isinstance(batch.targets, Values):
             raise ShapeError("A synthesis network needs a batch whose targets are Values.")
         memory, state = self._encode(batch)
