@@ -1,6 +1,7 @@
 """The page computes what the package computes: the same tokens, the same weights, whatever the model's options."""
 
 import json
+import random
 import shutil
 import subprocess
 from importlib.resources import files
@@ -185,6 +186,23 @@ def test_the_page_of_a_trained_run_translates_as_the_run_does(tmp_path: Path) ->
     sentences = [one["source"] for one in stored if one["source"]]
     answers = computed(page_of(load_trained(RUN), "A page"), tmp_path, sentences, 2, 0.5)
     assert [answer["text"] for answer in answers] == [one["text"] for one in stored if one["source"]]
+
+
+@node
+@pytest.mark.parametrize("kind", ["character", "bpe"])
+def test_a_page_writes_any_ids_as_the_package_does(tmp_path: Path, kind: str) -> None:
+    trained, draws = translator("luong", kind), random.Random(1)
+    tokenizer = trained.tokenizers["target"]
+    last = tokenizer.symbols.size - 1
+    lists = [[draws.randint(0, draws.choice([9, last])) for _ in range(draws.randint(0, 9))] for _ in range(2_000)]
+    script = (files("anaphora.inspection.microscope") / "tokens.js").read_text(encoding="utf-8")
+    table = json.dumps(network_in(page_of(trained, "A page"))["tokenizers"]["target"])
+    (tmp_path / "ids.js").write_text(
+        f"{script}\nconst tokens = new Tokens({table});\n"
+        f"console.log(JSON.stringify({json.dumps(lists)}.map((ids) => tokens.decode(ids))));"
+    )
+    answer = subprocess.run(["node", str(tmp_path / "ids.js")], capture_output=True, text=True, check=True, timeout=60)
+    assert json.loads(answer.stdout) == [tokenizer.decode(ids) for ids in lists]
 
 
 def test_what_is_written_into_a_page_cannot_end_its_data() -> None:

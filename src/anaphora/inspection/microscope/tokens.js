@@ -48,16 +48,19 @@ class Tokens {
   decode(ids) {
     const kept = ids.filter((id) => id === UNK || id > EOS);
     if (this.kind === "character") return kept.map((id) => (id === UNK ? UNKNOWN : this.texts[id])).join("").replace(LINE_BREAKS, " ");
+    const pieces = ids.map((id) => (id === UNK ? UNKNOWN : id > EOS ? this.pieces[id] : ""));
+    const first = pieces.findIndex((piece) => piece !== "");
+    if (first >= 0 && pieces[first].startsWith(SPACE)) pieces[first] = pieces[first].slice(1);
     let text = "", bytes = [];
     const flush = () => { text += fromBytes(bytes); bytes = []; };
-    for (const id of kept) {
-      const byte = /^<0x([0-9A-F]{2})>$/.exec(this.pieces[id]);
+    for (const piece of pieces) { // bytes on both sides of a special token make no character
+      const byte = /^<0x([0-9A-F]{2})>$/.exec(piece);
       if (byte) { bytes.push(parseInt(byte[1], 16)); continue; }
       flush();
-      text += id === UNK ? UNKNOWN : this.pieces[id].replaceAll(SPACE, " ");
+      text += piece.replaceAll(SPACE, " ");
     }
     flush();
-    return text.replace(/^ /, "").replace(LINE_BREAKS, " ");
+    return text.replace(LINE_BREAKS, " ");
   }
 }
 
