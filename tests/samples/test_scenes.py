@@ -14,7 +14,7 @@ from anaphora.errors import ConfigError
 from anaphora.samples.draws import Draws
 from anaphora.samples.scenes import Thing, corpus, picture, write
 from anaphora.samples.scenes.corpus import TEST_PAIRS, VALID_PAIRS
-from anaphora.samples.scenes.picture import CELL, patches
+from anaphora.samples.scenes.picture import CELL, WIDTH, features
 from anaphora.samples.scenes.scene import CELLS, COLOURS, SHAPES, Scene, draw_scene
 
 RELATIONS = {"to the left of": (0, -1), "to the right of": (0, 1), "above": (-1, 0), "below": (1, 0)}
@@ -27,7 +27,7 @@ def test_a_seed_gives_the_same_files_everywhere(tmp_path: Path) -> None:
     values = np.load(folder / "train.npz")["values"]
     text = (folder / "train.tsv").read_bytes()
     assert hashlib.sha256(text).hexdigest()[:12] == "64b0a71e2d79"
-    assert hashlib.sha256(values.tobytes()).hexdigest()[:12] == "f6e0c3d60527"
+    assert hashlib.sha256(values.tobytes()).hexdigest()[:12] == "bcb820b9afcb"
 
 
 def test_held_out_splits_show_only_combinations_that_training_never_shows() -> None:
@@ -66,9 +66,23 @@ def test_a_thing_is_drawn_in_its_place_alone() -> None:
             pixels = picture(Scene((Thing(size, "white", shape, 2, 1, (0, 0)),)), Draws(1))
             bright = np.argwhere(pixels.min(-1) > 150) // CELL
             assert len(bright) and (bright == [2, 1]).all()
-            grid = patches(pixels)
-            assert grid.shape == (CELLS, CELLS, CELL * CELL * 3) and 2 < grid.max() < 3.3
-            assert np.unravel_index(grid.max(-1).argmax(), (CELLS, CELLS)) == (2, 1)
+            grid = features(pixels)
+            assert grid.shape == (CELLS, CELLS, WIDTH) and grid.max() == grid[2, 1].max() == np.float16(255 / 64)
+            assert np.unravel_index(grid.sum(-1).argmax(), (CELLS, CELLS)) == (2, 1)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_features_of_a_place_tell_its_form_in_any_colour_and_its_colour_in_any_form(shape: str) -> None:
+    drawn = {
+        colour: features(picture(Scene((Thing("large", colour, shape, 1, 3, (0, 0)),)), Draws(1)))[1, 3].astype(float)
+        for colour in COLOURS
+    }
+    square = features(picture(Scene((Thing("large", "blue", "square", 1, 3, (0, 0)),)), Draws(1)))[1, 3]
+    coded = WIDTH - CELL * CELL
+    forms = np.stack([values[coded:] for values in drawn.values()])
+    assert np.abs(forms - forms.mean(0)).max() < 0.7
+    distances = {colour: np.abs(values[:coded] - square[:coded]).sum() for colour, values in drawn.items()}
+    assert min(distances, key=distances.__getitem__) == "blue"
 
 
 def test_each_thing_has_a_shade_of_its_colour() -> None:
@@ -90,7 +104,7 @@ def test_shapes_and_sizes_look_different() -> None:
 
 def test_a_written_corpus_is_data_of_a_describer(tmp_path: Path) -> None:
     splits = caption_splits([write(tmp_path, train=30, valid=5, test=5)], Names("train", "val", "test"))
-    assert splits.features.shape == (CELLS, CELLS, CELL * CELL * 3)
+    assert splits.features.shape == (CELLS, CELLS, WIDTH)
     assert (len(splits.train.references()), len(splits.valid.references())) == (30, 5)
     assert len(splits.tests["test"].references()) == 5
     with pytest.raises(ConfigError, match="valid = -1"):

@@ -1,4 +1,4 @@
-"""Drawn scenes with captions: small images of coloured shapes, their patches, and sentences that are true of them."""
+"""Drawn scenes with captions: small images of coloured shapes, features, and sentences that are true of them."""
 
 from anaphora.samples.scenes.corpus import SceneSplits, corpus, write
 from anaphora.samples.scenes.picture import picture

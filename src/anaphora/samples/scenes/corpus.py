@@ -14,7 +14,7 @@ import numpy as np
 from anaphora.errors import ConfigError
 from anaphora.formats.lines import write_lines
 from anaphora.samples.draws import Draws
-from anaphora.samples.scenes.picture import patches, picture
+from anaphora.samples.scenes.picture import features, picture
 from anaphora.samples.scenes.scene import COLOURS, SHAPES, Scene, draw_scene
 
 TEST_PAIRS = frozenset((COLOURS[n], shape) for n, shape in enumerate(SHAPES))
@@ -45,7 +45,7 @@ def corpus(seed: int, train: int = 8_000, valid: int = 500, test: int = 1_000) -
 
 
 def write(folder: Path, seed: int = 1, train: int = 8_000, valid: int = 500, test: int = 1_000) -> Path:
-    """Write a corpus as ``{train,val,test}.tsv``, an image's name and a caption a line, and ``.npz`` of patches.
+    """Write a corpus as ``{train,val,test}.tsv``, an image's name and a caption a line, and ``.npz`` of features.
 
     Returns the folder.
     """
@@ -56,7 +56,7 @@ def write(folder: Path, seed: int = 1, train: int = 8_000, valid: int = 500, tes
         names = [f"{split}-{number:05d}" for number in range(len(scenes))]
         lines = (f"{name}\t{caption}" for name, scene in zip(names, scenes, strict=True) for caption in scene.captions)
         write_lines(folder / f"{split}.tsv", lines)
-        values = np.stack([patches(picture(scene, draws)) for scene in scenes])
+        values = np.stack([features(picture(scene, draws)) for scene in scenes])
         np.savez(folder / f"{split}.npz", names=np.array(names), values=values)
     return folder
 

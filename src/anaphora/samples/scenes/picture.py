@@ -12,6 +12,11 @@ CELL = 8
 Picture = np.ndarray[Any, np.dtype[np.uint8]]
 """Rows x columns x 3."""
 
+_LEVELS = np.arange(0, 201, 50)
+"""Of red, green and blue above the background."""
+WIDTH = 3 * len(_LEVELS) + CELL * CELL
+"""Numbers that describe a place: its colour, and how much each pixel stands out."""
+
 _INK = {
     "red": (220, 40, 40),
     "green": (40, 170, 60),
@@ -30,6 +35,8 @@ _SHADE = 30
 """Largest difference of a thing's red, green or blue from those of its colour, in either direction."""
 _NOISE = 8
 """Largest change of a number by noise, in either direction."""
+_FAINT = 64
+"""Difference from the background below which nothing is drawn, and noise is not enlarged."""
 
 
 def picture(scene: Scene, draws: Draws) -> Picture:
@@ -48,10 +55,22 @@ def picture(scene: Scene, draws: Draws) -> Picture:
     return (pixels + noise).clip(0, 255).astype(np.uint8)
 
 
-def patches(pixels: Picture) -> np.ndarray[Any, np.dtype[np.float16]]:
-    """The pixels of every place, the background about 0 and ink up to about 3: rows x columns x (pixels times 3)."""
-    cells = pixels.reshape(CELLS, CELL, CELLS, CELL, 3).transpose(0, 2, 1, 3, 4).reshape(CELLS, CELLS, -1)
-    return ((cells.astype(np.float32) - 48) / 64).astype(np.float16)
+def features(pixels: Picture) -> np.ndarray[Any, np.dtype[np.float16]]:
+    """What stands out from the background in every place, colour apart from form: rows x columns x WIDTH, from 0 to 4.
+
+    The form is how much each pixel differs from the background, as a share of the largest difference in its place. The
+    colour is the mean difference of red, green and blue, weighted by the form; a number is told by which of _LEVELS it
+    is near. So a shape looks the same in every colour, and a colour in every shape, seen together before or not.
+    """
+    background = np.sort(pixels.reshape(-1, 3), axis=0)[pixels.size // 6].astype(np.int64)
+    places = (pixels - background).reshape(CELLS, CELL, CELLS, CELL, 3).transpose(0, 2, 1, 3, 4)
+    differences = places.reshape(CELLS, CELLS, CELL * CELL, 3)
+    contrast = np.abs(differences).max(-1)
+    form = 255 * contrast // contrast.max(-1, keepdims=True).clip(_FAINT)
+    colour = (differences * form[..., None]).sum(2) // form.sum(-1, keepdims=True).clip(1)
+    steps = np.abs(colour.clip(_LEVELS[0], _LEVELS[-1])[..., None] - _LEVELS)
+    near = (255 - 255 * steps // (_LEVELS[1] - _LEVELS[0])).clip(0).reshape(CELLS, CELLS, -1)
+    return (np.concatenate([near, form], axis=-1) / 64).astype(np.float16)
 
 
 def _coverage(thing: Thing) -> np.ndarray[Any, np.dtype[np.int64]]:
