@@ -13,8 +13,12 @@ import anaphora
 from anaphora.cli.app import main
 from anaphora.errors import ConfigError
 from anaphora.prediction.options import SearchOptions
+from anaphora.protocols import Stepper
 from anaphora.samples.english_french import write
-from anaphora.tasks.translation import Translation, TranslationPredictor
+from anaphora.search.ensemble import Ensemble
+from anaphora.tasks.translation import Translation, TranslationPredictor, predictor
+from anaphora.tasks.translation.stand_ins import best_copied
+from anaphora.text.apart import StandIn
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.placeholders import RESERVED
@@ -126,6 +130,26 @@ def test_alternatives_have_everything_too() -> None:
     found = untrained(TOKENIZERS["words"]()).translate([one.text for one in given], beam=6, alternatives=5)
     others = [(one, other) for one, translation in zip(given, found, strict=True) for other in translation.alternatives]
     assert others and not any(lost(one, other) for one, other in others)
+
+
+def test_stand_ins_are_chosen_once_for_each_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = list[Stepper]()
+
+    def choose(stepper: Stepper, *rest: Any) -> Sequence[StandIn]:
+        chosen.append(stepper)
+        return best_copied(stepper, *rest)
+
+    monkeypatch.setattr(predictor, "best_copied", choose)
+    translator = untrained(TOKENIZERS["words"]())
+    for text in ("the man walks", "the man <b>sees</b> it"):
+        translator.translate([text])
+    assert not chosen
+    for asked in ({}, {"beam": 2}, {"protect": ("placeholders",)}):
+        translator.translate(["the man sees {a}"], **asked)
+    assert len(chosen) == 1
+    together = TranslationPredictor.ensemble([translator, translator])
+    assert "{a}" in together.translate(["the man sees {a}"])[0].text
+    assert len(chosen) == 2 and isinstance(chosen[1], Ensemble)
 
 
 @pytest.mark.parametrize("name", ["words", "subwords"])
