@@ -104,6 +104,8 @@ def test_a_protected_translation_does_not_depend_on_the_batch_and_its_attention_
 def test_what_has_no_word_is_not_searched_and_each_of_its_words_is_linked_to_itself() -> None:
     [found] = untrained(TOKENIZERS["subwords"]()).translate(["{a} %s"], attention=True)
     assert found.text == "{a} %s" and found.score == 0.0 and found.links() == {(0, 0), (1, 1)}
+    signs = ["\U0001f600", "...", "\u00bf?! \u2014", "\u2764\ufe0f"]
+    assert [one.text for one in untrained(TOKENIZERS["subwords"]()).translate(signs)] == signs
 
 
 def test_nothing_is_kept_that_nobody_asked_for() -> None:

@@ -67,7 +67,9 @@ class Protection:
         return split_around(splitter, line, self._kinds) if splitter else Passage.whole(line)
 
     def apart(self, sentence: str) -> Apart:
-        """A sentence taken apart."""
+        """A sentence taken apart; without a letter or digit, there is nothing in it to translate."""
+        if self._kinds and not any(map(str.isalnum, sentence)):
+            return Apart(sentence, sentence, "", "")
         found = spans(sentence, self._kinds)
         return take_apart(sentence, found, () if all(one.tag for one in found) else self._stand_ins())
 
