@@ -30,6 +30,7 @@ LARGE = re.compile(
         (2, "vocabulary", "2 vocabularies"),
         (2, "key", "2 keys"),
         (2, "batch", "2 batches"),
+        (2, "epoch", "2 epochs"),
     ],
 )
 def test_a_noun_agrees_with_its_number(count: int, noun: str, text: str) -> None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 
+from anaphora.wording import agreeing, counted, singular
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -71,10 +73,14 @@ class Saved:
 
 @dataclass(frozen=True)
 class Skipped:
-    """``count`` records were left out, and why."""
+    """``count`` records were left out, and why: "entries of a.po marked fuzzy were left out"."""
 
     reason: str
     count: int
+
+    def __str__(self) -> str:
+        noun, _, what = self.reason.partition(" ")
+        return f"{counted(self.count, singular(noun))} {agreeing(self.count, what)}"
 
 
 Event = Progress | Note | Update | Validated | Saved | Skipped

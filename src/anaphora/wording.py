@@ -29,7 +29,7 @@ def plural(noun: str) -> str:
     *before, last = noun.split(" ")
     if last in _IRREGULAR:
         last = _IRREGULAR[last]
-    elif last.endswith(("s", "x", "ch", "sh")):
+    elif last.endswith(("s", "x", "ch", "sh")) and last != "epoch":
         last += "es"
     elif last.endswith("y") and last[-2:-1] not in "aeiou":
         last = f"{last[:-1]}ies"

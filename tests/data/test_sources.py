@@ -226,7 +226,7 @@ class TestTranslation:
         put(tmp_path / "pairs.txt", "a\tb")
         with pytest.raises(DataError, match=r"pairs\.txt is no folder and no \.tsv"):
             translation_splits([tmp_path / "pairs.txt"], "en", "cs")
-        with pytest.raises(DataError, match=r"there is no .*nowhere"):
+        with pytest.raises(DataError, match=r"should be a folder or a file, but there is no .*nowhere"):
             translation_splits([tmp_path / "nowhere"], "en", "cs")
         with pytest.raises(DataError, match="none was given"):
             translation_splits([], "en", "cs")

@@ -45,6 +45,8 @@ CASES: dict[str, tuple[str | bytes, str]] = {
     "part.htm": ("<p>Hello</p>", "HTML"),
     "other.xml": (f"{XML}<resources>", "XML"),
     "film.srt": ("1\r\n00:00:01,000 --> 00:00:02,000\r\nHello\r\n", "SRT"),
+    "bare.html": ("Hello &amp; welcome\n", "HTML"),
+    "bare.srt": ("00:00:01,000 --> 00:00:02,000\nHello\n", "SRT"),
     "film.vtt": ("WEBVTT\n\n00:01.000 --> 00:02.000\n", "WebVTT"),
     "table.csv": ("Hold this.,Halt das.\n", "CSV"),
     "table.txt": ('"Hold this.","He said ""no""."\n', "CSV"),

@@ -59,11 +59,20 @@ def test_a_document_comes_back_with_its_gaps_filled(serve: Serve) -> None:
     assert b"fuzzy" in fetched.content
 
 
+def test_lines_of_a_text_are_translated_between_their_ends(serve: Serve, stored: Served) -> None:
+    client, text = serve(), "\ufeffA man.\r\n\r\n  Two dogs run. A man.\nA man."
+    answer = client.post("/translate_file", data=PAIR, files={"file": ("a.TXT", text.encode())}).json()
+    for line in ("  Two dogs run. A man.", "A man."):
+        text = text.replace(line, stored.predictor.translate_text([line])[0].text)
+    assert client.get(answer["translatedFileUrl"]).content.decode() == text
+
+
 @pytest.mark.parametrize(
     ("files", "status", "error"),
     [
         ({}, 400, "missing file parameter"),
-        ({"file": ("a.txt", b"text")}, 400, "a.txt is none that is known"),
+        ({"file": ("a.md", b"text")}, 400, "a.md is none that is known"),
+        ({"file": ("a.txt", b"text\n\xe4")}, 400, "a.txt:2 should be UTF-8"),
         ({"file": ("a.pdf", b"%PDF-1.7")}, 400, "a.pdf is a PDF"),
         ({"file": ("a.po", b"msgid")}, 400, ""),
         ({"file": ("a.po", b"#" * 200)}, 413, "exceeds the limit (100)"),

@@ -99,12 +99,24 @@ def test_markup_in_a_text_stays_text(page: Any) -> None:
 
 
 def test_an_error_is_said_and_the_next_text_is_translated(page: Any) -> None:
+    assert translated(page, "A man.")
     page.route("**/translate", lambda route: route.abort())
     page.fill("#source", TEXT)
     page.wait_for_selector("#status.error")
+    assert page.inner_text("#translation") == "" and page.is_hidden("#details") and page.is_disabled("#copy")
     page.unroute("**/translate")
     assert translated(page, "Two dogs run.")
     assert page.locator("#status.error").count() == 0
+
+
+def test_a_translation_from_right_to_left_is_shown_so(page: Any) -> None:
+    words = ["\u05d4\u05d0\u05d9\u05e9", "\u05e8\u05d5\u05d0\u05d4."]
+    answer = {"translatedText": " ".join(words), "alternatives": [words[0]], "alignment": [[0, 0]]}
+    page.route("**/translate", lambda route: route.fulfill(json=answer))
+    assert translated(page, TEXT) == " ".join(words)
+    first, second = page.locator("#target-words button").all()
+    assert first.bounding_box()["x"] > second.bounding_box()["x"]
+    assert page.evaluate("getComputedStyle(document.querySelector('#alternatives')).direction") == "rtl"
 
 
 def test_it_fits_a_telephone(page: Any) -> None:
@@ -205,6 +217,11 @@ def test_a_document_is_opened_and_its_translation_saved(page: Any, tmp_path: Pat
     page.set_input_files("#document", {"name": "a.txt", "mimeType": "text/plain", "buffer": TEXT.encode()})
     page.wait_for_function("text => document.getElementById('source').value === text", arg=TEXT)
     assert page.is_hidden("#download")
+    page.set_input_files("#document", {"name": "b.txt", "mimeType": "text/plain", "buffer": b"Two dogs run.\n" * 1000})
+    page.wait_for_selector("#download:visible")
+    with page.expect_download() as saved:
+        page.press("#download", "Enter")
+    assert Path(saved.value.path()).read_text().count("\n") == 1000
 
 
 def test_what_is_no_document_is_said(page: Any) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.text.apart import Apart, StandIn, split_around, take_apart
-from anaphora.text.placeholders import KINDS, USUAL
+from anaphora.text.placeholders import KINDS, USUAL, spans
 from anaphora.text.sentences import Splitter
 
 STAND_INS = (StandIn("York", 7), StandIn("Boston", 8))
@@ -15,7 +15,7 @@ SIGNS = st.text("ab {}<>/%sd$1=\"'@.:x[]X! ", max_size=40)
 
 
 def apart(sentence: str) -> Apart:
-    return take_apart(sentence, USUAL, STAND_INS)
+    return take_apart(sentence, spans(sentence, USUAL), STAND_INS)
 
 
 def test_stand_ins_take_the_places_of_placeholders_and_tags_are_taken_out() -> None:
@@ -75,7 +75,7 @@ def test_tags_pair_well_nested() -> None:
 
 @given(SIGNS)
 def test_nothing_is_lost(sentence: str) -> None:
-    found = take_apart(sentence, KINDS, STAND_INS)
+    found = take_apart(sentence, spans(sentence, KINDS), STAND_INS)
     kept = [one.text for one in (*found.units, *found.tags)]
     assert found.before + found.text + found.after == sentence or kept
     assert found.sentence == sentence

@@ -12,9 +12,22 @@ from anaphora.text.placeholders import KINDS, USUAL, Kind, checked_kinds, spans
 KEPT: dict[Kind, list[str]] = {
     "placeholders": [
         *("[X12X]", "%s", "%i", "%d", "%5.2f", "%(name)d", "%1$s", "%{name}", "${var}", "${user.name}"),
-        *("{}", "{0}", "{name}", "{{ person.name }}", "{0:.2f}", "{$count}"),
+        *("{}", "{0}", "{name}", "{{ person.name }}", "{0:.2f}", "{$count}", "{place:>10}", "{0[key]!r}", "{ $name }"),
+        *("{0,number,integer}", "{0, date, short}", "{{count, number}}", "{{{raw}}}", "#{name}", "$name", "$(HOME)"),
+        *("%zu", "%lld", "%-10s", "%#x", "%*d", "%'d", "% d", "%<PRIu64>", "%<count>d", "%%", "%5.2f%%", "%.*f"),
+        *("%1", "%L1", "%n", "%APPDATA%", "%user_name%", "--verbose", "--no-cache"),
     ],
-    "tags": ["<b>", "</b>", "<br/>", "<g-1>", "<a href=\"x > y\" title='it' {id} disabled>", "<input name=x />"],
+    "tags": [
+        "<b>",
+        "</b>",
+        "<br/>",
+        "<0>",
+        "</0>",
+        "<1/>",
+        "<g-1>",
+        "<a href=\"x > y\" title='it' {id} disabled>",
+        "<input name=x />",
+    ],
     "urls": ["https://example.org/a?b=c", "www.example.org", "ftp://example.org/path/"],
     "emails": ["a.b+c@example.org"],
     "numbers": ["15", "1,000.50", "12:30"],
@@ -39,7 +52,8 @@ def test_each_kind_is_found_whole_and_only_where_it_is_asked_for(kind: Kind) -> 
         ("<b>{a}</b>x", ["<b>", "{a}", "</b>"]),
         ('<a title="%s {0}">', ['<a title="%s {0}">']),
         ("see http://a.org/{id}, or a@b.org.", ["http://a.org/{id}", "a@b.org"]),
-        ("a < b > c, 100% sure, 5 <3, 50%discount", []),
+        ("a < b > c, 100% sure, 5 <3, 50%discount, 100% of it, $5, {see below}, US$100, 5 % d", []),
+        ("one--two, -- and ---, 100%low, 20 %, if 3 < 5, a{}", ["a{}"]),
     ],
 )
 def test_placeholders_take_what_is_glued_to_them(text: str, expected: list[str]) -> None:

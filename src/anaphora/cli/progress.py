@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TextIO, cast
 from anaphora.cli.garbage import usually
 from anaphora.cli.talk import give_up_stderr, write
 from anaphora.events import Event, LastingReport, Note, Progress, Report, Saved, Skipped, Update, Validated
-from anaphora.wording import agreeing, counted, singular
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -85,9 +84,8 @@ def sentence(event: Event) -> str:
     match event:
         case Note(text, warning):
             return f"warning: {text}" if warning else text
-        case Skipped(reason, count):
-            noun, _, what = reason.partition(" ")
-            return f"{counted(count, singular(noun))} {agreeing(count, what)}" if count else ""
+        case Skipped():
+            return str(event) if event.count else ""
         case Validated(update, epoch, metrics, best):
             figures = ", ".join(f"{name} {value:.4g}" for name, value in metrics.items())
             return f"epoch {epoch}, update {update:,}: validation {figures}{'  (best so far)' if best else ''}"

@@ -212,7 +212,10 @@ def _start(parent: Path | None, vocabulary: str, replay: float | None, recipe: s
     table = {"run": str(parent.absolute()), "vocabulary": vocabulary, "replay": replay or 0.0}
     start = StartConfig.parse(table, "--from")
     if replay is None and not recipe and start.gives_weights:
-        return start.model_copy(update={"replay": usual_replay(experiment_of(parent))})
+        older = experiment_of(parent)
+        start = start.model_copy(update={"replay": usual_replay(older)})
+        if start.replay and older.to_grow() != older:
+            say("It was trained with alignment supervision (guided_alignment), which old and new pairs are without.")
     return start
 
 

@@ -239,8 +239,11 @@ def _plain_name(path: Path) -> str:
 
 def _list(path: Path, otherwise: str) -> dict[str, Path]:
     if not path.is_dir():
-        what = f"{path} is neither, and is read more than once" if path.exists() else f"there is no {path}"
-        raise DataError(f"--data should be a folder or {otherwise}, but {what}: check the path.")
+        demand_path(path)
+        raise DataError(
+            f"--data should be a folder or {otherwise}, but {path} is neither, and is read more than once: check the "
+            f"path."
+        )
     listing: dict[str, Path] = {}
     try:
         entries = sorted(path.iterdir())

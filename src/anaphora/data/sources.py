@@ -31,7 +31,7 @@ from anaphora.data.finding import USUAL, Found, Names, demand_data, find_files, 
 from anaphora.data.holdout import LARGEST_COUNT, LARGEST_SHARE, HeldOut
 from anaphora.data.readings import Facts, known_or_read
 from anaphora.errors import DataError
-from anaphora.events import Note, Report, Skipped, silent
+from anaphora.events import Event, Note, Report, Skipped, silent
 from anaphora.formats.lines import read_lines
 from anaphora.formats.strings import read_format
 from anaphora.formats.tsv import HEADING
@@ -186,8 +186,14 @@ def _scan(
     usable = empty = 0
     reason = filters.begun() if filters else None
     dropped = Counter[str]()
+    left_out = list[Skipped]()
+
+    def told(event: Event) -> None:
+        left_out.extend([event] if isinstance(event, Skipped) else [])
+        report(event)
+
     for file in files:
-        for source, target in _told(file, read, report):
+        for source, target in _told(file, read, told):
             if not both_sides(source, target):
                 empty += 1
             elif reason and (why := reason(source, target)):
@@ -197,11 +203,12 @@ def _scan(
                 if held is not None:
                     held.add(source, target)
     for why, count in dropped.items():
-        report(Skipped(f"pairs {why} were left out of the training split", count))
+        told(Skipped(f"pairs {why} were left out of the training split", count))
     if empty:
-        report(Skipped("pairs with an empty side were left out of the training split", empty))
+        told(Skipped("pairs with an empty side were left out of the training split", empty))
     if not usable:
-        raise DataError(f"The training split should hold pairs of sentences, but {_paths(_flat(files))} has none.")
+        why = "".join(f"; {one}" for one in left_out)
+        raise DataError(f"The training split should hold pairs of sentences, but {_paths(_flat(files))} has none{why}.")
     return usable
 
 

@@ -131,6 +131,8 @@ DOCUMENTS = (
         r"put a tab there and name it .tsv, with  sed 's/ ||| /\t/' {file} > pairs.tsv",
         rf"(?:{_ALIGNED}(?:\n|\Z))++\Z|(?:{_ALIGNED}\n){{3}}",
     ),
+    _document("an HTML page", _DOCUMENT, r"\s*+\S", ".html", ".htm", ".xhtml", reader="html"),
+    _document("subtitles (SRT)", _DOCUMENT, r"\s*+\S", ".srt", reader="srt"),
     _document("text in UTF-32", "convert it with  iconv -f UTF-32 -t UTF-8 {file}", "\xff\xfe\0\0|\0\0\xfe\xff"),
     _document("text in UTF-16", "convert it with  iconv -f UTF-16 -t UTF-8 {file}", "\xff\xfe|\xfe\xff"),
     _document("text in UTF-16", "convert it with  iconv -f UTF-16LE -t UTF-8 {file}", "(?:[\t-~]\0){4}"),

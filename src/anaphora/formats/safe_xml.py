@@ -33,7 +33,7 @@ def feed(parser: expat.XMLParserType, pieces: Iterable[bytes], name: str) -> Ite
 
     Raises DataError, with the line, for what is no XML, and for a tag of more than ``LONGEST`` bytes.
     """
-    read = 0
+    read, ended = 0, False
     try:
         for piece in pieces:
             read += len(piece)
@@ -41,7 +41,10 @@ def feed(parser: expat.XMLParserType, pieces: Iterable[bytes], name: str) -> Ite
             if read - parser.CurrentByteIndex > LONGEST:
                 raise DataError(f"{name}:{parser.CurrentLineNumber} has markup of more than {LONGEST:,} bytes.")
             yield read
+        ended = True
         parser.Parse(b"", True)
         yield read
     except expat.ExpatError as error:
+        if ended and read:
+            raise DataError(f"{name}:{error.lineno} is no XML (it ends before its last tag): get all of it.") from None
         raise DataError(f"{name}:{error.lineno} is no XML ({expat.ErrorString(error.code)}): correct it.") from None

@@ -1,6 +1,7 @@
 """Documents and pieces of HTML, translated text by text; all else in them stays as it is."""
 
 import asyncio
+import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Sequence
@@ -17,8 +18,10 @@ from anaphora.tasks.translation.documents import fill
 Translate = Callable[[Sequence[str]], Coroutine[Any, Any, list[str]]]
 """From texts to their translations, in order."""
 
-ENDINGS = ("html", "po", "srt", "tmx", "xlf", "xliff")
+ENDINGS = ("html", "po", "srt", "tmx", "txt", "xlf", "xliff")
 """How the names of documents end."""
+_ENDS = re.compile(r"(\ufeff|\r?\n)")
+"""What stays between the lines of a text."""
 LARGEST_PAGE = 1 << 17
 """Bytes of the largest page: older versions of Python take time that grows with the square of malformed HTML."""
 HELD = 1 << 26
@@ -34,14 +37,28 @@ async def document(content: bytes, name: str, languages: tuple[str, str], transl
     """A document with what it lacks. Raises Refusal for one that is not read, with what it is."""
     try:
         found = recognized(content[:PEEKED], name)
+        if found is None and name.lower().endswith(".txt"):
+            return await _lines(content, name, translate)
         if found is None or found.reader not in READERS:
             what = f"{name} is {found.name}" if found else f"{name} is none that is known"
-            raise bad(f"Documents are TMX, PO, XLIFF, HTML and SRT, but {what}")
+            raise bad(f"Documents are TMX, PO, XLIFF, HTML, SRT and .txt in UTF-8, but {what}")
         if found.reader == "html" and len(content) > LARGEST_PAGE:
             raise Refusal(413, f"Invalid request: the page exceeds the limit ({LARGEST_PAGE})")
         return await _filled(content, name, found.reader, languages, translate)
     except DataError as error:
         raise bad(str(error)) from None
+
+
+async def _lines(content: bytes, name: str, translate: Translate) -> bytes:
+    """A text whose lines are translated, each with its end as it was; DataError for one that is not in UTF-8."""
+    try:
+        parts = _ENDS.split(content.decode())
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{name}:{line} should be UTF-8, but is not: convert it.") from None
+    texts = [part for part in dict.fromkeys(parts[::2]) if part.strip()]
+    known = dict(zip(texts, await translate(texts), strict=True))
+    return "".join(known.get(part, part) for part in parts).encode()
 
 
 async def _filled(content: bytes, name: str, kind: str, languages: tuple[str, str], translate: Translate) -> bytes:

@@ -106,6 +106,10 @@ class ExperimentBase(Config):
         """Whether it may learn from the data of the run that it starts from, beside its own."""
         return False
 
+    def to_grow(self) -> Self:
+        """The experiment without what a run that replays the data of this one cannot have."""
+        return self
+
     def for_trial(self) -> Self:
         """The experiment as a short trial on a sample of its data runs it."""
         return self

@@ -1,4 +1,4 @@
-"""Keys of menus and buttons in labels: ``_Open`` of GTK, ``&Open`` of Qt."""
+"""Keys of menus and buttons in labels: ``_Open`` of GTK, ``&Open`` and ``E&xit`` of Qt, ``~Open`` of LibreOffice."""
 
 import re
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 from anaphora.text.language import is_unspaced
 from anaphora.text.quality import without_placeholders
 
-_MARK = re.compile(r"(?<![\w&_%{<])([&_])(?=[^\W\d_])(?!\w+;)")
+_MARK = re.compile(r"(?:(?<![\w&_~%{</])|(?<!\w)[A-Z][a-z]*+(?=[&_~][a-z]))([&_~])(?=[^\W\d_])(?!\w+;)")
 _LETTER = re.compile(r"(?<!\w)[^\W\d_]")
 _WORDS = 8
 """Words of a label at most."""
@@ -36,9 +36,9 @@ class Label(NamedTuple):
 
 
 def label(text: str) -> Label:
-    """A text as a label: one that has just one such sign, before a word, and few words."""
+    """A text as a label: one that has just one such sign, before a word or inside a capitalized one, and few words."""
     found = list(_MARK.finditer(without_placeholders(text)))
     if len(found) != 1 or text.count(found[0][1]) != 1 or len(text.split()) > _WORDS:
         return Label(text)
-    at = found[0].start()
+    at = found[0].start(1)
     return Label(text[:at] + text[at + 1 :], found[0][1], text[at + 1])

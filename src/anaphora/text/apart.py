@@ -96,12 +96,11 @@ def split_around(splitter: Splitter, text: str, kinds: Collection[Kind]) -> Pass
     return Passage(tuple(parts[1::2][: len(passage.sentences)]), tuple(parts[::2]))
 
 
-def take_apart(sentence: str, kinds: Collection[Kind], stand_ins: Sequence[StandIn]) -> Apart:
-    """The parts of a sentence; all of it is ``text`` where there is nothing to keep.
+def take_apart(sentence: str, found: Sequence[Span], stand_ins: Sequence[StandIn]) -> Apart:
+    """The parts of a sentence around what ``spans`` found in it; all of it is ``text`` where that is nothing.
 
     Stand-ins are those that the sentence does not contain already, in turn; it may have more placeholders than these.
     """
-    found = spans(sentence, kinds)
     if not found:
         return Apart(sentence, "", sentence, "")
     partners = _partners(sentence, found)

@@ -20,14 +20,18 @@ USUAL: tuple[Kind, ...] = ("placeholders", "tags", "urls", "emails")
 
 PATTERNS: Mapping[Kind, regex.Pattern[str]] = {
     "tags": regex.compile(
-        r"</?[A-Za-z][\w:.-]*+"
+        r"</?(?:[A-Za-z][\w:.-]*+|\d++(?=\s*+/?>))"  # numbers: react-i18next
         r"(?:\s++[^\s\"'<>/=]++(?:\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'|[^\s\"'<>]++))?+)*+\s*+/?>"
     ),
     "urls": regex.compile(r"(?:https?://|ftp://|\bwww\.)[^\s<>\"]*[\w/]"),
     "emails": regex.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
     "placeholders": regex.compile(
-        r"%(?:\(\w+\)|\d+\$)?[-+#0]?\d*(?:\.\d+)?[sdifuxXcgeo@](?:(?!\w)|(?<!\d%[a-z]))"  # printf, Python, Objective-C
-        r"|%\{\w+\}|\$\{[\w.]+\}|\{\{ ?[\w.:|-]+ ?\}\}|\{\{?[\w.:!$]*\}?\}"  # Ruby, shells, templates, Python
+        r"%[A-Za-z_]\w+%|%\{\w+\}|\$\([\w.]+\)|\$[A-Za-z_]\w*"  # Windows, Ruby, shells, PHP
+        r"|%(?:\(\w+\)|<\w+>|\d+\$)?[-+#0']*+(?:\d++|\*)?(?:\.(?:\d++|\*))?"  # printf, Python, Ruby, Objective-C
+        r"(?:[sdifuxXcgeo@](?:(?!\w)|(?<!\d%[a-z]))|(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGaAcsSp](?!\w)|<PRI\w+>)"
+        r"|(?<!\d)(?<!\d )% [dif](?!\w)|%%|%L?(?:n|[1-9]\d?)(?![\w%])"  # Qt, KDE
+        r"|[$#]?\{{1,3} ?[^\s{},]*+(?:, ?[^\s{},]*+)*+ ?\}{1,3}"  # templates, Python, ICU, Fluent
+        r"|(?<![^\s\"'(\[\u2018\u201c])--[a-z][a-z\d]*+(?:-[a-z\d]++)*+"  # options of programs
         r"|\[[A-Z]\d+[A-Z]\]"  # Weblate
     ),
     "numbers": regex.compile(r"(?<![\w.,])\d++(?:[.,:]\d++)*+(?!\w)"),

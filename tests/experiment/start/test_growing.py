@@ -12,6 +12,7 @@ from anaphora.events import Event, Note, Validated
 from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.start.growth import growing
+from anaphora.models.guide import LearntGuide
 from anaphora.tasks.base import ExperimentBase, StartConfig
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.translation.growing import Standing
@@ -64,6 +65,17 @@ def test_updates_are_few_and_small_and_old_and_new_held_out_pairs_are_told(
     assert "old_loss" in said and "new_loss" in said
     old_weights, new_weights = weights(old), weights(tmp_path / "new")
     assert any(not torch.equal(old_weights[name], new_weights[name]) for name in old_weights)
+
+
+def test_a_run_with_alignment_supervision_grows_without_it(
+    translator: ExperimentBase, week: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train(translator.model_copy(update={"guided_alignment": LearntGuide()}), tmp_path / "old")
+    assert grow(tmp_path / "old", week, tmp_path / "new") == 0
+    before, after = (experiment_of(tmp_path / name).tables() for name in ("old", "new"))
+    assert (before["guided_alignment"]["kind"], after["guided_alignment"]["kind"]) == ("learn", "none")
+    assert after["start"]["replay"] == 0.5
+    assert "which old and new pairs are without" in capsys.readouterr().err
 
 
 def test_both_kinds_decide_alike_which_checkpoint_is_the_best(old: Path, week: Path, tmp_path: Path) -> None:

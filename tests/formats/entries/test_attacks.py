@@ -85,7 +85,7 @@ def test_a_truncated_archive_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [1, 60, 100])
 def test_a_file_that_ends_early_is_refused_with_its_line(cut: int, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"m\.tmx:2 is no XML"):
+    with pytest.raises(DataError, match=r"m\.tmx:2 is no XML \(it ends before its last tag\)"):
         pairs_of(tmp_path, "m.tmx", tmx("Open")[:-cut])
 
 

@@ -103,6 +103,12 @@ def test_what_is_no_gap_stays(message: str, tmp_path: Path) -> None:
     assert filled_text(tmp_path, "a.po", HEAD + message) == HEAD + message
 
 
+@pytest.mark.parametrize("flags", ["", "#, fuzzy\n"])
+def test_a_catalogue_of_another_language_stays(flags: str, tmp_path: Path) -> None:
+    text = HEAD.replace("Language: de", "Language: fr") + flags + 'msgid "a"\nmsgstr ""\n'
+    assert filled_text(tmp_path, "a.po", text) == text
+
+
 def test_an_encoding_without_a_character_takes_no_translation_with_it(tmp_path: Path) -> None:
     text = HEAD.replace("UTF-8", "ISO-8859-1") + 'msgid "a"\nmsgstr ""\n'
     document = document_of(tmp_path, "a.po", text.encode("latin-1"))

@@ -73,6 +73,8 @@ def in_capitals(text: str) -> str:
             "<source>a</source>" + REVIEW.replace("<target", '<target x="1"') + "A</target>",
         ),
         ("<source>a</source><target state='new'></target>", f"<source>a</source>{REVIEW}A</target>"),
+        ("<source>a</source><target state='new'> a </target>", f"<source>a</source>{REVIEW}A</target>"),
+        ('<source>a</source><target state="needs-translation">a</target>', f"<source>a</source>{REVIEW}A</target>"),
         (
             f"<source>a b</source><seg-source>{SEGMENTS}</seg-source>",
             f"<source>a b</source><seg-source>{SEGMENTS}</seg-source>{REVIEW}{in_capitals(SEGMENTS)}</target>",
@@ -91,6 +93,9 @@ def test_version_one_gets_targets_to_review(before: str, after: str, tmp_path: P
         ("", '<source>a</source><target state="final"/>'),
         ('translate="no"', "<source>a</source>"),
         ("", '<source>a</source><target state="new">x</target>'),
+        ("", "<source>a</source><target>a</target>"),
+        ("", '<source>a</source><target state="needs-review-translation">a</target>'),
+        ('approved="yes"', '<source>a</source><target state="new">a</target>'),
     ],
 )
 def test_what_is_no_gap_stays(attributes: str, content: str, tmp_path: Path) -> None:
@@ -103,7 +108,8 @@ def test_version_two_gets_targets_that_are_translated_and_no_more(state: str, tm
     source = '<source>a <pc id="1">b</pc><ph id="2"/></source>'
     target = '<target>A <pc id="1">B</pc><ph id="2"/></target>'
     after = second(segment(source + target, 'state="translated"'))
-    for empty in ("", "<target/>", "<target></target>"):
+    copied = source.replace("source", "target")
+    for empty in ("", "<target/>", "<target></target>", *([copied] if state else [])):
         found = filled_text(tmp_path, "d.xlf", second(segment(source + empty, state)))
         assert found == after
 

@@ -41,6 +41,12 @@ def fill_po(folder: Path, text: str, language: str = "de", **table: str | None) 
         ("open\\n\\n file", None, ["open", "file"]),
         ("_open", "_OPEN", ["open"]),
         ("&open file", "&OPEN FILE", ["open file"]),
+        ("~open", "~OPEN", ["open"]),
+        ("O&pen file", "&Open FILE", ["Open file"]),
+        ("A_s file", "_As FILE", ["As file"]),
+        ("open ~/file", "OPEN ~/FILE", ["open ~/file"]),
+        ("open A&B", "OPEN A&B", ["open A&B"]),
+        ("open new_file", "OPEN new_FILE", ["open new_file"]),
         ("open & file", "OPEN & FILE", ["open & file"]),
         ("%s", "%s", []),
         ("%(name)s: {0} 12!", "%(name)s: {0} 12!", []),
@@ -78,18 +84,32 @@ def test_a_key_is_the_same_letter_where_a_word_begins_with_it(tmp_path: Path) ->
         ("open https://a.org/b", "x https://a.org", LOST),
         ("open", "x <unk>", UNKNOWN),
         ("open", " ", NO_TEXT),
+        ("open %s", "%s.", NO_TEXT),
+        ("open", "...", NO_TEXT),
+        ("open {place:>10}", "x", LOST),
+        ("{n, plural, one {# file} other {# files}}", "x", LOST),
+        ("open [file](x)", "x", LOST),
+        ("open C:\\\\file", "x", LOST),
+        ("open `file`", "x", LOST),
+        ("open&hellip;", "x", LOST),
+        ("open --file", "x", LOST),
         ("open", "Łódź", UNWRITABLE),
     ],
 )
 def test_a_translation_that_lost_something_is_not_used(source: str, translation: str, why: str, tmp_path: Path) -> None:
     text = po(source, charset="ISO-8859-1")
-    filled, _ = fill_po(tmp_path, text, **{source: translation})
+    filled, _ = fill_po(tmp_path, text, **{source.replace("\\\\", "\\"): translation})
     assert filled == Filled(text.encode(), 0, {why: [4]})
 
 
 @pytest.mark.parametrize(
     ("source", "translation"),
-    [("open 5", "fünf"), ("100% file", "100 % x"), ("open %(a)s %(b)s", "%(b)s x %(a)s"), ("open {0} {1}", "{1} {0}")],
+    [
+        ("open 5", "fünf"),
+        ("100% file", "100 % x"),
+        ("open %(a)s %(b)s", "%(b)s x %(a)s"),
+        ("open {0} {1}", "{1} x {0}"),
+    ],
 )
 def test_numbers_and_the_order_of_named_placeholders_may_change(source: str, translation: str, tmp_path: Path) -> None:
     filled, _ = fill_po(tmp_path, po(source), **{source: translation})
@@ -130,6 +150,22 @@ def test_line_ends_of_pages_and_subtitles_are_white_space(name: str, tmp_path: P
     assert filled.content.decode() == (
         "<p> OPEN FILE <b>1</b></p>" if name == "a.html" else text.replace("open", "OPEN").replace("file", "FILE")
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "asked", "after"),
+    [
+        ("- open\n- file", ["open", "file"], "- OPEN\n- FILE"),
+        ("<i>- open\nthe file</i>\n\u2013 file--", ["open the file", "file"], "<i>- OPEN\nthe FILE</i>\n\u2013 FILE--"),
+        ("\u266a open \u266a", ["open"], "\u266a OPEN \u266a"),
+    ],
+)
+def test_dashes_of_speakers_and_notes_of_songs_stay(before: str, asked: list[str], after: str, tmp_path: Path) -> None:
+    text = "1\n00:00:01,0 --> 00:00:02,0\n{}\n"
+    translator = Translator()
+    filled = fill(document_of(tmp_path, "a.srt", text.format(before)), translator, "de")
+    assert translator.asked == asked
+    assert filled.content.decode() == text.format(after)
 
 
 SOURCE = '<tuv xml:lang="en"><seg>open <hi>it</hi>,<ph/> file</seg></tuv>'

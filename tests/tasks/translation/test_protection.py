@@ -13,8 +13,12 @@ import anaphora
 from anaphora.cli.app import main
 from anaphora.errors import ConfigError
 from anaphora.prediction.options import SearchOptions
+from anaphora.protocols import Stepper
 from anaphora.samples.english_french import write
-from anaphora.tasks.translation import Translation, TranslationPredictor
+from anaphora.search.ensemble import Ensemble
+from anaphora.tasks.translation import Translation, TranslationPredictor, predictor
+from anaphora.tasks.translation.stand_ins import best_copied
+from anaphora.text.apart import StandIn
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.placeholders import RESERVED
@@ -101,6 +105,8 @@ def test_a_protected_translation_does_not_depend_on_the_batch_and_its_attention_
 def test_what_has_no_word_is_not_searched_and_each_of_its_words_is_linked_to_itself() -> None:
     [found] = untrained(TOKENIZERS["subwords"]()).translate(["{a} %s"], attention=True)
     assert found.text == "{a} %s" and found.score == 0.0 and found.links() == {(0, 0), (1, 1)}
+    signs = ["\U0001f600", "...", "\u00bf?! \u2014", "\u2764\ufe0f"]
+    assert [one.text for one in untrained(TOKENIZERS["subwords"]()).translate(signs)] == signs
 
 
 def test_nothing_is_kept_that_nobody_asked_for() -> None:
@@ -127,6 +133,26 @@ def test_alternatives_have_everything_too() -> None:
     found = untrained(TOKENIZERS["words"]()).translate([one.text for one in given], beam=6, alternatives=5)
     others = [(one, other) for one, translation in zip(given, found, strict=True) for other in translation.alternatives]
     assert others and not any(lost(one, other) for one, other in others)
+
+
+def test_stand_ins_are_chosen_once_for_each_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = list[Stepper]()
+
+    def choose(stepper: Stepper, *rest: Any) -> Sequence[StandIn]:
+        chosen.append(stepper)
+        return best_copied(stepper, *rest)
+
+    monkeypatch.setattr(predictor, "best_copied", choose)
+    translator = untrained(TOKENIZERS["words"]())
+    for text in ("the man walks", "the man <b>sees</b> it"):
+        translator.translate([text])
+    assert not chosen
+    for asked in ({}, {"beam": 2}, {"protect": ("placeholders",)}):
+        translator.translate(["the man sees {a}"], **asked)
+    assert len(chosen) == 1
+    together = TranslationPredictor.ensemble([translator, translator])
+    assert "{a}" in together.translate(["the man sees {a}"])[0].text
+    assert len(chosen) == 2 and isinstance(chosen[1], Ensemble)
 
 
 @pytest.mark.parametrize("name", ["words", "subwords"])

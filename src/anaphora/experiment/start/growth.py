@@ -17,14 +17,14 @@ _SMALL = {
 
 def usual_replay(older: ExperimentBase) -> float:
     """The fraction of old pairs in a batch where nobody says one; 0 for a run whose data cannot be replayed."""
-    return _REPLAY if older.replays else 0.0
+    return _REPLAY if older.to_grow().replays else 0.0
 
 
 def growing(older: ExperimentBase) -> Table:
     """The experiment of ``older`` with small updates, unless it has them since it started so itself."""
-    table = older.tables()
-    if older.start.replay or not older.replays:
-        return table
+    if older.start.replay or not older.to_grow().replays:
+        return older.tables()
+    table = older.to_grow().tables()
     table["training"] |= _SMALL
     table["training"]["optimizer"]["learning_rate"] *= _RATE
     if table["training"]["optimizer"]["kind"] == "averaged-sgd":  # which averages by itself

@@ -53,9 +53,9 @@ class Document:
 
     def sentences(self, gap: Gap) -> list[str]:
         """What is to be translated in a gap, on a line each: the texts of its runs with short tags for the codes."""
+        if self.kind == "srt":  # whose codes and speakers are text to others
+            return [one_line(self._between(gap.runs[0].begin, gap.runs[-1].end))]
         flows = [list(runs) for _, runs in groupby(gap.runs, key=lambda run: run.flow)]
-        if self.kind == "srt":  # whose codes are text to others
-            return [one_line(self._between(runs[0].begin, runs[-1].end)) for runs in flows]
         if self.kind not in CODED:
             return [one_line("".join(run.text for run in runs)) for runs in flows]
         return [short_tagged(self._between, runs) for runs in flows]

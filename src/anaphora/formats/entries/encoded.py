@@ -41,6 +41,7 @@ class Encoding:
             declared = _DECLARED[kind].match(start[:PEEKED]) if kind in _DECLARED else None
             code = next(filter(None, declared.groups()), b"") if declared else b"utf-8"
             self.codec = _known(code.decode("ascii", "replace"), name)
+        self._declares = kind in _DECLARED
 
     def decoded(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """The pieces in UTF-8, without the mark; DataError, with the line, for bytes that are no text."""
@@ -52,9 +53,11 @@ class Encoding:
                 text = decoder.decode(piece, final=not piece and read > 0)
             except UnicodeDecodeError as error:
                 line = lines + error.object[: error.start].count(b"\n")
+                correct = "correct the encoding that it declares, or " if self._declares else ""
                 raise DataError(
                     f"{self._file}:{line} should be {self.codec}, but has the byte 0x{error.object[error.start]:02X} "
-                    f"({error.reason}): correct the encoding that it declares, or convert it to UTF-8."
+                    f"({error.reason}): {correct}convert it to UTF-8, with  "
+                    f"iconv -f ISO-8859-1 -t UTF-8  for Western European text."
                 ) from None
             if "\0" in text:
                 line = lines + text.count("\n", 0, text.index("\0"))

@@ -122,8 +122,9 @@ class Po:
             if not message.old:
                 self._head(message.text("msgstr"))
             return
-        if message.old or message.fuzzy or not matches(self.language or self.target, self.target):
-            why = OBSOLETE if message.old else FUZZY if message.fuzzy else OTHER_LANGUAGES
+        foreign = not matches(self.language or self.target, self.target)
+        if message.old or message.fuzzy or foreign:
+            why = OBSOLETE if message.old else OTHER_LANGUAGES if foreign else FUZZY
             gap = self._gap(message) if why == FUZZY else None
             yield Entry(line, one_line(source), "", why, gap)
             return

@@ -45,25 +45,25 @@ class Srt:
 
     def _cue(self, content: bytes, begin: int, line: int) -> Iterator[Entry]:
         content = content.rstrip()
-        runs, end = [], 0
+        runs, end = list[Run](), 0
         for code in [*_CODE.finditer(content), None]:
             place = code.start() if code else len(content)
-            runs += list(_runs(content[end:place], begin + end))
+            runs += _runs(content[end:place], begin + end, runs[-1].flow if runs else 0)
             end = code.end() if code else place
         source = "".join(run.text for run in runs)
         if source.strip():
             yield Entry(line, one_line(source), "", UNTRANSLATED, Gap(tuple(runs), partial(_fill, runs)))
 
 
-def _runs(content: bytes, begin: int) -> Iterator[Run]:
-    """The texts of a stretch without codes, one for each speaker."""
+def _runs(content: bytes, begin: int, speaker: int) -> Iterator[Run]:
+    """The texts of a stretch without codes in which ``speaker`` goes on, each speaker's a flow of its own."""
     text, start = content.decode(), 0
-    for found in [*_SPEAKER.finditer(text), None]:
+    for flow, found in enumerate([*_SPEAKER.finditer(text), None], speaker):
         end = found.start() if found else len(text)
         if end > start:
             piece = text[start:end]
             place = begin + len(text[:start].encode())
-            yield Run(place, place + len(piece.encode()), piece)
+            yield Run(place, place + len(piece.encode()), piece, flow)
         start = found.end() if found else end
 
 

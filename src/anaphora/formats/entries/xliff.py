@@ -35,6 +35,8 @@ from anaphora.formats.entries.markup import (
 
 _TRANSLATED = {"translated", "final", "signed-off", "reviewed"}
 """States of a text that someone has translated."""
+_UNTOUCHED = {"new", "needs-translation", "needs-l10n", "needs-adaptation", "initial"}
+"""States of a text that nobody has, in whose place there may be a copy of the source."""
 _UNIT = {"trans-unit": "1.2", "segment": "2"}
 _TRANSLATE = "translate"
 _TEXTS = ("source", "target", "seg-source")
@@ -95,7 +97,8 @@ class Xliff(Markup):
         if not all(matches(there, asked) or not there for there, asked in wanted):
             return [Entry(segment.line, "", "", OTHER_LANGUAGES)]
         state = self._states.get("state", segment.attributes.get("state", ""))
-        if target is None or not target.text.strip():
+        copied = target is not None and state in _UNTOUCHED and target.text.strip() == source.text.strip()
+        if target is None or not target.text.strip() or copied:
             text = one_line(source.text)
             if state in _TRANSLATED or segment.attributes.get("approved") == "yes":
                 return [Entry(segment.line, text, "", UNTRANSLATED)]

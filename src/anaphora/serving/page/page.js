@@ -58,7 +58,7 @@ async function begin() {
     learns = settings.suggestions;
     neighbours = settings.neighbours;
     at("documents").hidden = !settings.filesTranslation;
-    at("document").accept = [".txt", ...settings.supportedFilesFormat].join();
+    at("document").accept = settings.supportedFilesFormat.join();
     const sources = known.filter((one) => one.targets.length);
     at("from").replaceChildren(option("auto", "Detect language"), ...sources.map((one) => option(one.code, one.name)));
     at("from").value = settings.language.source.code;
@@ -118,7 +118,9 @@ async function translate() {
     answer = { text, source, target: sent.target, ...found };
     show();
   } catch (error) {
-    if (!mine.signal.aborted) fail(error);
+    if (mine.signal.aborted) return;
+    clear();
+    fail(error);
   }
 }
 
@@ -136,7 +138,6 @@ function show() {
   at("alternatives").replaceChildren(...alternatives.map((text) => {
     const item = document.createElement("li");
     item.lang = target;
-    item.dir = "auto";
     item.textContent = text;
     return item;
   }));
@@ -268,7 +269,7 @@ async function copy() {
   }
 }
 
-/* A plain text is put where text is typed; of any other document a translation is offered to be saved. */
+/* A plain text that is not too long is put where text is typed; of any other document a translation is offered. */
 async function open() {
   const [file] = at("document").files;
   if (!file) return;
@@ -276,7 +277,7 @@ async function open() {
   at("document").value = "";
   at("download").hidden = true;
   try {
-    if (/\.txt$/i.test(file.name)) {
+    if (/\.txt$/i.test(file.name) && (limit < 0 || file.size <= limit)) {
       const text = await file.text();
       if (opened !== file) return;
       at("source").value = text;

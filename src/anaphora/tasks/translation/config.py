@@ -108,3 +108,7 @@ class TranslationExperiment(TranslatorExperiment):
         """Old pairs have no links and no annotated words; a fused translator keeps what it knows anyway."""
         annotated = isinstance(self.text, Word) and self.text.rare != "none"
         return not annotated and self.guided_alignment.kind == "none" and self.fusion.kind == "none"
+
+    def to_grow(self) -> Self:
+        """Without alignment supervision: old pairs have no links."""
+        return self.model_copy(update={"guided_alignment": NoGuide()})

@@ -2,8 +2,8 @@
 
 A sentence with inline codes is translated as a whole, with a tag for each code. Where the tags do not come back in
 their order, the texts between them are translated apart, so that codes always stay in place. What would lose a
-placeholder, a tag or an address, or has an unknown word, stays without a translation, and so does what the translator
-is not sure of.
+placeholder, a tag, an address or a bracket, or has an unknown word, stays without a translation, and so does what the
+translator is not sure of.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from anaphora.formats.entries.document import Document
 from anaphora.formats.entries.entry import Gap
 from anaphora.text.accelerators import Label, label
-from anaphora.text.quality import differences, is_translatable
+from anaphora.text.quality import differences, is_translatable, without_placeholders
 from anaphora.text.tokenizer import MARKS, UNK
 
 Translate = Callable[[Sequence[str]], Iterable[str | None]]
@@ -22,16 +22,19 @@ Translate = Callable[[Sequence[str]], Iterable[str | None]]
 Known = dict[str, str | None]
 """Texts and their translations."""
 
-LOST = "whose placeholders, tags or addresses did not come back"
+LOST = "whose placeholders, tags, addresses or brackets did not come back"
 UNKNOWN = "with unknown words"
 UNWRITABLE = "with characters that the encoding of the file lacks"
-NO_TEXT = "that came back empty"
+NO_TEXT = "that came back without a word"
 UNSURE = "of too low a confidence"
 """Why an entry stays without a translation."""
 
 _FOLDED = frozenset(("html", "srt"))
 """Kinds whose line ends are white space."""
 _ENDS = re.compile(r"(\A\s++|(?<!\s)\s++\Z)")
+_SAID = r"[\s\-\u2013\u2014\u266a\u266b]"
+_SPOKEN = re.compile(rf"(\A{_SAID}++|(?<!{_SAID}){_SAID}++\Z)")
+"""Ends with the dashes of speakers and the notes of songs."""
 _LINES = re.compile(r"(\A\s++|(?<!\s)\s++\Z|(?<!\s)[^\S\r\n]*+[\r\n]\s*+)")
 _CODE = re.compile(r"<x(\d+)/>")
 
@@ -80,7 +83,7 @@ class _Run:
     def __init__(self, text: str, kind: str) -> None:
         folded = kind in _FOLDED
         self.text = text
-        parts = (_ENDS if folded else _LINES).split(text)
+        parts = (_SPOKEN if kind == "srt" else _ENDS if folded else _LINES).split(text)
         self.spaces = parts[1::2]
         self.labels = [label(" ".join(part.split()) if folded else part) for part in parts[::2]]
 
@@ -167,10 +170,10 @@ def fault(text: str, translation: str | None) -> str:
         return UNSURE
     if MARKS[UNK] in translation:
         return UNKNOWN
-    if not translation.strip():
+    if not any(map(str.isalnum, without_placeholders(translation))):
         return NO_TEXT
     lost = any(one.kind != _NUMBERS for one in differences(text, translation))
-    return LOST if lost or _formats(text) != _formats(translation) else ""
+    return LOST if lost or _formats(text) != _formats(translation) or _signs(text) != _signs(translation) else ""
 
 
 _NUMBERS = "numbers"
@@ -182,3 +185,11 @@ def _formats(text: str) -> tuple[list[str], list[str]]:
     """What a text has of printf, even before a letter: those that count by their order, and those with names."""
     found = list(_FORMAT.finditer(text))
     return [one[0] for one in found if not one[1]], sorted(one[0] for one in found if one[1])
+
+
+_SIGN = re.compile(r"[][{}\\`|]|&#?\w+;")
+
+
+def _signs(text: str) -> list[str]:
+    """Brackets, other signs of code and character entities: what is left of a message in a language of its own."""
+    return sorted(_SIGN.findall(text))

@@ -2,12 +2,13 @@
 
 from collections import abc
 from copy import copy
+from functools import cached_property
 from typing import Any
 
 from anaphora.batch import Ids
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Report, silent
-from anaphora.kernels.runtime import Runtime
+from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.candidates import Shortlist
 from anaphora.prediction.limits import UNLIMITED, Limits
 from anaphora.prediction.options import SearchOptions
@@ -24,8 +25,10 @@ from anaphora.tasks.translation.framed import Framed, framed
 from anaphora.tasks.translation.inspected import InspectedTranslator
 from anaphora.tasks.translation.searched import SearchedLines, Sides
 from anaphora.tasks.translation.shortlisted import Rows, no_shortlist
+from anaphora.tasks.translation.stand_ins import best_copied
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unknown import demand_unknown
+from anaphora.text.apart import StandIn
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import UNK, Tokenizer
 
@@ -50,10 +53,11 @@ class TranslationPredictor(InspectedTranslator):
     ) -> None:
         """Every call calls ``stepper`` again, so that a network may go on being trained in between.
 
-        Searches are as ``evaluation`` says, the table of the run, unless a call asks otherwise. Running text is split
-        into sentences by ``splitter``, or not at all. It translates between the two ``languages``, where they are told.
-        The network lies on the device of ``runtime``. Settled options and the runtime have the confidence that
-        ``calibrated`` gives, or its ConfigError, and sentences the candidates that ``shortlist`` gives.
+        Only the words that stand for placeholders are chosen once, for the first one. Searches are as ``evaluation``
+        says, the table of the run, unless a call asks otherwise. Running text is split into sentences by ``splitter``,
+        or not at all. It translates between the two ``languages``, where they are told. The network lies on the device
+        of ``runtime``. Settled options and the runtime have the confidence that ``calibrated`` gives, or its
+        ConfigError, and sentences the candidates that ``shortlist`` gives.
         """
         super().__init__(stepper, source, target, runtime)
         self.calibrated, self._shortlist = calibrated, shortlist
@@ -173,6 +177,7 @@ class TranslationPredictor(InspectedTranslator):
             lambda: self.attends,
             self._runtime,
             self._shortlist,
+            lambda: self._stand_ins,
         )
         searched = SearchedLines(sides, settled, self._splitter if split else None, confidence)
 
@@ -209,10 +214,16 @@ class TranslationPredictor(InspectedTranslator):
         gaps = self._splitter.gaps(passage)
         return Translation.joined(translation.text, parts, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
 
+    @cached_property
+    def _stand_ins(self) -> abc.Sequence[StandIn]:
+        with running(self._runtime):
+            return best_copied(self._stepper(), self._source, self._target, self._batches)
+
     def _over(self, stepper: abc.Callable[[], Stepper]) -> "TranslationPredictor":
         """All else of this translator over another Stepper."""
         other = copy(self)
         other._stepper, other.calibrated = stepper, uncalibrated
+        vars(other).pop("_stand_ins", None)
         return other
 
 

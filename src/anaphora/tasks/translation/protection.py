@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -60,17 +59,19 @@ class Protection:
         kinds: Collection[Kind],
         stand_ins: Callable[[], Sequence[StandIn]],
     ) -> None:
-        """``stand_ins`` is called once, for the first placeholder."""
-        self._source, self._target, self._kinds, self._choose = source, target, kinds, stand_ins
+        """``stand_ins`` is called for sentences with placeholders alone."""
+        self._source, self._target, self._kinds, self._stand_ins = source, target, kinds, stand_ins
 
     def split(self, splitter: Splitter | None, line: str) -> Passage:
         """The sentences of a line; without a splitter, it is one."""
         return split_around(splitter, line, self._kinds) if splitter else Passage.whole(line)
 
     def apart(self, sentence: str) -> Apart:
-        """A sentence taken apart."""
-        words = any(not one.tag for one in spans(sentence, self._kinds))
-        return take_apart(sentence, self._kinds, self._stand_ins if words else ())
+        """A sentence taken apart; without a letter or digit, there is nothing in it to translate."""
+        if self._kinds and not any(map(str.isalnum, sentence)):
+            return Apart(sentence, sentence, "", "")
+        found = spans(sentence, self._kinds)
+        return take_apart(sentence, found, () if all(one.tag for one in found) else self._stand_ins())
 
     def pointing(
         self, stepper: Stepper, batch: Batch, rows: Sequence[Sentence], longest: Sequence[int]
@@ -186,10 +187,6 @@ class Protection:
             text, tokens = with_own_tags(text, tokens, apart.tags, self._tag_places(apart))
         _, tokens = around(apart.before, text, tokens, apart.after)
         return respaced(tokens, apart.sentence) if apart.text != apart.sentence else tokens
-
-    @cached_property
-    def _stand_ins(self) -> Sequence[StandIn]:
-        return self._choose()
 
     def _ends(self, apart: Apart) -> list[int]:
         """Where the tokens of the source end in its normalised text, without the white space behind them."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from anaphora.batch import Constraints, Ids
 from anaphora.errors import ConfigError
-from anaphora.kernels.runtime import Runtime, running
+from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.arguments import Given, given_text, sentence_of
 from anaphora.prediction.candidates import Candidates, Shortlist
 from anaphora.prediction.limits import Watch
@@ -28,7 +28,6 @@ from anaphora.tasks.translation.inspected import longest
 from anaphora.tasks.translation.protection import Protection, Sentence
 from anaphora.tasks.translation.required_terms import RequiredTerms, SentenceTerms
 from anaphora.tasks.translation.shortlisted import Rows
-from anaphora.tasks.translation.stand_ins import best_copied
 from anaphora.tasks.translation.target_tokens import adjacency_of, unwritten_of
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unknown import filler
@@ -51,6 +50,8 @@ class Sides:
     runtime: Runtime
     shortlist: Callable[[Rows, Shortlist, Rows], Ids]
     """The candidates of sentences from the shortlist of its run, or its ConfigError."""
+    stand_ins: Callable[[], Sequence[StandIn]]
+    """The words that stand for placeholders, the best first."""
 
 
 class Line(NamedTuple):
@@ -73,7 +74,7 @@ class SearchedLines:
         self._sides, self._options, self._splitter, self._confidence = sides, options, splitter, confidence
         self._unknown = filler(sides.source, sides.target, options.replace_unknown, sides.attends)
         kinds = USUAL if options.protect is None else checked_kinds(options.protect)
-        self._protection = Protection(sides.source, sides.target, kinds, self._stand_ins)
+        self._protection = Protection(sides.source, sides.target, kinds, sides.stand_ins)
         self._glossary = RequiredTerms(options.terms, sides.target) if options.terms else None
         self._frames = Frames(sides.target)
 
@@ -176,8 +177,3 @@ class SearchedLines:
 
     def _judged(self, translation: Translation) -> Translation:
         return self._confidence.judged(translation) if self._confidence else translation
-
-    def _stand_ins(self) -> Sequence[StandIn]:
-        sides = self._sides
-        with running(sides.runtime):
-            return best_copied(sides.stepper(), sides.source, sides.target, sides.batches)
