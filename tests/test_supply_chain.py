@@ -53,7 +53,7 @@ def faults(tree: ast.Module, place: str) -> list[str]:
     found = []
     banned = EXECUTES if place.startswith(ON_THE_NETWORK) else EXECUTES | REACHES
     if not place.startswith(STARTING_PROCESSES):
-        banned = banned | {"multiprocessing"}
+        banned = banned | {"multiprocessing", "ray"}
     for node in ast.walk(tree):
         names: list[str] = []
         if not isinstance(node, ast.stmt | ast.expr):
@@ -123,6 +123,8 @@ def test_fetching_and_serving_may_use_the_network_and_nothing_else() -> None:
 
 def test_only_translation_in_bulk_may_start_processes_and_nothing_else() -> None:
     assert not faults(ast.parse("from multiprocessing.connection import Connection"), "bulk/local.py")
+    assert not faults(ast.parse("import ray"), "bulk/ray_actors.py")
+    assert faults(ast.parse("import ray"), "data/store.py")
     assert faults(ast.parse("from multiprocessing.connection import Connection"), "data/store.py")
     assert faults(ast.parse("import pickle"), "bulk/local.py")
     assert faults(ast.parse("import subprocess"), "bulk/local.py")

@@ -16,6 +16,7 @@ import tomllib
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from mmap import ACCESS_COPY, mmap
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -36,7 +37,7 @@ class DamagedError(RunError):
     """A file of a run folder does not hold what was written into it."""
 
 
-def sha256(content: bytes) -> str:
+def sha256(content: bytes | mmap) -> str:
     """The SHA-256 of ``content`` in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
@@ -148,10 +149,21 @@ def read(path: Path, most: int = MEGABYTE) -> bytes:
 def read_exactly(path: Path, size: int) -> bytes:
     """The bytes of a regular file that has ``size`` of them; DamagedError, before any is read, when it has not."""
     with opened(path) as file:
-        there = os.fstat(file.fileno()).st_size
-        if there != size:
-            raise DamagedError(f"{path} should have {size:,} bytes, but has {there:,}.")
+        _demand_size(file, path, size)
         return _read(file, path, size)
+
+
+def mapped(path: Path, size: int) -> mmap:
+    """A regular file of ``size`` bytes in memory that the system fills and drops as needed; DamagedError as above.
+
+    What is written into it stays with this process. A file that is shortened meanwhile ends the process.
+    """
+    with opened(path) as file:
+        _demand_size(file, path, size)
+        try:
+            return mmap(file.fileno(), size, access=ACCESS_COPY)
+        except (OSError, ValueError) as error:  # of no bytes, or on a disk whose files cannot be mapped
+            raise DamagedError(f"{path} cannot be read: {getattr(error, 'strerror', error)}.") from None
 
 
 def lines(path: Path) -> Iterator[bytes]:
@@ -233,6 +245,12 @@ def _check_nesting(text: str) -> None:
         if depth > NESTING or dots > NESTING:  # parsers take the square of it in memory, or all of the stack
             line = text.count("\n", 0, token.start()) + 1
             raise ValueError(f"more than {NESTING} tables or arrays within one another (at line {line})")
+
+
+def _demand_size(file: BinaryIO, path: Path, size: int) -> None:
+    there = os.fstat(file.fileno()).st_size
+    if there != size:
+        raise DamagedError(f"{path} should have {size:,} bytes, but has {there:,}.")
 
 
 def _read(file: BinaryIO, path: Path, size: int) -> bytes:

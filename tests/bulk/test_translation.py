@@ -1,6 +1,8 @@
 """Trained translators in worker processes, from the command line."""
 
 import gzip
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,16 +27,20 @@ def run(tiny_translator: Path, toy_pairs: Path, tmp_path: Path, capsys: pytest.C
     return run
 
 
+@pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=pytest.mark.slow)])
 def test_workers_write_the_bytes_that_one_process_writes(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], engine: str
 ) -> None:
+    if engine == "ray":
+        pytest.importorskip("ray")
     text, plain, bulk = tmp_path / "text.gz", tmp_path / "plain.gz", tmp_path / "bulk.gz"
     lines = ["adf", "", "<s> beg </s>", "adg adf. beg!", "adf" * 20, " cdh ", "bdf"]
     text.write_bytes(gzip.compress("".join(f"{line}\r\n" for line in lines).encode()))
     command = ["translate", str(run), str(text), "--max-tokens", "30", "--beam", "2"]
     assert main([*command, "--output", str(plain)]) == 2
     said = capsys.readouterr().err
-    assert main([*command, "--output", str(bulk), "--workers", "1", "--shard-lines", "2"]) == 2
+    command += ["--workers", "1", "--shard-lines", "2", "--engine", engine]
+    assert main([*command, "--output", str(bulk)]) == 2
     assert bulk.read_bytes() == plain.read_bytes()
     assert gzip.decompress(bulk.read_bytes()).count(b"\n") == 7
     said_too = capsys.readouterr().err
@@ -60,6 +66,8 @@ def test_workers_write_the_bytes_that_one_process_writes(
         (["--workers", "2", "--output", "OUT", "--memory"], "leave out --memory, or --workers"),
         (["--workers", "2", "--output", "OUT", "--soft-alignments", "OUT2"], "leave out --soft-alignments, or"),
         (["--shard-lines", "2"], "--shard-lines belongs to --workers, which is missing."),
+        (["--engine", "ray"], "--engine belongs to --workers, which is missing."),
+        (["--workers", "2", "--output", "OUT", "--engine", "rey"], "Did you mean 'ray'"),
     ],
 )
 def test_what_workers_do_not_write_is_refused_before_anything_is_read(
@@ -84,6 +92,30 @@ def test_shards_of_another_model_are_one_error_and_stay(
     )
     assert "has shards of another model and other search options: remove it" in capsys.readouterr().err
     other.claim()
+
+
+def test_ray_that_is_missing_or_cannot_be_reached_is_one_error_and_nothing_is_made(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "text").write_text("a\n")
+    command = ["translate", str(run), str(tmp_path / "text"), "--output", str(tmp_path / "out"), "--workers", "2"]
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "ray", None)
+        assert main([*command, "--engine", "ray"]) == 2
+    assert "run pip install 'anaphora[ray]' first" in capsys.readouterr().err
+    assert not (tmp_path / "out.shards").exists()
+    pytest.importorskip("ray")
+    monkeypatch.setenv("RAY_ADDRESS", "nowhere")
+    assert main([*command, "--engine", "ray"]) == 2
+    assert "Ray (nowhere) cannot be reached or started: Invalid address format: nowhere." in capsys.readouterr().err
+
+
+def test_a_worker_of_another_version_refuses_to_translate(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load = LoadTranslator((run,), SearchOptions())
+    load = replace(load, model=load.model_digest())
+    monkeypatch.setattr("anaphora.bulk.translation.VERSION", "another")
+    with pytest.raises(RunError, match="has another version of Anaphora or of its kernels"):
+        load()
 
 
 def test_a_worker_refuses_a_run_that_was_trained_on_in_the_meantime(run: Path) -> None:

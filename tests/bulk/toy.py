@@ -1,6 +1,6 @@
 """A translator that spells lines backwards, and what happens to the processes that it runs in.
 
-    python -m tests.bulk.toy LINES OUTPUT PAUSE
+    python -m tests.bulk.toy LINES OUTPUT PAUSE ENGINE
 
 translates the lines of a file with two workers, which wait so many seconds at each line.
 """
@@ -12,11 +12,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anaphora.bulk.folder import Identity
 from anaphora.bulk.worker import Refuse, Translate
 from anaphora.errors import DataError
+
+if TYPE_CHECKING:
+    from anaphora.bulk.translation import EngineName
 
 IDENTITY = Identity("model", "options", 5)
 
@@ -100,11 +103,11 @@ def _dying_at(operation: int) -> None:
         setattr(os, name, counting(getattr(os, name)))
 
 
-def main(lines: str, output: str, pause: str) -> None:
+def main(lines: str, output: str, pause: str, engine: "EngineName") -> None:
     from anaphora.bulk.translation import translate_with
 
     text = Path(lines).read_text().splitlines()
-    translate_with(Backwards(Path(output).parent, float(pause)), text, Path(output), IDENTITY, 2)
+    translate_with(Backwards(Path(output).parent, float(pause)), text, Path(output), IDENTITY, 2, engine=engine)
 
 
 if __name__ == "__main__":

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def test_a_tied_weight_is_named_once_and_stays_tied() -> None:
     model, other = Tied(), Tied()
     tensors = tensors_of(model)
     assert set(tensors) == {"inner.weight", "outer.bias", "count"}
-    fill(other, parse(serialise(tensors), HERE), HERE)
+    fill(other, parse(bytearray(serialise(tensors)), HERE), HERE)
     assert other.outer.weight is other.inner.weight
     assert all(torch.equal(tensor, tensors[name]) for name, tensor in tensors_of(other).items())
 
@@ -70,4 +71,38 @@ def test_the_first_tensor_that_is_not_finite_is_named() -> None:
 @given(st.binary(max_size=60))
 def test_bytes_that_are_no_safetensors_are_refused_in_a_sentence(content: bytes) -> None:
     with pytest.raises(RunError, match="here is not a safetensors file"):
-        parse(content, HERE)
+        parse(bytearray(content), HERE)
+
+
+def test_a_file_is_read_as_it_was_written_and_without_a_copy() -> None:
+    kinds = torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.bool, torch.int64, torch.uint8
+    tensors = {str(kind): torch.arange(6).reshape(2, 3).to(kind) for kind in kinds} | {"none": torch.empty(0, 3)}
+    content = bytearray(serialise(tensors))
+    found = parse(content, HERE)
+    assert found.keys() == tensors.keys()
+    assert all(found[name].equal(tensor) and found[name].dtype == tensor.dtype for name, tensor in tensors.items())
+    first, last = (found["torch.float64"].data_ptr() + offset for offset in (0, 6 * 8))
+    begin = torch.frombuffer(content, dtype=torch.uint8).data_ptr()
+    assert begin < first < last <= begin + len(content)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"dtype": "F32", "shape": [2], "data_offsets": [0, 9]},
+        {"dtype": "F32", "shape": [3], "data_offsets": [0, 12]},
+        {"dtype": "F32", "shape": [-1, -2], "data_offsets": [0, 8]},
+        {"dtype": "F32", "shape": [2], "data_offsets": [-8, 0]},
+        {"dtype": "F32", "shape": [2], "data_offsets": [8, 0]},
+        {"dtype": "F32", "shape": [2, 1.0], "data_offsets": [0, 8]},
+        {"dtype": "F32", "shape": 2, "data_offsets": [0, 8]},
+        {"dtype": "F32", "shape": [2], "data_offsets": [0.0, 8.0]},
+        {"dtype": "F33", "shape": [2], "data_offsets": [0, 8]},
+        {"dtype": "F32", "shape": [2]},
+        [],
+    ],
+)
+def test_tensors_that_do_not_fit_their_file_are_refused(entry: object) -> None:
+    header = json.dumps({"a": entry}).encode()
+    with pytest.raises(RunError, match="here is not a safetensors file"):
+        parse(bytearray(len(header).to_bytes(8, "little") + header + bytes(8)), HERE)

@@ -10,6 +10,7 @@ process, write the same shard, they write the same bytes.
 """
 
 import json
+import platform
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -108,6 +109,11 @@ class ShardFolder:
         try:
             files.replace_durably(self._text(shard.number), content)
             files.replace_durably(self._note(shard.number), note)
+        except FileNotFoundError:
+            raise DataError(
+                f"The folder {self.path} for shards is not there on {platform.node()}, where shard {shard.number} was "
+                f"translated: put the output on a disk that all workers share, and give the same command again."
+            ) from None
         except OSError as error:
             raise DataError(
                 f"Shard {shard.number} cannot be written into {self.path}: {error.strerror}. Finished shards are kept: "

@@ -2,12 +2,16 @@
 
 import json
 import os
+import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Literal
 
+from anaphora.bulk.dispatch import Dispatcher, Engine
 from anaphora.bulk.folder import Identity, ShardFolder, Translated
-from anaphora.bulk.local import LocalWorkers
+from anaphora.bulk.local import LocalProcesses
+from anaphora.bulk.ray_actors import RayActors
 from anaphora.bulk.shard import LINES, shards
 from anaphora.bulk.worker import Load, Refuse, Translate
 from anaphora.errors import AnaphoraError, RunError
@@ -15,12 +19,17 @@ from anaphora.events import Report, silent
 from anaphora.files import read, sha256
 from anaphora.formats.lines import write_lines
 from anaphora.kernels.backends import InferencePrecision
+from anaphora.kernels.compiled import ROUNDING, available
 from anaphora.kernels.device import Device
 from anaphora.prediction.candidates import Candidates, Shortlist
 from anaphora.prediction.options import SearchOptions
 from anaphora.run import Run, manifest, shortlists
 from anaphora.run.lock import FolderLock
 from anaphora.search.ensemble import Mean
+from anaphora.version import VERSION
+
+EngineName = Literal["local", "ray"]
+"""Where workers run: processes of this machine, or actors of a Ray cluster."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +49,7 @@ class LoadTranslator:
     """What ``model_digest`` gave when the work began."""
 
     def __call__(self) -> Translate:
-        """Load them; RunError where a run has got another checkpoint in the meantime, and as ``load_together``."""
+        """Load them; RunError where they would not translate as when the work began, and as ``load_together``."""
         import torch
 
         from anaphora.tasks.translation import load_together
@@ -49,8 +58,9 @@ class LoadTranslator:
         translator = load_together(self.runs, self.mean, self.fusion, silent, self.device, self.precision)
         if self.model_digest() != self.model:
             raise RunError(
-                f"{self.runs[0]} or another run has another best checkpoint than when the work began: train no run "
-                f"that translates, or copy it first."
+                f"{self.runs[0]} or another run has another best checkpoint than when the work began, or "
+                f"{platform.node()} has another version of Anaphora or of its kernels: train no run that translates, "
+                f"or copy it first, and install the same on all machines."
             )
 
         def translate(lines: Sequence[str], first: int, refuse: Refuse) -> list[str]:
@@ -63,10 +73,11 @@ class LoadTranslator:
         return translate
 
     def model_digest(self, report: Report = silent) -> str:
-        """A SHA-256 of the best checkpoints with all that they belong to, how combined, and in what computed."""
+        """A SHA-256 of the best checkpoints with all that they belong to, how combined, and by what computed."""
         models = [_digest(run, report) for run in (*self.runs, *([self.fusion[0]] if self.fusion else []))]
-        combined = [models, self.mean, self.fusion and self.fusion[1], self.device, self.precision]
-        return sha256(json.dumps(combined).encode())
+        combined = self.mean, self.fusion and self.fusion[1], self.device, self.precision
+        computed = VERSION, ROUNDING if available() else 0
+        return sha256(json.dumps([models, combined, computed]).encode())
 
     def options_digest(self) -> str:
         """A SHA-256 of the search options, and of every dictionary, shortlist and glossary in them."""
@@ -91,9 +102,9 @@ def _digest(path: Path, report: Report) -> list[object]:
     return [sha256(read(checkpoint.path / manifest.NAME)), sorted(run.fingerprints.items())]
 
 
-def threads_each(workers: int) -> int:
-    """CPU threads of a worker where nobody says how many: the cores that this process may use, divided."""
-    return max(1, len(os.sched_getaffinity(0)) // workers)
+def threads_each(workers: int, engine: EngineName = "local") -> int:
+    """CPU threads of a worker where nobody says how many: the cores that this process may use, divided; 1 elsewhere."""
+    return max(1, len(os.sched_getaffinity(0)) // workers) if engine == "local" else 1
 
 
 def translate_lines(
@@ -103,6 +114,7 @@ def translate_lines(
     workers: int,
     *,
     shard_lines: int = LINES,
+    engine: EngineName = "local",
     report: Report = silent,
 ) -> Translated:
     """Translate lines into a file, one each in their order, by ``workers`` processes that each load the runs.
@@ -113,23 +125,36 @@ def translate_lines(
     ``.refused.tsv``: number, tab, reason.
 
     Raises RunError where the folder has shards of another model, of other options or of another text, or where a run is
-    none; DataError where the disk will not take a shard; ReportedError for the user's error of a worker.
+    none; DataError where the disk will not take a shard; ReportedError for the user's error of a worker;
+    MissingExtraError for ``ray`` where it is not installed.
     """
     model = load.model_digest(report)
-    load = replace(load, model=model)
+    load = replace(load, model=model, runs=tuple(run.absolute() for run in load.runs))
     identity = Identity(model, load.options_digest(), shard_lines)
-    return translate_with(load, lines, output, identity, workers, report)
+    return translate_with(load, lines, output, identity, workers, report, engine, load.threads)
 
 
 def translate_with(
-    load: Load, lines: Iterable[str], output: Path, identity: Identity, workers: int, report: Report = silent
+    load: Load,
+    lines: Iterable[str],
+    output: Path,
+    identity: Identity,
+    workers: int,
+    report: Report = silent,
+    engine: EngineName = "local",
+    threads: int = 1,
 ) -> Translated:
-    """The same with any translator that can be loaded, whose ``identity`` says when shards are not its own."""
-    folder = ShardFolder(output.with_name(f"{output.name}.shards"), identity)
+    """The same with any translator that can be loaded, whose ``identity`` says when shards are not its own.
+
+    ``threads`` is how many CPUs a worker takes in a cluster.
+    """
+    folder = ShardFolder(output.with_name(f"{output.name}.shards").absolute(), identity)
+    hired = _hired(engine, load, folder, workers, threads, report)
     folder.make()
     with FolderLock(folder.path, "translates into it", "another output").held():
         folder.claim()
-        count = LocalWorkers(workers, load, folder, report).translate(shards(lines, identity.lines))
+        with hired:
+            count = Dispatcher(hired, workers, folder, report).translate(shards(lines, identity.lines))
         translated = folder.join(count, output)
         listed = output.with_name(f"{output.name}.refused.tsv")
         listed.unlink(missing_ok=True)
@@ -138,3 +163,13 @@ def translate_with(
             write_lines(listed, (f"{line}\t{reason}" for line, reason in reasons))
         folder.remove()
     return translated
+
+
+def _hired(
+    name: EngineName, load: Load, folder: ShardFolder, workers: int, threads: int, report: Report
+) -> Engine[Any]:
+    match name:
+        case "local":
+            return LocalProcesses(load, folder)
+        case "ray":
+            return RayActors(load, folder, workers, threads, report)

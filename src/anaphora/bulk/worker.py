@@ -1,8 +1,6 @@
-"""A worker process: it loads a translator, then translates the shards that it is sent, and keeps each by itself."""
+"""What a worker does, wherever it runs: load a translator, then translate the shards that it is sent, and keep each."""
 
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from anaphora.bulk.folder import ShardFolder
@@ -75,29 +73,38 @@ class Failed(NamedTuple):
 Said = Ready | At | Done | Failed
 
 
-def work(connection: Connection, load: Load, folder: ShardFolder) -> None:
-    """The whole life of a worker: it ends when whoever is at the other end of ``connection`` has gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its workers
+class Died(NamedTuple):
+    """The worker ended without being dismissed; that is heard of it, not said by it."""
+
+    who: str
+    how: str
+
+
+Working = Generator[Said, Assignment | None]
+"""A worker at work: an Assignment is sent to it after Ready and Done, None after At."""
+
+
+def working(load: Load, folder: ShardFolder) -> Working:
+    """The whole life of a worker, which goes on when it is asked for what comes next."""
     try:
-        try:
-            translate = load()
-            connection.send(Ready())
-            while True:
-                _translate_shard(connection.recv(), translate, folder, connection)
-                connection.send(Done())
-        except AnaphoraError as error:
-            connection.send(Failed(str(error), error.exit_code))
-    except (EOFError, ConnectionError):
-        return
+        translate = load()
+        said: Said = Ready()
+        while True:
+            assigned = yield said
+            assert assigned is not None
+            yield from _translate_shard(assigned, translate, folder)
+            said = Done()
+    except AnaphoraError as error:
+        yield Failed(str(error), error.exit_code)
 
 
-def _translate_shard(assigned: Assignment, translate: Translate, folder: ShardFolder, connection: Connection) -> None:
+def _translate_shard(assigned: Assignment, translate: Translate, folder: ShardFolder) -> Iterator[At]:
     shard = assigned.shard
     found = [""] * len(shard.lines)
     refused = {line: reason for line, reason in assigned.given_up}
     careful = _Careful(translate, shard, refused)
     for piece in assigned.pieces:
-        connection.send(At(piece))
+        yield At(piece)
         for place, translation in careful.translated(piece):
             found[place] = translation
     folder.keep(shard, found, (Refused(line, refused[line]) for line in sorted(refused)))

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -13,9 +13,11 @@ from anaphora.cli.progress import listening
 from anaphora.cli.remembering import Remembering
 from anaphora.cli.talk import complain
 from anaphora.cli.translations import Outputs
+from anaphora.config import unknown
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
+    from anaphora.bulk.translation import EngineName
     from anaphora.kernels.backends import InferencePrecision
     from anaphora.kernels.device import Device
     from anaphora.prediction.options import SearchOptions
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     Models = tuple[list[Path], Mean, tuple[Path, float] | None, Device, InferencePrecision]
 
 _bulk_option = partial(typer.Option, rich_help_panel="Many lines")
+ENGINES = ("local", "ray")
 _SHOWN = 10
 """Refused lines that are reported one by one."""
 
@@ -45,19 +48,28 @@ class Workers:
     shard_lines: Annotated[
         int | None, _bulk_option(min=1, help="With --workers: lines of a shard. [default: 10000]")
     ] = None
+    engine: Annotated[
+        str,
+        _bulk_option(
+            metavar="local|ray",
+            help="With --workers: where they run, here or in a Ray cluster. [default: local]",
+        ),
+    ] = ""
 
     @property
     def given(self) -> list[str]:
         """The options that were given."""
-        given = {"--workers": self.count, "--shard-lines": self.shard_lines}
+        given = {"--workers": self.count, "--shard-lines": self.shard_lines, "--engine": self.engine}
         return [option for option, value in given.items() if value]
 
     def check(self, outputs: Outputs, remembering: Remembering, framing: Framing) -> None:
         """Raise ConfigError for what several processes do not write, and for shards without them."""
         if not self.count:
-            if self.shard_lines is not None:
-                raise ConfigError("--shard-lines belongs to --workers, which is missing.")
+            for option in self.given:
+                raise ConfigError(f"{option} belongs to --workers, which is missing.")
             return
+        if self.engine and self.engine not in ENGINES:
+            raise ConfigError(unknown("--engine", self.engine, ENGINES))
         if outputs.output is None:
             raise ConfigError("--workers needs a file to write: add --output.")
         others = {
@@ -83,12 +95,19 @@ class Workers:
         from anaphora.bulk.translation import LoadTranslator, threads_each, translate_lines
 
         runs, mean, fusion, device, precision = models
-        threads = threads or threads_each(self.count)
+        engine = cast("EngineName", self.engine or "local")
+        threads = threads or threads_each(self.count, engine)
         load = LoadTranslator(tuple(runs), options, split, mean, fusion, device, precision, threads)
         assert outputs.output is not None
         with listening() as report:
             done = translate_lines(
-                lines, outputs.output, load, self.count, shard_lines=self.shard_lines or LINES, report=report
+                lines,
+                outputs.output,
+                load,
+                self.count,
+                shard_lines=self.shard_lines or LINES,
+                engine=engine,
+                report=report,
             )
         for refused in done.refused[:_SHOWN]:
             complain(refused.reason)

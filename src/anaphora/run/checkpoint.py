@@ -39,6 +39,7 @@ class Checkpoint:
     """Of an average: the newest that is in it."""
     path: Path
     model: Mapping[str, Tensor]
+    """Views of the file, to be copied."""
     optimizer: Mapping[str, Tensor]
     """Empty unless it was asked for."""
     state: Mapping[str, Any]
@@ -144,7 +145,8 @@ def read(folder: Path, which: CheckpointName, fingerprints: Mapping[str, str], w
     if with_optimizer:
         optimizer_path = path / "optimizer.safetensors"
         optimizer = weights.parse(manifest.verify(path, optimizer_path.name), optimizer_path)
-    state = parse_json(manifest.verify(path, "state.json"), path / "state.json")
+        optimizer = {name: tensor.clone() for name, tensor in optimizer.items()}
+    state = parse_json(bytes(manifest.verify(path, "state.json")), path / "state.json")
     update, environment = manifest.step, manifest.environment
     return Checkpoint(which, update, path, model, optimizer, state, manifest.fingerprints, environment)
 

@@ -1,6 +1,7 @@
 """What a checkpoint says of itself: its files with sizes and hashes, what it belongs to, where it was made."""
 
 import platform
+from mmap import mmap
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from anaphora.errors import RunError
-from anaphora.files import DamagedError, is_sealed, json_bytes, read_exactly, read_json, sealed, sha256
+from anaphora.files import DamagedError, is_sealed, json_bytes, mapped, read_json, sealed, sha256
 from anaphora.kernels.compiled import ROUNDING, available
 from anaphora.kernels.runtime import Runtime
 from anaphora.wording import counted
@@ -80,10 +81,10 @@ class Manifest(_Record):
     def serialise(self) -> bytes:
         return json_bytes(sealed(self.model_dump()))
 
-    def verify(self, folder: Path, name: str) -> bytes:
-        """The bytes of one file of the checkpoint, or DamagedError when they are not those that were written."""
+    def verify(self, folder: Path, name: str) -> mmap:
+        """One file of the checkpoint, mapped, or DamagedError when its bytes are not those that were written."""
         entry = self.files[name]
-        content = read_exactly(folder / name, entry.size)
+        content = mapped(folder / name, entry.size)
         if sha256(content) != entry.sha256:
             raise DamagedError(f"{folder / name} was changed after it was written: its SHA-256 differs.")
         return content

@@ -85,7 +85,7 @@ def _unsealed(run: Path) -> dict[str, Tensor] | None:
     path = run / NAME
     if not os.path.lexists(path):
         return None
-    tensors = parse(files.read(path, _LARGEST), path)
+    tensors = parse(bytearray(files.read(path, _LARGEST)), path)
     seal = tensors.pop(_SEAL, torch.zeros(0))
     if _hexadecimal(seal) != files.sha256(serialise(tensors)) or tensors.keys() != _TENSORS:
         raise DamagedError(

@@ -1,16 +1,24 @@
 """Tensors of a network by name: out of a module, to bytes, and back into a module of the same shape."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping
+from mmap import mmap
 from pathlib import Path
+from typing import Any
 
-import safetensors
 import safetensors.torch
 import torch
 from torch import Tensor
 
 from anaphora.errors import RunError
-from anaphora.files import DamagedError
+from anaphora.files import DamagedError, parse_json
+
+_DTYPES = {
+    **{"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "BOOL": torch.bool},
+    **{"I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8},
+}
+"""The names of types in a safetensors file."""
 
 
 def tensors_of(model: torch.nn.Module) -> dict[str, Tensor]:
@@ -78,14 +86,36 @@ def serialise(tensors: Mapping[str, Tensor]) -> bytes:
     )
 
 
-def parse(content: bytes, path: Path) -> dict[str, Tensor]:
-    """The tensors in a safetensors file that came from ``path``; DamagedError when it is none."""
+def parse(content: bytearray | mmap, path: Path) -> dict[str, Tensor]:
+    """The tensors in a safetensors file that came from ``path``, as views of it; DamagedError when it is none.
+
+    Copy them before they are multiplied: products round by alignment, and a file need not lie as they want it.
+    """
     try:
-        tensors = safetensors.torch.load(content)
-    except (safetensors.SafetensorError, KeyError, ValueError) as error:
+        begin = 8 + int.from_bytes(content[:8], "little")
+        if begin > len(content):
+            raise ValueError("it is shorter than its header")
+        header = parse_json(bytes(content[8:begin]), path)
+        header.pop("__metadata__", None)
+        return {name: _view(content, begin, entry) for name, entry in header.items()}
+    except DamagedError:
+        raise DamagedError(f"{path} is not a safetensors file: its header is no JSON.") from None
+    except (KeyError, TypeError, ValueError) as error:
         raise DamagedError(f"{path} is not a safetensors file: {error}.") from None
-    # clones, since the file's bytes need not lie where products want their operands, and products round by alignment
-    return {name: tensor.clone() for name, tensor in tensors.items()}
+
+
+def _view(content: bytearray | mmap, begin: int, entry: Mapping[str, Any]) -> Tensor:
+    """A tensor by its entry in the header of a file whose numbers start at ``begin``."""
+    dtype, shape = _DTYPES[entry["dtype"]], list[int](entry["shape"])
+    first, last = (begin + offset for offset in entry["data_offsets"])
+    count = math.prod(shape)
+    if min([0, *shape]) < 0 or not begin <= first <= last <= len(content) or last - first != count * dtype.itemsize:
+        raise ValueError(f"{entry} does not fit its numbers")
+    if not count:
+        return torch.empty(shape, dtype=dtype)
+    if first % dtype.itemsize:
+        content, first = bytearray(content[first:last]), 0
+    return torch.frombuffer(content, dtype=dtype, count=count, offset=first).view(shape)
 
 
 def _kind(tensor: Tensor) -> str:

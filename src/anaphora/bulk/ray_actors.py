@@ -1,0 +1,115 @@
+"""Workers as actors of Ray, on this machine or on all machines of a cluster.
+
+An actor translates only while it is asked for what comes next, so that it is known which lines it died with. Ray
+neither restarts an actor nor repeats a call: the dispatcher does, by what the folder of shards has.
+"""
+
+import os
+from typing import Any, Self
+
+from anaphora.bulk.folder import ShardFolder
+from anaphora.bulk.worker import Assignment, At, Died, Load, Said, working
+from anaphora.errors import MissingExtraError, RunError
+from anaphora.events import Note, Report
+
+ADDRESS = "RAY_ADDRESS"
+"""The environment variable that names a cluster."""
+
+
+class RayActors:
+    """An engine of actors that take ``threads`` CPUs each.
+
+    They run in the cluster that this process has joined already, or else that ``RAY_ADDRESS`` names. Without either,
+    Ray is started on this machine for ``count`` of them. Every machine needs this package, and the run folders and
+    the output under the same paths.
+    """
+
+    def __init__(self, load: Load, folder: ShardFolder, count: int, threads: int, report: Report) -> None:
+        """Nothing is started yet; MissingExtraError where Ray is not installed."""
+        self._load, self._folder, self._report = load, folder, report
+        self._ray, self._cpus, self._threads = _ray(), count * threads, threads
+        self._actors = set[Any]()
+        self._calls = dict[Any, Any]()
+        """The actors that have not answered, by the references of their answers."""
+
+    def __enter__(self) -> Self:
+        """Join the cluster; RunError where that is impossible."""
+        self._joined = not self._ray.is_initialized()
+        if self._joined:
+            self._join(os.environ.get(ADDRESS, "local"))
+        found = int(self._ray.cluster_resources().get("CPU", 0))
+        if found < self._cpus:
+            wait = f"Ray has {found} CPUs, but the workers take {self._cpus}: some wait until it has more."
+            self._report(Note(wait, warning=True))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for actor in self._actors:
+            self._ray.kill(actor)
+        if self._joined:
+            self._ray.shutdown()
+
+    def start(self) -> Any:
+        actor = self._ray.remote(num_cpus=self._threads, max_restarts=0, max_task_retries=0)(_Actor).remote(
+            self._load, self._folder
+        )
+        self._actors.add(actor)
+        self._ask(actor)
+        return actor
+
+    def heard(self) -> list[tuple[Any, Said | Died]]:
+        answered, _ = self._ray.wait(list(self._calls))
+        return [self._from(self._calls.pop(answer), answer) for answer in answered]
+
+    def assign(self, worker: Any, assignment: Assignment) -> None:
+        self._ask(worker, assignment)
+
+    def dismiss(self, worker: Any) -> None:
+        self._actors.remove(worker)
+        self._ray.kill(worker)
+
+    def _join(self, address: str) -> None:
+        here = {"num_cpus": self._cpus, "include_dashboard": False} if address == "local" else {}
+        try:
+            self._ray.init(address=address, log_to_driver=False, logging_level="ERROR", **here)
+        except (ConnectionError, RuntimeError, ValueError, SystemExit) as error:
+            raise RunError(
+                f"Ray ({address}) cannot be reached or started: {error}. Check {ADDRESS}, which names a running "
+                f"cluster; without it, Ray is started on this machine."
+            ) from None
+
+    def _ask(self, actor: Any, assignment: Assignment | None = None) -> None:
+        self._calls[actor.advance.remote(assignment)] = actor
+
+    def _from(self, actor: Any, answer: Any) -> tuple[Any, Said | Died]:
+        try:
+            said: Said = self._ray.get(answer)
+        except self._ray.exceptions.RayError as error:
+            self.dismiss(actor)  # it may be alive, behind a network that is not
+            return actor, Died("worker of Ray", _reason(error))
+        if isinstance(said, At):
+            self._ask(actor)
+        return actor, said
+
+
+class _Actor:
+    """A worker that goes on when it is asked."""
+
+    def __init__(self, load: Load, folder: ShardFolder) -> None:
+        self._worker = working(load, folder)
+
+    def advance(self, assignment: Assignment | None) -> Said:
+        return self._worker.send(assignment)
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtraError("ray", "ray") from None
+    return ray
+
+
+def _reason(error: Exception) -> str:
+    """What Ray says of an error, without tracebacks and guesses."""
+    return str(error).strip().splitlines()[-1].partition(". ")[0].removesuffix(".")
