@@ -246,6 +246,21 @@ def test_a_loop_has_the_same_bits_with_any_number_of_threads(
     assert_close(*found, rtol=0, atol=0)
 
 
+def test_many_sentences_take_their_steps_in_groups(decoder: Callable) -> None:
+    """More than eight groups, so that two threads have them, too."""
+    lengths = tuple(1 + 5 * number % 3 for number in range(400))
+    network = single(decoder(Gru(), Concat(), "previous", True, 32, lengths, lengths))
+    found = []
+    for count in (1, 2):
+        with threads(count):
+            found.append(computed(network, TRAINING))
+    assert_close(*found, rtol=0, atol=0)
+    assert_close(found[0], computed(network, PYTHON), rtol=1e-4, atol=1e-3)
+    for row in (0, 44, 45, 200, 399):
+        alone = computed(network.sentences(torch.tensor([row])), TRAINING)
+        assert torch.equal(alone["o"][:, 0], found[0]["o"][: len(alone["o"]), row])
+
+
 @pytest.mark.parametrize(("cell", "attention"), PAIRS, ids=str)
 def test_a_sentence_has_the_same_bits_alone_and_among_others(
     cell: Cell, attention: Score | WindowAttention, decoder: Callable

@@ -239,6 +239,7 @@ READ = {
     "kernels/prepared.py",
     "kernels/scan.py",
     "kernels/softmax.py",
+    "kernels/words.py",
     "nn/randomness.py",
 }
 

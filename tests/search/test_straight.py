@@ -146,6 +146,18 @@ def test_a_text_is_that_of_single_steps_and_reported_alike(
     assert reported[0] == reported[1]
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_many_sentences_are_searched_in_groups_and_leave_in_any_order(threads: int) -> None:
+    draws = torch.Generator().manual_seed(1)
+    lengths = torch.randint(1, 2 * STEPS, (400,), generator=draws).tolist()
+    batch = pair_batch([torch.randint(EOS, SYMBOLS.size, (2,), generator=draws).tolist() for _ in lengths])
+    stepper = stepper_of("translate", "fed")
+    with running(Runtime(backend="gemm", threads=threads)):
+        one, other = (beam(each, batch, size=1, max_length=lengths) for each in (stepper, Stepwise(stepper)))
+    assert len({len(found.ids) for [found] in one}) > 3
+    assert_same([found for [found] in one], [found for [found] in other])
+
+
 @pytest.mark.parametrize(("task", "name"), [(task, name) for task, tables in KINDS for name in tables])
 def test_these_searches_take_many_steps_a_call(task: str, name: str) -> None:
     stepper, batch = stepper_of(task, name), pair_batch([[5, 9, EOS]])

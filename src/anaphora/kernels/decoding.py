@@ -18,16 +18,14 @@ from anaphora.kernels.lowering import Lowering, Value
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.parts import previous
 from anaphora.kernels.program import Program
+from anaphora.kernels.words import Words, reading
 
 _OUTPUT = "output.weight"
 
 
-class Words(NamedTuple):
-    """How a step looks words up, and how it scores them."""
+class Scores(NamedTuple):
+    """How a step scores words."""
 
-    table_VD: Tensor
-    scale: float
-    """Factor of the vectors."""
     weight_UH: Tensor
     """W of the words that are scored."""
     bias_U: Tensor
@@ -71,6 +69,7 @@ class Decoding:
         memory: Mapping[str, Tensor],
         first: Mapping[str, Tensor],
         words: Words,
+        scores: Scores,
         ends: Ends,
         keeps_weights: bool = False,
     ) -> None:
@@ -81,7 +80,8 @@ class Decoding:
             weights: as for ``scan.advance``.
             memory: as for ``scan.advance``.
             first: B x width for each carried signal.
-            words: how they are looked up and scored.
+            words: those that are read first, a column of them.
+            scores: how words are scored.
             ends: where sentences begin and end.
             keeps_weights: whether the signal ``weights`` is kept.
         """
@@ -96,10 +96,11 @@ class Decoding:
         self.weights_BTS: Tensor | None = None
         """The attention of every step."""
 
-        matmuls = Matmuls({**weights, _OUTPUT: words.weight_UH}, memory, recording=False)
-        width = words.table_VD.shape[1]
+        read = reading(program, weights, words, sum(ends.max_lengths))
+        matmuls = Matmuls({**read.weights, _OUTPUT: scores.weight_UH}, memory, recording=False)
+        width = read.x_XBW.shape[-1]
         given = {previous(name): Given(previous(name), rows_BW.shape[1]) for name, rows_BW in first.items()}
-        (stage,) = native.stages_of_step(program)
+        (stage,) = native.stages_of_step(read.program)
         found = listed(stage, matmuls, one_step(sentences), like, given | {"x": Given("x", width)})
         over = found.over(matmuls, sentences)
         state = {name: rows_BW.clone(memory_format=torch.contiguous_format) for name, rows_BW in first.items()}
@@ -110,22 +111,21 @@ class Decoding:
 
         before, self._after = (Lowering(matmuls, one_step(sentences), like, keeps=False) for _ in range(2))
         written = _whole(self._written.rows_B8)
-        table, scale = before.fixed(words.table_VD.detach()), before.number(words.scale)
-        before.run("look_up", (_rows(blocks["x"]),), (table, written, scale))
+        _read(before, _rows(blocks["x"]), written, words if read.program is program else None)
         if keeps_weights:
             self.weights_BTS = like.new_empty(sentences, longest, found.written["weights"])
             kept = self._after.fixed(self.weights_BTS)
             self._after.run("keep_weights", (kept,), (_rows(blocks["weights"]), written))
-        self._choose(_rows(blocks[program.returns[0]]), words, ends, written)
+        self._choose(_rows(blocks[program.returns[0]]), scores, ends, written)
         for name, rows_BW in state.items():
             self._after.copy(_rows(rows_BW), _rows(blocks[name]))
         self._blocks, self._before, self._listed = blocks, before, found
         self._entries = before.entries() + step + self._after.entries()
         self._is_large = found.is_large or self._after.is_large
 
-    def _choose(self, o: Value, words: Words, ends: Ends, written: Value) -> None:
+    def _choose(self, o: Value, scores: Scores, ends: Ends, written: Value) -> None:
         """Score the words, and choose one."""
-        ops, candidates, ids = self._after, words.candidates, Value(0, torch.empty(0))
+        ops, candidates, ids = self._after, scores.candidates, Value(0, torch.empty(0))
         z = ops.multiply(_OUTPUT, o, back=False)
         columns_BX = torch.tensor([list(ends.left_out)] * ops.sentences, dtype=torch.int64).view(ops.sentences, -1)
         if candidates:
@@ -134,8 +134,8 @@ class Decoding:
             ops.run("gather_columns", (z,), (of_all, places, bias))
             is_it_BXC = candidates.ids_BC[:, None] == columns_BX[:, :, None]
             columns_BX = torch.where(is_it_BXC.any(2), is_it_BXC.byte().argmax(2), -1)
-        elif words.bias_U.numel():
-            ops.run("add_vector", (z,), (z, ops.fixed(words.bias_U.detach().view(1, -1))))
+        elif scores.bias_U.numel():
+            ops.run("add_vector", (z,), (z, ops.fixed(scores.bias_U.detach().view(1, -1))))
         ops.run("log_softmax_step", (z,), ())
         if ends.left_out:
             ops.run("leave_out", (z,), (self._of_sentences(columns_BX),))
@@ -169,6 +169,14 @@ def is_possible(program: Program, weight_UH: Tensor) -> bool:
     """Whether a search can be made so: with parts that have native bodies, by the packed GEMM in C."""
     first, *others = native.stages_of_step(program)
     return not others and native.is_native(first) and Matmuls({}, {}, recording=False).loops_in_c(weight_UH)
+
+
+def _read(ops: Lowering, x: Value, written: Value, words: Words | None) -> None:
+    """Read the token before: its vector, or its number where a program looks words up itself."""
+    ids = ops.scratch(1) if words else x
+    ops.run("read_token", (ids,), (written,))
+    if words:
+        ops.run("look_up", (x,), (ids, ops.fixed(words.table_VD.detach()), ops.number(words.scale)))
 
 
 def _whole(numbers_BW: Tensor) -> Value:

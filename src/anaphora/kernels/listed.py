@@ -18,6 +18,7 @@ from anaphora.kernels import compiled
 from anaphora.kernels.compiled import Place
 from anaphora.kernels.lowering import Lowering, Native, Value
 from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.prepared import state_of
 from anaphora.kernels.program import Stage
 from anaphora.kernels.rows import Rows
 
@@ -164,11 +165,6 @@ class OverMemory(NamedTuple):
     def filled(self, signals: Mapping[str, Tensor]) -> tuple["array[int]", Tensor]:
         """What ``compiled.loop`` takes, over signals by name; and what has to be there as long."""
         return self.listed.filled(self.numbers, signals)
-
-
-def state_of(tensor: Tensor) -> tuple[int, int, int]:
-    """What changes when a tensor is another one, when its numbers change, or where they lie."""
-    return id(tensor), tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version
 
 
 @lru_cache(maxsize=64)

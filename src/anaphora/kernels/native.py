@@ -22,8 +22,9 @@ from anaphora.kernels.parts import Mask, Part, Project, SentenceMask, is_previou
 from anaphora.kernels.program import Program, Stage, stages
 from anaphora.kernels.rows import Rows
 from anaphora.kernels.sums import Add
+from anaphora.kernels.words import LookUp
 
-_EXACT = (Add, Clock, Mask, Maxout, Project, SentenceMask)
+_EXACT = (Add, Clock, LookUp, Mask, Maxout, Project, SentenceMask)
 """Parts with the same bits in C as by torch: products, sums and maxima. They may run in a scan by the one and in a step
 of search by the other."""
 

@@ -7,15 +7,19 @@ optimizer has stepped is dropped. What is computed from parameters is prepared f
 """
 
 import weakref
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 from torch.nn import Parameter
 from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook
 
-from anaphora.kernels.backends import Backend, Multiplication, Prepared, for_inference, for_training
+from anaphora.kernels.backends import Multiplication, Prepared, for_inference, for_training
 from anaphora.kernels.runtime import Runtime, current
+
+Made = TypeVar("Made")
 
 
 def prepare(weight_NK: Tensor, runtime: Runtime | None = None) -> Prepared:
@@ -31,34 +35,59 @@ def prepared(weight_NK: Tensor, runtime: Runtime) -> Multiplication:
     backend = runtime.inference_backend
     if not runtime.caches_weights or not isinstance(weight_NK, Parameter) or weight_NK.is_inference():
         return for_inference(backend, weight_NK)
-    state = backend, weight_NK._version, weight_NK.data_ptr()
-    found = _kept.get(id(weight_NK))
-    if found and found.weight() is weight_NK and found.state == state:
-        return found.multiplication
+    return keep(weight_NK, "product", backend, lambda: for_inference(backend, weight_NK))
+
+
+def keep(weight: Parameter, what: str, state: Hashable, make: Callable[[], Made]) -> Made:
+    """What was made of a parameter, kept while that has this value and everything else is in this ``state``.
+
+    ``what`` tells apart what is made of one parameter.
+    """
+    key, state = id(weight), (state, weight._version, weight.data_ptr())
+    own = _kept.get(key)
+    if own is None or own.weight() is not weight:
+        own = _Kept(weakref.ref(weight, partial(_forget, key)), {})
+    found = own.made.get(what)
+    if found and found[0] == state:
+        return found[1]  # type: ignore[no-any-return]
     with torch.inference_mode(False), torch.no_grad():
-        made = for_inference(backend, weight_NK)
-    key = id(weight_NK)
-
-    def forget(weight: weakref.ref[Tensor]) -> None:
-        if key in _kept and _kept[key].weight is weight:
-            del _kept[key]
-
-    _kept[key] = _Kept(weakref.ref(weight_NK, forget), state, made)
+        made = make()
+    own.made[what] = state, made
+    _kept[key] = own
     return made
 
 
 class _Kept(NamedTuple):
     weight: weakref.ref[Tensor]
-    state: tuple[Backend, int, int]
-    """Of the parameter when it was prepared: the backend, its version, and where its numbers lie."""
-    multiplication: Multiplication
+    made: dict[str, tuple[Hashable, Any]]
+    """With the state when it was made."""
 
 
 _kept: dict[int, _Kept] = {}
 """By the identity of the parameter."""
 
 
+def _forget(key: int, weight: weakref.ref[Tensor]) -> None:
+    if key in _kept and _kept[key].weight is weight:
+        del _kept[key]
+
+
+def state_of(tensor: Tensor) -> tuple[int, int, int]:
+    """What changes when a tensor is another one, when its numbers change, or where they lie."""
+    return id(tensor), tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version
+
+
+def steps_of_optimizers() -> int:
+    """How many steps optimizers have taken: a state for what is made of several parameters."""
+    return _steps
+
+
+_steps = 0
+
+
 def _drop_stepped(optimizer: Optimizer, *arguments: Any) -> None:
+    global _steps
+    _steps += 1
     for group in optimizer.param_groups:
         for weight in group["params"]:
             _kept.pop(id(weight), None)

@@ -10,8 +10,9 @@ from collections import OrderedDict
 from torch import Tensor
 
 from anaphora.kernels import compiled
-from anaphora.kernels.listed import Given, Listed, OverMemory, listed, one_step, state_of
+from anaphora.kernels.listed import Given, Listed, OverMemory, listed, one_step
 from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.prepared import state_of
 from anaphora.kernels.program import Stage
 
 _MOST = 64

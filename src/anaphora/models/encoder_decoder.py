@@ -83,7 +83,7 @@ class EncoderDecoder(nn.Module, ABC):
         sampling = self.decoder.config.scheduled_sampling
         if self.training and not isinstance(sampling, NoSampling):
             shifted_TB = self._partly_its_own(shifted_TB, memory, sampling)
-        x_TBD = self.written.vectors(shifted_TB, "target")
+        x_TBD = self.written.read(shifted_TB, "target")
         language_TBL = self.language_model(shifted_TB, targets.lengths_B) if self.language_model else None
         states_TBH, weights_TBS = self.decoder(x_TBD, targets.lengths_B, memory.first, memory.signals, language_TBL)
         return states_TBH, weights_TBS
@@ -198,7 +198,7 @@ class DecodingStepper:
         def by_row(block_KBW: Tensor) -> Tensor:
             return block_KBW.transpose(0, 1).flatten(0, 1)
 
-        x_KBD = by_sentence(self._model.written.vectors(ids_N))
+        x_KBD = self._model.written.words(by_sentence(ids_N.unsqueeze(-1)).squeeze(-1))
         before = {name: by_sentence(rows) for name, rows in state.signals.items()}
         language, language_KBL = state.language, None
         if self._model.language_model:

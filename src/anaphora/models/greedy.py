@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
+import torch
 from torch import Tensor, nn
 
-from anaphora.kernels.decoding import Decoding, Ends, WordCandidates, Words, is_possible
+from anaphora.kernels.decoding import Decoding, Ends, Scores, WordCandidates, is_possible
 from anaphora.kernels.program import Program
 from anaphora.nn.embedding import Embedding
 from anaphora.nn.outputs import CandidateOutput, Output
@@ -30,21 +31,22 @@ def greedy_steps(
     None where parts have no native body, products are not made in C, or words are not looked up in a table and scored
     by one softmax.
     """
-    words = _words(embedding, output)
-    if words is None or not first or not is_possible(program, words.weight_UH):
+    scores = _scores(output)
+    if scores is None or not isinstance(embedding, Embedding):
         return None
+    if not first or not is_possible(program, scores.weight_UH):
+        return None
+    words = embedding.words(torch.full((len(search.max_lengths), 1), stepper.bos))
     lines = _ENDLESS if search.lines is None else search.lines
     ends = Ends(stepper.bos, stepper.eos, lines, search.max_lengths, search.prefixes, search.left_out)
     attends = search.attention and "weights" in program.returns
-    return Decoding(program, weights.tensors(), memory, first, words, ends, attends)
+    return Decoding(program, weights.tensors(), memory, first, words, scores, ends, attends)
 
 
-def _words(embedding: nn.Module, output: Output | CandidateOutput) -> Words | None:
-    if not isinstance(embedding, Embedding):
-        return None
+def _scores(output: Output | CandidateOutput) -> Scores | None:
     if isinstance(output, CandidateOutput):
         candidates = WordCandidates(output.places_BC, output.bias_BC, output.ids_BC)
-        return Words(embedding.weight, embedding.scale, output.weight_UH, output.bias_BC[:0, 0], candidates)
+        return Scores(output.weight_UH, output.bias_BC[:0, 0], candidates)
     if isinstance(output, SoftmaxOutput):
-        return Words(embedding.weight, embedding.scale, output.weight, output.used_bias)
+        return Scores(output.weight, output.used_bias)
     return None

@@ -140,7 +140,7 @@ class LanguageModel(nn.Module):
         truncation = self.config.recurrence.truncation
         back = truncation.steps if isinstance(truncation, WindowTruncation) else None
         chunk = Chunk.after(carry, batch, back or 0)
-        x_TBD = self.embedding.vectors(chunk.ids_TB)
+        x_TBD = self.embedding.read(chunk.ids_TB)
         first = self.recurrence.initial_state(batch.size, chunk.first, batch.carry_mask_B)
         scanned = self.recurrence(x_TBD, chunk.lengths_B, first, back, chunk.context)
         carries = self.config.reads == "stream"
@@ -149,7 +149,7 @@ class LanguageModel(nn.Module):
     def read_token(self, state: Mapping[str, Tensor], ids_N: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """The states to predict from, N x width, after one more token of every row, and the state for the next one."""
         before = {name: rows.unsqueeze(0) for name, rows in state.items()}
-        h_1NH, after = self.recurrence.advance(self.embedding.vectors(ids_N).unsqueeze(0), before)
+        h_1NH, after = self.recurrence.advance(self.embedding.read(ids_N.unsqueeze(0)), before)
         return h_1NH[0], {name: rows[0] for name, rows in after.items()}
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:

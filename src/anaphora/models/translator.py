@@ -15,6 +15,7 @@ from anaphora.batch import Batch, pad
 from anaphora.config import Config, Conflict, other_than
 from anaphora.errors import ConfigError
 from anaphora.kernels.guidance import guidance
+from anaphora.kernels.words import arranged
 from anaphora.models.encoder_decoder import EncoderDecoder
 from anaphora.models.guide import AnyGuide, NoGuide
 from anaphora.nn.attention import AnyAttention, AttentionConfig
@@ -139,9 +140,10 @@ class Translator(EncoderDecoder):
     def encoded(self, batch: Batch) -> tuple[Encoded, Tensor]:
         """Of the source sentences."""
         source = batch.input_ids
-        x_SBD = self.source_embedding.vectors(source.ids_BT.T, "source")
+        read = self.source_embedding.read if self.encoder.reads_words else self.source_embedding.vectors
+        x_BSD = arranged(read(source.ids_BT.T, "source"), lambda block: block.transpose(0, 1))
         known_B = batch.target_ids.lengths_B if self.training and batch.targets is not None else None
-        return self.encoder(x_SBD.transpose(0, 1), source.lengths_B, known_B), source.lengths_B
+        return self.encoder(x_BSD, source.lengths_B, known_B), source.lengths_B
 
     @property
     def written(self) -> Embedding:

@@ -33,6 +33,7 @@ from anaphora.kernels.linear import linear
 from anaphora.kernels.parts import Part, Project, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
+from anaphora.kernels.words import Words, reading
 from anaphora.nn.attention import AnyAttention, attention_of
 from anaphora.nn.bridge import Bridge, BridgeConfig
 from anaphora.nn.encoders.encoder import Encoded, EncoderSpec
@@ -214,7 +215,7 @@ class Decoder(nn.Module):
 
     def forward(
         self,
-        x_TBD: Tensor,
+        x_TBD: Tensor | Words,
         lengths_B: Tensor,
         first: Mapping[str, Tensor],
         memory: Mapping[str, Tensor],
@@ -224,24 +225,27 @@ class Decoder(nn.Module):
 
         ``language_TBL`` are the states of the language model that it is fused with.
         """
-        config, program, weights, inputs = self.config, self.program, self.weights.tensors(), _read(x_TBD, language_TBL)
+        config = self.config
+        program, weights, x_TBW = reading(self.program, self.weights.tensors(), x_TBD)
+        inputs = _read(x_TBW, language_TBL)
         if self.training:
             program, weights = self._training, self.weights.dropped("decoder", config.weight_dropout)
             widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_width}
-            masks = config.dropout.draw("decoder", widths, self._layers.units, x_TBD)
+            masks = config.dropout.draw("decoder", widths, self._layers.units, x_TBW)
             inputs, memory = inputs | masks.inputs, {**memory, **masks.memory}
         outputs = scan(program, inputs, first, weights, memory, lengths_B).outputs
         return outputs["o"], outputs.get("weights")
 
     def advance(
         self,
-        x_KBD: Tensor,
+        x_KBD: Tensor | Words,
         state: Mapping[str, Tensor],
         memory: Mapping[str, Tensor],
         language_KBL: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None, dict[str, Tensor]]:
         """One step of K hypotheses a sentence: o, with attention its weights, and the new state."""
-        signals = advance(self.program, _read(x_KBD, language_KBL), state, self.weights.tensors(), memory)
+        program, weights, x_KBW = reading(self.program, self.weights.tensors(), x_KBD)
+        signals = advance(program, _read(x_KBW, language_KBL), state, weights, memory)
         return signals["o"], signals.get("weights"), {name: signals[name] for name in self.program.carried}
 
     def described(
@@ -263,6 +267,6 @@ class Decoder(nn.Module):
             self.attention.initialise(self.weights)
 
 
-def _read(x_XBD: Tensor, language_XBL: Tensor | None) -> dict[str, Tensor]:
+def _read(x_XBW: Tensor, language_XBL: Tensor | None) -> dict[str, Tensor]:
     """What a step reads from outside."""
-    return {"x": x_XBD} if language_XBL is None else {"x": x_XBD, "language": language_XBL}
+    return {"x": x_XBW} if language_XBL is None else {"x": x_XBW, "language": language_XBL}

@@ -8,6 +8,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.config import MAX_UNITS, Config, Conflict
+from anaphora.kernels.words import Words
 from anaphora.nn.dropout import AnyWordDropout, IndependentDropout
 from anaphora.nn.randomness import dropout_mask, dropped
 from anaphora.nn.weights import Start
@@ -74,6 +75,15 @@ class Embedding(nn.Embedding):
         if not self.training:
             return vectors
         return words_dropped(vectors, ids, self._dropout, f"embedding.{self._name}.{purpose}")
+
+    def words(self, ids: Tensor) -> Words:
+        """The same outside of training, as words that have yet to be looked up."""
+        return Words(ids.unsqueeze(-1), self.weight, self.scale)
+
+    def read(self, ids: Tensor, purpose: str = "") -> Tensor | Words:
+        """What a recurrent network reads of ids: vectors where there is a gradient or a hook, else words."""
+        differs = self.training or torch.is_grad_enabled() or self._forward_hooks
+        return self.vectors(ids, purpose) if differs else self.words(ids)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Become a copy: its table has a hook of its own, which copies of tensors leave behind."""

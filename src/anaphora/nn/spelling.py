@@ -124,6 +124,10 @@ class Spelling(CharacterEncoder):
             return vectors
         return words_dropped(vectors, ids, self.config.dropout, f"embedding.{self._name}.{purpose}")
 
+    def read(self, ids: Tensor, purpose: str = "") -> Tensor:
+        """What a recurrent network reads of ids: their vectors."""
+        return self.vectors(ids, purpose)
+
 
 def _rows(words: Sequence[str], special_tokens: int, longest: int) -> tuple[list[Tensor], int]:
     """Every word as the numbers of its first characters between a begin and an end, and how many numbers there are.

@@ -17,6 +17,7 @@ from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance
 from anaphora.kernels.sums import Add
 from anaphora.kernels.truncation import Windows, scan_windows
+from anaphora.kernels.words import Words, reading
 from anaphora.nn.dropout import AnyDropout, IndependentDropout, Rate
 from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
 
@@ -231,7 +232,7 @@ class Stack(nn.Module):
 
     def forward(
         self,
-        x_TBD: Tensor,
+        x_TBD: Tensor | Words,
         lengths_B: Tensor,
         first: Mapping[str, Tensor] | None = None,
         back: int | None = None,
@@ -242,23 +243,25 @@ class Stack(nn.Module):
         ``first`` is the initial state and ``back``, the steps that each step's gradient goes back over, all of them if
         not given. The first ``context`` steps have no outputs: see ``scan_windows``.
         """
-        config, state = self.config, first or self.initial_state(x_TBD.shape[1])
-        program, weights, inputs, memory = self.program, self.weights.tensors(), {"x": x_TBD}, {}
+        program, weights, x_TBW = reading(self.program, self.weights.tensors(), x_TBD)
+        inputs, memory = {"x": x_TBW}, dict[str, Tensor]()
+        config, state = self.config, first or self.initial_state(x_TBW.shape[1])
         if self.training:
             program, weights = self._training, self.weights.dropped(self.name, config.weight_dropout)
             widths = {f"dropout{layer}": config.size for layer in range(config.layers)}
-            masks = config.dropout.draw(self.name, widths, self._layers.units, x_TBD)
+            masks = config.dropout.draw(self.name, widths, self._layers.units, x_TBW)
             inputs, memory = inputs | masks.inputs, masks.memory
-        back = x_TBD.shape[0] if back is None else back
+        back = x_TBW.shape[0] if back is None else back
         scanned = scan_windows(program, inputs, state, weights, memory, lengths_B, back, context)
         outputs = {"h": scanned.outputs[program.returns[0]]}
         if self.training and self._undropped:
             outputs["undropped"] = scanned.outputs[program.returns[-1]]
         return scanned._replace(outputs=outputs)
 
-    def advance(self, x_XBD: Tensor, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+    def advance(self, x_XBD: Tensor | Words, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
         """One step: the output of the top layer, and the new state."""
-        signals = advance(self.program, {"x": x_XBD}, state, self.weights.tensors(), {})
+        program, weights, x_XBW = reading(self.program, self.weights.tensors(), x_XBD)
+        signals = advance(program, {"x": x_XBW}, state, weights, {})
         return signals[self.program.returns[0]], {name: signals[name] for name in self.program.carried}
 
     def described(self) -> tuple[PartDescription, ...]:

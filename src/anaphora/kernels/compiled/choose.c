@@ -49,12 +49,19 @@ EVERY_PROCESSOR static float greatest(int64_t size, const float *z)
     return top;
 }
 
-/* x | table, written, scale: the vector of the token that is read next. */
+/* ids | written: the number of the token that is read next. */
+void read_token(int64_t from, int64_t to, const Block *of)
+{
+    for (int64_t row = from; row < to; row++)
+        *row_of(of[0], row) = (float)written_of(of[1], row)->token;
+}
+
+/* x | ids, table, scale: rows of a table. */
 void look_up(int64_t from, int64_t to, const Block *of)
 {
     const int64_t size = of[0].width;
     for (int64_t row = from; row < to; row++)
-        scale_row(size, *of[3].numbers, of[1].numbers + written_of(of[2], row)->token * size, row_of(of[0], row));
+        scale_row(size, *of[3].numbers, of[2].numbers + (int64_t)*row_of(of[1], row) * size, row_of(of[0], row));
 }
 
 /* z of candidates | z, places, bias, each sentence with its own. */

@@ -74,6 +74,18 @@ static void take_rows(const Entry *entry, Step step, int64_t from, int64_t to)
     }
 }
 
+/* The rows ``from`` .. ``to`` - 1 of one step, by one thread. */
+static void take(Step step, int64_t from, int64_t to, int64_t count, const Entry *entries)
+{
+    for (int64_t n = 0; n < count && from < to; n++)
+        if (entries[n].function == product) {
+            Block of[OPERANDS];
+            find(entries + n, step, 0, of);
+            product(from, to, of);
+        } else
+            take_rows(entries + n, step, from, to);
+}
+
 /* What a thread has done since all threads met last: they meet before one reads what another may have written. */
 typedef enum { NOTHING, ROWS_OF_ITS_OWN, COLUMNS_OF_ITS_OWN } Done;
 
@@ -85,8 +97,10 @@ static void meet(Done *done)
     *done = NOTHING;
 }
 
-static Done take(Step step, int64_t count, const Entry *entries, int64_t thread, int64_t threads, Done done)
+/* One step, by all threads: of products each has some columns, of everything else some rows. */
+static Done share(Step step, int64_t count, const Entry *entries, Done done)
 {
+    const int64_t thread = THREAD, threads = THREADS;
     const int64_t from = step.rows * thread / threads, to = step.rows * (thread + 1) / threads;
     for (int64_t n = 0; n < count; n++) {
         if (entries[n].function == product) {
@@ -107,13 +121,40 @@ static Done take(Step step, int64_t count, const Entry *entries, int64_t thread,
     return done;
 }
 
+/* Rows that go through many steps while what they read and write is near. */
+#define NEAR 48
+
+/* How many groups of neighbouring rows take their steps one group after another, a thread each; 0 where all threads share
+ * every step, since there are too few groups for equal shares: the first have the longest sentences.
+ */
+static int64_t groups_of(int64_t rows, int64_t threads)
+{
+    const int64_t groups = (rows + NEAR - 1) / NEAR;
+    return threads == 1 || groups >= 4 * threads ? groups : 0;
+}
+
 /* All steps, or all of them from the last to the first; ``active`` has the rows of each, ``first`` those before it. */
 void loop(int64_t steps, int64_t first, const int64_t *active, int64_t hypotheses, int64_t count, const Entry *entries,
           int64_t backward, int64_t threads)
 {
+    const int64_t groups = groups_of(steps ? active[0] : 0, threads);
     int64_t rows = 0;
     for (int64_t t = 0; t < steps; t++)
         rows += active[t];
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
+    for (int64_t group = 0; group < groups; group++) {
+        const int64_t from = active[0] * group / groups, end = active[0] * (group + 1) / groups;
+        int64_t begins = backward ? rows : 0;
+        for (int64_t n = 0; n < steps; n++) {
+            const int64_t t = backward ? steps - 1 - n : n;
+            begins -= backward ? active[t] : 0;
+            const Step step = {active[t], begins, t ? begins - active[t - 1] : -first, hypotheses};
+            take(step, from, end < active[t] ? end : active[t], count, entries);
+            begins += backward ? 0 : active[t];
+        }
+    }
+    if (groups)
+        return;
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
         int64_t begins = backward ? rows : 0;
@@ -122,7 +163,7 @@ void loop(int64_t steps, int64_t first, const int64_t *active, int64_t hypothese
             const int64_t t = backward ? steps - 1 - n : n;
             begins -= backward ? active[t] : 0;
             const Step step = {active[t], begins, t ? begins - active[t - 1] : -first, hypotheses};
-            done = take(step, count, entries, THREAD, THREADS, done);
+            done = share(step, count, entries, done);
             if (done != NOTHING)
                 meet(&done); /* the next step may share out its rows otherwise */
             begins += backward ? 0 : active[t];
@@ -146,20 +187,39 @@ static void leave(int64_t row, int64_t rows, Written *written, int64_t count, co
         memcpy(held[n].rows + row * held[n].size, held[n].rows + (rows - 1) * held[n].size, held[n].size);
 }
 
+/* Those of ``from`` .. ``end`` - 1 that have ended go behind the others; returns where these end. */
+static int64_t part(int64_t from, int64_t end, Written *written, int64_t count, const Held *held)
+{
+    for (int64_t row = end - 1; row >= from; row--)
+        if (written[row].ended)
+            leave(row, end--, written, count, held);
+    return end;
+}
+
 /* Up to ``steps`` steps of a search, one row for each sentence, which leaves when it has ended; returns how many are left. */
 int64_t decode(int64_t steps, int64_t rows, int64_t count, const Entry *entries, Written *written, int64_t held_count,
                const Held *held, int64_t threads)
 {
+    const int64_t groups = groups_of(rows, threads);
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
+    for (int64_t group = 0; group < groups; group++) {
+        const int64_t from = rows * group / groups;
+        int64_t end = rows * (group + 1) / groups;
+        for (int64_t n = 0; n < steps && from < end; n++) {
+            take((Step){end, 0, 0, 1}, from, end, count, entries);
+            end = part(from, end, written, held_count, held);
+        }
+    }
+    if (groups)
+        return part(0, rows, written, held_count, held);
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
         Done done = NOTHING;
         for (int64_t n = 0; n < steps && rows > 0; n++) {
-            done = take((Step){rows, 0, 0, 1}, count, entries, THREAD, THREADS, done);
+            done = share((Step){rows, 0, 0, 1}, count, entries, done);
             meet(&done);
             if (THREAD == 0)
-                for (int64_t row = rows - 1; row >= 0; row--)
-                    if (written[row].ended)
-                        leave(row, rows--, written, held_count, held);
+                rows = part(0, rows, written, held_count, held);
             meet(&done);
         }
     }

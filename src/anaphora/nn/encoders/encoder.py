@@ -5,7 +5,7 @@ A new encoder is one file like ``gated_convolution.py`` and one name in ``__init
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -46,6 +46,8 @@ class Encoder(nn.Module, ABC):
 
     spec: EncoderSpec
     weights: Weights
+    reads_words: ClassVar[bool] = False
+    """Whether ``forward`` takes words, too, in the place of their vectors."""
 
     @property
     def width(self) -> int:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from anaphora.config import SET, Conflict
 from anaphora.kernels.description import PartDescription
+from anaphora.kernels.words import Words, arranged
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Start
@@ -46,6 +47,8 @@ class EncoderConfig(StackConfig):
 class RecurrentEncoder(Encoder):
     """Layers of recurrence in one or two directions; a residual connection goes around both directions together."""
 
+    reads_words = True
+
     def __init__(self, config: EncoderConfig, width: int) -> None:
         """``width`` of the embeddings. Raises ConfigError where the options do not go together."""
         super().__init__()
@@ -73,7 +76,7 @@ class RecurrentEncoder(Encoder):
 
     def forward(
         self,
-        x_BSD: Tensor,
+        x_BSD: Tensor | Words,
         lengths_B: Tensor,
         targets_B: Tensor | None = None,
         carry: Mapping[str, Tensor] | None = None,
@@ -84,30 +87,33 @@ class RecurrentEncoder(Encoder):
         Rows where ``carry_mask_B`` is true start from ``carry``, B x H for each layer, direction and field:
         ``0.left_to_right.h``.
         """
-        x_SBD, summaries = x_BSD.transpose(0, 1), []
-        steps, units_B = x_SBD.shape[0], lengths_B.to(x_SBD.device)
+        sentences, steps = (x_BSD if isinstance(x_BSD, Tensor) else x_BSD.ids_XB1).shape[:2]
+        x_SBD, summaries = arranged(x_BSD, lambda block: block.transpose(0, 1)), []
+        units_B = lengths_B.to(next(self.parameters()).device)
         turned_SB = _turned(steps, units_B)
         words_SB = _turned(steps, units_B - 1)  # all but </s>
         if self.config.reversed:
-            x_SBD = _taken(x_SBD, words_SB)
+            x_SBD = arranged(x_SBD, lambda block: _taken(block, words_SB))
         for layer in range(self.config.layers):
             outputs, states = [], []
             for way in self.directions:
-                x = x_SBD if way == "left_to_right" else _taken(x_SBD, turned_SB)
+                x = x_SBD if way == "left_to_right" else arranged(x_SBD, lambda block: _taken(block, turned_SB))
                 stack, own = self.stack(layer, way), f"{layer}.{way}."
                 given = {
                     f"layer0.{name.removeprefix(own)}": state_BH
                     for name, state_BH in (carry or {}).items()
                     if name.startswith(own)
                 }
-                scanned = stack(x, lengths_B, stack.initial_state(len(x_BSD), given, carry_mask_B))
+                scanned = stack(x, lengths_B, stack.initial_state(sentences, given, carry_mask_B))
                 h = scanned.outputs["h"]
                 outputs.append(h if way == "left_to_right" else _taken(h, turned_SB))
                 states.append({name.removeprefix("layer0."): state for name, state in scanned.state.items()})
             both_SBM = torch.cat(outputs, -1)
-            x_SBD = both_SBM + x_SBD if self.config.residual and layer else both_SBM
+            adds = self.config.residual and layer > 0
+            x_SBD = both_SBM + x_SBD if adds and isinstance(x_SBD, Tensor) else both_SBM
             last = states[self._summarised]
             summaries.append({field: torch.cat([state[field] for state in last], -1) for field in last[0]})
+        assert isinstance(x_SBD, Tensor)  # what a layer gave
         if self.config.reversed:
             x_SBD = _taken(x_SBD, words_SB)
         return Encoded(x_SBD.transpose(0, 1), summaries)

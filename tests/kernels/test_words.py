@@ -1,0 +1,191 @@
+"""Projections of words are looked up in tables with the bits of their products, made once enough words were read."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn import Parameter
+
+from anaphora.kernels import words
+from anaphora.kernels.backends import Backend, backend_for
+from anaphora.kernels.runtime import Runtime, running
+from anaphora.kernels.words import LookUp, Words, reading
+from anaphora.models.encoder_decoder import EncoderDecoder
+from anaphora.models.language_model import LanguageModel
+from anaphora.nn.stack import Stack, StackConfig
+from anaphora.protocols import Searchable, VocabularyInfo
+from anaphora.search.beam import beam
+from anaphora.search.greedy import greedy
+from tests.networks import build
+
+from ..batches import pair_batch
+
+BACKENDS: list[Backend] = list(dict.fromkeys([backend_for("fp32"), "torch", backend_for("bf16"), backend_for("int8")]))
+WORDS, WIDTH = 11, 7
+TRANSLATORS: dict[str, dict[str, Any]] = {
+    "reversed": {"encoder": {"size": 9, "bidirectional": False, "reversed": True, "layers": 2, "residual": True}},
+    "with the word read out": {"decoder": {"size": 12, "cell": "gru", "layer_norm": True, "readout_word": True}},
+    "asked between": {
+        "decoder": {"size": 12, "cell": "gru", "layers": 2},
+        "attention": {"score": "concat", "query": "current", "context": "state"},
+    },
+}
+SYMBOLS = VocabularyInfo(23, 0, 1, 2, 3)
+
+
+class Network:
+    """A stack, and the words that it reads."""
+
+    def __init__(self, **options: Any) -> None:
+        draws = torch.Generator().manual_seed(1)
+        self.stack = Stack(StackConfig(size=10, **options), WIDTH, "test").eval()
+        for weight in self.stack.parameters():
+            weight.data.normal_(generator=draws)
+        self.table = Parameter(torch.randn(WORDS, WIDTH, generator=draws))
+
+    def words(self, ids_TB: Tensor) -> Words:
+        return Words(ids_TB.unsqueeze(-1), self.table, 1.5)
+
+    def reads_tables(self, count: int = 1) -> bool:
+        """Whether its program looks words up, once it has read so many more."""
+        ids_11 = torch.zeros(1, 1, dtype=torch.int64)
+        read = reading(self.stack.program, self.stack.weights.tensors(), self.words(ids_11), count)
+        return any(isinstance(part, LookUp) for part in read.program.parts)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("options", [{}, {"layers": 2, "cell": "gru"}, {"layer_norm": True}], ids=str)
+@settings(max_examples=10, deadline=None)
+@given(lengths=st.lists(st.integers(1, 5), min_size=1, max_size=4), seed=st.integers(0, 99))
+@torch.no_grad()
+def test_a_table_gives_the_bits_of_products(
+    options: dict[str, Any], backend: Backend, lengths: list[int], seed: int
+) -> None:
+    network, runtime = Network(**options), Runtime(backend=backend)
+    ids_TB = torch.randint(WORDS, (5, len(lengths)), generator=torch.Generator().manual_seed(seed))
+    of_words, lengths_B = network.words(ids_TB), torch.tensor(lengths)
+    with running(runtime):
+        expected = network.stack(of_words.vectors, lengths_B).outputs["h"]
+        state = {name: rows.unsqueeze(0) for name, rows in network.stack.initial_state(len(lengths)).items()}
+        step = network.stack.advance(of_words.vectors[:1], state)[0]
+        assert network.reads_tables(WORDS)
+        assert torch.equal(network.stack(of_words, lengths_B).outputs["h"], expected)
+        assert torch.equal(network.stack.advance(network.words(ids_TB[:1]), state)[0], step)
+
+
+@torch.no_grad()
+def test_a_table_is_made_when_as_many_words_were_read_as_it_has_rows() -> None:
+    network = Network()
+    with running(Runtime.inference()):
+        assert [network.reads_tables() for _ in range(WORDS + 1)] == [False] * (WORDS - 1) + [True] * 2
+
+
+def added(weight: Parameter) -> None:
+    weight.add_(1)
+
+
+def stepped(weight: Parameter) -> None:
+    weight.grad = -torch.ones_like(weight)
+    torch.optim.SGD([weight], lr=1.0, fused=True).step()  # torch counts no change of it
+
+
+@pytest.mark.parametrize("change", [added, stepped])
+@pytest.mark.parametrize("name", ["table", "input0.weight", "input0.bias"])
+@torch.no_grad()
+def test_a_table_goes_with_the_values_of_its_weights(name: str, change: Callable[[Parameter], None]) -> None:
+    network = Network()
+    weight = network.table if name == "table" else network.stack.weights.tensors()[name]
+    assert isinstance(weight, Parameter)
+    with running(Runtime.inference()):
+        assert network.reads_tables(WORDS)
+        change(weight)
+        assert not network.reads_tables()
+
+
+def test_words_are_read_by_their_vectors_where_there_are_gradients() -> None:
+    network = Network()
+    with running(Runtime.inference()):
+        assert not network.reads_tables(WORDS)
+
+
+class Observer:
+    """Sees every signal."""
+
+    def scanned(self, *_: Any) -> None:
+        """Nothing is done with them."""
+
+
+@pytest.mark.parametrize(
+    "runtime",
+    [
+        replace(Runtime.inference(), training=True),
+        replace(Runtime.inference(), caches_weights=False),
+        replace(Runtime.inference(), observer=Observer()),  # type: ignore[arg-type]
+    ],
+    ids=["training", "without kept weights", "observed"],
+)
+@torch.no_grad()
+def test_and_where_nothing_is_kept_or_products_are_looked_at(runtime: Runtime) -> None:
+    network = Network()
+    with running(runtime):
+        assert not network.reads_tables(WORDS)
+
+
+@torch.no_grad()
+def test_and_in_a_large_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = Network()
+    monkeypatch.setattr(words, "_MOST", WORDS - 1)
+    with running(Runtime.inference()):
+        assert not network.reads_tables(WORDS)
+
+
+def made(task: str, tables: dict[str, Any]) -> EncoderDecoder | LanguageModel:
+    found = build(task, {"embedding": {"size": 8}, **tables}, dict.fromkeys(("source", "target", "text"), SYMBOLS))
+    assert isinstance(found, EncoderDecoder | LanguageModel)
+    found.initialise(seed=3)  # type: ignore[operator]
+    with torch.no_grad():
+        for parameter in found.parameters():
+            parameter *= 1.7
+    return found
+
+
+def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The programs that read words by tables from now on, by the name of the first projection."""
+    found: list[str] = []
+    original = words._looking_up
+
+    def noted(program: Any) -> Any:
+        found.append(program.parts[0].name)
+        return original(program)
+
+    monkeypatch.setattr(words, "_looking_up", noted)
+    return found
+
+
+@pytest.mark.parametrize("name", TRANSLATORS)
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_translation_is_the_same_with_tables(name: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, found = made("translate", TRANSLATORS[name]), looked_up(monkeypatch)
+    assert isinstance(model, Searchable)
+    sources: Sequence[Sequence[int]] = [[5, 9, 14, 3], [7, 3], [22, 21, 20, 19, 18, 3]] * 9
+    outputs = []
+    for runtime in (replace(Runtime.inference(), caches_weights=False), Runtime.inference()):
+        with running(runtime):
+            outputs.append(beam(model.stepper(), pair_batch(sources), size=size, max_length=9))
+        assert bool(found) == runtime.caches_weights
+    assert outputs[0] == outputs[1]
+
+
+def test_a_text_is_the_same_with_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, found = made("language-model", {"recurrence": {"size": 18, "layers": 2}}), looked_up(monkeypatch)
+    outputs = []
+    for runtime in (replace(Runtime.inference(), caches_weights=False), Runtime.inference()):
+        with running(runtime):
+            outputs.append(greedy(model.stepper(), pair_batch([[3]] * 3), max_length=30, lines=None))
+        assert bool(found) == runtime.caches_weights
+    assert outputs[0] == outputs[1]
