@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.batch import Batch, Values
-from anaphora.config import MAX_UNITS, Config, Conflict, other_than
+from anaphora.config import Config, Conflict, other_than
 from anaphora.errors import ShapeError
 from anaphora.kernels.description import PartDescription
 from anaphora.nn.attention import AnyAttention, WindowAttention
@@ -26,26 +25,20 @@ from anaphora.nn.fusion import NoFusion
 from anaphora.nn.outputs.values import AnyValueOutput, Expected, MixtureDensity, ValueOutput
 from anaphora.nn.randomness import generator
 from anaphora.nn.stack import Stack, StackConfig
+from anaphora.nn.vectors import VectorsConfig
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import Carry, Loss, VocabularyInfo
 
 
-class ValuesConfig(Config):
-    """The vectors of a sequence, as the training split has them; kept in the run."""
+class ValuesConfig(VectorsConfig):
+    """The vectors of a sequence, as the training split has them, which may be points of a pen; kept in the run."""
 
     kind: Literal["auto", "strokes", "vectors"] = "auto"
-    """Points of a pen as offsets, or vectors as they are; "auto": by the data."""
-    size: int = Field(0, ge=0, le=MAX_UNITS)
-    """Numbers of a vector, 2 of a pen; 0: by the data."""
-    mean: tuple[float, ...] = ()
-    """Means, which are subtracted; empty: by the training split."""
-    deviation: tuple[float, ...] = ()
-    """Standard deviations, by which numbers are divided; empty: by the training split."""
+    """Points of a pen as offsets, two numbers each, or vectors as they are; "auto": by the data."""
 
     @property
     def settled(self) -> bool:
-        """Whether nothing is left to the data."""
-        return self.kind != "auto" and self.size > 0 and len(self.mean) == len(self.deviation) == self.size
+        return self.kind != "auto" and super().settled
 
     def outlined(self) -> Self:
         """As settled; before the data says what its vectors are, those of a pen."""
