@@ -7,6 +7,7 @@ What is read is D numbers, scaled by the data's mean and deviation, and where th
 that ends. What is predicted has one flag more: whether the sequence ends there.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
@@ -23,10 +24,9 @@ from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders import AnyEncoder, EncoderConfig
 from anaphora.nn.fusion import NoFusion
 from anaphora.nn.outputs.values import AnyValueOutput, Expected, MixtureDensity, ValueOutput
-from anaphora.nn.randomness import generator
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.vectors import VectorsConfig
-from anaphora.nn.weights import AnyStart, Orthogonal
+from anaphora.nn.weights import AnyStart, Orthogonal, initialise_all
 from anaphora.protocols import Carry, Loss, VocabularyInfo
 
 
@@ -115,7 +115,28 @@ class ValueNetwork(Protocol):
         """What is predicted of each true vector."""
 
 
-class PredictionNetwork(nn.Module):
+class _Vectors(nn.Module, ABC):
+    """A network of vectors: what it predicts from states."""
+
+    output: ValueOutput
+    config: Any
+
+    @abstractmethod
+    def _states(self, batch: Batch) -> Tensor:
+        """What each vector is predicted from, having read those before it; T x B x H."""
+
+    def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
+        """The loss of a batch, one prediction a vector; nothing is carried."""
+        return self.output.loss(self._states(batch), batch.targets, batch.supervision), {}
+
+    def expected(self, batch: Batch) -> Expected:
+        """What is predicted of each true vector; puts the model into evaluation mode."""
+        self.eval()
+        with torch.inference_mode():
+            return self.output.expected(self._states(batch), batch.targets)
+
+
+class PredictionNetwork(_Vectors):
     """A stack of recurrent layers over vectors. Batches have ``Values`` as inputs and targets."""
 
     def __init__(self, config: PredictionConfig) -> None:
@@ -128,20 +149,7 @@ class PredictionNetwork(nn.Module):
         self.output = config.output.build(config.recurrence.size, values.size, values.pen + 1)
 
     def initialise(self, seed: int) -> None:
-        """Fill every weight with its initial value under this seed."""
-        source = generator(seed, "initialise")
-        for layer in self.recurrence, self.output:
-            layer.initialise(self.config.initializer, source)
-
-    def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a batch, one prediction a vector; nothing is carried."""
-        return self.output.loss(self._states(batch), batch.targets, batch.supervision), {}
-
-    def expected(self, batch: Batch) -> Expected:
-        """What is predicted of each true vector; puts the model into evaluation mode."""
-        self.eval()
-        with torch.inference_mode():
-            return self.output.expected(self._states(batch), batch.targets)
+        initialise_all((self.recurrence, self.output), self.config.initializer, seed)
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """The parts of a step: see ``protocols.Programmed``."""
@@ -149,12 +157,10 @@ class PredictionNetwork(nn.Module):
 
     @torch.inference_mode()
     def start(self, batch: Batch) -> ValueState:
-        """See ``ValueNetwork``."""
         return ValueState({}, self.recurrence.initial_state(batch.size))
 
     @torch.inference_mode()
     def advance(self, before: ValueState, x_BX: Tensor) -> tuple[Tensor, None, ValueState]:
-        """See ``ValueNetwork``."""
         state = {name: rows.unsqueeze(0) for name, rows in before.state.items()}
         h_1BH, after = self.recurrence.advance(x_BX.unsqueeze(0), state)
         return h_1BH[0], None, ValueState({}, {name: rows[0] for name, rows in after.items()})
@@ -162,13 +168,12 @@ class PredictionNetwork(nn.Module):
     def _states(self, batch: Batch) -> Tensor:
         if not isinstance(batch.inputs, Values):
             raise ShapeError("A prediction network needs a batch whose inputs are Values.")
-        states_TBH: Tensor = self.recurrence(batch.inputs.values_BTD.transpose(0, 1), batch.inputs.lengths_B).outputs[
-            "h"
-        ]
+        x_TBD = batch.inputs.values_BTD.transpose(0, 1)
+        states_TBH: Tensor = self.recurrence(x_TBD, batch.inputs.lengths_B).outputs["h"]
         return states_TBH
 
 
-class SynthesisNetwork(nn.Module):
+class SynthesisNetwork(_Vectors):
     """A decoder of vectors with attention over a text. Batches have ``Ids`` as inputs and ``Values`` as targets."""
 
     def __init__(self, config: SynthesisConfig, text: VocabularyInfo) -> None:
@@ -183,20 +188,7 @@ class SynthesisNetwork(nn.Module):
         self.output = config.output.build(config.decoder.readout_width, values.size, values.pen + 1)
 
     def initialise(self, seed: int) -> None:
-        """Fill every weight with its initial value under this seed."""
-        source = generator(seed, "initialise")
-        for layer in self.embedding, self.encoder, self.decoder, self.output:
-            layer.initialise(self.config.initializer, source)
-
-    def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a batch, one prediction a vector; nothing is carried."""
-        return self.output.loss(self._states(batch), batch.targets, batch.supervision), {}
-
-    def expected(self, batch: Batch) -> Expected:
-        """What is predicted of each true vector; puts the model into evaluation mode."""
-        self.eval()
-        with torch.inference_mode():
-            return self.output.expected(self._states(batch), batch.targets)
+        initialise_all((self.embedding, self.encoder, self.decoder, self.output), self.config.initializer, seed)
 
     @torch.no_grad()
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
@@ -212,12 +204,10 @@ class SynthesisNetwork(nn.Module):
 
     @torch.inference_mode()
     def start(self, batch: Batch) -> ValueState:
-        """See ``ValueNetwork``."""
         return self._encode(batch)
 
     @torch.inference_mode()
     def advance(self, before: ValueState, x_BX: Tensor) -> tuple[Tensor, Tensor | None, ValueState]:
-        """See ``ValueNetwork``."""
         state = {name: rows.unsqueeze(0) for name, rows in before.state.items()}
         o_1BH, weights_1BS, after = self.decoder.advance(x_BX.unsqueeze(0), state, before.memory)
         weights_BS = None if weights_1BS is None else weights_1BS[0]
@@ -230,7 +220,6 @@ class SynthesisNetwork(nn.Module):
         return ValueState(self.decoder.prepare(encoded, text.lengths_B), self.decoder.first(encoded, text.lengths_B))
 
     def _states(self, batch: Batch) -> Tensor:
-        """What each vector is predicted from, having read those before it; T x B x H."""
         if not isinstance(batch.targets, Values):
             raise ShapeError("A synthesis network needs a batch whose targets are Values.")
         memory, state = self._encode(batch)
