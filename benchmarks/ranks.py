@@ -94,7 +94,7 @@ def main() -> None:
     vocabulary = VocabularyInfo(WORDS, 0, 1, 2, 3)
     model, experiment = build(SETTINGS, {"source": vocabulary, "target": vocabulary}, Setting(threads=1, seed=1))
     with joined() as ranks, tempfile.TemporaryDirectory() as folder:
-        clock, training = Clock(ranks), experiment.with_batch(0, ranks.size).training
+        clock, training = Clock(ranks), experiment.training.with_options({"micro_batches": ranks.size})
         path = Path(ranks.told(lambda: folder)) / "run"
         run = ranks.led(lambda: Run.create(path, experiment.tables(), {})) or FollowedRun.open(path)
         ended = chain(repeat(False, WARM_UP + UPDATES), repeat(True)).__next__

@@ -107,6 +107,15 @@ class Config(BaseModel):
                 raise PydanticCustomError("conflict", "{message}", {"message": message, "in": (conflict, self)})
         return self
 
+    def with_options(self, options: Mapping[str, Any]) -> Self:
+        """A copy with other values of options, given by their dotted keys; they are not validated."""
+        changed: dict[str, Any] = {}
+        for key, value in options.items():
+            name, _, inner = key.partition(".")
+            table = changed.get(name, getattr(self, name))
+            changed[name] = table.with_options({inner: value}) if inner else value
+        return self.model_copy(update=changed)
+
     def refusals(self, at: str = "") -> Iterator[str]:
         """The messages for what a person wrote into this table, whose keys begin with ``at``, and into those in it."""
         for name, value in self:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import torch
 
+from anaphora.data.captioned import CaptionCorpus
 from anaphora.data.columns import EVERY, UNBOUNDED, Column, Integers, Table, Writer
 from anaphora.data.corpora import PairCorpus, TextCorpus
 from anaphora.data.examples import ExampleCorpus
@@ -90,7 +91,7 @@ def pair_store(
     identity = [corpus.fingerprint, source.fingerprint, target.fingerprint, longest]
     sizes = {"source.ids": source.symbols.size, "target.ids": target.symbols.size, "numbers": max(1, corpus.count)}
     columns = sizes | {"source.ends": UNBOUNDED, "target.ends": UNBOUNDED}
-    table = Table(folder, identity, columns, encode, task=_task(corpus), total=corpus.count, report=report)
+    table = Table(folder, identity, columns, encode, task=f"encoding {corpus.name}", total=corpus.count, report=report)
     if skipped := table.facts["skipped"]:
         report(
             Skipped(
@@ -110,7 +111,11 @@ def pair_store(
 
 
 def text_store(
-    corpus: TextCorpus | ExampleCorpus[Any], tokenizer: Tokenizer, folder: Path, *, report: Report = silent
+    corpus: TextCorpus | ExampleCorpus[Any] | CaptionCorpus,
+    tokenizer: Tokenizer,
+    folder: Path,
+    *,
+    report: Report = silent,
 ) -> TextStore:
     """The text as ids: from ``folder`` if it was encoded there before with the same tokenizer, else encoded now.
 
@@ -130,12 +135,8 @@ def text_store(
 
     identity = [corpus.fingerprint, tokenizer.fingerprint]
     columns = {"text.ids": tokenizer.symbols.size}
-    table = Table(folder, identity, columns, encode, task=_task(corpus), total=corpus.count, report=report)
+    table = Table(folder, identity, columns, encode, task=f"encoding {corpus.name}", total=corpus.count, report=report)
     return TextStore(table["text.ids"], table.facts["characters"])
-
-
-def _task(corpus: PairCorpus | TextCorpus | ExampleCorpus[Any]) -> str:
-    return f"encoding {corpus.name}"
 
 
 def _encoded(tokenizer: Tokenizer, lines: Sequence[str]) -> list[list[int]]:

@@ -7,11 +7,9 @@ the same draw; over many draws that shows how far the difference depends on the 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from anaphora.errors import DataError
 from anaphora.evaluation.bleu import Condition, Metric, segment_metric
-from anaphora.evaluation.resampling import SAMPLES, SEED, bootstrap, p_value
+from anaphora.evaluation.resampling import SAMPLES, SEED, paired
 from anaphora.formats.figures import Jsonable
 from anaphora.wording import counted
 
@@ -70,18 +68,16 @@ def paired_bootstrap(
     before, after = (
         segment_metric(outputs, references, name, language=language, condition=condition) for outputs in (first, second)
     )
-    differences_N = bootstrap([after], samples, seed) - bootstrap([before], samples, seed)
-    mean = float(differences_N.mean())
-    low, high = np.percentile(differences_N, (2.5, 97.5))
+    drawn = paired([before], [after], samples, seed)
     return Comparison(
         name=name,
         condition=condition,
         signature=before.conditions.removeprefix(f"{condition}; "),
         first=before.value,
         second=after.value,
-        mean_difference=mean,
-        interval=(float(low), float(high)),
-        p_value=p_value(differences_N - mean, after.value - before.value),
+        mean_difference=drawn.mean,
+        interval=drawn.interval,
+        p_value=drawn.p_value,
         sentences=len(references),
         samples=samples,
         seed=seed,

@@ -50,7 +50,6 @@ class Checked:
         return [*tables, *(_estimate_table(found, self.experiment) for found in self.estimates)]
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         return {
             "trainable": self.trainable,
             "findings": [finding.json() for finding in self.findings],
@@ -76,15 +75,14 @@ def check(experiment: Experiment, *, trial: float = 5.0, exact: bool = False, re
         elif languages:
             language = languages["text"]
             checked.survey = survey_text(work.splits, language=language, lowercase=lowercase, exact=exact, report=heard)
-        names = languages if len(languages) > 1 else {"text": "text"}
-        _try_out(checked, work, names, trial, heard)
+        _try_out(checked, work, trial, heard)
     except AnaphoraError as error:
         kind = "data" if isinstance(error, DataError) else "experiment"
         checked.errors.append(Finding(kind, "error", "", "", 0, 0, str(error).rstrip("."), ""))
     return checked
 
 
-def _try_out(checked: Checked, work: Work, names: Mapping[str, str], trial: float, report: Report) -> None:
+def _try_out(checked: Checked, work: Work, trial: float, report: Report) -> None:
     experiment = checked.experiment
     if trial <= 0:
         return
@@ -95,11 +93,18 @@ def _try_out(checked: Checked, work: Work, names: Mapping[str, str], trial: floa
         tokenizers = work.learn_vocabulary(report)
     else:
         return
-    if tokenizers:
-        checked.tokens += _tokens(work.splits, tokenizers, names)
+    checked.tokens += _tokens(work.splits, tokenizers, experiment.data.languages)
 
 
-def _tokens(splits: Splits[Any], tokenizers: Mapping[str, Tokenizer], names: Mapping[str, str]) -> Iterator[Finding]:
+def _tokens(
+    splits: Splits[Any], tokenizers: Mapping[str, Tokenizer], languages: Mapping[str, str]
+) -> Iterator[Finding]:
+    names = languages
+    if len(languages) < 2:  # one text, perhaps what is written for vectors, or none
+        of_text = tokenizers.get("text", tokenizers.get("target"))
+        names, tokenizers = {"text": "text"}, {"text": of_text} if of_text else {}
+    if not tokenizers:
+        return
     for part, corpus in ((splits.valid.name, splits.valid), *splits.tests.items()):
         yield from unknown_tokens(part, corpus, tokenizers, names)
 

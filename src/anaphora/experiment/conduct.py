@@ -165,8 +165,8 @@ def _follow(path: Path) -> _Begun:
 
 def _completed(experiment: Experiment, ranks: Ranks) -> tuple[Experiment, Parent | None]:
     """The experiment with what other runs and the number of ranks decide of it, and the run that it starts from."""
-    if ranks.size > 1:
-        experiment = experiment.with_batch(0, ranks.size)
+    if ranks.size > 1 and not experiment.training.micro_batches:
+        experiment = experiment.with_options({"training.micro_batches": ranks.size})
     parent = None if experiment.start.run == "none" else Parent(experiment)
     if parent:
         experiment = parent.adopted(experiment)
@@ -203,7 +203,7 @@ def _sized(
     tokens = fitting_tokens(model, {tokenizer.symbols.size for tokenizer in tokenizers.values()}, work.longest, free)
     why = "the usual number" if tokens == USUAL else "what is estimated to fit"
     report(Note(f"A batch takes {tokens:,} tokens: {why}; {free / 2**30:.1f} GiB of memory are free."))
-    return experiment.with_batch(tokens, 0)
+    return experiment.with_options({"training.batch_tokens": tokens})
 
 
 def work_of(experiment: Experiment, report: Report) -> Work:

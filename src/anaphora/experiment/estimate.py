@@ -162,13 +162,9 @@ def _write_sample(experiment: Experiment, splits: Splits[Any], folder: Path) -> 
 def _trial(experiment: Experiment, data: Path, seconds: float) -> Experiment:
     """The experiment over the sample, bounded to one epoch and ``seconds``."""
     places = {"corpus": "none", "files": (str(data),), "train": "train", "valid": "valid", "test": "test"}
-    bounds = {"epochs": 1, "minutes": seconds / 60, "validate_every": 0, "save_every": 0}
-    return experiment.for_trial().model_copy(
-        update={
-            "data": experiment.data.model_copy(update=places),
-            "training": experiment.training.model_copy(update=bounds | {"metric": "loss"}),
-        }
-    )
+    bounds = {"epochs": 1, "minutes": seconds / 60, "validate_every": 0, "save_every": 0, "metric": "loss"}
+    sampled, training = experiment.data.with_options(places), experiment.training.with_options(bounds)
+    return experiment.for_trial().with_options({"data": sampled, "training": training})
 
 
 def _whole(experiment: Experiment, measured: _Measured, learnt: int, tokenizers: Mapping[str, Tokenizer]) -> Estimate:

@@ -8,15 +8,15 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.batch import Batch
 from anaphora.errors import ConfigError, DataError
 from anaphora.formats.figures import Jsonable
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Subject
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.examples import GivesSearches, Search
-from anaphora.protocols import SearchStart, Step, Stepper
+from anaphora.protocols import Step, Stepper
 from anaphora.search.beam import beam as beam_search
+from anaphora.search.wrapper import Wrapper
 
 LARGEST = 20
 """Beam of a tree that can be drawn."""
@@ -167,33 +167,23 @@ class _Read(NamedTuple):
     log_probs_KV: Tensor
 
 
-class _Recording:
+class _Recording(Wrapper):
     """A Stepper of one sentence that keeps every step of a search."""
 
     def __init__(self, model: Stepper) -> None:
-        self._model = model
-        self.size, self.bos, self.eos, self.unk = model.size, model.bos, model.eos, model.unk
+        super().__init__(model)
         self.steps: list[_Read] = []
         self.rows: list[int] = [0]
 
-    def start(self, batch: Batch) -> SearchStart:
-        """The start of the model."""
-        return self._model.start(batch)
-
     def advance(self, memory: Any, state: Any, ids_N: Tensor) -> Step:
-        """One token of every row, kept."""
-        step = self._model.advance(memory, state, ids_N)
+        step = super().advance(memory, state, ids_N)
         self.steps.append(_Read(ids_N.tolist(), self.rows, step.log_probs_NV.double().clone()))
         return step
 
     def select(self, state: Any, rows_N: Tensor) -> Any:
         """The states of the given rows, which the next step continues."""
         self.rows = rows_N.tolist()
-        return self._model.select(state, rows_N)
-
-    def keep(self, memory: Any, sentences_B: Tensor) -> Any:
-        """The memories of the given sentences."""
-        return self._model.keep(memory, sentences_B)
+        return super().select(state, rows_N)
 
 
 def tree_of(search: Search, size: int, runtime: Runtime, run: str, text: str) -> Tree:

@@ -20,10 +20,10 @@ from anaphora.kernels.pooling import attention_pooled, max_pooled, mean_pooled
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders.none import NoEncoderConfig
 from anaphora.nn.encoders.recurrent import EncoderConfig
-from anaphora.nn.randomness import dropped, generator
+from anaphora.nn.randomness import dropped
 from anaphora.nn.spelling import AnyEmbedding, Spelling, embedding_of
 from anaphora.nn.vectors import VectorScale, VectorsConfig
-from anaphora.nn.weights import AnyStart, Matrix, Orthogonal, Weights
+from anaphora.nn.weights import AnyStart, Matrix, Orthogonal, Weights, initialise_all
 from anaphora.protocols import Carry, Loss, VocabularyInfo
 
 
@@ -108,13 +108,8 @@ class PooledClassifier(nn.Module, ABC):
 
     def initialise(self, seed: int) -> None:
         """Fill every weight with its initial value under this seed."""
-        source = generator(seed, "initialise")
-        self._initialise(source)
-
-    def _initialise(self, source: torch.Generator) -> None:
-        """The weights one after another, from one source of draws."""
-        for layer in self.encoder, self.weights:
-            layer.initialise(self.config.initializer, source)
+        tables = [self.embedding] if hasattr(self, "embedding") else []
+        initialise_all((*tables, self.encoder, self.weights), self.config.initializer, seed)
 
     @abstractmethod
     def vectors(self, batch: Batch) -> tuple[Tensor, Ids | Values]:
@@ -179,10 +174,6 @@ class Classifier(PooledClassifier):
         """The network with all weights 0; ``words`` are those of the vocabulary where tokens are words."""
         super().__init__(config, config.embedding.size, embedding_of(config.embedding, text, words, "text"))
         self.symbols = text
-
-    def _initialise(self, source: torch.Generator) -> None:
-        self.embedding.initialise(self.config.initializer, source)
-        super()._initialise(source)
 
     def vectors(self, batch: Batch) -> tuple[Tensor, Ids]:
         """The vectors of the tokens."""

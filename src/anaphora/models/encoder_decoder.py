@@ -188,7 +188,6 @@ class DecodingStepper:
 
     @torch.inference_mode()
     def advance(self, memory: DecodingMemory, state: DecodingState, ids_N: Tensor) -> Step:
-        """One token of every row."""
         encoded, shortlist, narrow = memory
         sentences = len(next(iter(encoded.values())))
 

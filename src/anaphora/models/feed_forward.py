@@ -12,8 +12,7 @@ from anaphora.config import Config
 from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput, Full
-from anaphora.nn.randomness import generator
-from anaphora.nn.weights import AnyStart, Orthogonal
+from anaphora.nn.weights import AnyStart, Orthogonal, initialise_all
 from anaphora.nn.windows import AnyWindow, Feedforward, WindowBody
 from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
 
@@ -47,10 +46,7 @@ class FeedForwardLanguageModel(nn.Module):
         self.output = config.output.build(self.embedding, self.window.width, text)
 
     def initialise(self, seed: int) -> None:
-        """Fill every weight with its initial value under this seed."""
-        source = generator(seed, "initialise")
-        for layer in self.embedding, self.window, self.output:
-            layer.initialise(self.config.initializer, source)
+        initialise_all((self.embedding, self.window, self.output), self.config.initializer, seed)
 
     @property
     def earlier(self) -> int:
@@ -121,7 +117,6 @@ class FeedForwardStepper:
 
     @torch.inference_mode()
     def advance(self, memory: None, state: Tensor, ids_N: Tensor) -> Step:
-        """One token of every row."""
         ids_NL = torch.cat([state, ids_N.unsqueeze(1)], dim=1)
         log_probs_NV = self._model.output.log_probs(self._model.states(ids_NL)[:, 0])
         return Step(log_probs_NV, None, ids_NL[:, 1:])

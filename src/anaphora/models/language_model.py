@@ -21,10 +21,9 @@ from anaphora.models.greedy import greedy_steps
 from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput, Full
-from anaphora.nn.randomness import generator
 from anaphora.nn.spelling import AnyEmbedding, embedding_of
 from anaphora.nn.stack import Stack, StackConfig
-from anaphora.nn.weights import AnyStart, Orthogonal
+from anaphora.nn.weights import AnyStart, Orthogonal, initialise_all
 from anaphora.protocols import Carry, GreedySearch, GreedySteps, Loss, SearchStart, Step, VocabularyInfo
 
 
@@ -97,10 +96,7 @@ class LanguageModel(nn.Module):
         self.output = config.output.build(table, config.recurrence.size, text)
 
     def initialise(self, seed: int) -> None:
-        """Fill every weight with its initial value under this seed."""
-        source = generator(seed, "initialise")
-        for layer in self.embedding, self.recurrence, self.output:
-            layer.initialise(self.config.initializer, source)
+        initialise_all((self.embedding, self.recurrence, self.output), self.config.initializer, seed)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
         """The loss of a window, and the state for the next; rows that are not carried on start from the initial one.
@@ -183,7 +179,6 @@ class LanguageModelStepper:
 
     @torch.inference_mode()
     def advance(self, memory: None, state: dict[str, Tensor], ids_N: Tensor) -> Step:
-        """One token of every row."""
         h_NH, after = self._model.read_token(state, ids_N)
         return Step(self._model.output.log_probs(h_NH), None, after)
 

@@ -19,10 +19,9 @@ from anaphora.kernels.description import PartDescription
 from anaphora.nn.embedding import Embedding, EmbeddingConfig, words_dropped
 from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.outputs.tags import AnyTagOutput, Softmax
-from anaphora.nn.randomness import generator
 from anaphora.nn.spelling import CharacterEncoder, CharactersConfig
 from anaphora.nn.vectors import VectorScale, VectorsConfig
-from anaphora.nn.weights import AnyStart, Orthogonal
+from anaphora.nn.weights import AnyStart, Orthogonal, initialise_all
 from anaphora.protocols import Carry, Loss, VocabularyInfo
 
 
@@ -81,12 +80,11 @@ class StepTagger(nn.Module, ABC):
 
     def initialise(self, seed: int) -> None:
         """Fill every weight with its initial value under this seed."""
-        self._initialise(generator(seed, "initialise"))
+        initialise_all((*self._tables(), self.encoder, self.output), self.config.initializer, seed)
 
-    def _initialise(self, source: torch.Generator) -> None:
-        """The weights one after another, from one source of draws."""
-        for layer in self.encoder, self.output:
-            layer.initialise(self.config.initializer, source)
+    def _tables(self) -> Sequence[nn.Module]:
+        """The layers that make vectors of what is read, where there are any."""
+        return ()
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
         """The loss of a batch, one prediction a step; nothing is carried on.
@@ -144,11 +142,8 @@ class Tagger(StepTagger):
             width += config.characters.size
         self._build(width, names)
 
-    def _initialise(self, source: torch.Generator) -> None:
-        for layer in self.embedding, self.characters:
-            if layer is not None:
-                layer.initialise(self.config.initializer, source)
-        super()._initialise(source)
+    def _tables(self) -> Sequence[nn.Module]:
+        return [self.embedding] if self.characters is None else [self.embedding, self.characters]
 
     def vectors(self, batch: Batch) -> tuple[Tensor, Ids]:
         """The vectors of the words and of their characters; ShapeError for a batch of anything else."""

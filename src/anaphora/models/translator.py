@@ -25,8 +25,7 @@ from anaphora.nn.encoders import AnyEncoder, EncoderConfig
 from anaphora.nn.encoders.encoder import Encoded
 from anaphora.nn.fusion import AnyFusion, DeepFusion, FrozenLanguageModel, NoFusion
 from anaphora.nn.outputs import AnyOutput, Full
-from anaphora.nn.randomness import generator
-from anaphora.nn.weights import AnyStart, Orthogonal
+from anaphora.nn.weights import AnyStart, Orthogonal, initialise_all
 from anaphora.protocols import VocabularyInfo
 
 
@@ -118,12 +117,8 @@ class Translator(EncoderDecoder):
 
     def initialise(self, seed: int) -> None:
         """Fill every weight, but those of a language model, with its initial value under this seed."""
-        source, start = generator(seed, "initialise"), self.config.initializer
-        self.target_embedding.initialise(start, source)
-        if not self.config.embedding.shared:
-            self.source_embedding.initialise(start, source)
-        for layer in self.encoder, self.decoder, self.output:
-            layer.initialise(start, source)
+        tables = [self.target_embedding, *([] if self.config.embedding.shared else [self.source_embedding])]
+        initialise_all((*tables, self.encoder, self.decoder, self.output), self.config.initializer, seed)
 
     def penalty(self, weights_TBS: Tensor | None, memory_lengths_B: Tensor, batch: Batch) -> Tensor | None:
         """The alignment loss of attention too, where there are alignments."""

@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.batch import Batch, Values
-from anaphora.config import MAX_UNITS, Config, Conflict, other_than
+from anaphora.config import Config, Conflict, other_than
 from anaphora.errors import ShapeError
 from anaphora.kernels.description import PartDescription
 from anaphora.nn.attention import AnyAttention, WindowAttention
@@ -25,28 +24,21 @@ from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders import AnyEncoder, EncoderConfig
 from anaphora.nn.fusion import NoFusion
 from anaphora.nn.outputs.values import AnyValueOutput, Expected, MixtureDensity, ValueOutput
-from anaphora.nn.randomness import generator
 from anaphora.nn.stack import Stack, StackConfig
-from anaphora.nn.weights import AnyStart, Orthogonal
+from anaphora.nn.vectors import VectorsConfig
+from anaphora.nn.weights import AnyStart, Orthogonal, initialise_all
 from anaphora.protocols import Carry, Loss, VocabularyInfo
 
 
-class ValuesConfig(Config):
-    """The vectors of a sequence, as the training split has them; kept in the run."""
+class ValuesConfig(VectorsConfig):
+    """The vectors of a sequence, as the training split has them, which may be points of a pen; kept in the run."""
 
     kind: Literal["auto", "strokes", "vectors"] = "auto"
-    """Points of a pen as offsets, or vectors as they are; "auto": by the data."""
-    size: int = Field(0, ge=0, le=MAX_UNITS)
-    """Numbers of a vector, 2 of a pen; 0: by the data."""
-    mean: tuple[float, ...] = ()
-    """Means, which are subtracted; empty: by the training split."""
-    deviation: tuple[float, ...] = ()
-    """Standard deviations, by which numbers are divided; empty: by the training split."""
+    """Points of a pen as offsets, two numbers each, or vectors as they are; "auto": by the data."""
 
     @property
     def settled(self) -> bool:
-        """Whether nothing is left to the data."""
-        return self.kind != "auto" and self.size > 0 and len(self.mean) == len(self.deviation) == self.size
+        return self.kind != "auto" and super().settled
 
     def outlined(self) -> Self:
         """As settled; before the data says what its vectors are, those of a pen."""
@@ -149,10 +141,7 @@ class PredictionNetwork(ValueNetwork):
         self.output = config.output.build(config.recurrence.size, values.size, values.pen + 1)
 
     def initialise(self, seed: int) -> None:
-        """Fill every weight with its initial value under this seed."""
-        source = generator(seed, "initialise")
-        for layer in self.recurrence, self.output:
-            layer.initialise(self.config.initializer, source)
+        initialise_all((self.recurrence, self.output), self.config.initializer, seed)
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """The parts of a step: see ``protocols.Programmed``."""
@@ -160,12 +149,10 @@ class PredictionNetwork(ValueNetwork):
 
     @torch.inference_mode()
     def start(self, batch: Batch) -> ValueState:
-        """See ``ValueNetwork``."""
         return ValueState({}, self.recurrence.initial_state(batch.size))
 
     @torch.inference_mode()
     def advance(self, before: ValueState, x_BX: Tensor) -> tuple[Tensor, None, ValueState]:
-        """See ``ValueNetwork``."""
         state = {name: rows.unsqueeze(0) for name, rows in before.state.items()}
         h_1BH, after = self.recurrence.advance(x_BX.unsqueeze(0), state)
         return h_1BH[0], None, ValueState({}, {name: rows[0] for name, rows in after.items()})
@@ -173,9 +160,8 @@ class PredictionNetwork(ValueNetwork):
     def _states(self, batch: Batch) -> Tensor:
         if not isinstance(batch.inputs, Values):
             raise ShapeError("A prediction network needs a batch whose inputs are Values.")
-        states_TBH: Tensor = self.recurrence(batch.inputs.values_BTD.transpose(0, 1), batch.inputs.lengths_B).outputs[
-            "h"
-        ]
+        x_TBD = batch.inputs.values_BTD.transpose(0, 1)
+        states_TBH: Tensor = self.recurrence(x_TBD, batch.inputs.lengths_B).outputs["h"]
         return states_TBH
 
 
@@ -194,10 +180,7 @@ class SynthesisNetwork(ValueNetwork):
         self.output = config.output.build(config.decoder.readout_width, values.size, values.pen + 1)
 
     def initialise(self, seed: int) -> None:
-        """Fill every weight with its initial value under this seed."""
-        source = generator(seed, "initialise")
-        for layer in self.embedding, self.encoder, self.decoder, self.output:
-            layer.initialise(self.config.initializer, source)
+        initialise_all((self.embedding, self.encoder, self.decoder, self.output), self.config.initializer, seed)
 
     @torch.no_grad()
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
@@ -213,12 +196,10 @@ class SynthesisNetwork(ValueNetwork):
 
     @torch.inference_mode()
     def start(self, batch: Batch) -> ValueState:
-        """See ``ValueNetwork``."""
         return self._encode(batch)
 
     @torch.inference_mode()
     def advance(self, before: ValueState, x_BX: Tensor) -> tuple[Tensor, Tensor | None, ValueState]:
-        """See ``ValueNetwork``."""
         state = {name: rows.unsqueeze(0) for name, rows in before.state.items()}
         o_1BH, weights_1BS, after = self.decoder.advance(x_BX.unsqueeze(0), state, before.memory)
         weights_BS = None if weights_1BS is None else weights_1BS[0]

@@ -2,8 +2,6 @@
 
 from typing import Protocol
 
-import torch
-
 from anaphora.models.encoder_decoder import EncoderDecoder
 from anaphora.nn.attention import AnyAttention
 from anaphora.nn.decoder import Decoder, DecoderConfig
@@ -11,8 +9,7 @@ from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders.encoder import Encoder
 from anaphora.nn.fusion import NoFusion
 from anaphora.nn.outputs import AnyOutput
-from anaphora.nn.randomness import generator
-from anaphora.nn.weights import AnyStart
+from anaphora.nn.weights import AnyStart, initialise_all
 from anaphora.protocols import VocabularyInfo
 
 
@@ -46,10 +43,7 @@ class Writer(EncoderDecoder):
         self.output = config.output.build(self.embedding, config.decoder.readout_width, text)
 
     def initialise(self, seed: int) -> None:
-        """Fill every weight with its initial value under this seed."""
-        source: torch.Generator = generator(seed, "initialise")
-        for layer in self.embedding, self.encoder, self.decoder, self.output:
-            layer.initialise(self._start, source)
+        initialise_all((self.embedding, self.encoder, self.decoder, self.output), self._start, seed)
 
     @property
     def written(self) -> Embedding:

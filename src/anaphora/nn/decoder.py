@@ -260,7 +260,6 @@ class Decoder(nn.Module):
         return described(self.program, _read(x_11D, language_11L), state, self.weights.tensors(), memory)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill the weights with what training starts from."""
         self._layers.initialise(self.weights, start, generator)
         self._readout.initialise(self.weights)
         if self.attention:

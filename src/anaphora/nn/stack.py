@@ -105,7 +105,7 @@ class Layers:
     def __init__(
         self, config: RecurrentConfig, between: BetweenTransitions | None = None, conditioned: bool = False
     ) -> None:
-        """``conditioned`` is of the bottom unit: see ``UnitProducts``."""
+        """``conditioned`` is of the bottom unit: see ``UnitMatmuls``."""
         self.config, self.between, self._conditioned = config, between, conditioned
 
     def matrices(self, width: int) -> dict[str, Matrix]:
@@ -181,7 +181,6 @@ class Layers:
         return [*parts, Unit(name, config.cell, inputs, forgets, config.layer_norm, before, conditioned)]
 
     def initialise(self, weights: Weights, start: Start, generator: torch.Generator) -> None:
-        """Fill the weights with what training starts from."""
         weights.initialise(start, generator)
         if not self.config.bias:
             return

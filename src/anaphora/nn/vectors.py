@@ -29,8 +29,9 @@ class VectorsConfig(Config):
 
     def measured(self, mean: Iterable[float], deviation: Iterable[float]) -> Self:
         """With the scale of the training split where none is given."""
-        mean = tuple(mean)
-        return type(self)(size=len(mean), mean=self.mean or mean, deviation=self.deviation or tuple(deviation))
+        found = tuple(mean)
+        own = {"size": len(found), "mean": self.mean or found, "deviation": self.deviation or tuple(deviation)}
+        return self.with_options(own)
 
 
 class VectorScale(nn.Module):

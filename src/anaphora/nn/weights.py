@@ -1,14 +1,14 @@
 """The weights of a program as parameters of a module, and what they start from."""
 
-from collections.abc import Mapping
-from typing import Annotated, Literal, NamedTuple, cast
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.config import Config, by_kind
-from anaphora.nn.randomness import dropout_mask
+from anaphora.nn.randomness import dropout_mask, generator
 
 
 class Matrix(NamedTuple):
@@ -79,6 +79,13 @@ class Uniform(Config):
 Start = Orthogonal | Xavier | Uniform
 AnyStart = Annotated[Start, Field(discriminator="kind"), by_kind]
 """What weights start from, as a recipe names it: ``"orthogonal"``, or ``{kind = "uniform", range = 0.08}``."""
+
+
+def initialise_all(layers: Iterable[Any], start: AnyStart, seed: int) -> None:
+    """Fill the weights of a network, layer after layer, with their initial values under a seed."""
+    source = generator(seed, "initialise")
+    for layer in layers:
+        layer.initialise(start, source)
 
 
 class Weights(nn.Module):

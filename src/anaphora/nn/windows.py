@@ -211,5 +211,4 @@ class WindowBody(nn.Module):
         return dropped(states_BTH, "window", self.config.dropout, self.training)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill the weights with what training starts from."""
         self.weights.initialise(start, generator)

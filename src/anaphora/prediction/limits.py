@@ -3,8 +3,10 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypedDict
 
 from anaphora.errors import CancelledError, ConfigError, DeadlineError
+from anaphora.events import Report
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,15 @@ class Limits:
 
 
 UNLIMITED = Limits()
+
+
+class Streaming(TypedDict, total=False):
+    """The keyword arguments of every stream of predictions: ``UNLIMITED`` and ``silent`` where they are left out."""
+
+    limits: Limits
+    """When it stops early, by a StoppedError."""
+    report: Report
+    """What receives its progress and notes."""
 
 
 class Watch:

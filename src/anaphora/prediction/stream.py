@@ -6,6 +6,7 @@ from queue import Empty, Full, Queue
 from threading import Event, Thread
 from typing import Generic, Protocol, TypeVar
 
+from anaphora.batch import Batch
 from anaphora.errors import AnaphoraError
 from anaphora.events import Progress, Report, silent
 from anaphora.kernels.runtime import Runtime, running
@@ -81,6 +82,18 @@ def answers(
                 yield others[number] if number in others else next(found)
         if refusal is not None:
             raise refusal
+
+
+def by_row(
+    batches: Iterable[Batch], make: Callable[[Batch], Iterable[Answer]], watch: Watch, answered: Callable[[int], None]
+) -> dict[int, Answer]:
+    """What ``make`` gives for the rows of each batch, in ascending order of their example ids."""
+    found: dict[int, Answer] = {}
+    for batch in batches:
+        watch.check()
+        found.update(zip(batch.example_ids_B.tolist(), make(batch), strict=True))
+        answered(len(found))
+    return dict(sorted(found.items()))
 
 
 def windows(

@@ -3,14 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, Unpack
 
 from anaphora.data.vector_batches import given_vectors
-from anaphora.events import Report, silent
 from anaphora.formats.arrays import Floats
 from anaphora.formats.labelled_vectors import read_vectors
 from anaphora.kernels.runtime import Runtime
-from anaphora.prediction.limits import UNLIMITED, Limits, Watch
+from anaphora.prediction.limits import Streaming, Watch
 from anaphora.prediction.stream import answers
 
 Answer = TypeVar("Answer")
@@ -30,29 +29,20 @@ class VectorPredictor(ABC, Generic[Answer]):
         """
         return list(self.predict_stream(sequences))
 
-    def predict_file(self, path: Path, *, limits: Limits = UNLIMITED, report: Report = silent) -> Iterator[Answer]:
+    def predict_file(self, path: Path, **streaming: Unpack[Streaming]) -> Iterator[Answer]:
         """The same for the sequences of an array file: see ``formats.labelled_vectors.read_vectors``."""
-        return self._predicted(read_vectors(path), limits, report)
+        return self._predicted(read_vectors(path), **streaming)
 
-    def predict_stream(
-        self, sequences: Iterable[Any], *, limits: Limits = UNLIMITED, report: Report = silent
-    ) -> Iterator[Answer]:
-        """The same for sequences as they come, in order; raises StoppedError as ``limits`` say."""
-        named = ((f"Sequence {number}", one) for number, one in enumerate(sequences, 1))
-        return self._predicted(named, limits, report)
+    def predict_stream(self, sequences: Iterable[Any], **streaming: Unpack[Streaming]) -> Iterator[Answer]:
+        """The same for sequences as they come, in order."""
+        return self._predicted(((f"Sequence {number}", one) for number, one in enumerate(sequences, 1)), **streaming)
 
     @abstractmethod
     def _answer(self, rows: Sequence[Floats], watch: Watch, answered: Callable[[int], None]) -> Iterable[Answer]:
         """See ``prediction.stream.Batcher``."""
 
-    def _predicted(self, named: Iterable[tuple[str, Any]], limits: Limits, report: Report) -> Iterator[Answer]:
-        return answers(
-            named,
-            lambda one, number: given_vectors(*one, self._width),
-            self._answer,
-            task="predict",
-            unit="sequences",
-            runtime=self._runtime,
-            limits=limits,
-            report=report,
-        )
+    def _predicted(self, named: Iterable[tuple[str, Any]], **streaming: Unpack[Streaming]) -> Iterator[Answer]:
+        def read(one: tuple[str, Any], number: int) -> Floats:
+            return given_vectors(*one, self._width)
+
+        return answers(named, read, self._answer, task="predict", unit="sequences", runtime=self._runtime, **streaming)

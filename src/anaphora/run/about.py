@@ -86,7 +86,8 @@ def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, 
     checkpoints, used = _checkpoints(run)
     vocabularies, vocabulary_fault = _vocabularies(run)
     memory, memory_fault = _memory(path)
-    other_faults = [*damaged_logs(run), *_calibration_fault(run), *_shortlist_fault(run), memory_fault]
+    of_files = (_fault(check, path) for check in (calibrations.read, shortlists.check))
+    other_faults = [*damaged_logs(run), *of_files, memory_fault]
     return RunInfo(
         path=str(path),
         task=str(run.experiment.get("task", "unknown")),
@@ -147,18 +148,13 @@ def damaged_logs(run: Run) -> Iterator[str]:
             yield str(error)
 
 
-def _calibration_fault(run: Run) -> Iterator[str]:
+def _fault(check: Callable[[Path], object], path: Path) -> str:
+    """What a check of a run finds; empty for nothing."""
     try:
-        calibrations.read(run.path)
+        check(path)
     except RunError as error:
-        yield str(error)
-
-
-def _shortlist_fault(run: Run) -> Iterator[str]:
-    try:
-        shortlists.check(run.path)
-    except RunError as error:
-        yield str(error)
+        return str(error)
+    return ""
 
 
 def _vocabularies(run: Run) -> tuple[Mapping[str, int], str]:

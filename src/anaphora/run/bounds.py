@@ -6,11 +6,10 @@ from typing import Any
 import tomli_w
 
 from anaphora import files
-from anaphora.errors import RunError
 from anaphora.run.checkpoint import Checkpoint
 from anaphora.run.folder import Run
 from anaphora.run.identity import with_bounds
-from anaphora.run.layout import EXPERIMENT
+from anaphora.run.layout import EXPERIMENT, store
 
 
 def set_bounds(run: Run, experiment: Mapping[str, Any], since: Checkpoint | None) -> None:
@@ -24,8 +23,5 @@ def set_bounds(run: Run, experiment: Mapping[str, Any], since: Checkpoint | None
     file = run.path / EXPERIMENT
     with run.lock():
         table = with_bounds(files.parse_toml(files.read(file).decode("utf-8")), experiment)
-        try:
-            files.replace_durably(file, tomli_w.dumps(table).encode())
-        except OSError as error:
-            raise RunError(f"{file} cannot be written: {error.strerror}.") from None
+        store(file, tomli_w.dumps(table).encode())
     run.experiment = with_bounds(run.experiment, experiment)

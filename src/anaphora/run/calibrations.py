@@ -5,15 +5,14 @@ fitted to by their SHA-256, since those of a run that is trained further are oth
 """
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from anaphora import files
-from anaphora.errors import RunError
-from anaphora.files import DamagedError
+from anaphora.run.layout import store
+from anaphora.run.manifest import read_sealed
 
 NAME = "confidence.json"
 _FORMAT = 1
@@ -72,21 +71,7 @@ def read(run: Path) -> list[Calibration]:
     path = run / NAME
     if not os.path.lexists(path):
         return []
-    table = files.read_json(path)
-    number = table.get("format")
-    if isinstance(number, int) and number > _FORMAT:
-        raise RunError(f"{path} has format {number}, but this Anaphora reads up to {_FORMAT}: upgrade Anaphora.")
-    if not files.is_sealed(table):
-        raise DamagedError(
-            f"{path} was changed after it was written: its content does not fit its own SHA-256; remove it, and "
-            f"calibrate the run again."
-        )
-    try:
-        return _File.model_validate(table).calibrations
-    except ValidationError as error:
-        fault = error.errors()[0]
-        key = ".".join(map(str, fault["loc"]))
-        raise DamagedError(f"{path} does not describe calibrations: {key!r}: {fault['msg']}.") from None
+    return read_sealed(path, _File, _FORMAT, "calibrations", "remove it, and calibrate the run again").calibrations
 
 
 def add(run: Path, calibration: Calibration) -> None:
@@ -95,11 +80,5 @@ def add(run: Path, calibration: Calibration) -> None:
     Raises RunError where the folder cannot be written to, and as ``read``.
     """
     kept = [one for one in read(run) if one.weights == calibration.weights and one.settings != calibration.settings]
-    table: Mapping[str, Any] = {
-        "format": _FORMAT,
-        "calibrations": [one.model_dump() for one in (*kept, calibration)],
-    }
-    try:
-        files.replace_durably(run / NAME, files.json_bytes(files.sealed(dict(table))))
-    except OSError as error:
-        raise RunError(f"{run / NAME} cannot be written to: {error.strerror}; the calibration is not stored.") from None
+    table = {"format": _FORMAT, "calibrations": [one.model_dump() for one in (*kept, calibration)]}
+    store(run / NAME, files.json_bytes(files.sealed(table)), "the calibration is not stored")

@@ -186,7 +186,7 @@ class Run:
             what = "average" if which == AVERAGE else f"checkpoint of update {which}"
             raise RunError(f"{self.path} has no {what} to mark as the best.")
         with self.lock():
-            _replace(self.path / "best", f"{checkpoints.name_of(which)}\n")
+            layout.store(self.path / "best", f"{checkpoints.name_of(which)}\n".encode())
 
     def write_card(self, scores: Mapping[str, float], report: Report = silent) -> None:
         """Write ``card.md`` again, with validation metrics by name and every evaluation so far; a failure is a warning.
@@ -196,7 +196,7 @@ class Run:
         data = {name: digest for name, digest in self._trained_with().items() if name.startswith("data/")}
         try:
             card = render(self.path.resolve().name, self.experiment, data, scores, self.evaluations.lines(), self.use)
-            _replace(self.path / "card.md", card)
+            layout.store(self.path / "card.md", card.encode())
         except RunError as error:
             report(Note(str(error), warning=True))
 
@@ -301,10 +301,3 @@ def _pointer(path: Path) -> CheckpointName | None:
         return checkpoints.named_in(files.read(path).decode("ascii", "replace"))
     except DamagedError:
         return None
-
-
-def _replace(path: Path, text: str) -> None:
-    try:
-        files.replace_durably(path, text.encode())
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}.") from None

@@ -93,6 +93,14 @@ def check_whole(path: Path, names: Iterable[str]) -> None:
             )
 
 
+def store(path: Path, content: bytes, lost: str = "") -> None:
+    """Put ``content`` in the place of a file of a run; RunError where it cannot be written, with what is ``lost``."""
+    try:
+        files.replace_durably(path, content)
+    except OSError as error:
+        raise RunError(f"{path} cannot be written to: {error.strerror}{lost and f'; {lost}'}.") from None
+
+
 def make(path: Path, experiment: bytes, tokenizers: Mapping[str, Tokenizer]) -> None:
     """Fill a hidden folder, then give it its name; what makes an empty folder a run moves into it last."""
     exists, path = path.exists(), path.absolute()

@@ -3,7 +3,7 @@
 import platform
 from mmap import mmap
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
@@ -20,6 +20,9 @@ FORMAT = 2
 NAME = "manifest.json"
 FILES = ("model.safetensors", "optimizer.safetensors", "state.json")
 """The files of a checkpoint beside its manifest. A manifest can name no others, and so no path elsewhere."""
+
+
+Record = TypeVar("Record", bound=BaseModel)
 
 
 class _Record(BaseModel):
@@ -92,25 +95,33 @@ class Manifest(_Record):
 
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a checkpoint's folder, checked in every field; DamagedError or RunError (a newer format)."""
-    path = folder / NAME
+    return read_sealed(folder / NAME, Manifest, FORMAT, "a checkpoint")
+
+
+def read_sealed(path: Path, kind: type[Record], newest: int, what: str, remedy: str = "") -> Record:
+    """The record in a sealed JSON file, of a format up to the ``newest``; errors as for ``read_manifest``.
+
+    They say that it does not describe ``what`` it should, and ``remedy`` of a file that was changed.
+    """
     table = read_json(path)
-    check_format(table.get("format"), path)
+    check_format(table.get("format"), path, newest)
     if not is_sealed(table):
-        raise DamagedError(f"{path} was changed after it was written: its content does not fit its own SHA-256.")
+        fault = f"{path} was changed after it was written: its content does not fit its own SHA-256"
+        raise DamagedError(f"{fault}; {remedy}." if remedy else f"{fault}.")
     try:
-        return Manifest.model_validate(table)
+        return kind.model_validate(table)
     except ValidationError as error:
-        fault = error.errors()[0]
-        key = ".".join(map(str, fault["loc"]))
-        raise DamagedError(f"{path} does not describe a checkpoint: {key!r}: {fault['msg']}.") from None
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        raise DamagedError(f"{path} does not describe {what}: {key!r}: {first['msg']}.") from None
 
 
-def check_format(number: Any, path: Path) -> None:
+def check_format(number: Any, path: Path, newest: int = FORMAT) -> None:
     """RunError when ``path`` was written in a format newer than ours, DamagedError when it names none."""
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise DamagedError(f"{path} should name its format, a number from 1, but has format = {number!r}.")
-    if number > FORMAT:
-        raise RunError(f"{path} has format {number}, but this Anaphora reads up to {FORMAT}: upgrade Anaphora.")
+    if number > newest:
+        raise RunError(f"{path} has format {number}, but this Anaphora reads up to {newest}: upgrade Anaphora.")
 
 
 def environment(precision: str, device: torch.device) -> Environment:

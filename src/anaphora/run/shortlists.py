@@ -14,6 +14,7 @@ from torch import Tensor
 from anaphora import files
 from anaphora.errors import RunError
 from anaphora.files import DamagedError
+from anaphora.run.layout import store
 from anaphora.run.weights import parse, serialise
 
 NAME = "shortlist.safetensors"
@@ -99,10 +100,7 @@ def write(run: Path, vocabularies: str, shortlist: TokenShortlist) -> None:
     """Store a shortlist in place of any other; RunError where the folder cannot be written to."""
     tensors = shortlist._asdict() | {_VOCABULARIES: _bytes(vocabularies)}
     content = serialise(tensors | {_SEAL: _bytes(files.sha256(serialise(tensors)))})
-    try:
-        files.replace_durably(run / NAME, content)
-    except OSError as error:
-        raise RunError(f"{run / NAME} cannot be written to: {error.strerror}; the shortlist is not stored.") from None
+    store(run / NAME, content, "the shortlist is not stored")
 
 
 def _bytes(digest: str) -> Tensor:

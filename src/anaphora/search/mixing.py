@@ -18,6 +18,7 @@ from torch import Tensor
 from anaphora.batch import Batch
 from anaphora.errors import ConfigError
 from anaphora.protocols import SearchStart, Step, Stepper
+from anaphora.search.wrapper import Wrapper
 
 
 class Neighbours(NamedTuple):
@@ -42,7 +43,7 @@ class _Memory(NamedTuple):
     """By sentence; None for one that is left to the model."""
 
 
-class Mixed:
+class Mixed(Wrapper):
     """A Stepper whose predictions are mixed with those of neighbours; its state is that of the model.
 
     Sentences are mixed one by one, so that nothing depends on others in the batch.
@@ -50,8 +51,8 @@ class Mixed:
 
     def __init__(self, model: Stepper, neighbours: Sequence[Neighbours | None], temperature: float) -> None:
         """``neighbours`` are those of the sentences of the only batch that it can start with."""
-        self._model, self._neighbours, self._temperature = model, tuple(neighbours), temperature
-        self.size, self.bos, self.eos, self.unk = model.size, model.bos, model.eos, model.unk
+        super().__init__(model)
+        self._neighbours, self._temperature = tuple(neighbours), temperature
 
     def start(self, batch: Batch) -> SearchStart:
         start = self._model.start(batch)
@@ -80,9 +81,6 @@ class Mixed:
         known_KU = log_probs_KV[:, ids_U].double().exp()
         log_probs_KV += torch.log1p(log_probs_KV.new_tensor(-weight))
         log_probs_KV[:, ids_U] = ((1 - weight) * known_KU + weight * p_KU).log().to(log_probs_KV.dtype)
-
-    def select(self, state: Any, rows_N: Tensor) -> Any:
-        return self._model.select(state, rows_N)
 
     def keep(self, memory: _Memory, sentences_B: Tensor) -> _Memory:
         kept = tuple(memory.neighbours[place] for place in sentences_B.tolist())

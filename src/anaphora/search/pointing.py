@@ -24,6 +24,7 @@ from torch import Tensor, inf
 from anaphora.batch import Batch
 from anaphora.protocols import SearchStart, Step, Stepper
 from anaphora.search.steering import Entries, Steering
+from anaphora.search.wrapper import Wrapper
 
 _FLOOR = -1e4
 """ln p of a placeholder that is due, at least."""
@@ -91,15 +92,15 @@ class _State(NamedTuple):
     step: int
 
 
-class Pointing:
+class Pointing(Wrapper):
     """A Stepper over the vocabulary of a model and the placeholders of one batch."""
 
     def __init__(self, model: Stepper, placeholders: Placeholders, adjacency: Adjacency) -> None:
         """``placeholders`` are those of the only batch that it can start with."""
-        self._model, self._placeholders, self._adjacency = model, placeholders, adjacency
+        super().__init__(model)
+        self._placeholders, self._adjacency = placeholders, adjacency
         self._known = model.size
-        self.size = model.size + placeholders.stand_ins_BK.shape[1]
-        self.bos, self.eos, self.unk = model.bos, model.eos, model.unk
+        self.size += placeholders.stand_ins_BK.shape[1]
 
     @property
     def steering(self) -> Steering:

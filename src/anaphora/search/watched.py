@@ -7,36 +7,29 @@ from torch import Tensor
 
 from anaphora.batch import Batch
 from anaphora.protocols import GreedySearch, GreedySteps, Narrows, SearchStart, Step, Stepper, TakesGreedySteps
+from anaphora.search.wrapper import Wrapper
 
 
-class Watched:
+class Watched(Wrapper):
     """A Stepper that calls ``check`` before it starts and before each step; an error that it raises ends the search."""
 
     def __init__(self, model: Stepper, check: Callable[[], None]) -> None:
-        """Memory and state are those of ``model``."""
-        self._model, self._check = model, check
-        self.size, self.bos, self.eos, self.unk = model.size, model.bos, model.eos, model.unk
+        super().__init__(model)
+        self._check = check
         self.narrows = isinstance(model, Narrows) and model.narrows
 
     def start(self, batch: Batch) -> SearchStart:
         self._check()
-        return self._model.start(batch)
+        return super().start(batch)
 
     def advance(self, memory: Any, state: Any, ids_N: Tensor) -> Step:
-        """One token of every row."""
         self._check()
-        return self._model.advance(memory, state, ids_N)
+        return super().advance(memory, state, ids_N)
 
     def greedy_steps(self, start: SearchStart, search: GreedySearch) -> GreedySteps | None:
         model = self._model
         steps = model.greedy_steps(start, search) if isinstance(model, TakesGreedySteps) else None
         return steps and _WatchedSteps(steps, self._check)
-
-    def select(self, state: Any, rows_N: Tensor) -> Any:
-        return self._model.select(state, rows_N)
-
-    def keep(self, memory: Any, sentences_B: Tensor) -> Any:
-        return self._model.keep(memory, sentences_B)
 
 
 class _WatchedSteps:

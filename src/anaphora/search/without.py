@@ -6,7 +6,6 @@ from typing import Any, Self
 import torch
 from torch import Tensor, inf
 
-from anaphora.batch import Batch
 from anaphora.protocols import (
     GreedySearch,
     GreedySteps,
@@ -17,15 +16,15 @@ from anaphora.protocols import (
     TakesGreedySteps,
     VocabularyInfo,
 )
+from anaphora.search.wrapper import Wrapper
 
 
-class Without:
+class Without(Wrapper):
     """score = ln p for all tokens but some, whose score is minus infinity."""
 
     def __init__(self, model: Stepper, ids: Sequence[int]) -> None:
-        """Memory and state are those of ``model``."""
-        self._model, self._ids_X = model, torch.tensor(ids, dtype=torch.int64)
-        self.size, self.bos, self.eos, self.unk = model.size, model.bos, model.eos, model.unk
+        super().__init__(model)
+        self._ids_X = torch.tensor(ids, dtype=torch.int64)
         self.narrows = isinstance(model, Narrows) and model.narrows
 
     @classmethod
@@ -33,11 +32,7 @@ class Without:
         """A model without ``<pad>`` and ``<s>`` of its target vocabulary."""
         return cls(model, (vocabulary.pad, vocabulary.bos))
 
-    def start(self, batch: Batch) -> SearchStart:
-        return self._model.start(batch)
-
     def advance(self, memory: Any, state: Any, ids_N: Tensor) -> Step:
-        """One token of every row."""
         step = self._model.advance(memory, state, ids_N)
         ids_X, candidates_BC = self._ids_X.to(ids_N.device), step.candidates_BC
         with torch.inference_mode():
@@ -54,9 +49,3 @@ class Without:
             return None
         left_out = (*search.left_out, *self._ids_X.tolist())
         return self._model.greedy_steps(start, search._replace(left_out=left_out))
-
-    def select(self, state: Any, rows_N: Tensor) -> Any:
-        return self._model.select(state, rows_N)
-
-    def keep(self, memory: Any, sentences_B: Tensor) -> Any:
-        return self._model.keep(memory, sentences_B)

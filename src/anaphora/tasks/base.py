@@ -1,6 +1,7 @@
 """What every experiment has, whatever its task: text, data, training and start; and how options are refused."""
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import tomli_w
@@ -13,6 +14,10 @@ from anaphora.training.config import TrainingConfig
 from anaphora.training.stopping import Better
 
 AnyExperiment = TypeVar("AnyExperiment", bound="ExperimentBase")
+
+
+_CHOSEN = ("training.batch_tokens", "training.micro_batches")
+"""Options that are chosen when a run is begun, where they are 0."""
 
 
 class StartConfig(Config):
@@ -47,6 +52,9 @@ class ExperimentBase(Config):
 
     metrics: ClassVar[Mapping[str, Better]] = {"loss": "lower", "perplexity": "lower"}
     """The validation metrics that may decide which checkpoint is the best, and which values of each are better."""
+    chosen_by_data: ClassVar[tuple[str, ...]] = ()
+    """The options that the training split decides, once, where nobody does: tables with ``settled``, or values that are
+    then "auto", 0 or empty."""
     resegments: ClassVar[bool] = False
     """Whether its text may be segmented differently every epoch."""
     places: ClassVar[tuple[str, ...]] = ("data.files",)
@@ -97,6 +105,11 @@ class ExperimentBase(Config):
         return str(getattr(self, "model", ""))
 
     @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to be chosen by the data."""
+        return not any(map(self._leaves_open, self.chosen_by_data))
+
+    @property
     def extends_vocabulary(self) -> bool:
         """Whether a vocabulary taken over may be extended by the new text."""
         return True
@@ -115,18 +128,14 @@ class ExperimentBase(Config):
         return self
 
     def resumed(self, begun: Self) -> Self:
-        """The experiment with what was chosen once when its run was ``begun``: start, vocabulary, size of a batch."""
+        """The experiment with what was chosen once, when its run was ``begun``: start, vocabulary, open options."""
         text = begun.text if begun.start.vocabulary == "only" else self.text
-        now = self.model_copy(update={"start": begun.start, "text": text})
-        training = begun.training
-        return now.with_batch(training.batch_tokens, training.micro_batches)
+        chosen = {key: attrgetter(key)(begun) for key in (*_CHOSEN, *self.chosen_by_data) if self._leaves_open(key)}
+        return self.with_options({"start": begun.start, "text": text, **chosen})
 
-    def with_batch(self, tokens: int, micro_batches: int) -> Self:
-        """The experiment with the size of a batch and the number of micro-batches, where it leaves them open."""
-        training = self.training
-        batch_tokens, count = training.batch_tokens or tokens, training.micro_batches or micro_batches
-        update = {"batch_tokens": batch_tokens, "micro_batches": count}
-        return self.model_copy(update={"training": training.model_copy(update=update)})
+    def _leaves_open(self, key: str) -> bool:
+        value = attrgetter(key)(self)
+        return not value.settled if hasattr(value, "settled") else value in ("auto", 0, ())
 
     def to_toml(self) -> str:
         """The whole experiment, defaults included; reading it gives an equal one."""

@@ -164,9 +164,7 @@ def _recipe(path: Path) -> str:
     """What a run was begun with, seed aside; a file of another program is its own."""
     if is_file_of_another_program(path):
         return str(path)
-    experiment = experiment_of(path)
-    training = experiment.training.model_copy(update={"seed": 0})
-    return experiment.model_copy(update={"training": training}).to_toml()
+    return experiment_of(path).with_options({"training.seed": 0}).to_toml()
 
 
 def _rows(text: str, systems: Sequence[tuple[System, list[SegmentMetric]]], samples: int, seed: int) -> Iterator[Row]:

@@ -29,11 +29,6 @@ class PairWork(Work):
         return pair_splits(experiment, report)
 
     @property
-    def longest(self) -> int:
-        """Tokens of the longest side of a training pair."""
-        return self._data.max_length
-
-    @property
     def learnt_from(self) -> PairCorpus:
         """The training split as a model and its vocabulary learn from it."""
         return self.splits.train

@@ -49,6 +49,11 @@ def as_it_is(experiment: Any, parent: Any) -> Any:
     return experiment
 
 
+def by_data(found: Callable[[Any], Any], settled: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """For ``Kind.complete``: an experiment ``settled`` by the splits that are ``found``, unless it is."""
+    return lambda experiment, parent: experiment if experiment.is_settled else settled(experiment, found(experiment))
+
+
 def drawn_at_random(experiment: Any, parent: Any) -> Sequence[Giver]:
     """Weights that start from nothing else."""
     return ()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from anaphora.batch import Batch
@@ -26,8 +27,10 @@ from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Record, Stop, Validate
 from anaphora.training.ranks import Ranks
 
-TRAIN = Path("encoded") / "train"
-"""Where in a run's folder its training split is encoded."""
+ENCODED = "encoded"
+"""Where in a run's folder its data is encoded, each split in a folder of its own."""
+TRAIN = Path(ENCODED) / "train"
+"""Where its training split is."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,8 @@ class Begun:
 
     @property
     def encoded(self) -> Path:
-        """Where the data is encoded, each split in a folder of its own."""
-        return self.run.path / "encoded"
+        """Where its data is encoded."""
+        return self.run.path / ENCODED
 
 
 class Work(ABC):
@@ -82,24 +85,29 @@ class Work(ABC):
 
 
 class UpdatingWork(Work):
-    """Work on a network that learns update by update."""
+    """Work on a network that learns update by update, over splits that are encoded in the run unless they were before.
+
+    Subclasses keep their experiment, whose [data] has ``max_length``.
+    """
+
+    _experiment: Any
 
     @property
-    @abstractmethod
     def longest(self) -> int:
-        """Tokens of the longest row there may be in a batch; 0 when nothing bounds them."""
+        """Tokens, or vectors, of the longest row there may be in a batch; 0 when nothing bounds them."""
+        return int(self._experiment.data.max_length)
+
+    def counts(self, begun: Begun, report: Report) -> Integers:
+        """How often each token is to be predicted in the training split; by default there are no tokens."""
+        return np.zeros(0, np.int64)
 
     @abstractmethod
-    def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        """How often each token is to be predicted in the training split, encoded in ``folder`` unless it was before."""
-
-    @abstractmethod
-    def batches(self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report) -> Batches:
-        """The training split in batches, encoded in ``folder`` unless it was before."""
+    def batches(self, begun: Begun, report: Report) -> Batches:
+        """The training split in batches."""
 
     @abstractmethod
     def validation(self, begun: Begun, report: Report) -> Validate:
-        """What measures a model on the validation split, encoded in the run's folder unless it was before."""
+        """What measures a model on the validation split."""
 
     def recording(self, begun: Begun) -> Record | None:
         """What is recorded of a model at each validation, where anything is."""
@@ -109,7 +117,7 @@ class UpdatingWork(Work):
         """Tell the model how often each token is to be predicted, where it asks for that and does not know yet."""
         unknown = [module for module in begun.model.modules() if isinstance(module, Counts) and not module.known]
         if unknown:
-            counts_V = torch.from_numpy(self.counts(begun.tokenizers, begun.run.path / TRAIN, not_skipping(report)))
+            counts_V = torch.from_numpy(self.counts(begun, not_skipping(report)))
             for module in unknown:
                 module.observe(counts_V)
 
@@ -119,8 +127,7 @@ class UpdatingWork(Work):
         words = max((module.partition for module in begun.model.modules() if isinstance(module, Output)), default=0)
 
         def ready() -> tuple[Batches, Validate, Record | None]:
-            batches = self.batches(begun.tokenizers, run.path / TRAIN, training.batch_tokens, report)
-            validate = self.validation(begun, report)
+            batches, validate = self.batches(begun, report), self.validation(begun, report)
             return Partitions(batches, words) if words else batches, validate, self.recording(begun)
 
         batches, validate, record = ranks.in_turn(ready)

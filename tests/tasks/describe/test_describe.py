@@ -12,6 +12,8 @@ import torch
 import anaphora
 from anaphora.cli.app import main
 from anaphora.data.caption_batches import prediction_batches
+from anaphora.events import silent
+from anaphora.run import Run
 from anaphora.search.beam import beam
 from anaphora.search.ensemble import Ensemble
 from anaphora.tasks.describe import DescriberPredictor
@@ -195,11 +197,13 @@ def test_the_data_of_describers_is_checked(dots: Path, capsys: pytest.CaptureFix
 def test_every_caption_is_in_one_batch_with_the_features_of_its_image(dots: Path) -> None:
     from anaphora.tasks.describe.data import DescriberWork
     from anaphora.tasks.runs import experiment_of
+    from anaphora.tasks.work import Begun
 
     train(dots, "run")
-    work = DescriberWork(experiment_of(Path("run")), lambda event: None)  # type: ignore[arg-type]
-    tokenizers = work.learn_vocabulary(lambda event: None)
-    batches = work.batches(tokenizers, Path("encoded"), 60, lambda event: None)
+    experiment = experiment_of(Path("run"))
+    work = DescriberWork(experiment, silent)  # type: ignore[arg-type]
+    tokenizers = work.learn_vocabulary(silent)
+    batches = work.batches(Begun(Run.open(Path("run")), experiment, torch.nn.Module(), tokenizers), silent)
     rows = [batch for batch in batches.epoch(1)]
     assert sorted(torch.cat([batch.example_ids_B for batch in rows]).tolist()) == list(range(120))
     for batch in rows:

@@ -107,3 +107,9 @@ def test_a_barred_tag_names_its_frame(frames: Path, capsys: pytest.CaptureFixtur
     _write(frames / "valid.npz", 2, 3, values=np.ones((2, 2)), lengths=[2], labels=["O", "I-X"])
     assert main([*BEGIN, "--run", "run"]) == 2
     assert "sequence 1, vector 2, has the tag 'I-X', which IOB2 does not allow there" in capsys.readouterr().err
+
+
+def test_the_data_is_checked(frames: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--data", "frames", "--task", "tag", "--trial", "0.1", "--json", *SETTINGS]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["trainable"] and found["estimate"]["updates"] > 0

@@ -66,24 +66,25 @@ class LetterWork(UpdatingWork):
             self._experiment.text, {"text": self.splits.train.lines}, report, languages=self._experiment.data.languages
         )
 
-    def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        return token_counts(text_store(self.splits.train, tokenizers["text"], folder, report=report).ids, 10)
+    def counts(self, begun: Begun, report: Report) -> Integers:
+        train = text_store(self.splits.train, begun.tokenizers["text"], begun.encoded / "train", report=report)
+        return token_counts(train.ids, 10)
 
-    def batches(
-        self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
-    ) -> TextSentences:
-        train = text_store(self.splits.train, tokenizers["text"], folder, report=report)
-        return TextSentences(train, tokenizers["text"].symbols, batch_tokens=batch_tokens, seed=1)
+    def batches(self, begun: Begun, report: Report) -> TextSentences:
+        return self._batches(self.splits.train, begun, "train", report)
 
     def validation(self, begun: Begun, report: Report) -> Validate:
-        tokenizer = begun.tokenizers["text"]
-        valid = text_store(self.splits.valid, tokenizer, begun.encoded / "valid", report=report)
-        batches = TextSentences(valid, tokenizer.symbols, batch_tokens=begun.training.batch_tokens, seed=0)
+        batches = self._batches(self.splits.valid, begun, "valid", report)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             return {"loss": mean_loss(model, batches.epoch(1))}
 
         return validate
+
+    def _batches(self, corpus: TextCorpus, begun: Begun, split: str, report: Report) -> TextSentences:
+        tokenizer = begun.tokenizers["text"]
+        store = text_store(corpus, tokenizer, begun.encoded / split, report=report)
+        return TextSentences(store, tokenizer.symbols, batch_tokens=begun.training.batch_tokens, seed=1)
 
 
 @dataclass

@@ -99,3 +99,11 @@ def test_faulty_strokes_are_named(strokes: Path, line: str, message: str, capsys
     np.save(strokes / "wide.npy", np.ones((4, 3)))
     assert main(["predict", "run", "strokes/wide.npy"]) == 2
     assert "no pen, but the others have a pen" in capsys.readouterr().err
+
+
+def test_the_data_is_checked(strokes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (strokes / "test.jsonl").write_text(_lines([("ac", _written(1, 4)[0][1])]))
+    assert main(["check", "--data", "strokes", "--task", "transduce", "--trial", "0.1", "--json", *SETTINGS]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["trainable"] and found["estimate"]["updates"] > 0
+    assert "unknown-tokens" in {finding["kind"] for finding in found["findings"]}

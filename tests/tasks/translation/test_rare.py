@@ -1,7 +1,10 @@
 """Rare words annotated: from the aligner to the stored ids, and from a run back to text."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -19,8 +22,9 @@ from anaphora.samples.english_french import corpus
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.translation import TranslationPredictor
 from anaphora.tasks.translation.data import TranslationWork
+from anaphora.tasks.work import Begun
 from anaphora.text.rare import AnnotatedTokenizer, Rare
-from anaphora.text.tokenizer import MARKS, UNK
+from anaphora.text.tokenizer import MARKS, UNK, Tokenizer
 
 from ...conftest import NETWORK
 
@@ -50,11 +54,16 @@ def experiment(folder: Path, rare: str, *settings: str) -> ExperimentBase:
     return read_experiment(TEXT, "test.toml", [f"text.rare={rare}", *settings], data=[folder], target="fr")
 
 
+def begun(of: ExperimentBase, tokenizers: Mapping[str, Tokenizer], path: Path) -> Begun:
+    run: Any = SimpleNamespace(path=path)
+    return Begun(run, of, torch.nn.Module(), tokenizers)
+
+
 def test_outputs_that_ask_for_counts_are_told_those_of_annotated_targets(folder: Path, tmp_path: Path) -> None:
     work = TranslationWork(experiment(folder, "posall", "output=nce"), silent)  # type: ignore[arg-type]
-    tokenizers = work.learn_vocabulary(silent)
-    counted = work.counts(tokenizers, tmp_path / "encoded", silent)
-    batches = work.batches(tokenizers, tmp_path / "encoded", 400, silent).epoch(1)
+    of_run = begun(experiment(folder, "posall"), work.learn_vocabulary(silent), tmp_path)
+    counted = work.counts(of_run, silent)
+    batches = work.batches(of_run, silent).epoch(1)
     expected = torch.zeros(len(counted), dtype=torch.int64)
     for batch in batches:
         inside_BT = torch.arange(batch.target_ids.ids_BT.shape[1]) < batch.target_ids.lengths_B.unsqueeze(1)
@@ -70,7 +79,7 @@ def test_stored_targets_are_annotated_and_read_as_they_were(rare: Rare, folder: 
     assert isinstance(target, AnnotatedTokenizer) and len(target.dictionary) > 100
     lines = {target.decode(target.encode(line)) for line in (folder / "train.fr").read_text().splitlines()}
     pointed = unknown = 0
-    for batch in work.batches(tokenizers, tmp_path / "encoded", 400, silent).epoch(1):
+    for batch in work.batches(begun(experiment(folder, rare), tokenizers, tmp_path), silent).epoch(1):
         for row, (ids, length) in enumerate(zip(batch.target_ids.ids_BT, batch.target_ids.lengths_B, strict=True)):
             written = ids[: length - 1].tolist()
             read = batch.input_ids.ids_BT[row, : batch.input_ids.lengths_B[row] - 1].tolist()
@@ -126,8 +135,8 @@ def test_annotations_are_the_same_whether_pairs_are_linked_together_or_in_blocks
     for block in 1000, 7:
         monkeypatch.setattr("anaphora.tasks.translation.rare.BLOCK", block)
         work = TranslationWork(experiment(folder, "posunk"), silent)  # type: ignore[arg-type]
-        work.batches(work.learn_vocabulary(silent), tmp_path / f"{block}", 400, silent)
-        stored.append((tmp_path / f"{block}" / "target.ids").read_bytes())
+        work.batches(begun(experiment(folder, "posunk"), work.learn_vocabulary(silent), tmp_path / f"{block}"), silent)
+        stored.append((tmp_path / f"{block}" / "encoded" / "train" / "target.ids").read_bytes())
     assert stored[0] == stored[1]
 
 

@@ -190,7 +190,6 @@ class InterpolationStepper:
         return SearchStart(None, InterpolationState(states, history_BL), history_BL.new_zeros(batch.size))
 
     def advance(self, memory: None, state: InterpolationState, ids_N: Tensor) -> Step:
-        """One token of every row."""
         steps = [
             member.advance(None, before, ids_N) for member, before in zip(self._members, state.members, strict=True)
         ]

@@ -171,7 +171,6 @@ class NgramStepper:
         return SearchStart(None, context_BC, context_BC.new_zeros(batch.size))
 
     def advance(self, memory: None, state: Tensor, ids_N: Tensor) -> Step:
-        """One token of every row."""
         context_NC = self._table.read(state, ids_N)
         return Step(self._table.log_probs(context_NC), None, context_NC)
 

@@ -127,7 +127,6 @@ class RecurrentEncoder(Encoder):
         }
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill the weights with what training starts from."""
         for layer in range(self.config.layers):
             for way in self.directions:
                 self.stack(layer, way).initialise(start, generator)

@@ -2,6 +2,7 @@
 
 from collections import abc
 from collections.abc import Iterator
+from typing import Unpack
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from anaphora.models.alignment.groups import LONGEST
 from anaphora.models.alignment.lexicon import EMPTY
 from anaphora.models.alignment.symmetrise import Symmetrise
 from anaphora.prediction.arguments import Given, given_pairs, given_text, pieces_of
-from anaphora.prediction.limits import UNLIMITED, Limits, Watch
+from anaphora.prediction.limits import UNLIMITED, Limits, Streaming, Watch
 from anaphora.prediction.stream import answers
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer, written
@@ -36,15 +37,14 @@ class AlignmentPredictor:
         targets: abc.Sequence[str],
         *,
         symmetrise: Symmetrise | None = None,
-        limits: Limits = UNLIMITED,
-        report: Report = silent,
+        **streaming: Unpack[Streaming],
     ) -> list[Links]:
         """The links between the space-separated words of every pair, in their order.
 
         Raises DataError for unequal counts, and as ``align_stream``.
         """
         pairs = given_pairs(sources, targets)
-        return list(self.align_stream(pairs, symmetrise=symmetrise, limits=limits, report=report))
+        return list(self.align_stream(pairs, symmetrise=symmetrise, **streaming))
 
     def align_stream(
         self,

@@ -6,10 +6,10 @@ from anaphora.models.classifier import Classifier, VectorClassifier
 from anaphora.models.registry import NETWORKS
 from anaphora.tasks.classify import sizing
 from anaphora.tasks.classify.config import ClassifierExperiment, VectorClassifierExperiment
-from anaphora.tasks.classify.data import ClassifierWork, VectorWork, settled
+from anaphora.tasks.classify.data import ClassifierWork, VectorWork, settled, splits_of
 from anaphora.tasks.classify.evaluation import NOUN, evaluate
 from anaphora.tasks.classify.predictor import Classification, ClassifierPredictor, VectorClassifierPredictor
-from anaphora.tasks.task import Kind, Sizing, Task, Trained
+from anaphora.tasks.task import Kind, Sizing, Task, Trained, by_data
 
 __all__ = [
     "TASK",
@@ -33,13 +33,19 @@ TASK = Task(
     name="classify",
     noun=NOUN,
     kinds={
-        "text": Kind("classifiers", ClassifierExperiment, NETWORKS["classifier"], ClassifierWork, complete=settled),
+        "text": Kind(
+            "classifiers",
+            ClassifierExperiment,
+            NETWORKS["classifier"],
+            ClassifierWork,
+            complete=by_data(splits_of, settled),
+        ),
         "vectors": Kind(
             "classifiers of vectors",
             VectorClassifierExperiment,
             NETWORKS["vector-classifier"],
             VectorWork,
-            complete=settled,
+            complete=by_data(splits_of, settled),
             next_command="anaphora evaluate {run}",
             example='classifier = anaphora.load("{path}")\nprint(classifier.predict([vectors])[0].label)',
         ),

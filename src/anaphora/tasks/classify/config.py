@@ -1,6 +1,6 @@
 """The experiments of classifiers."""
 
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -60,20 +60,12 @@ class ClassifyExperiment(PooledConfig, ExperimentBase):
         Conflict({"text.rare": SET}, "it is for the rare words of a translation; leave it out"),
     )
 
+    chosen_by_data: ClassVar[tuple[str, ...]] = ("classes.names",)
+
     task: Literal["classify"]
     """What is learnt."""
     data: ExamplesData = ExamplesData()
     """Labelled examples."""
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether nothing is left to the data."""
-        return bool(self.classes.names)
-
-    def resumed(self, begun: Self) -> Self:
-        """The experiment with the class names that its run was begun with, unless it names some."""
-        now = super().resumed(begun)
-        return now if self.classes.names else now.model_copy(update={"classes": begun.classes})
 
 
 class ClassifierExperiment(ClassifierConfig, ClassifyExperiment):
@@ -94,16 +86,7 @@ class VectorClassifierExperiment(VectorClassifierConfig, ClassifyExperiment):
         Conflict({"text": SET}, "there is no text; leave [text] out"),
         Conflict({"start.vocabulary": SET}, "there is no text; leave start.vocabulary out"),
     )
+    chosen_by_data = ("classes.names", "vectors")
 
     model: Literal["vectors"]
     """What is classified: texts, or sequences of vectors."""
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether nothing is left to the data."""
-        return super().is_settled and self.vectors.settled
-
-    def resumed(self, begun: Self) -> Self:
-        """The experiment with what the data said when its run was begun."""
-        now = super().resumed(begun)
-        return now if self.vectors.settled else now.model_copy(update={"vectors": begun.vectors})

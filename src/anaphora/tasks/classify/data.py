@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import numpy as np
 import torch
@@ -47,43 +46,34 @@ def format_of(experiment: ClassifyExperiment) -> LabelledFormat:
     return LabelledFormat(encoding, separator, isinstance(experiment, VectorClassifierExperiment))
 
 
-def settled(experiment: Any, parent: Any) -> Any:
+def settled(experiment: AnyClassifier, found: LabelledSplits) -> AnyClassifier:
     """The experiment with the classes, and the widths and scales of vectors, that its training split has.
 
     Raises DataError for vectors of several widths.
     """
-    return experiment if experiment.is_settled else _settled(experiment, splits_of(experiment))
-
-
-def _settled(experiment: AnyClassifier, found: LabelledSplits) -> AnyClassifier:
     if not experiment.classes.names:
-        classes = experiment.classes.model_copy(update={"names": found.labels})
-        experiment = experiment.model_copy(update={"classes": classes})
+        experiment = experiment.with_options({"classes.names": found.labels})
     if isinstance(experiment, VectorClassifierExperiment) and not experiment.vectors.settled:
         scale = moments(found.train.examples(), lambda one: one.vectors.astype(np.float64))
-        experiment = experiment.model_copy(update={"vectors": experiment.vectors.measured(*scale)})
+        experiment = experiment.with_options({"vectors": experiment.vectors.measured(*scale)})
     return experiment
 
 
 class ClassifyWork(UpdatingWork):
     """Labelled examples."""
 
+    splits: LabelledSplits
+
     def __init__(self, experiment: ClassifyExperiment, report: Report) -> None:
         """Find and check the data; DataError where it has no classes or others than the experiment names."""
-        found = splits_of(experiment, report)
-        self._experiment = experiment if experiment.is_settled else _settled(experiment, found)
-        names = self._experiment.classes.names
-        if sorted(names) != list(found.labels):
+        self.splits = splits_of(experiment, report)
+        self._experiment = settled(experiment, self.splits)
+        names, labels = self._experiment.classes.names, self.splits.labels
+        if sorted(names) != list(labels):
             raise DataError(
-                f"classes.names are {', '.join(names)}, but the training split has {', '.join(found.labels)}: name the "
+                f"classes.names are {', '.join(names)}, but the training split has {', '.join(labels)}: name the "
                 f"same classes, or leave classes.names out."
             )
-        self.labelled = found
-        self.splits = found
-
-    @property
-    def longest(self) -> int:
-        return self._experiment.data.max_length
 
     def _targets(self, corpus: LabelledCorpus) -> Targets:
         classes = self._experiment.classes
@@ -93,27 +83,22 @@ class ClassifyWork(UpdatingWork):
 class VectorWork(ClassifyWork):
     """Labelled sequences of vectors, all in memory, and how well they are classified."""
 
+    _experiment: VectorClassifierExperiment
+
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         """None: there is no text."""
         return {}
 
-    def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        """None: there are no tokens."""
-        return np.zeros(0, np.int64)
-
-    def batches(
-        self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
-    ) -> VectorBatches:
-        """Training batches."""
-        return self._batches(self.labelled.train, batch_tokens, self._experiment.training.seed)[0]
+    def batches(self, begun: Begun, report: Report) -> VectorBatches:
+        return self._batches(self.splits.train, begun.training.batch_tokens, begun.training.seed)[0]
 
     def validation(self, begun: Begun, report: Report) -> Validate:
         """Loss and accuracy of the validation split, and F1."""
-        return validation_of(*self._batches(self.labelled.valid, begun.training.batch_tokens, 0))
+        return validation_of(*self._batches(self.splits.valid, begun.training.batch_tokens, 0))
 
     def _batches(self, corpus: LabelledCorpus, batch_tokens: int, seed: int) -> tuple[VectorBatches, Targets]:
         targets = self._targets(corpus)
-        width = cast(VectorClassifierExperiment, self._experiment).vectors.size
+        width = self._experiment.vectors.size
         sequences = [checked(one.place, one.vectors, width)[: self.longest] for one in corpus.examples()]
         weights = balanced_weights(self._experiment.classes, targets)
         of_rows = partial(labels_of, targets)
@@ -126,40 +111,31 @@ class ClassifierWork(ClassifyWork):
     _experiment: ClassifierExperiment
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        texts = {"text": self.labelled.train.lines}
+        texts = {"text": self.splits.train.lines}
         return tokenization.fit(self._experiment.text, texts, report, languages=self._experiment.data.languages)
 
-    def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        train = text_store(self.splits.train, tokenizers["text"], folder, report=report)
-        return token_counts(train.ids, tokenizers["text"].symbols.size)
+    def counts(self, begun: Begun, report: Report) -> Integers:
+        tokenizer = begun.tokenizers["text"]
+        train = text_store(self.splits.train, tokenizer, begun.encoded / "train", report=report)
+        return token_counts(train.ids, tokenizer.symbols.size)
 
-    def batches(
-        self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
-    ) -> LabelledBatches:
-        train, seed = self.labelled.train, self._experiment.training.seed
-        store = text_store(train, tokenizers["text"], folder, report=report)
-        return self._batches(store, self._targets(train), tokenizers, batch_tokens, seed)
+    def batches(self, begun: Begun, report: Report) -> LabelledBatches:
+        store = text_store(self.splits.train, begun.tokenizers["text"], begun.encoded / "train", report=report)
+        return self._batches(store, self._targets(self.splits.train), begun, begun.training.seed)
 
     def validation(self, begun: Begun, report: Report) -> Validate:
         """Loss, accuracy and macro-F1 of the validation split."""
-        valid, tokenizers = self.labelled.valid, begun.tokenizers
+        valid = self.splits.valid
         targets = self._targets(valid)
-        store = text_store(valid, tokenizers["text"], begun.encoded / "valid", report=report)
-        return validation_of(self._batches(store, targets, tokenizers, begun.training.batch_tokens), targets)
+        store = text_store(valid, begun.tokenizers["text"], begun.encoded / "valid", report=report)
+        return validation_of(self._batches(store, targets, begun, seed=0), targets)
 
-    def _batches(
-        self,
-        store: TextStore,
-        targets: Targets,
-        tokenizers: Mapping[str, Tokenizer],
-        batch_tokens: int,
-        seed: int = 0,
-    ) -> LabelledBatches:
+    def _batches(self, store: TextStore, targets: Targets, begun: Begun, seed: int) -> LabelledBatches:
         return LabelledBatches(
             store,
             targets,
-            tokenizers["text"].symbols,
-            batch_tokens=batch_tokens,
+            begun.tokenizers["text"].symbols,
+            batch_tokens=begun.training.batch_tokens,
             seed=seed,
             longest=self.longest,
             weights=balanced_weights(self._experiment.classes, targets),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 
@@ -11,16 +11,15 @@ from anaphora.config import unknown
 from anaphora.data import vector_batches
 from anaphora.data.labelled_batches import prediction_batches
 from anaphora.errors import ConfigError
-from anaphora.events import Report, silent
 from anaphora.formats.arrays import Floats
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.classifier import Classifier, PooledClassifier, VectorClassifier
 from anaphora.nn.device import device_of
 from anaphora.prediction.arguments import given_text, one_text
 from anaphora.prediction.examples import Example
-from anaphora.prediction.limits import UNLIMITED, Limits, Watch
+from anaphora.prediction.limits import Streaming, Watch
 from anaphora.prediction.running import ON_CPU
-from anaphora.prediction.stream import answers
+from anaphora.prediction.stream import answers, by_row
 from anaphora.prediction.vectors import VectorPredictor
 from anaphora.tasks.classify.config import ClassifierExperiment, VectorClassifierExperiment
 from anaphora.tasks.classify.targets import targets_of
@@ -89,24 +88,13 @@ class ClassifierPredictor:
         """The class of each text, or its labels. Raises TypeError for one text in place of several."""
         return list(self.predict_stream(texts))
 
-    def predict_stream(
-        self, texts: Iterable[str], *, limits: Limits = UNLIMITED, report: Report = silent
-    ) -> Iterator[Found]:
-        """The same for texts as they come, in order; raises StoppedError as ``limits`` say."""
+    def predict_stream(self, texts: Iterable[str], **streaming: Unpack[Streaming]) -> Iterator[Found]:
+        """The same for texts as they come, in order."""
 
         def read(text: str, number: int) -> list[int]:
             return self._tokenizer.encode(given_text(text, number).strip())[: self._data.max_length]
 
-        return answers(
-            texts,
-            read,
-            self._answer,
-            task="predict",
-            unit="texts",
-            runtime=self._runtime,
-            limits=limits,
-            report=report,
-        )
+        return answers(texts, read, self._answer, task="predict", unit="texts", runtime=self._runtime, **streaming)
 
     def example(self, text: str, target: str | None = None) -> Example:
         """A text with its class, or with the labels found: see ``prediction.examples``."""
@@ -148,15 +136,12 @@ def _found(
     model: PooledClassifier, batches: Iterable[Batch], separator: str, watch: Watch, answered: Callable[[int], None]
 ) -> Iterable[Found]:
     """The answer for each row of some batches, in the order of their numbers."""
-    found: dict[int, Found] = {}
     device = device_of(model)
-    for batch in batches:
-        watch.check()
-        probabilities_BC = model.predict(batch.to(device)).classes.tolist()
-        for row, probabilities in zip(batch.example_ids_B.tolist(), probabilities_BC, strict=True):
-            found[row] = found_in(model, probabilities, separator)
-        answered(len(found))
-    return (found[row] for row in sorted(found))
+
+    def found(batch: Batch) -> list[Found]:
+        return [found_in(model, row, separator) for row in model.predict(batch.to(device)).classes.tolist()]
+
+    return by_row(batches, found, watch, answered).values()
 
 
 def found_in(model: PooledClassifier, probabilities: Sequence[float], separator: str) -> Found:

@@ -6,10 +6,10 @@ from anaphora.models.describer import Describer
 from anaphora.models.registry import NETWORKS
 from anaphora.tasks.describe import sizing
 from anaphora.tasks.describe.config import DescriberExperiment
-from anaphora.tasks.describe.data import DescriberWork, with_shape
+from anaphora.tasks.describe.data import DescriberWork, settled, splits_of
 from anaphora.tasks.describe.evaluation import NOUN, evaluate
 from anaphora.tasks.describe.predictor import DescriberPredictor, Description
-from anaphora.tasks.task import Kind, Sizing, Task, Trained, no_vocabulary
+from anaphora.tasks.task import Kind, Sizing, Task, Trained, by_data, no_vocabulary
 
 __all__ = ["TASK", "DescriberExperiment", "DescriberPredictor", "Description"]
 
@@ -22,7 +22,15 @@ def _predictor(trained: Trained) -> DescriberPredictor:
 TASK = Task(
     name="describe",
     noun=NOUN,
-    kinds={"": Kind("describers", DescriberExperiment, NETWORKS["describer"], DescriberWork, complete=with_shape)},
+    kinds={
+        "": Kind(
+            "describers",
+            DescriberExperiment,
+            NETWORKS["describer"],
+            DescriberWork,
+            complete=by_data(splits_of, settled),
+        )
+    },
     predictor=_predictor,
     see="see anaphora predict",
     next_command="anaphora evaluate {run}",

@@ -1,6 +1,6 @@
 """The experiments of describers."""
 
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -62,6 +62,8 @@ class DescriberExperiment(DescriberConfig, ExperimentBase):
         ),
     )
 
+    chosen_by_data = ("encoder.rows", "encoder.columns", "encoder.width")
+
     task: Literal["describe"]
     """What is learnt."""
     data: CaptionData = CaptionData()
@@ -70,11 +72,3 @@ class DescriberExperiment(DescriberConfig, ExperimentBase):
     """Tokenizer."""
     evaluation: DescriptionEvaluation = DescriptionEvaluation()
     """How descriptions are searched."""
-
-    def resumed(self, begun: Self) -> Self:
-        """The experiment with the size of grids that its run was begun with, unless it names one."""
-        now = super().resumed(begun)
-        shape = {
-            name: getattr(now.encoder, name) or getattr(begun.encoder, name) for name in ("rows", "columns", "width")
-        }
-        return now.model_copy(update={"encoder": now.encoder.model_copy(update=shape)})

@@ -1,15 +1,13 @@
 """The data and the validation of a describer."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import torch
 
 from anaphora.data.caption_batches import CaptionBatches
 from anaphora.data.captioned import CaptionCorpus, CaptionSplits, caption_splits
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import Splits, TextCorpus
 from anaphora.data.ragged import token_counts
 from anaphora.data.store import TextStore, text_store
 from anaphora.errors import ConfigError
@@ -32,15 +30,8 @@ def splits_of(experiment: DescriberExperiment, report: Report = silent) -> Capti
     return caption_splits(experiment.data.paths(), experiment.data.names, report)
 
 
-def with_shape(experiment: DescriberExperiment, parent: Any) -> DescriberExperiment:
-    """The experiment with the size of the grids of its data, unless it names one."""
-    if experiment.encoder.rows and experiment.encoder.columns and experiment.encoder.width:
-        return experiment
-    return _shaped(experiment, splits_of(experiment))
-
-
-def _shaped(experiment: DescriberExperiment, splits: CaptionSplits) -> DescriberExperiment:
-    """The experiment with the size of these grids; ConfigError where it names another."""
+def settled(experiment: DescriberExperiment, splits: CaptionSplits) -> DescriberExperiment:
+    """The experiment with the size of the grids of its data; ConfigError where it names another."""
     shape, encoder = splits.features.shape._asdict(), experiment.encoder
     for name, size in shape.items():
         if getattr(encoder, name) not in (0, size):
@@ -48,20 +39,20 @@ def _shaped(experiment: DescriberExperiment, splits: CaptionSplits) -> Describer
                 f"encoder.{name} is {getattr(encoder, name)}, but the features have {size}: set encoder.{name} = "
                 f"{size}, or leave it out."
             )
-    return experiment.model_copy(update={"encoder": encoder.model_copy(update=shape)})
+    return experiment.with_options({f"encoder.{name}": size for name, size in shape.items()})
 
 
 class DescriberWork(UpdatingWork):
     """Captioned images, and how well they are described."""
 
+    _experiment: DescriberExperiment
+    splits: CaptionSplits
+
     def __init__(self, experiment: DescriberExperiment, report: Report) -> None:
         """Find and check the data; every number of the features is read."""
-        found = splits_of(experiment, report)
-        self._experiment = _shaped(experiment, found)
-        self._features = found.features.verify()
-        self._captioned = found
-        # a corpus of captions gives its texts as running text does
-        self.splits = cast(Splits[TextCorpus], cast(Any, found))
+        self.splits = splits_of(experiment, report)
+        self._experiment = settled(experiment, self.splits)
+        self._features = self.splits.features.verify()
 
     @property
     def fingerprints(self) -> Mapping[str, str]:
@@ -76,40 +67,34 @@ class DescriberWork(UpdatingWork):
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         """Of the training captions."""
-        texts = {"text": self._captioned.train.lines}
+        texts = {"text": self.splits.train.lines}
         return tokenization.fit(self._experiment.text, texts, report, languages=self._experiment.data.languages)
 
-    def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
+    def counts(self, begun: Begun, report: Report) -> Integers:
         """How often each token, and ``</s>``, is in the training captions."""
-        symbols = tokenizers["text"].symbols
-        counts_V = token_counts(self._store(self._captioned.train, tokenizers, folder, report).ids, symbols.size)
+        symbols = begun.tokenizers["text"].symbols
+        counts_V = token_counts(self._store(self.splits.train, begun, "train", report).ids, symbols.size)
         counts_V[symbols.eos] -= 1  # what the first caption begins after
         return counts_V
 
-    def batches(
-        self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
-    ) -> CaptionBatches:
-        """Training batches."""
-        seed = self._experiment.training.seed
-        return self._batches(self._captioned.train, tokenizers, folder, batch_tokens, seed, report)
+    def batches(self, begun: Begun, report: Report) -> CaptionBatches:
+        return self._batches(self.splits.train, begun, "train", begun.training.seed, report)
 
     def validation(self, begun: Begun, report: Report) -> Validate:
         """The loss of the validation split; BLEU and exact match of its images where one of them decides."""
-        tokenizers, training, valid = begun.tokenizers, begun.training, self._captioned.valid
-        folder = begun.encoded / "valid"
-        batches = self._batches(valid, tokenizers, folder, training.batch_tokens, 0, report).epoch(1)
+        batches = self._batches(self.splits.valid, begun, "valid", 0, report).epoch(1)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             loss = mean_loss(model, batches)
             figures = {"loss": loss, "perplexity": perplexity(loss, 1)}
-            if training.metric in ("bleu", "exact_match"):
-                figures |= self._searched(cast(Describer, model), tokenizers["text"])
+            if begun.training.metric in ("bleu", "exact_match"):
+                figures |= self._searched(cast(Describer, model), begun.tokenizers["text"])
             return figures
 
         return validate
 
     def _searched(self, model: Describer, tokenizer: Tokenizer) -> Mapping[str, float]:
-        corpus = self._captioned.valid
+        corpus = self.splits.valid
         predictor = DescriberPredictor(model, tokenizer, self._experiment, Runtime.inference(device_of(model)))
         references = corpus.references()
         beam = self._experiment.evaluation.validation_beam
@@ -118,26 +103,16 @@ class DescriberWork(UpdatingWork):
         scores = description_scores(texts, list(references.values()), language=self._experiment.data.language)
         return {"bleu": scores.bleu.value, "exact_match": scores.exact_match}
 
-    def _batches(
-        self,
-        corpus: CaptionCorpus,
-        tokenizers: Mapping[str, Tokenizer],
-        folder: Path,
-        batch_tokens: int,
-        seed: int,
-        report: Report,
-    ) -> CaptionBatches:
+    def _batches(self, corpus: CaptionCorpus, begun: Begun, split: str, seed: int, report: Report) -> CaptionBatches:
         return CaptionBatches(
             corpus,
-            self._store(corpus, tokenizers, folder, report),
-            tokenizers["text"].symbols,
-            batch_tokens=batch_tokens,
+            self._store(corpus, begun, split, report),
+            begun.tokenizers["text"].symbols,
+            batch_tokens=begun.training.batch_tokens,
             seed=seed,
             longest=self._experiment.data.max_length,
             report=report,
         )
 
-    def _store(
-        self, corpus: CaptionCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report
-    ) -> TextStore:
-        return text_store(cast(TextCorpus, cast(Any, corpus)), tokenizers["text"], folder, report=report)
+    def _store(self, corpus: CaptionCorpus, begun: Begun, split: str, report: Report) -> TextStore:
+        return text_store(corpus, begun.tokenizers["text"], begun.encoded / split, report=report)

@@ -3,18 +3,17 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from anaphora.data.caption_batches import prediction_batches
 from anaphora.data.features import GridShape, array_files, features_of, grid_of
-from anaphora.events import Report, silent
 from anaphora.formats.arrays import Floats
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.describer import Describer
-from anaphora.prediction.limits import UNLIMITED, Limits, Watch
+from anaphora.prediction.limits import UNLIMITED, Limits, Streaming, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.searching import writer
 from anaphora.prediction.stream import answers
@@ -82,27 +81,17 @@ class DescriberPredictor:
         return list(self.predict_stream(features, beam=beam, limits=limits))
 
     def predict_stream(
-        self,
-        features: Iterable[npt.ArrayLike],
-        *,
-        beam: int | None = None,
-        limits: Limits = UNLIMITED,
-        report: Report = silent,
+        self, features: Iterable[npt.ArrayLike], *, beam: int | None = None, **streaming: Unpack[Streaming]
     ) -> Iterator[Description]:
-        """The same for features as they come, in order; raises StoppedError as ``limits`` say."""
+        """The same for features as they come, in order."""
 
         def read(array: npt.ArrayLike, number: int) -> Floats:
             return grid_of(np.asarray(array), self.shape, f"Image {number}")
 
-        return self._described(features, read, beam, limits, report)
+        return self._described(features, read, beam, **streaming)
 
     def predict_file(
-        self,
-        path: str | Path,
-        *,
-        beam: int | None = None,
-        limits: Limits = UNLIMITED,
-        report: Report = silent,
+        self, path: str | Path, *, beam: int | None = None, **streaming: Unpack[Streaming]
     ) -> Iterator[Description]:
         """A sentence for each image in an array file, or in those of a folder, with the name of the image.
 
@@ -114,16 +103,11 @@ class DescriberPredictor:
         def read(image: str, number: int) -> Floats:
             return grid_of(found[image], self.shape, f"{path}, image '{image}',")
 
-        described = self._described(list(found), read, beam, limits, report)
+        described = self._described(list(found), read, beam, **streaming)
         return (replace(one, image=image) for image, one in zip(found, described, strict=True))
 
     def _described(
-        self,
-        items: Iterable[Any],
-        read: Callable[[Any, int], Floats],
-        beam: int | None,
-        limits: Limits,
-        report: Report,
+        self, items: Iterable[Any], read: Callable[[Any, int], Floats], beam: int | None, **streaming: Unpack[Streaming]
     ) -> Iterator[Description]:
         size = beam or self._experiment.evaluation.beam
 
@@ -144,9 +128,7 @@ class DescriberPredictor:
                 answered(len(found))
             return found
 
-        return answers(
-            items, read, answer, task="describe", unit="images", runtime=self._runtime, limits=limits, report=report
-        )
+        return answers(items, read, answer, task="describe", unit="images", runtime=self._runtime, **streaming)
 
     def _description(self, hypotheses: Sequence[Hypothesis]) -> Description:
         best, *others = map(self._one, hypotheses)

@@ -1,7 +1,6 @@
 """The data and the validation of a language model: running text as windows, and what it costs to predict it."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import torch
 
@@ -14,7 +13,6 @@ from anaphora.events import Report, Skipped
 from anaphora.protocols import Batches
 from anaphora.tasks.language_model.running_text import TextWork, figures_of
 from anaphora.tasks.work import Begun, UpdatingWork, mean_loss, report_unknown
-from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Validate
 from anaphora.wording import counted
 
@@ -31,22 +29,20 @@ class LanguageModelWork(TextWork, UpdatingWork):
     def _of_sentences(self) -> bool:
         return not self._experiment.reads_stream
 
-    def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
+    def counts(self, begun: Begun, report: Report) -> Integers:
         """Every token of the text but the first is predicted."""
-        train = text_store(self.splits.train, tokenizers["text"], folder, report=report)
-        return token_counts(train.ids[1:], tokenizers["text"].symbols.size)
+        tokenizer = begun.tokenizers["text"]
+        train = text_store(self.splits.train, tokenizer, begun.encoded / "train", report=report)
+        return token_counts(train.ids[1:], tokenizer.symbols.size)
 
-    def batches(self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report) -> Batches:
-        """Windows over as many streams as ``batch_tokens`` have room for, or sentences of like length."""
-        data, training = self._experiment.data, self._experiment.training
-        train = text_store(self.splits.train, tokenizers["text"], folder, report=report)
+    def batches(self, begun: Begun, report: Report) -> Batches:
+        """Windows over as many streams as a batch has room for, or sentences of like length."""
+        data, training, tokenizer = self._experiment.data, begun.training, begun.tokenizers["text"]
+        batch_tokens = training.batch_tokens
+        train = text_store(self.splits.train, tokenizer, begun.encoded / "train", report=report)
         if self._of_sentences:
             sentences = TextSentences(
-                train,
-                tokenizers["text"].symbols,
-                batch_tokens=batch_tokens,
-                seed=training.seed,
-                longest=data.max_length,
+                train, tokenizer.symbols, batch_tokens=batch_tokens, seed=training.seed, longest=data.max_length
             )
             if sentences.left_out:
                 longer = counted(data.max_length, "token")

@@ -2,7 +2,7 @@
 
 import math
 from collections import abc, deque
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 from anaphora.errors import ConfigError
 from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs, network_of
@@ -11,7 +11,7 @@ from anaphora.events import Progress, Report, silent
 from anaphora.formats.figures import LN_10
 from anaphora.formats.nbest import Entry, NbestFormat, check_name, check_new
 from anaphora.prediction.arguments import demand_short, demand_texts, given_text
-from anaphora.prediction.limits import UNLIMITED, Limits, Watch
+from anaphora.prediction.limits import UNLIMITED, Limits, Streaming, Watch
 from anaphora.prediction.running import each_within
 from anaphora.prediction.scores import LineScore
 from anaphora.prediction.stream import answers
@@ -44,30 +44,20 @@ class LineScores(WordScores):
         network_of(self._model)
 
     def score_lines(
-        self,
-        lines: abc.Sequence[str],
-        adaptation: Adaptation = STATIC,
-        *,
-        limits: Limits = UNLIMITED,
-        report: Report = silent,
+        self, lines: abc.Sequence[str], adaptation: Adaptation = STATIC, **streaming: Unpack[Streaming]
     ) -> list[LineScore]:
         """The score of every line, each read by itself; with an ``adaptation`` in their order, one after the other.
 
         Raises as ``score_stream``, and TypeError for one text alone or what is none.
         """
         demand_texts(lines)
-        return list(self.score_stream(lines, adaptation, limits=limits, report=report))
+        return list(self.score_stream(lines, adaptation, **streaming))
 
     def score_lines_of(self, lines: abc.Iterable[str], where: str, report: Report = silent) -> abc.Iterator[LineScore]:
         return self.score_stream(lines, report=report)
 
     def score_stream(
-        self,
-        lines: abc.Iterable[str],
-        adaptation: Adaptation = STATIC,
-        *,
-        limits: Limits = UNLIMITED,
-        report: Report = silent,
+        self, lines: abc.Iterable[str], adaptation: Adaptation = STATIC, **streaming: Unpack[Streaming]
     ) -> abc.Iterator[LineScore]:
         """The scores of lines as they come, in order; no more than a window of lines is held (``prediction.stream``).
 
@@ -77,11 +67,9 @@ class LineScores(WordScores):
         """
         self.check(adaptation)
         if not isinstance(adaptation, Static):
-            return self._one_after_another(lines, adaptation, limits, report)
-        read = self._read_alone
-        return answers(
-            lines, read, self._alone, task="score", unit="lines", runtime=self._runtime, limits=limits, report=report
-        )
+            return self._one_after_another(lines, adaptation, **streaming)
+        read, runtime = self._read_alone, self._runtime
+        return answers(lines, read, self._alone, task="score", unit="lines", runtime=runtime, **streaming)
 
     def rescore_stream(
         self,
@@ -90,8 +78,7 @@ class LineScores(WordScores):
         *,
         feature: str = "LM0",
         where: str = "line",
-        limits: Limits = UNLIMITED,
-        report: Report = silent,
+        **streaming: Unpack[Streaming],
     ) -> abc.Iterator[Rescored]:
         """The lines of an n-best list (``formats.nbest``) as they come, in order, with the scores of their hypotheses.
 
@@ -115,9 +102,7 @@ class LineScores(WordScores):
             for (entry, _), score in zip(rows, scores, strict=True):
                 yield Rescored(form.scored(entry, score.log10, feature), score)
 
-        return answers(
-            lines, read, answer, task="rescore", unit="hypotheses", runtime=self._runtime, limits=limits, report=report
-        )
+        return answers(lines, read, answer, task="rescore", unit="hypotheses", runtime=self._runtime, **streaming)
 
     def _read_alone(self, line: str, number: int) -> list[int]:
         """The tokens of line ``number`` and its end; DataError where they are too many to be read at once."""
@@ -140,7 +125,7 @@ class LineScores(WordScores):
         return map(self._scored, rows, nats)
 
     def _one_after_another(
-        self, lines: abc.Iterable[str], adaptation: Adaptation, limits: Limits, report: Report
+        self, lines: abc.Iterable[str], adaptation: Adaptation, limits: Limits = UNLIMITED, report: Report = silent
     ) -> abc.Iterator[LineScore]:
         watch, total = limits.start(), len(lines) if isinstance(lines, abc.Sized) else 0
         rows, found = deque[list[int]](), deque[float]()

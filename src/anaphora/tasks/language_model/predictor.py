@@ -3,6 +3,7 @@
 from collections import abc
 from collections.abc import Callable, Iterable
 from itertools import chain, count
+from typing import Unpack
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from anaphora.evaluation.sentences import sentence_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.kernels.runtime import running
 from anaphora.prediction.arguments import demand_several, demand_text, one_text
-from anaphora.prediction.limits import UNLIMITED, Limits, Watch
+from anaphora.prediction.limits import UNLIMITED, Limits, Streaming, Watch
 from anaphora.prediction.running import each_within
 from anaphora.prediction.searching import writer
 from anaphora.prediction.stream import answers
@@ -109,8 +110,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
         top_k: int = 0,
         top_p: float = 1.0,
         seed: int = 0,
-        limits: Limits = UNLIMITED,
-        report: Report = silent,
+        **streaming: Unpack[Streaming],
     ) -> abc.Iterator[Generation]:
         """Prompts continued as they come, in order, each to the end of its line, for ``length`` tokens at most.
 
@@ -141,16 +141,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
                 answered(len(found))
             return (found[number] for number, _, _ in rows)
 
-        return answers(
-            prompts,
-            read,
-            answer,
-            task="generate",
-            unit="prompts",
-            runtime=self._runtime,
-            limits=limits,
-            report=report,
-        )
+        return answers(prompts, read, answer, task="generate", unit="prompts", runtime=self._runtime, **streaming)
 
     def _begin(self, prompt: str, length: int, lines: int | None = None) -> list[int]:
         """The tokens of a text that can be continued for ``length`` tokens; errors as for ``generate``.

@@ -12,7 +12,7 @@ from anaphora.tasks.tag.formats import settled
 from anaphora.tasks.tag.predictor import Tagged, TaggerPredictor
 from anaphora.tasks.tag.vector_predictor import TaggedVectors, VectorTaggerPredictor
 from anaphora.tasks.tag.vectors import VectorTaggerWork, tag_encoder
-from anaphora.tasks.task import Kind, Sizing, Task, Trained, no_vocabulary
+from anaphora.tasks.task import Kind, Sizing, Task, Trained, by_data, no_vocabulary
 
 __all__ = [
     "TASK",
@@ -50,7 +50,7 @@ TASK = Task(
             VectorTaggerExperiment,
             NETWORKS["vector-tagger"],
             VectorTaggerWork,
-            complete=lambda experiment, parent: vectors.settled(experiment),
+            complete=by_data(vectors.splits_of, vectors.settled),
             next_command="anaphora evaluate {run}",
             example='tagger = anaphora.load("{path}")\nprint(tagger.predict([vectors])[0].tags)',
         ),

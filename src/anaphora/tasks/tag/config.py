@@ -77,6 +77,7 @@ class TaggerExperiment(TaggerConfig, TagExperiment):
         ),
         Conflict({"text.rare": SET}, "it is for the rare words of a translation; leave it out"),
     )
+    chosen_by_data = ("data.format", "data.column", "spans")
 
     model: Literal["text"] = "text"
     """What is tagged: tokens, or vectors."""
@@ -85,25 +86,12 @@ class TaggerExperiment(TaggerConfig, TagExperiment):
     text: TokenVocabulary = TokenVocabulary()
     """Vocabulary of words."""
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether nothing is left to be chosen by the data."""
-        return "auto" not in (self.data.format, self.data.column, self.spans)
-
-    def resumed(self, begun: "TaggerExperiment") -> "TaggerExperiment":
-        """The experiment with what was chosen by the data when its run was begun."""
-        mine = super().resumed(begun)
-        chosen = {
-            name: getattr(begun.data, name) for name in ("format", "column") if getattr(mine.data, name) == "auto"
-        }
-        data = mine.data.model_copy(update=chosen)
-        return mine.model_copy(update={"data": data, "spans": begun.spans if mine.spans == "auto" else mine.spans})
-
 
 class VectorTaggerExperiment(VectorTaggerConfig, TagExperiment):
     """A tagger of vectors."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (Conflict({"text": SET}, "there is no text; leave [text] out"),)
+    chosen_by_data = ("spans", "vectors")
 
     model: Literal["vectors"]
     """What is tagged: tokens, or vectors."""
@@ -111,16 +99,3 @@ class VectorTaggerExperiment(VectorTaggerConfig, TagExperiment):
     """Sequences of vectors, and their tags."""
     text: TokenVocabulary = TokenVocabulary()
     """Not used: there is no text."""
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether nothing is left to be chosen by the data."""
-        return self.spans != "auto" and self.vectors.settled
-
-    def resumed(self, begun: "VectorTaggerExperiment") -> "VectorTaggerExperiment":
-        """The experiment with what was chosen by the data when its run was begun."""
-        mine = super().resumed(begun)
-        vectors = mine.vectors if mine.vectors.settled else begun.vectors
-        return mine.model_copy(
-            update={"vectors": vectors, "spans": begun.spans if mine.spans == "auto" else mine.spans}
-        )

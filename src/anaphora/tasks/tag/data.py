@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import cast
 
 import numpy as np
 
 from anaphora.batch import Batch
 from anaphora.data.columns import Integers
+from anaphora.data.corpora import Splits
 from anaphora.data.ragged import token_counts
 from anaphora.data.tagged import TaggedCorpus
 from anaphora.data.tagged_store import (
@@ -39,21 +39,18 @@ _FEWEST = 2
 class TaggerWork(UpdatingWork):
     """Tagged sentences, and how well they are tagged."""
 
+    _experiment: TaggerExperiment
+    splits: Splits[TaggedCorpus]
+
     def __init__(self, experiment: TaggerExperiment, report: Report) -> None:
         self._experiment = settled(experiment)
-        self._tagged = splits_of(self._experiment, report)
-        self.splits = self._tagged
-
-    @property
-    def longest(self) -> int:
-        """Tokens of the longest training sentence; 0 when nothing bounds them."""
-        return self._experiment.data.max_length
+        self.splits = splits_of(self._experiment, report)
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         text = self._experiment.text
         lowercase = lowercase_of(text.lowercase, self._experiment.data.language)
         words, letters, tags = Counter[str](), Counter[str](), Counter[str]()
-        for _, sentence in self._tagged.train.examples():
+        for _, sentence in self.splits.train.examples():
             words.update(normalise(word, lowercase=lowercase) for word in sentence.words)
             letters.update("".join(map(normalise, sentence.words)))
             for tag in sentence.tags:
@@ -72,22 +69,20 @@ class TaggerWork(UpdatingWork):
             for side, names in chosen.items()
         }
 
-    def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        tokens = self._store(self._tagged.train, tokenizers, folder, report).tokens
-        return token_counts(tokens.words_W[np.asarray(tokens.sentences.ids)], tokenizers["text"].symbols.size)
+    def counts(self, begun: Begun, report: Report) -> Integers:
+        tokens = self._store(self.splits.train, begun, "train", report).tokens
+        return token_counts(tokens.words_W[np.asarray(tokens.sentences.ids)], begun.tokenizers["text"].symbols.size)
 
-    def batches(
-        self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
-    ) -> TaggedBatches:
-        store = self._store(self._tagged.train, tokenizers, folder, report)
-        seed = self._experiment.training.seed
-        return TaggedBatches(store, token_tokenizer(self._experiment, tokenizers), batch_tokens=batch_tokens, seed=seed)
+    def batches(self, begun: Begun, report: Report) -> TaggedBatches:
+        store, training = self._store(self.splits.train, begun, "train", report), begun.training
+        encoder = token_tokenizer(self._experiment, begun.tokenizers)
+        return TaggedBatches(store, encoder, batch_tokens=training.batch_tokens, seed=training.seed)
 
     def validation(self, begun: Begun, report: Report) -> Validate:
         """Loss, accuracy and F1 of the validation split."""
-        experiment, valid, batch_tokens = self._experiment, self._tagged.valid, begun.training.batch_tokens
+        experiment, valid, batch_tokens = self._experiment, self.splits.valid, begun.training.batch_tokens
         tokenizer = token_tokenizer(experiment, begun.tokenizers)
-        store = self._store(valid, begun.tokenizers, begun.encoded / "valid", report)
+        store = self._store(valid, begun, "valid", report)
         batches = TaggedBatches(store, tokenizer, batch_tokens=batch_tokens, seed=0)
 
         def expected() -> Iterator[Sequence[str]]:
@@ -98,14 +93,11 @@ class TaggerWork(UpdatingWork):
 
         return validation_of(encoding_in(experiment), tokenizer, batches.epoch(1), alone, expected)
 
-    def _store(
-        self, corpus: TaggedCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report
-    ) -> TaggedStore:
+    def _store(self, corpus: TaggedCorpus, begun: Begun, split: str, report: Report) -> TaggedStore:
         self._check_spans(corpus)
-        longest = self.longest if corpus is self._tagged.train else 0
-        return tagged_store(
-            corpus, token_tokenizer(self._experiment, tokenizers), folder, longest=longest, report=report
-        )
+        longest = self.longest if split == "train" else 0
+        encoder = token_tokenizer(self._experiment, begun.tokenizers)
+        return tagged_store(corpus, encoder, begun.encoded / split, longest=longest, report=report)
 
     def _check_spans(self, corpus: TaggedCorpus) -> None:
         """DataError with its line for a tag that is barred where it stands, which a CRF could never learn."""

@@ -41,7 +41,6 @@ def settled(experiment: TaggerExperiment) -> TaggerExperiment:
     first = _first_row(train[0])
     kind = data.format if data.format != "auto" else _ending(train[0]) or ("conllu" if _is_conllu(first) else "columns")
     column = _column(data.column, kind, first, train[0])
-    data = data.model_copy(update={"format": kind, "column": column})
     if spans == "auto" and experiment.output.several:
         spans = "none"
     elif spans == "auto" and kind == "jsonl":
@@ -52,7 +51,7 @@ def settled(experiment: TaggerExperiment) -> TaggerExperiment:
             one.tags for path in train for one in format_.read(exact_lines(path), str(path), labelled=True) if one.words
         )
         spans = encoding_of(tags) or "none"
-    return experiment.model_copy(update={"data": data, "spans": spans})
+    return experiment.with_options({"data.format": kind, "data.column": column, "spans": spans})
 
 
 def encoding_in(experiment: TagExperiment) -> Encoding | None:

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, Unpack
 
 from anaphora.data.tagged_store import TokenEncoder, TokenTable, prediction_batches
 from anaphora.errors import ConfigError, DataError
-from anaphora.events import Report, silent
 from anaphora.formats.plain import Plain
 from anaphora.formats.span_tags import Encoding
 from anaphora.formats.tagged import Sentence
@@ -15,9 +15,9 @@ from anaphora.kernels.runtime import Runtime, running
 from anaphora.models.tagger import Tagger
 from anaphora.prediction.arguments import demand_several, demand_text, given_text
 from anaphora.prediction.examples import Example
-from anaphora.prediction.limits import UNLIMITED, Limits, Watch
+from anaphora.prediction.limits import Streaming, Watch
 from anaphora.prediction.running import ON_CPU
-from anaphora.prediction.stream import answers
+from anaphora.prediction.stream import answers, by_row
 from anaphora.tasks.tag.config import TaggerExperiment
 from anaphora.tasks.tag.formats import encoding_in, format_of, recognized
 from anaphora.tasks.tag.tagging import WithSpans, tags_of
@@ -75,20 +75,14 @@ class TaggerPredictor:
         return list(self.predict_stream(sentences))
 
     def predict_stream(
-        self, sentences: Iterable[str | Sequence[str]], *, limits: Limits = UNLIMITED, report: Report = silent
+        self, sentences: Iterable[str | Sequence[str]], **streaming: Unpack[Streaming]
     ) -> Iterator[Tagged]:
-        """The same for sentences as they come, in order; raises StoppedError as ``limits`` say."""
+        """The same for sentences as they come, in order."""
         demand_several(sentences)
-        return self._tagged(sentences, _sentence, lambda sentence, tags: None, limits, report)
+        return self._tagged(sentences, _sentence, lambda sentence, tags: None, **streaming)
 
     def predict_lines(
-        self,
-        lines: Iterable[str],
-        where: str,
-        *,
-        format: str = "",
-        limits: Limits = UNLIMITED,
-        report: Report = silent,
+        self, lines: Iterable[str], where: str, *, format: str = "", **streaming: Unpack[Streaming]
     ) -> Iterator[Tagged]:
         """The same for lines with their ends that came from the file ``where``; ``text`` has them with their new tags.
 
@@ -101,10 +95,7 @@ class TaggerPredictor:
         else:
             found, lines = recognized(self._experiment, lines, where)
 
-        def read(sentence: Sentence, number: int) -> Sentence:
-            return sentence
-
-        return self._tagged(found.read(lines, where), read, found.written, limits, report)
+        return self._tagged(found.read(lines, where), lambda sentence, number: sentence, found.written, **streaming)
 
     def example(self, text: str, target: str | None = None) -> Example:
         """A sentence with the tags that the model gives it: see ``prediction.examples``."""
@@ -127,30 +118,17 @@ class TaggerPredictor:
         sentences: Iterable[Any],
         read: Callable[[Any, int], Sentence],
         written: Callable[[Sentence, Sequence[str]], str | None],
-        limits: Limits,
-        report: Report,
+        **streaming: Unpack[Streaming],
     ) -> Iterator[Tagged]:
         def answer(rows: Sequence[Sentence], watch: Watch, answered: Callable[[int], None]) -> Iterable[Tagged]:
             table = TokenTable.of((sentence.words for sentence in rows), self.tokenizer)
-            found: dict[int, list[str]] = {}
-            for batch in prediction_batches(table, _BUDGET):
-                watch.check()
-                found |= tags_of(self.model, self.tokenizer, batch)
-                answered(len(found))
+            batches, tags_in = prediction_batches(table, _BUDGET), partial(tags_of, self.model, self.tokenizer)
+            found = by_row(batches, tags_in, watch, answered)
             for row, sentence in enumerate(rows):
                 tags = tuple(found.get(row, ()))
                 yield Tagged(sentence.words, tags, self.encoding, written(sentence, tags))
 
-        return answers(
-            sentences,
-            read,
-            answer,
-            task="predict",
-            unit="sentences",
-            runtime=self._runtime,
-            limits=limits,
-            report=report,
-        )
+        return answers(sentences, read, answer, task="predict", unit="sentences", runtime=self._runtime, **streaming)
 
 
 def _sentence(given: str | Sequence[str], number: int) -> Sentence:

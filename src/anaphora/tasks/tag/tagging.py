@@ -34,20 +34,18 @@ class WithSpans:
         return found | ({"spans": [span._asdict() for span in self.spans]} if self.encoding else {})
 
 
-def tags_of(model: StepTagger, encoder: TagEncoder, batch: Batch) -> dict[int, list[str]]:
-    """The tags of each row of a batch, by its example id; puts the model into evaluation mode."""
+def tags_of(model: StepTagger, encoder: TagEncoder, batch: Batch) -> list[list[str]]:
+    """The tags of each row of a batch; puts the model into evaluation mode."""
     found = model.predict(batch.to(device_of(model)))
     lengths = cast(Ids | Values, batch.inputs).lengths_B.tolist()
     if isinstance(found, Ids):
         names = encoder.tags.vocabulary
-        rows = [[names[tag] for tag in tags[:n]] for tags, n in zip(found.ids_BT.tolist(), lengths, strict=True)]
-    else:
-        several = cast(Values, found).values_BTD.tolist()
-        rows = [
-            [encoder.tag(label for label, there in enumerate(labels) if there) for labels in tags[:n]]
-            for tags, n in zip(several, lengths, strict=True)
-        ]
-    return dict(zip(batch.example_ids_B.tolist(), rows, strict=True))
+        return [[names[tag] for tag in tags[:n]] for tags, n in zip(found.ids_BT.tolist(), lengths, strict=True)]
+    several = cast(Values, found).values_BTD.tolist()
+    return [
+        [encoder.tag(label for label, there in enumerate(labels) if there) for labels in tags[:n]]
+        for tags, n in zip(several, lengths, strict=True)
+    ]
 
 
 def validation_of(
@@ -62,7 +60,8 @@ def validation_of(
     def validate(model: torch.nn.Module) -> Mapping[str, float]:
         found: dict[int, list[str]] = {}
         for batch in alone():
-            found |= tags_of(cast(StepTagger, model), encoder, batch)
+            rows = tags_of(cast(StepTagger, model), encoder, batch)
+            found.update(zip(batch.example_ids_B.tolist(), rows, strict=True))
         counts = TagCounts(encoding, encoder.several)
         for row, tags in enumerate(expected()):
             counts.add(tags, found[row], [True] * len(tags))

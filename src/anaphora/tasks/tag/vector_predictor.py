@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from anaphora.data.tagged_store import TagEncoder
 from anaphora.data.vector_batches import prediction_batches
@@ -11,6 +12,7 @@ from anaphora.kernels.runtime import Runtime
 from anaphora.models.tagger import VectorTagger
 from anaphora.prediction.limits import Watch
 from anaphora.prediction.running import ON_CPU
+from anaphora.prediction.stream import by_row
 from anaphora.prediction.vectors import VectorPredictor
 from anaphora.tasks.tag.config import VectorTaggerExperiment
 from anaphora.tasks.tag.formats import encoding_in
@@ -52,9 +54,6 @@ class VectorTaggerPredictor(VectorPredictor[TaggedVectors]):
         return self.encoder.tags.vocabulary
 
     def _answer(self, rows: Sequence[Floats], watch: Watch, answered: Callable[[int], None]) -> Iterable[TaggedVectors]:
-        found: dict[int, list[str]] = {}
-        for batch in prediction_batches(rows, _BUDGET):
-            watch.check()
-            found |= tags_of(self.model, self.encoder, batch)
-            answered(len(found))
-        return (TaggedVectors(tuple(found[row]), self.encoding) for row in range(len(rows)))
+        tags_in = partial(tags_of, self.model, self.encoder)
+        found = by_row(prediction_batches(rows, _BUDGET), tags_in, watch, answered)
+        return (TaggedVectors(tuple(tags), self.encoding) for tags in found.values())

@@ -2,13 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import cast
 
 import numpy as np
 
 from anaphora.batch import Batch, pad
-from anaphora.data.columns import Integers
 from anaphora.data.labelled import LabelledCorpus, LabelledFormat, LabelledSplits, check_labels, labelled_splits
 from anaphora.data.tagged_store import TagEncoder
 from anaphora.data.trace_store import moments
@@ -36,19 +34,19 @@ def splits_of(experiment: VectorTaggerExperiment, report: Report = silent) -> La
     return labelled_splits(experiment.data.paths(), experiment.data.names, format_of(experiment), report)
 
 
-def settled(experiment: VectorTaggerExperiment, found: LabelledSplits | None = None) -> VectorTaggerExperiment:
+def settled(experiment: VectorTaggerExperiment, found: LabelledSplits) -> VectorTaggerExperiment:
     """The experiment with the widths and scales of vectors, and the encoding of spans, of its training split.
 
     Raises DataError for vectors of several widths.
     """
     if experiment.is_settled:
         return experiment
-    train, spans, given = (found or splits_of(experiment)).train, experiment.spans, experiment.vectors
+    train, spans, given = found.train, experiment.spans, experiment.vectors
     if spans == "auto":
         encoding = None if experiment.output.several else encoding_of(one.labels for one in train.examples())
         spans = encoding or "none"
     vectors = given.measured(*moments(train.examples(), lambda one: one.vectors.astype(np.float64)))
-    return experiment.model_copy(update={"spans": spans, "vectors": vectors})
+    return experiment.with_options({"spans": spans, "vectors": vectors})
 
 
 def tag_encoder(experiment: VectorTaggerExperiment, tokenizers: Mapping[str, Tokenizer]) -> TagEncoder:
@@ -59,15 +57,17 @@ def tag_encoder(experiment: VectorTaggerExperiment, tokenizers: Mapping[str, Tok
 class VectorTaggerWork(UpdatingWork):
     """Tagged sequences of vectors, all in memory, and how well they are tagged."""
 
+    _experiment: VectorTaggerExperiment
+    splits: LabelledSplits
+
     def __init__(self, experiment: VectorTaggerExperiment, report: Report) -> None:
         """Find and check the data; DataError for a tag that is barred where it stands, which a CRF never learns."""
-        self._tagged = splits_of(experiment, report)
-        self._experiment = settled(experiment, self._tagged)
-        self.splits = self._tagged
+        self.splits = splits_of(experiment, report)
+        self._experiment = settled(experiment, self.splits)
         encoding = encoding_in(self._experiment)
         if encoding is None or experiment.output.kind != "crf":
             return
-        for corpus in (self._tagged.train, self._tagged.valid):
+        for corpus in (self.splits.train, self.splits.valid):
             for example in corpus.examples():
                 fault = first_fault(example.labels, encoding)
                 if fault is not None:
@@ -76,34 +76,21 @@ class VectorTaggerWork(UpdatingWork):
                         f'{encoding.upper()} does not allow there: correct it, or set spans = "none".'
                     )
 
-    @property
-    def longest(self) -> int:
-        """Vectors of the longest training sequence; 0 when nothing bounds them."""
-        return self._experiment.data.max_length
-
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         """Of the tags alone."""
-        corpus = self._tagged.train
+        corpus = self.splits.train
         counts = Counter(name for example in corpus.examples() for name in corpus.format.names_of(example))
         segmentation = self._experiment.text.segmentation
         return {"tags": WordTokenizer(frequent(counts, 1), lowercase=False, segmentation=segmentation, language="en")}
 
-    def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
-        """None: there are no tokens."""
-        return np.zeros(0, np.int64)
-
-    def batches(
-        self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
-    ) -> VectorBatches:
-        """Training batches."""
-        examples = list(self._kept(report))
-        return self._batches(examples, tag_encoder(self._experiment, tokenizers), batch_tokens)
+    def batches(self, begun: Begun, report: Report) -> VectorBatches:
+        return self._batches(list(self._kept(report)), tag_encoder(self._experiment, begun.tokenizers), begun)
 
     def validation(self, begun: Begun, report: Report) -> Validate:
         """Loss, accuracy and F1 of the validation split."""
         encoder, batch_tokens = tag_encoder(self._experiment, begun.tokenizers), begun.training.batch_tokens
-        examples = list(self._checked(self._tagged.valid))
-        batches = self._batches(examples, encoder, batch_tokens).epoch(1)
+        examples = list(self._checked(self.splits.valid))
+        batches = self._batches(examples, encoder, begun).epoch(1)
 
         def expected() -> Iterator[Sequence[str]]:
             return (one.labels for one in examples)
@@ -113,20 +100,20 @@ class VectorTaggerWork(UpdatingWork):
 
         return validation_of(encoding_in(self._experiment), encoder, batches, alone, expected)
 
-    def _batches(self, examples: list[Example], encoder: TagEncoder, batch_tokens: int) -> VectorBatches:
+    def _batches(self, examples: list[Example], encoder: TagEncoder, begun: Begun) -> VectorBatches:
         numbers: dict[str, int] = {}
         rows = [[numbers.setdefault(tag, len(numbers)) for tag in one.labels] for one in examples]
         labels = [encoder.labels(tag) for tag in numbers]
         return VectorBatches(
             [one.vectors for one in examples],
             lambda chosen: encoder.targets(pad([rows[row] for row in chosen]), labels),
-            batch_tokens=batch_tokens,
-            seed=self._experiment.training.seed,
+            batch_tokens=begun.training.batch_tokens,
+            seed=begun.training.seed,
         )
 
     def _kept(self, report: Report) -> Iterator[Example]:
         """The training sequences that are not too long; DataError where none is left."""
-        skipped, train = 0, self._tagged.train
+        skipped, train = 0, self.splits.train
         for example in self._checked(train):
             if self.longest and len(example.vectors) > self.longest:
                 skipped += 1
@@ -142,6 +129,6 @@ class VectorTaggerWork(UpdatingWork):
     def _checked(self, corpus: LabelledCorpus) -> Iterator[Example]:
         """The examples of a corpus; DataError for a tag that training does not have, and for another width."""
         width = self._experiment.vectors.size
-        for example in check_labels(corpus, self._tagged.labels):
+        for example in check_labels(corpus, self.splits.labels):
             checked(example.place, example.vectors, width)
             yield example

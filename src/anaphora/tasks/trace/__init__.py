@@ -4,7 +4,7 @@ from typing import cast
 
 from anaphora.models.registry import NETWORKS
 from anaphora.models.values import ValueNetwork
-from anaphora.tasks.task import Kind, Sizing, Task, Trained, no_vocabulary
+from anaphora.tasks.task import Kind, Sizing, Task, Trained, by_data, no_vocabulary
 from anaphora.tasks.trace import sizing
 from anaphora.tasks.trace.config import (
     PredictionExperiment,
@@ -13,7 +13,7 @@ from anaphora.tasks.trace.config import (
     ValuedExperiment,
     WrittenData,
 )
-from anaphora.tasks.trace.data import TraceWork, settled, splits_of, with_values
+from anaphora.tasks.trace.data import TraceWork, ValuedWork, settled, splits_of
 from anaphora.tasks.trace.drawing import Drawing
 from anaphora.tasks.trace.evaluation import NOUN, evaluate
 from anaphora.tasks.trace.predictor import Series, TracePredictor
@@ -25,10 +25,10 @@ __all__ = [
     "TraceExperiment",
     "TracePredictor",
     "ValuedExperiment",
+    "ValuedWork",
     "WrittenData",
     "settled",
     "splits_of",
-    "with_values",
 ]
 
 
@@ -38,15 +38,16 @@ def _predictor(trained: Trained) -> TracePredictor:
     return TracePredictor(network, experiment, trained.tokenizers.get("text"), trained.runtime)
 
 
+_complete = by_data(splits_of, settled)
 TASK = Task(
     name="trace",
     noun=NOUN,
     kinds={
         "prediction": Kind(
-            "prediction networks", PredictionExperiment, NETWORKS["prediction"], TraceWork, complete=with_values
+            "prediction networks", PredictionExperiment, NETWORKS["prediction"], TraceWork, complete=_complete
         ),
         "synthesis": Kind(
-            "synthesis networks", SynthesisExperiment, NETWORKS["synthesis"], TraceWork, complete=with_values
+            "synthesis networks", SynthesisExperiment, NETWORKS["synthesis"], TraceWork, complete=_complete
         ),
     },
     predictor=_predictor,

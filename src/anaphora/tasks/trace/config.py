@@ -1,6 +1,6 @@
 """The experiments of real-valued sequences: predicted by themselves, or written from a text."""
 
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -39,15 +39,12 @@ class WrittenData(TraceData):
 class ValuedExperiment(ExperimentBase):
     """What every model over real-valued sequences has, whatever it makes of them."""
 
+    chosen_by_data = ("data.points", "values")
+
     data: TraceData = TraceData()
     """Real-valued sequences."""
     values: ValuesConfig = ValuesConfig()
     """The vectors of the data."""
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether nothing is left to be chosen by the data."""
-        return self.values.settled and self.data.points != "auto"
 
     @property
     def scale(self) -> Scale:
@@ -55,13 +52,6 @@ class ValuedExperiment(ExperimentBase):
         values, data = self.values, self.data
         pen, offsets, upward = values.kind == "strokes", data.points == "offsets", data.y_axis == "up"
         return Scale(pen, offsets, pen and upward, values.mean, values.deviation)
-
-    def resumed(self, begun: Self) -> Self:
-        """The experiment with what was chosen by the data when its run was begun."""
-        now = super().resumed(begun)
-        points = begun.data.points if now.data.points == "auto" else now.data.points
-        data = now.data.model_copy(update={"points": points})
-        return now.model_copy(update={"data": data, "values": now.values if now.values.settled else begun.values})
 
 
 class TraceExperiment(ValuedExperiment):

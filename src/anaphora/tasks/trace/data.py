@@ -1,10 +1,9 @@
 """The data and the validation of models of real-valued sequences."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import torch
 
@@ -14,7 +13,7 @@ from anaphora.data.ragged import token_counts
 from anaphora.data.trace_store import TraceBatches, TraceStore, moments, trace_store, written_in
 from anaphora.data.traces import TraceCorpus, trace_splits
 from anaphora.events import Report, silent
-from anaphora.models.values import ValuesConfig
+from anaphora.tasks.task import Tokenizers
 from anaphora.tasks.trace.config import TraceExperiment, ValuedExperiment
 from anaphora.tasks.work import Begun, UpdatingWork, mean_loss
 from anaphora.text import tokenization
@@ -29,18 +28,11 @@ def splits_of(experiment: ValuedExperiment, report: Report = silent) -> Splits[T
     return trace_splits(experiment.data.paths(), experiment.data.names, report)
 
 
-def with_values(experiment: AnyValued, parent: Any) -> AnyValued:
-    """The experiment with what the training split says of its vectors, unless it says so itself.
-
-    Raises DataError for sequences of several kinds.
-    """
-    return experiment if experiment.is_settled else settled(experiment, splits_of(experiment).train)
-
-
-def settled(experiment: AnyValued, train: TraceCorpus) -> AnyValued:
-    """The experiment with what a training split says of its vectors; errors as for ``with_values``."""
+def settled(experiment: AnyValued, found: Splits[TraceCorpus]) -> AnyValued:
+    """The experiment with what the training split says of its vectors; DataError for sequences of several kinds."""
     if experiment.is_settled:
         return experiment
+    train = found.train
     traces = train.examples()
     first = next(traces)
     relative = any(trace.offsets is None and (trace.values_TD < 0).any() for trace in chain([first], traces))
@@ -50,59 +42,59 @@ def settled(experiment: AnyValued, train: TraceCorpus) -> AnyValued:
     values, pen = experiment.values, first.ends_T is not None
     if values.kind != "auto":
         pen = values.kind == "strokes"
-    experiment = experiment.model_copy(update={"data": experiment.data.model_copy(update={"points": points})})
-    scale = replace(experiment.scale, pen=pen, upward=pen and experiment.data.y_axis == "up")
-    mean, deviation = moments(train.examples(), scale.raw)
-    found = ValuesConfig(
-        kind="strokes" if pen else "vectors",
-        size=len(mean),
-        mean=values.mean or tuple(mean),
-        deviation=values.deviation or tuple(deviation),
-    )
-    return experiment.model_copy(update={"values": found})
+    kind = values.with_options({"kind": "strokes" if pen else "vectors"})
+    experiment = experiment.with_options({"data.points": points, "values": kind})
+    return experiment.with_options({"values": kind.measured(*moments(train.examples(), experiment.scale.raw))})
 
 
-class TraceWork(UpdatingWork):
-    """Real-valued sequences, and how well they are predicted."""
+class ValuedWork(UpdatingWork, Generic[AnyValued]):
+    """Real-valued sequences, whatever is learnt of them."""
 
-    def __init__(self, experiment: TraceExperiment, report: Report) -> None:
+    side: ClassVar[str] = "text"
+    """The side whose tokens their texts are."""
+    _experiment: AnyValued
+    splits: Splits[TraceCorpus]
+
+    def __init__(self, experiment: AnyValued, report: Report) -> None:
         """Find and check the data."""
-        self.traces = splits_of(experiment, report)
-        self._experiment = settled(experiment, self.traces.train)
-        self.splits = self.traces
+        self.splits = splits_of(experiment, report)
+        self._experiment = settled(experiment, self.splits)
 
-    @property
-    def longest(self) -> int:
-        """Vectors of the longest training sequence; 0 when nothing bounds them."""
-        return self._experiment.data.max_length
+    def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
+        """Of the training texts."""
+        texts, language = lambda: map(written_in, self.splits.train.examples()), self._experiment.data.languages["text"]
+        return tokenization.fit(self._experiment.text, {self.side: texts}, report, languages={self.side: language})
+
+    def store(self, corpus: TraceCorpus, tokenizers: Tokenizers, folder: Path, report: Report) -> TraceStore:
+        """An encoded split; long sequences are left out of training alone."""
+        longest = self.longest if corpus is self.splits.train else 0
+        tokenizer = tokenizers.get(self.side)
+        return trace_store(corpus, self._experiment.scale, tokenizer, folder, longest=longest, report=report)
+
+    def train_store(self, begun: Begun, report: Report) -> TraceStore:
+        return self.store(self.splits.train, begun.tokenizers, begun.encoded / "train", report)
+
+    def valid_store(self, begun: Begun, report: Report) -> TraceStore:
+        return self.store(self.splits.valid, begun.tokenizers, begun.encoded / "valid", report)
+
+
+class TraceWork(ValuedWork[TraceExperiment]):
+    """Real-valued sequences, and how well they are predicted."""
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         """Of the training texts; none where no text is read."""
-        experiment = self._experiment
-        if not experiment.reads_text:
-            return {}
-        texts = {"text": lambda: map(written_in, self.traces.train.examples())}
-        return tokenization.fit(experiment.text, texts, report, languages=experiment.data.languages)
+        return super().learn_vocabulary(report) if self._experiment.reads_text else {}
 
-    def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
+    def counts(self, begun: Begun, report: Report) -> Integers:
         """How often each token is in the training texts."""
-        texts = self.store(self.traces.train, tokenizers, folder, report).texts
-        return token_counts(texts.ids, tokenizers["text"].symbols.size)
+        return token_counts(self.train_store(begun, report).texts.ids, begun.tokenizers["text"].symbols.size)
 
-    def batches(
-        self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report
-    ) -> TraceBatches:
-        """Training batches."""
-        store = self.store(self.traces.train, tokenizers, folder, report)
-        symbols = tokenizers["text"].symbols if "text" in tokenizers else None
-        return TraceBatches(store, symbols, batch_tokens=batch_tokens, seed=self._experiment.training.seed)
+    def batches(self, begun: Begun, report: Report) -> TraceBatches:
+        return self._batches(self.train_store(begun, report), begun, begun.training.seed)
 
     def validation(self, begun: Begun, report: Report) -> Validate:
         """The loss of the validation split, a vector."""
-        tokenizers = begun.tokenizers
-        store = self.store(self.traces.valid, tokenizers, begun.encoded / "valid", report)
-        symbols = tokenizers["text"].symbols if "text" in tokenizers else None
-        batches = TraceBatches(store, symbols, batch_tokens=begun.training.batch_tokens, seed=0).epoch(1)
+        batches = self._batches(self.valid_store(begun, report), begun, seed=0).epoch(1)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             with torch.no_grad():
@@ -110,10 +102,6 @@ class TraceWork(UpdatingWork):
 
         return validate
 
-    def store(
-        self, corpus: TraceCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report
-    ) -> TraceStore:
-        """An encoded split; long sequences are left out of training alone."""
-        longest = self.longest if corpus is self.traces.train else 0
-        scale = self._experiment.scale
-        return trace_store(corpus, scale, tokenizers.get("text"), folder, longest=longest, report=report)
+    def _batches(self, store: TraceStore, begun: Begun, seed: int) -> TraceBatches:
+        symbols = begun.tokenizers["text"].symbols if "text" in begun.tokenizers else None
+        return TraceBatches(store, symbols, batch_tokens=begun.training.batch_tokens, seed=seed)

@@ -90,7 +90,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
     experiment = cast(TraceExperiment, trained.experiment)
     check_found(path, experiment, "data.files")
     work = TraceWork(experiment, report)
-    splits = splits_to_score(work.traces, "a file whose name begins with test", report)
+    splits = splits_to_score(work.splits, "a file whose name begins with test", report)
     run = open_run(path, experiment)
     which = run.load("best", report).which
     with TemporaryDirectory(prefix="anaphora-evaluation-") as folder:
@@ -100,7 +100,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
             return measure(trained, store)
 
         has_density = cast(Any, experiment).output.has_density
-        variance = None if has_density else measured(work.traces.valid).errors_ND.__pow__(2).mean(0)
+        variance = None if has_density else measured(work.splits.valid).errors_ND.__pow__(2).mean(0)
         results = {name: measured(corpus).scores(variance) for name, corpus in splits.items()}
     return Answer([kept(run, which, results, splits, _figures, request, report)])
 

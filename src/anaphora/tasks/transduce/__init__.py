@@ -8,8 +8,8 @@ from typing import cast
 from anaphora.models.registry import NETWORKS
 from anaphora.models.vector_transducer import VectorTransducer
 from anaphora.protocols import Searchable
-from anaphora.tasks.task import Kind, Sizing, Task, Trained, both_sides
-from anaphora.tasks.trace import with_values
+from anaphora.tasks.task import Kind, Sizing, Task, Trained, both_sides, by_data
+from anaphora.tasks.trace import settled, splits_of
 from anaphora.tasks.transduce import sizing
 from anaphora.tasks.transduce.config import TransductionExperiment, VectorTransductionExperiment
 from anaphora.tasks.transduce.data import TransducerWork
@@ -58,7 +58,7 @@ TASK = Task(
             VectorTransductionExperiment,
             NETWORKS["vector-transducer"],
             VectorTransducerWork,
-            complete=with_values,
+            complete=by_data(splits_of, settled),
             next_command="anaphora evaluate {run}",
             example='transducer = anaphora.load("{path}")\nprint(transducer.predict([vectors])[0].text)',
         ),

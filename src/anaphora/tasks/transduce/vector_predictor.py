@@ -3,22 +3,22 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from anaphora.batch import Batch
 from anaphora.data.traces import read_traces
 from anaphora.data.vector_batches import given_vectors, prediction_batches
-from anaphora.events import Report, silent
 from anaphora.formats.arrays import Floats
 from anaphora.formats.labelled_vectors import read_vectors
 from anaphora.formats.traces import Trace, ink
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.vector_transducer import VectorTransducer
-from anaphora.prediction.limits import UNLIMITED, Limits, Watch
+from anaphora.prediction.limits import Streaming, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.searching import writer
-from anaphora.prediction.stream import answers
+from anaphora.prediction.stream import answers, by_row
 from anaphora.search.beam import beam as beam_search
 from anaphora.search.ranking import Ranking
 from anaphora.tasks.transduce.config import VectorTransductionExperiment
@@ -53,7 +53,7 @@ class VectorTransducerPredictor:
         return list(self.predict_stream(sequences, beam=beam))
 
     def predict_file(
-        self, path: Path, *, beam: int | None = None, limits: Limits = UNLIMITED, report: Report = silent
+        self, path: Path, *, beam: int | None = None, **streaming: Unpack[Streaming]
     ) -> Iterator[Transduction]:
         """The same for the sequences of a file (see ``data.traces``), or of one ``.npy`` file."""
         if path.name.lower().endswith(".npy"):
@@ -62,42 +62,28 @@ class VectorTransducerPredictor:
             )
         else:
             found = read_traces(path)
-        return self.predict_stream(found, beam=beam, limits=limits, report=report)
+        return self.predict_stream(found, beam=beam, **streaming)
 
     def predict_stream(
-        self,
-        sequences: Iterable[Any],
-        *,
-        beam: int | None = None,
-        limits: Limits = UNLIMITED,
-        report: Report = silent,
+        self, sequences: Iterable[Any], *, beam: int | None = None, **streaming: Unpack[Streaming]
     ) -> Iterator[Transduction]:
-        """The same for sequences as they come, in order, or ``Trace``s; raises StoppedError as ``limits`` say."""
+        """The same for sequences as they come, in order, or ``Trace``s."""
         evaluation = self.experiment.evaluation
         size, ranking = beam or evaluation.beam, Ranking(evaluation.length_penalty)
 
         def answer(rows: Sequence[Floats], watch: Watch, answered: Callable[[int], None]) -> Iterable[Transduction]:
             stepper = writer(self.model.stepper(), self.target.symbols, watch)
-            found: dict[int, Transduction] = {}
-            for batch in prediction_batches(rows, _BUDGET):
-                numbers = batch.example_ids_B.tolist()
-                bounds = [len(rows[number]) + _SHORTEST for number in numbers]
-                hypotheses = beam_search(stepper, batch, size=size, max_length=bounds, n=size, ranking=ranking)
-                for number, of_one in zip(numbers, hypotheses, strict=True):
+
+            def written(batch: Batch) -> Iterator[Transduction]:
+                bounds = [len(rows[number]) + _SHORTEST for number in batch.example_ids_B.tolist()]
+                for of_one in beam_search(stepper, batch, size=size, max_length=bounds, n=size, ranking=ranking):
                     best, *others = (Transduction(self.target.decode(one.ids), one.score) for one in of_one)
-                    found[number] = replace(best, alternatives=tuple(others))
-                answered(len(found))
-            return (found[number] for number in range(len(rows)))
+                    yield replace(best, alternatives=tuple(others))
+
+            return by_row(prediction_batches(rows, _BUDGET), written, watch, answered).values()
 
         return answers(
-            sequences,
-            self._read,
-            answer,
-            task="predict",
-            unit="sequences",
-            runtime=self._runtime,
-            limits=limits,
-            report=report,
+            sequences, self._read, answer, task="predict", unit="sequences", runtime=self._runtime, **streaming
         )
 
     def _read(self, given: Any, number: int) -> Floats:

@@ -49,6 +49,7 @@ class TranslatorExperiment(TranslatorConfig, ExperimentBase):
 
     resegments = True
     places = (*ExperimentBase.places, "guided_alignment.file")
+    chosen_by_data = ("data.shuffle_window",)
     conflicts: ClassVar[tuple[Conflict, ...]] = CONFLICTS
 
     data: PairsData
@@ -63,23 +64,15 @@ class TranslatorExperiment(TranslatorConfig, ExperimentBase):
 
     def for_trial(self) -> Self:
         """Without the links of a file, which are those of all lines and cost next to nothing beside the words."""
-        return (
-            self.model_copy(update={"guided_alignment": NoGuide()})
-            if isinstance(self.guided_alignment, GivenGuide)
-            else self
-        )
-
-    def with_shuffle_window(self, pairs: int) -> Self:
-        """The experiment with so many pairs that are shuffled together."""
-        return self.model_copy(update={"data": self.data.model_copy(update={"shuffle_window": pairs})})
+        given = isinstance(self.guided_alignment, GivenGuide)
+        return self.with_options({"guided_alignment": NoGuide()}) if given else self
 
     def resumed(self, begun: Self) -> Self:
-        """With the order of its pairs, and the language model that it was fused with."""
+        """With the language model that it was fused with, too."""
         now = super().resumed(begun)
-        now = now.with_shuffle_window(now.data.shuffle_window or begun.data.shuffle_window)
         if not isinstance(now.fusion, DeepFusion) or not isinstance(begun.fusion, DeepFusion):
             return now
-        return now.model_copy(update={"fusion": now.fusion.model_copy(update={"model": begun.fusion.model})})
+        return now.with_options({"fusion.model": begun.fusion.model})
 
 
 class TranslationData(PairData):

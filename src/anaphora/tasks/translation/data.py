@@ -30,7 +30,7 @@ from anaphora.tasks.translation.placed import with_placeholders
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.rare import RareWords
 from anaphora.tasks.translation.recording import MOST_RECORDS, recorded, short_pairs
-from anaphora.tasks.work import TRAIN, Begun, UpdatingWork, mean_loss, not_skipping, report_unknown
+from anaphora.tasks.work import Begun, UpdatingWork, mean_loss, not_skipping, report_unknown
 from anaphora.text import tokenization
 from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
@@ -63,16 +63,16 @@ class TranslatorWork(PairWork, UpdatingWork):
         if experiment.data.shuffle_window or experiment.start.replay or count <= LARGE:
             return experiment
         report(Note(f"{WINDOW:,} of {counted(count, 'pair')} are shuffled at a time (data.shuffle_window)."))
-        self._experiment = experiment.with_shuffle_window(WINDOW)
-        return self._experiment
+        self._experiment = changed = experiment.with_options({"data.shuffle_window": WINDOW})
+        return changed
 
     def _dictionary(self, report: Report) -> Mapping[str, str] | None:
         return self._rare.dictionary(report) if self._rare else None
 
-    def counts(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> Integers:
+    def counts(self, begun: Begun, report: Report) -> Integers:
         """Every token of the target as it is stored, and ``</s>`` once a pair."""
-        target = tokenizers["target"].symbols
-        train = self.encoded_train(tokenizers, folder, report)
+        target = begun.tokenizers["target"].symbols
+        train = self.encoded_train(begun.tokenizers, begun.encoded / "train", report)
         counts_V = token_counts(train.targets.ids, target.size)
         counts_V[target.eos] += len(train)
         return counts_V
@@ -82,14 +82,14 @@ class TranslatorWork(PairWork, UpdatingWork):
         super().tell_counts(begun, report)
         unknown = [module for module in begun.model.modules() if isinstance(module, Lengths) and not module.known]
         if unknown:
-            train = self.encoded_train(begun.tokenizers, begun.run.path / TRAIN, not_skipping(report))
+            train = self.encoded_train(begun.tokenizers, begun.encoded / "train", not_skipping(report))
             for module in unknown:  # </s> counts on both sides
                 module.observe(*(torch.from_numpy(side.lengths + 1) for side in (train.sources, train.targets)))
 
-    def batches(self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report) -> Batches:
+    def batches(self, begun: Begun, report: Report) -> Batches:
         """Batches by token budget."""
-        train = self.encoded_train(tokenizers, folder, report)
-        return self._batched(train, tokenizers, batch_tokens, self._links(train, tokenizers, folder, report))
+        train = self.encoded_train(begun.tokenizers, begun.encoded / "train", report)
+        return self._batched(train, begun.tokenizers, begun.training.batch_tokens, self._links(train, begun, report))
 
     def _batched(
         self, train: PairStore, tokenizers: Mapping[str, Tokenizer], batch_tokens: int, links: Ragged | None = None
@@ -121,11 +121,9 @@ class TranslatorWork(PairWork, UpdatingWork):
         annotate = self._rare.annotate(part, target, report) if self._rare else None
         return pair_store(part, source, target, folder, longest=longest, annotate=annotate, report=report)
 
-    def _links(
-        self, train: PairStore, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report
-    ) -> Ragged | None:
+    def _links(self, train: PairStore, begun: Begun, report: Report) -> Ragged | None:
         """The links that attention is guided by, where it is."""
-        source, target, path = tokenizers["source"], tokenizers["target"], folder.with_name(f"{folder.name}.links")
+        source, target, path = begun.tokenizers["source"], begun.tokenizers["target"], begun.encoded / "train.links"
         if self._given:
             return self._given.tokens(train, source, target, path, report)
         if isinstance(self._experiment.guided_alignment, LearntGuide):

@@ -1,8 +1,9 @@
 """Given translations scored and aligned by a translator: forced decoding."""
 
 from collections import abc
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, Unpack
 
+from anaphora.batch import Batch
 from anaphora.data.pairs import LazyBatches, search_batches
 from anaphora.data.ragged import Ragged
 from anaphora.errors import ConfigError
@@ -14,10 +15,10 @@ from anaphora.kernels.backends import precision_of
 from anaphora.kernels.compiled import PackedPrecision
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.arguments import Given, given_pairs, given_text, pieces_of, sentence_of
-from anaphora.prediction.limits import UNLIMITED, Limits, Watch
+from anaphora.prediction.limits import Streaming, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.scores import LineScore
-from anaphora.prediction.stream import answers
+from anaphora.prediction.stream import answers, by_row
 from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
@@ -73,23 +74,17 @@ class ForcedDecoding:
         targets: abc.Sequence[str],
         *,
         attention: bool = False,
-        limits: Limits = UNLIMITED,
-        report: Report = silent,
+        **streaming: Unpack[Streaming],
     ) -> list[Translation]:
         """The given translations with the scores that the model gives them, in their order.
 
         Raises DataError for unequal counts, and as ``score_stream``.
         """
         pairs = given_pairs(sources, targets)
-        return list(self.score_stream(pairs, attention=attention, limits=limits, report=report))
+        return list(self.score_stream(pairs, attention=attention, **streaming))
 
     def score_stream(
-        self,
-        pairs: abc.Iterable[tuple[str, str]],
-        *,
-        attention: bool = False,
-        limits: Limits = UNLIMITED,
-        report: Report = silent,
+        self, pairs: abc.Iterable[tuple[str, str]], *, attention: bool = False, **streaming: Unpack[Streaming]
     ) -> abc.Iterator[Translation]:
         """Given translations with their scores as they come, in order; with ``attention``, weights and pieces too.
 
@@ -102,7 +97,7 @@ class ForcedDecoding:
             pieces = pieces_of(self._target, pair[1].text, hypothesis.ids) if attention else []
             return self._translation(pair[1].text, pair[0], hypothesis, pieces, attention)
 
-        return self._forced(pairs, scored, attention, limits, report)
+        return self._forced(pairs, scored, attention, **streaming)
 
     def score_lines_of(self, lines: abc.Iterable[str], where: str, report: Report = silent) -> abc.Iterator[LineScore]:
         """The scores of lines of a file, each a source, a tab and its translation."""
@@ -110,7 +105,7 @@ class ForcedDecoding:
         def scored(pair: Pair, hypothesis: Hypothesis) -> LineScore:
             return LineScore(hypothesis.score / LN_10, len(pair[1].ids) + 1, pair[1].ids.count(UNK))
 
-        return self._forced(split_pairs(lines, where), scored, False, UNLIMITED, report)
+        return self._forced(split_pairs(lines, where), scored, False, report=report)
 
     def align(
         self,
@@ -118,23 +113,17 @@ class ForcedDecoding:
         targets: abc.Sequence[str],
         *,
         symmetrise: str | None = None,
-        limits: Limits = UNLIMITED,
-        report: Report = silent,
+        **streaming: Unpack[Streaming],
     ) -> list[Links]:
         """The links between the space-separated words of every pair: where attention is greatest.
 
         Raises DataError for unequal counts, and as ``align_stream``.
         """
         pairs = given_pairs(sources, targets)
-        return list(self.align_stream(pairs, symmetrise=symmetrise, limits=limits, report=report))
+        return list(self.align_stream(pairs, symmetrise=symmetrise, **streaming))
 
     def align_stream(
-        self,
-        pairs: abc.Iterable[tuple[str, str]],
-        *,
-        symmetrise: str | None = None,
-        limits: Limits = UNLIMITED,
-        report: Report = silent,
+        self, pairs: abc.Iterable[tuple[str, str]], *, symmetrise: str | None = None, **streaming: Unpack[Streaming]
     ) -> abc.Iterator[Links]:
         """The links of pairs as they come, in order; see ``score_stream``, and its errors.
 
@@ -149,15 +138,14 @@ class ForcedDecoding:
             pieces = pieces_of(self._target, pair[1].text, hypothesis.ids)
             return self._translation(pair[1].text, pair[0], hypothesis, pieces, True).links()
 
-        return self._forced(pairs, linked, True, limits, report)
+        return self._forced(pairs, linked, True, **streaming)
 
     def _forced(
         self,
         pairs: abc.Iterable[tuple[str, str]],
         make: abc.Callable[[Pair, Hypothesis], Found],
         attention: bool,
-        limits: Limits,
-        report: Report,
+        **streaming: Unpack[Streaming],
     ) -> abc.Iterator[Found]:
         """What ``make`` makes of each pair and its target as a hypothesis; otherwise as ``score_stream``."""
         if isinstance(self._target, AnnotatedTokenizer):
@@ -175,25 +163,15 @@ class ForcedDecoding:
 
         def answer(rows: abc.Sequence[Pair], watch: Watch, answered: abc.Callable[[int], None]) -> abc.Iterable[Found]:
             stepper = Watched(self._stepper(), watch.check)
-            found: dict[int, Found] = {}
-            for batch in self._batches([source for source, _ in rows], [target.ids for _, target in rows]):
-                for number, hypothesis in zip(
-                    batch.example_ids_B.tolist(), score(stepper, batch, attention), strict=True
-                ):
-                    found[number] = make(rows[number], hypothesis)
-                answered(len(found))
-            return (found[number] for number in range(len(rows)))
 
-        return answers(
-            pairs,
-            read,
-            answer,
-            task="score",
-            unit="pairs",
-            runtime=self._runtime,
-            limits=limits,
-            report=report,
-        )
+            def made(batch: Batch) -> abc.Iterator[Found]:
+                pairs_of_batch = (rows[number] for number in batch.example_ids_B.tolist())
+                return map(make, pairs_of_batch, score(stepper, batch, attention))
+
+            batches = self._batches([source for source, _ in rows], [target.ids for _, target in rows])
+            return by_row(batches, made, watch, answered).values()
+
+        return answers(pairs, read, answer, task="score", unit="pairs", runtime=self._runtime, **streaming)
 
     def _batches(
         self, sources: abc.Sequence[Given], targets: abc.Sequence[list[int]] | None = None, beam: int = 1

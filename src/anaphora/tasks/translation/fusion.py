@@ -26,8 +26,7 @@ class FusedRun:
         model = FrozenLanguageModelConfig(
             reads=self._run.reads, embedding=self._run.embedding, recurrence=StackConfig(**layers)
         )
-        fusion = fusion.model_copy(update={"model": model})
-        self.experiment = experiment.model_copy(update={"fusion": fusion})
+        self.experiment = experiment.with_options({"fusion.model": model})
         """The experiment with the tables of the language model filled in."""
 
     def give(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], report: Report) -> None:

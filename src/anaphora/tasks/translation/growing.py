@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Mapping
 from itertools import islice
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -45,16 +44,17 @@ class GrowingWork(TranslationWork):
         digest = hashlib.sha256(" ".join([*parts, self._old.first.valid.fingerprint]).encode()).hexdigest()
         return {**super().fingerprints, "old": digest}
 
-    def batches(self, tokenizers: Mapping[str, Tokenizer], folder: Path, batch_tokens: int, report: Report) -> Batches:
+    def batches(self, begun: Begun, report: Report) -> Batches:
         """Batches by token budget, old pairs in each."""
-        new, old = shares(batch_tokens, self._replay)
+        new, old = shares(begun.training.batch_tokens, self._replay)
+        tokenizers, folder = begun.tokenizers, begun.encoded
         quiet = not_skipping(report)
         stores = [
-            self._encoded(part, tokenizers, lent(encoded, folder.with_name(f"old-{place}")), self.longest, quiet)
+            self._encoded(part, tokenizers, lent(encoded, folder / f"old-{place}"), self.longest, quiet)
             for place, (part, encoded) in enumerate(self._old.every, 1)
         ]
         return ReplayedBatches(
-            self._batched(self.encoded_train(tokenizers, folder, report), tokenizers, new),
+            self._batched(self.encoded_train(tokenizers, folder / "train", report), tokenizers, new),
             [self._batched(store, tokenizers, old) for store in stores],
             self._of_sentences.training.seed,
         )
