@@ -31,7 +31,7 @@ _RADIUS = {"small": 10, "large": 15}
 """In quarters of a pixel, as all lengths are while a shape is drawn."""
 _FINE = 4
 """Samples of a pixel along each side."""
-_SHADE = 30
+_SHADE = 15
 """Largest difference of a thing's red, green or blue from those of its colour, in either direction."""
 _NOISE = 8
 """Largest change of a number by noise, in either direction."""
