@@ -131,6 +131,7 @@ class Lowering:
     def of_sentences(self, name: str, change: Callable[[Tensor], Tensor]) -> Value:
         """What ``change`` makes of a memory tensor, with a row for each sentence."""
         value = self.fixed(change(self.memory(name)))
+        value.place = Place.OF_SENTENCE
         self.of_memory.append((value, name, change))
         return value
 

@@ -8,12 +8,15 @@ from torch import Tensor, inf
 
 from anaphora.batch import Batch
 from anaphora.protocols import (
+    BeamSearch,
+    BeamSteps,
     GreedySearch,
     GreedySteps,
     Narrows,
     SearchStart,
     Step,
     Stepper,
+    TakesBeamSteps,
     TakesGreedySteps,
     VocabularyInfo,
 )
@@ -54,6 +57,12 @@ class Without:
             return None
         left_out = (*search.left_out, *self._ids_X.tolist())
         return self._model.greedy_steps(start, search._replace(left_out=left_out))
+
+    def beam_steps(self, start: SearchStart, search: BeamSearch) -> BeamSteps | None:
+        if not isinstance(self._model, TakesBeamSteps):
+            return None
+        left_out = (*search.left_out, *self._ids_X.tolist())
+        return self._model.beam_steps(start, search._replace(left_out=left_out))
 
     def select(self, state: Any, rows_N: Tensor) -> Any:
         return self._model.select(state, rows_N)

@@ -9,6 +9,7 @@ without one: then, in double precision, and on other devices, a part makes the s
 """
 
 from anaphora.kernels.compiled.additive import additive_backward, additive_forward
+from anaphora.kernels.compiled.beam import MOST, Beam, Carried
 from anaphora.kernels.compiled.gemm import (
     INT8_LONGEST,
     Packed,
@@ -29,7 +30,10 @@ from anaphora.kernels.compiled.topk import top_k
 
 __all__ = [
     "INT8_LONGEST",
+    "MOST",
     "ROUNDING",
+    "Beam",
+    "Carried",
     "Operand",
     "Operation",
     "Packed",

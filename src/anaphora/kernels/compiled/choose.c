@@ -1,5 +1,5 @@
 /* The two ends of a step of greedy search, as operations of the time loop (loop.c): the vector of the token that was
- * chosen, and the choice of the next one.
+ * chosen, and the choice of the next one. A beam has its own end (beam.c).
  *
  * Some operands hold numbers of eight bytes: what was written (choose.h), and tokens, columns and places as int64_t.
  */
@@ -49,12 +49,12 @@ EVERY_PROCESSOR static float greatest(int64_t size, const float *z)
     return top;
 }
 
-/* x | table, written, scale: the vector of the token that is read next. */
+/* x | table, rows, scale: the vector of the token that is read next, with which rows begin. */
 void look_up(int64_t from, int64_t to, const Block *of)
 {
     const int64_t size = of[0].width;
     for (int64_t row = from; row < to; row++)
-        scale_row(size, *of[3].numbers, of[1].numbers + written_of(of[2], row)->token * size, row_of(of[0], row));
+        scale_row(size, *of[3].numbers, of[1].numbers + *whole_of(of[2], row) * size, row_of(of[0], row));
 }
 
 /* z of candidates | z, places, bias, each sentence with its own. */

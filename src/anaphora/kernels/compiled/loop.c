@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "beam.h"
 #include "choose.h"
 #include "gemm.h"
 #include "loop.h"
@@ -23,8 +24,10 @@
 
 #define OPERANDS 10
 
-/* Where an operand lies: in one place for all steps, among the rows of this step, or of the same sentences a step before. */
-typedef enum { FIXED, NOW, BEFORE } Place;
+/* Where an operand lies: in one place for all steps, among the rows of this step, of the same sentences a step before, or
+ * in one place with a row for each sentence.
+ */
+typedef enum { FIXED, NOW, BEFORE, OF_SENTENCE } Place;
 
 typedef struct {
     float *numbers; /* of the first row of the first step */
@@ -45,10 +48,12 @@ void product(int64_t from, int64_t to, const Block *of)
 }
 
 /* The rows of one step, and where those of its sentences a step before begin; a first value lies before all rows. The
- * rows are hypotheses of the same sentences, one group after another; outside of search there is one.
+ * rows are hypotheses of the same sentences, one group after another; outside of search there is one. Those of a beam
+ * know their sentences by themselves.
  */
 typedef struct {
     int64_t rows, begins, before, hypotheses;
+    const Hypothesis *beam; /* null for all else */
 } Step;
 
 /* The operands of an entry, ``skipped`` rows into the step. */
@@ -56,8 +61,35 @@ static void find(const Entry *entry, Step step, int64_t skipped, Block *of)
 {
     for (int64_t n = 0; n < OPERANDS; n++) {
         const Operand operand = entry->operands[n];
-        const int64_t row = operand.place == FIXED ? 0 : skipped + (operand.place == NOW ? step.begins : step.before);
+        int64_t row = 0;
+        if (operand.place == NOW || operand.place == BEFORE)
+            row = skipped + (operand.place == NOW ? step.begins : step.before);
+        else if (operand.place == OF_SENTENCE && step.beam)
+            row = step.beam[skipped].sentence;
         of[n] = (Block){operand.numbers + row * operand.width, operand.width, operand.adds};
+    }
+}
+
+static int is_by_sentence(const Entry *entry)
+{
+    for (int64_t n = 0; n < OPERANDS; n++)
+        if (entry->operands[n].place == OF_SENTENCE)
+            return 1;
+    return 0;
+}
+
+/* The rows ``from`` .. ``to`` - 1 of a beam, one by one where they read what belongs to their sentences. */
+static void take_rows_of_beam(const Entry *entry, Step step, int64_t from, int64_t to)
+{
+    Block of[OPERANDS];
+    if (!is_by_sentence(entry)) {
+        find(entry, step, 0, of);
+        entry->function(from, to, of);
+        return;
+    }
+    for (int64_t row = from; row < to; row++) {
+        find(entry, step, row, of);
+        entry->function(0, 1, of);
     }
 }
 
@@ -100,7 +132,7 @@ static Done take(Step step, int64_t count, const Entry *entries, int64_t thread,
         } else {
             if (done == COLUMNS_OF_ITS_OWN)
                 meet(&done);
-            take_rows(entries + n, step, from, to);
+            (step.beam ? take_rows_of_beam : take_rows)(entries + n, step, from, to);
             done = ROWS_OF_ITS_OWN;
         }
     }
@@ -121,7 +153,7 @@ void loop(int64_t steps, int64_t first, const int64_t *active, int64_t hypothese
         for (int64_t n = 0; n < steps; n++) {
             const int64_t t = backward ? steps - 1 - n : n;
             begins -= backward ? active[t] : 0;
-            const Step step = {active[t], begins, t ? begins - active[t - 1] : -first, hypotheses};
+            const Step step = {active[t], begins, t ? begins - active[t - 1] : -first, hypotheses, 0};
             done = take(step, count, entries, THREAD, THREADS, done);
             if (done != NOTHING)
                 meet(&done); /* the next step may share out its rows otherwise */
@@ -154,7 +186,7 @@ int64_t decode(int64_t steps, int64_t rows, int64_t count, const Entry *entries,
     {
         Done done = NOTHING;
         for (int64_t n = 0; n < steps && rows > 0; n++) {
-            done = take((Step){rows, 0, 0, 1}, count, entries, THREAD, THREADS, done);
+            done = take((Step){rows, 0, 0, 1, 0}, count, entries, THREAD, THREADS, done);
             meet(&done);
             if (THREAD == 0)
                 for (int64_t row = rows - 1; row >= 0; row--)
@@ -164,6 +196,37 @@ int64_t decode(int64_t steps, int64_t rows, int64_t count, const Entry *entries,
         }
     }
     return rows;
+}
+
+/* A signal that a step carries: what it has written of it, and where the next one reads it. */
+typedef struct {
+    const char *written;
+    char *read;
+    int64_t size; /* bytes of a row */
+} Carried;
+
+/* Up to ``steps`` steps of a beam search; returns how many were taken. */
+int64_t search_beam(int64_t steps, int64_t count, const Entry *entries, Beam *beam, int64_t carried_count,
+                    const Carried *carried, int64_t threads)
+{
+    const int64_t before = beam->taken;
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+        Done done = NOTHING;
+        for (int64_t n = 0; n < steps && beam->live > 0; n++) {
+            done = take((Step){beam->live, 0, 0, 1, beam->rows}, count, entries, THREAD, THREADS, done);
+            meet(&done);
+            if (THREAD == 0)
+                choose_rows(beam);
+            meet(&done);
+            for (int64_t row = beam->live * THREAD / THREADS; row < beam->live * (THREAD + 1) / THREADS; row++)
+                for (int64_t c = 0; c < carried_count; c++)
+                    memcpy(carried[c].read + row * carried[c].size,
+                           carried[c].written + beam->rows[row].parent * carried[c].size, carried[c].size);
+            meet(&done);
+        }
+    }
+    return beam->taken - before;
 }
 
 #endif

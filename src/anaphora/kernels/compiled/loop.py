@@ -20,11 +20,13 @@ class Place(IntEnum):
     """Where the rows of an operand lie."""
 
     FIXED = 0
-    """In one place for all steps: one row for each sentence, or the same numbers for all."""
+    """In one place for all steps: the same numbers for all, or one row for each sentence where a step has one too."""
     NOW = 1
     """Among the rows of all steps, at those of this one."""
     BEFORE = 2
     """At those of the same sentences a step before; behind as many rows as there are sentences."""
+    OF_SENTENCE = 3
+    """In one place for all steps: one row for each sentence."""
 
 
 class Operand(NamedTuple):
@@ -62,6 +64,12 @@ def entries(operations: Iterable[Operation]) -> "array[int]":
     return numbers
 
 
+def entries_in(numbers: "array[int]") -> tuple[int, int]:
+    """Where ``entries`` lie, and how many there are."""
+    address, count = numbers.buffer_info()
+    return address, count // _ENTRY
+
+
 def place_of(operation: int, operand: int) -> int:
     """Where among the numbers of ``entries`` the address of an operand stands, both counted from 0."""
     return operation * _ENTRY + 1 + operand * len(_NOTHING)
@@ -78,8 +86,8 @@ def loop(numbers: "array[int]", active: Sequence[int], hypotheses: int, backward
         threads: how many threads share the work.
     """
     steps = array("q", active)
-    (at_steps, _), (at_numbers, count) = steps.buffer_info(), numbers.buffer_info()
-    run("loop", len(steps), active[0], at_steps, hypotheses, count // _ENTRY, at_numbers, int(backward), threads)
+    (at_steps, _), (at_numbers, count) = steps.buffer_info(), entries_in(numbers)
+    run("loop", len(steps), active[0], at_steps, hypotheses, count, at_numbers, int(backward), threads)
 
 
 class Written(NamedTuple):
@@ -92,7 +100,7 @@ class Written(NamedTuple):
     def start(cls, first: int, max_lengths: Sequence[int], forced: Sequence[int], lines: int) -> "Written":
         """Before any token: all read ``first``; each has a maximum length, and tokens that it begins with."""
         each = enumerate(zip(max_lengths, forced, strict=True))
-        return cls(torch.tensor([(b, longest, lines, own, first, 0, 0, 0) for b, (longest, own) in each]))
+        return cls(torch.tensor([(first, b, longest, lines, own, 0, 0, 0) for b, (longest, own) in each]))
 
     @property
     def lengths_B(self) -> Tensor:
@@ -106,7 +114,7 @@ class Written(NamedTuple):
 
     @property
     def _in_order(self) -> Tensor:
-        return self.rows_B8[self.rows_B8[:, 0].argsort()]
+        return self.rows_B8[self.rows_B8[:, 1].argsort()]
 
 
 def decode(numbers: "array[int]", steps: int, rows: int, written: Written, held: Sequence[Tensor], threads: int) -> int:
@@ -120,11 +128,10 @@ def decode(numbers: "array[int]", steps: int, rows: int, written: Written, held:
         held: tensors with a row for each sentence, which move with it.
         threads: how many threads share the work.
     """
-    numbers_at, count = numbers.buffer_info()
+    numbers_at, count = entries_in(numbers)
     held_at, held_count = (moved := array("q", _places(held))).buffer_info()
     written_at = written.rows_B8.data_ptr()
-    entered = count // _ENTRY
-    left = call("decode", steps, rows, entered, numbers_at, written_at, held_count // 2, held_at, threads)
+    left = call("decode", steps, rows, count, numbers_at, written_at, held_count // 2, held_at, threads)
     del moved  # it was there until now
     return left
 

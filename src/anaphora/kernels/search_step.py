@@ -1,0 +1,142 @@
+"""A step of search as one list of operations of C, but for the choice that it ends with.
+
+A step looks up the vector of the token before, runs the parts of the program, and scores the words by W o + b.
+"""
+
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels import native
+from anaphora.kernels.compiled import Place
+from anaphora.kernels.listed import Given, listed, one_step
+from anaphora.kernels.lowering import Lowering, Value
+from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.parts import previous
+from anaphora.kernels.program import Program
+
+_OUTPUT = "output.weight"
+
+
+class Words(NamedTuple):
+    """How a step looks words up, and how it scores them."""
+
+    table_VD: Tensor
+    scale: float
+    """Factor of the vectors."""
+    weight_UH: Tensor
+    """W of the words that are scored."""
+    bias_U: Tensor
+    """b; of no elements for none, and where sentences have candidates."""
+    candidates: "WordCandidates | None" = None
+    """Those of each sentence; None for all words."""
+
+    def columns_of(self, ids: Sequence[int]) -> Tensor:
+        """int64 [B, X]: which column stands for each of some words, by sentence, -1 for none; of all words [1, X]."""
+        ids_1X = torch.tensor([list(ids)], dtype=torch.int64)
+        if self.candidates is None:
+            return ids_1X
+        is_it_BXC = self.candidates.ids_BC[:, None] == ids_1X[:, :, None]
+        return torch.where(is_it_BXC.any(2), is_it_BXC.byte().argmax(2), -1)
+
+
+class WordCandidates(NamedTuple):
+    """The words that each sentence may be written with; all with B in front."""
+
+    places_BC: Tensor
+    """int64: which of the scored words each is."""
+    bias_BC: Tensor
+    """Minus infinity in the padding."""
+    ids_BC: Tensor
+    """int64; in the padding, anything."""
+
+
+class SearchStep:
+    """The operations of a step; takes the memory that it is given for its own."""
+
+    def __init__(
+        self,
+        program: Program,
+        weights: Mapping[str, Tensor],
+        memory: Mapping[str, Tensor],
+        first: Mapping[str, Tensor],
+        words: Words,
+        rows_NX: Tensor,
+    ) -> None:
+        """One for which ``is_possible``.
+
+        Args:
+            program: the step; it reads ``x``, and words are scored from the first signal that it returns.
+            weights: as for ``scan.advance``.
+            memory: as for ``scan.advance``.
+            first: B x width for each carried signal.
+            words: how they are looked up and scored.
+            rows_NX: int64: what each row begins with is the token that it reads; N is a multiple of B.
+        """
+        like, rows = next(iter(first.values())), len(rows_NX)
+        hypotheses = rows // len(like)
+        matmuls = Matmuls({**weights, _OUTPUT: words.weight_UH}, memory, recording=False)
+        width = words.table_VD.shape[1]
+        given = {previous(name): Given(previous(name), rows_BW.shape[1]) for name, rows_BW in first.items()}
+        (stage,) = native.stages_of_step(program)
+        found = listed(stage, matmuls, one_step(rows), like, given | {"x": Given("x", width)}, hypotheses)
+        self._over = found.over(matmuls, len(like))
+        self.memory = self._over.held
+        """What it reads of the memory, a row for each sentence."""
+        self.state = {name: like.new_empty(rows, rows_BW.shape[1]) for name, rows_BW in first.items()}
+        """What the next step reads of each carried signal: its first values, for a start."""
+        for name, rows_BW in first.items():
+            self.state[name][: len(like)] = rows_BW
+        self.written = {name: like.new_empty(rows, width) for name, width in {"x": width, **found.written}.items()}
+        """What a step writes, by signal."""
+        blocks = {previous(name): rows_NW for name, rows_NW in self.state.items()} | self.written
+        self._step, self._room = self._over.filled(blocks)
+        self._before, self.after = (
+            Lowering(matmuls, one_step(rows), like, keeps=False, hypotheses=hypotheses) for _ in range(2)
+        )
+        table, scale = self._before.fixed(words.table_VD.detach()), self._before.number(words.scale)
+        self._before.run("look_up", (rows_of(self.written["x"]),), (table, whole(rows_NX), scale))
+        self._program, self._words = program, words
+
+    def scores(self, candidates: Sequence[Value] = ()) -> Value:
+        """z of all words, without the bias; or that of the ``candidates`` of each row, given by places and bias."""
+        ops = self.after
+        z = ops.multiply(_OUTPUT, rows_of(self.written[self._program.returns[0]]), back=False)
+        if not candidates:
+            return z
+        own = ops.scratch(candidates[1].width)
+        ops.run("gather_columns", (own,), (z, *candidates))
+        return own
+
+    def bias(self) -> Value:
+        """b; of no width for none."""
+        bias_U = self._words.bias_U.detach()
+        return self.after.fixed(bias_U.view(1, -1)) if bias_U.numel() else Value(0, bias_U)
+
+    def entries(self) -> "array[int]":
+        """All operations in order, once ``after`` is complete."""
+        return self._before.entries() + self._step + self.after.entries()
+
+    @property
+    def threads(self) -> int:
+        """How many threads share the work."""
+        return torch.get_num_threads() if self._over.listed.is_large or self.after.is_large else 1
+
+
+def is_possible(program: Program, weight_UH: Tensor) -> bool:
+    """Whether a search can be made so: with parts that have native bodies, by the packed GEMM in C."""
+    first, *others = native.stages_of_step(program)
+    return not others and native.is_native(first) and Matmuls({}, {}, recording=False).loops_in_c(weight_UH)
+
+
+def whole(numbers_NW: Tensor, place: Place = Place.NOW) -> Value:
+    """Rows of whole numbers of eight bytes each, as twice as many of four."""
+    return Value(2 * numbers_NW.shape[1], numbers_NW, place)
+
+
+def rows_of(rows_NW: Tensor, place: Place = Place.NOW) -> Value:
+    """Rows that are there."""
+    return Value(rows_NW.shape[1], rows_NW, place)
