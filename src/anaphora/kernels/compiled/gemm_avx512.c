@@ -19,9 +19,10 @@ INLINE __m512 multiply_add(const int precision, int32_t a, __m512 b, __m512 sum)
     const __m512i x = _mm512_set1_epi32(a);
     if (precision == FP32)
         return _mm512_fmadd_ps(_mm512_castsi512_ps(x), b, sum);
-    if (precision == INT8)
-        return _mm512_castsi512_ps(
-            _mm512_dpbusd_epi32(_mm512_castps_si512(sum), x, _mm512_castps_si512(b)));
+    if (precision == INT8) { /* not _mm512_dpbusd_epi32: with sums of another type GCC keeps moving them to memory */
+        __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(b));
+        return sum;
+    }
     return _mm512_dpbf16_ps(sum, (__m512bh)x, (__m512bh)b);
 }
 
