@@ -1,12 +1,14 @@
 """Networks whose searches run in C, and the same taken step by step."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+import pytest
 import torch
 
-from anaphora.kernels import compiled
+from anaphora.kernels import compiled, search_step
 from anaphora.kernels.backends import Backend
 from anaphora.protocols import Searchable, Stepper, VocabularyInfo
 from anaphora.search.hypothesis import Hypothesis
@@ -75,3 +77,11 @@ def assert_same(found: Sequence[Hypothesis], expected: Sequence[Hypothesis]) -> 
         assert (one.rank, one.finished) == (other.rank, other.finished)
         assert (one.weights is None) == (other.weights is None)
         assert one.weights is None or other.weights is None or torch.equal(one.weights, other.weights)
+
+
+@contextmanager
+def scored(rows: int) -> Iterator[None]:
+    """The words of so many rows are scored at once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search_step, "_at_once", lambda weight: rows)
+        yield

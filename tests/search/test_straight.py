@@ -20,7 +20,7 @@ from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 
 from ..batches import pair_batch
-from .native import BACKENDS, EOS, KINDS, SYMBOLS, TEXTS, TRANSLATORS, Stepwise, assert_same, made, stepper_of
+from .native import BACKENDS, EOS, KINDS, SYMBOLS, TEXTS, TRANSLATORS, Stepwise, assert_same, made, scored, stepper_of
 
 pytestmark = pytest.mark.skipif(
     not compiled.has_loop() or not compiled.has_gemm(), reason="the library was not built, or the processor lacks AVX2"
@@ -41,6 +41,7 @@ prefixes = st.lists(st.lists(tokens, max_size=4), min_size=7, max_size=7)
     candidates=st.none() | st.lists(st.sets(tokens, min_size=1), min_size=7, max_size=7),
     attention=st.booleans(),
     threads=st.integers(1, 2),
+    rows_at_once=st.sampled_from([1, 12]),
 )
 def test_a_translation_is_that_of_single_steps(
     name: str,
@@ -51,12 +52,13 @@ def test_a_translation_is_that_of_single_steps(
     candidates: list[set[int]] | None,
     attention: bool,
     threads: int,
+    rows_at_once: int,
 ) -> None:
     stepper, count = stepper_of("translate", name), len(sources)
     own = [sorted(of_one) for of_one in candidates[:count]] if candidates else None
     batch = pair_batch(sources, candidates=own, prefixes=prefixes[:count] if prefixes and not candidates else None)
     asked = {"size": 1, "max_length": lengths[:count], "attention": attention, "ranking": Ranking(length_penalty=0.6)}
-    with running(Runtime(backend=backend, threads=threads)):
+    with running(Runtime(backend=backend, threads=threads)), scored(rows_at_once):
         found = beam(stepper, batch, **asked)
         assert_same([one for [one] in found], [one for [one] in beam(Stepwise(stepper), batch, **asked)])
 

@@ -20,7 +20,7 @@ from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 
 from ..batches import pair_batch
-from .native import BACKENDS, EOS, KINDS, SYMBOLS, TEXTS, TRANSLATORS, Stepwise, assert_same, made, stepper_of
+from .native import BACKENDS, EOS, KINDS, SYMBOLS, TEXTS, TRANSLATORS, Stepwise, assert_same, made, scored, stepper_of
 
 pytestmark = pytest.mark.skipif(
     not compiled.has_loop() or not compiled.has_gemm(), reason="the library was not built, or the processor lacks AVX2"
@@ -52,6 +52,7 @@ def assert_found_alike(stepper: Stepper, batch: Batch, **asked: Any) -> None:
     ranking=rankings,
     attention=st.booleans(),
     threads=st.integers(1, 2),
+    rows_at_once=st.sampled_from([1, 12]),
 )
 def test_a_translation_is_that_of_single_steps(
     name: str,
@@ -65,12 +66,13 @@ def test_a_translation_is_that_of_single_steps(
     ranking: Ranking,
     attention: bool,
     threads: int,
+    rows_at_once: int,
 ) -> None:
     count = len(sources)
     own = [sorted(of_one) for of_one in candidates[:count]] if candidates else None
     batch = pair_batch(sources, candidates=own, prefixes=prefixes[:count] if prefixes and not candidates else None)
     asked = {"size": size, "n": n, "max_length": lengths[:count], "attention": attention, "ranking": ranking}
-    with running(Runtime(backend=backend, threads=threads)):
+    with running(Runtime(backend=backend, threads=threads)), scored(rows_at_once):
         assert_found_alike(stepper_of("translate", name), batch, **asked)
 
 

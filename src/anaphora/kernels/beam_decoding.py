@@ -81,11 +81,11 @@ class BeamDecoding:
         else:
             z, bias, ids, columns = step.scores(), step.bias(), nothing, whole(left_out, Place.FIXED)
         found = rows_of(beam.values_NC), whole(beam.tokens_NC)
-        step.after.run("best_tokens", found, (z, bias, whole(beam.rows_N5), ids, columns))
+        step.last.run("best_tokens", found, (z, bias, whole(beam.rows_N5), ids, columns))
 
     def take(self, steps: int) -> list[BeamStep]:
         """Take up to so many steps: fewer where all sentences are done."""
-        taken = self._beam.take(self._entries, steps, self._carried, self._step.threads)
+        taken = self._beam.take(self._entries, steps, self._carried)
         return [_step(*one) for one in taken]
 
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels import compiled
+from anaphora.kernels.compiled import Place
 from anaphora.kernels.lowering import Value
 from anaphora.kernels.program import Program
 from anaphora.kernels.search_step import SearchStep, Words, rows_of, whole
@@ -61,14 +62,14 @@ class Decoding:
             self.weights_BTS = weights_BS.new_empty(sentences, longest, weights_BS.shape[1])
             kept = step.after.fixed(self.weights_BTS)
             step.after.run("keep_weights", (kept,), (rows_of(weights_BS), whole(self._written.rows_B8)))
-        self._choose(words, ends)
         for name, rows_BW in step.state.items():
             step.after.copy(rows_of(rows_BW), rows_of(step.written[name]))
+        self._choose(words, ends)
         self._entries = step.entries()
 
     def _choose(self, words: Words, ends: Ends) -> None:
         """Score the words, and choose one."""
-        step, ops, ids = self._step, self._step.after, Value(0, torch.empty(0))
+        step, ops, ids = self._step, self._step.last, Value(0, torch.empty(0))
         columns_BX = words.columns_of(ends.left_out).expand(len(ends.max_lengths), -1)
         if words.candidates:
             places, bias, ids = (self._of_sentences(one) for one in words.candidates)
@@ -80,8 +81,8 @@ class Decoding:
         ops.run("log_softmax_step", (z,), ())
         if ends.left_out:
             ops.run("leave_out", (z,), (self._of_sentences(columns_BX),))
-        end, written = whole(torch.tensor([[ends.eos]])), whole(self._written.rows_B8)
-        ops.run("choose_token", (written, whole(self.tokens_BT)), (z, ids, end))
+        end, tokens = (whole(one, Place.FIXED) for one in (torch.tensor([[ends.eos]]), self.tokens_BT))
+        ops.run("choose_token", (whole(self._written.rows_B8), tokens), (z, ids, end))
 
     def _of_sentences(self, rows_BW: Tensor) -> Value:
         """What each sentence has for itself, and takes along."""
@@ -91,8 +92,7 @@ class Decoding:
     def take(self, steps: int) -> int:
         """Take up to so many steps; returns how many sentences have not ended."""
         if self._live:
-            threads = self._step.threads
-            self._live = compiled.decode(self._entries, steps, self._live, self._written, self._held, threads)
+            self._live = compiled.decode(self._entries, steps, self._live, self._written, self._held)
         return self._live
 
     @property

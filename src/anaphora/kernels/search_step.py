@@ -3,7 +3,7 @@
 A step looks up the vector of the token before, runs the parts of the program, and scores the words by W o + b.
 """
 
-from array import array
+import sys
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,14 +11,20 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels import native
-from anaphora.kernels.compiled import Place
+from anaphora.kernels.compiled import Packed, Place, StepEntries
 from anaphora.kernels.listed import Given, listed, one_step
-from anaphora.kernels.lowering import Lowering, Value
+from anaphora.kernels.lowering import ALONE, Lowering, Value
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.parts import previous
 from anaphora.kernels.program import Program
 
 _OUTPUT = "output.weight"
+
+_NEAR = 1 << 17
+"""Scores of words that are made at once (512 KiB): the cache next to a core holds them until they are read."""
+
+_HEIGHT = 12
+"""Rows that a product takes at once: see ``compiled/gemm.c``."""
 
 
 class Words(NamedTuple):
@@ -94,42 +100,55 @@ class SearchStep:
         """What a step writes, by signal."""
         blocks = {previous(name): rows_NW for name, rows_NW in self.state.items()} | self.written
         self._step, self._room = self._over.filled(blocks)
-        self._before, self.after = (
-            Lowering(matmuls, one_step(rows), like, keeps=False, hypotheses=hypotheses) for _ in range(2)
+        self._before, self.after, self.last = (
+            Lowering(matmuls, one_step(rows), like, keeps=False, hypotheses=hypotheses) for _ in range(3)
         )
         table, scale = self._before.fixed(words.table_VD.detach()), self._before.number(words.scale)
         self._before.run("look_up", (rows_of(self.written["x"]),), (table, whole(rows_NX), scale))
         self._program, self._words = program, words
 
+        self._some = min(rows, _at_once(matmuls.packed(_OUTPUT, back=False)))
+        is_large = found.is_large or rows * words.weight_UH.numel() > ALONE
+        self._threads = torch.get_num_threads() if is_large else 1
+
     def scores(self, candidates: Sequence[Value] = ()) -> Value:
         """z of all words, without the bias; or that of the ``candidates`` of each row, given by places and bias."""
-        ops = self.after
-        z = ops.multiply(_OUTPUT, rows_of(self.written[self._program.returns[0]]), back=False)
+        o, z = rows_of(self.written[self._program.returns[0]]), self._near(len(self._words.weight_UH))
+        self.last.multiply(_OUTPUT, o, back=False, y=z)
         if not candidates:
             return z
-        own = ops.scratch(candidates[1].width)
-        ops.run("gather_columns", (own,), (z, *candidates))
+        own = self._near(candidates[1].width)
+        self.last.run("gather_columns", (own,), (z, *candidates))
         return own
+
+    def _near(self, width: int) -> Value:
+        """Room for the rows that each thread takes at once."""
+        x_NW = self.written["x"]
+        rooms = self._threads if self._some < len(x_NW) else 1
+        return rows_of(x_NW.new_empty(rooms * self._some, width), Place.ROOM_OF_THREAD)
 
     def bias(self) -> Value:
         """b; of no width for none."""
         bias_U = self._words.bias_U.detach()
-        return self.after.fixed(bias_U.view(1, -1)) if bias_U.numel() else Value(0, bias_U)
+        return self.last.fixed(bias_U.view(1, -1)) if bias_U.numel() else Value(0, bias_U)
 
-    def entries(self) -> "array[int]":
-        """All operations in order, once ``after`` is complete."""
-        return self._before.entries() + self._step + self.after.entries()
-
-    @property
-    def threads(self) -> int:
-        """How many threads share the work."""
-        return torch.get_num_threads() if self._over.listed.is_large or self.after.is_large else 1
+    def entries(self) -> StepEntries:
+        """All operations in order, once ``after`` and ``last`` are complete."""
+        first = self._before.entries() + self._step + self.after.entries()
+        return StepEntries(first, self.last.entries(), self._some, self._threads)
 
 
 def is_possible(program: Program, weight_UH: Tensor) -> bool:
     """Whether a search can be made so: with parts that have native bodies, by the packed GEMM in C."""
     first, *others = native.stages_of_step(program)
     return not others and native.is_native(first) and Matmuls({}, {}, recording=False).loops_in_c(weight_UH)
+
+
+def _at_once(weight: Packed) -> int:
+    """Rows whose words are scored before the next rows' are; of fp32 all, as its weights take longer to read again."""
+    if weight.precision == "fp32":
+        return sys.maxsize
+    return max(_HEIGHT, _NEAR // weight.N // _HEIGHT * _HEIGHT)
 
 
 def whole(numbers_NW: Tensor, place: Place = Place.NOW) -> Value:

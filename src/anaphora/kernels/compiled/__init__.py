@@ -22,7 +22,18 @@ from anaphora.kernels.compiled.gemm import (
 )
 from anaphora.kernels.compiled.gru import gru_backward, gru_forward
 from anaphora.kernels.compiled.library import ROUNDING, available, suits
-from anaphora.kernels.compiled.loop import Operand, Operation, Place, Written, decode, entries, has_loop, loop, place_of
+from anaphora.kernels.compiled.loop import (
+    Operand,
+    Operation,
+    Place,
+    StepEntries,
+    Written,
+    decode,
+    entries,
+    has_loop,
+    loop,
+    place_of,
+)
 from anaphora.kernels.compiled.lstm import lstm_backward, lstm_forward
 from anaphora.kernels.compiled.places import find_places
 from anaphora.kernels.compiled.softmax import log_softmax_rows, softmax_rows
@@ -39,6 +50,7 @@ __all__ = [
     "Packed",
     "PackedPrecision",
     "Place",
+    "StepEntries",
     "Written",
     "additive_backward",
     "additive_forward",

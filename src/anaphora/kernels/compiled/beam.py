@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, inf
 
 from anaphora.kernels.compiled.library import call
-from anaphora.kernels.compiled.loop import entries_in
+from anaphora.kernels.compiled.loop import StepEntries
 
 MOST = 64
 """Maximum number of hypotheses of a sentence."""
@@ -88,15 +88,8 @@ class Beam:
         return int(self.struct_20[14])
 
     @torch.inference_mode()
-    def take(self, numbers: "array[int]", steps: int, carried: Sequence[Carried], threads: int) -> list[Taken]:
-        """Take up to so many steps: fewer where all sentences are done.
-
-        Args:
-            numbers: the operations of a step: ``entries``. The memory that they point to must be there.
-            steps: how many at most.
-            carried: what each further step reads of the one before.
-            threads: how many threads share the work.
-        """
+    def take(self, operations: StepEntries, steps: int, carried: Sequence[Carried]) -> list[Taken]:
+        """Take up to so many steps: fewer where all sentences are done; ``carried`` goes from one to the next."""
         size, _, _, _, width, *_ = self.struct_20.tolist()
         read, most = self.live, min(len(self.rows_N5), self.live * size)
         counts_T2 = torch.zeros(steps, 2, dtype=torch.int64)
@@ -107,10 +100,10 @@ class Beam:
         places = array("q")
         for written_NW, read_NW in carried:
             places.extend((written_NW.data_ptr(), read_NW.data_ptr(), read_NW[0].numel() * read_NW.element_size()))
-        at_numbers, count = entries_in(numbers)
-        at_places, _ = places.buffer_info()
-        struct = self.struct_20.data_ptr()
-        taken = call("search_beam", steps, count, at_numbers, struct, len(carried), at_places, threads)
+        numbers, of_step = operations.arguments()
+        of_carried = len(carried), places.buffer_info()[0]
+        taken = call("search_beam", steps, *of_step, self.struct_20.data_ptr(), *of_carried, operations.threads)
+        del numbers  # they were there until now
         found, first, gone, looked = list[Taken](), 0, 0, 0
         for more, ends in counts_T2[:taken].tolist():
             weights_NS = weights[looked : looked + read] if width else None

@@ -24,10 +24,10 @@
 
 #define OPERANDS 10
 
-/* Where an operand lies: in one place for all steps, among the rows of this step, of the same sentences a step before, or
- * in one place with a row for each sentence.
+/* Where an operand lies: in one place for all steps, among the rows of this step, of the same sentences a step before, in
+ * one place with a row for each sentence, or in room for the rows that a thread takes at once.
  */
-typedef enum { FIXED, NOW, BEFORE, OF_SENTENCE } Place;
+typedef enum { FIXED, NOW, BEFORE, OF_SENTENCE, ROOM_OF_THREAD } Place;
 
 typedef struct {
     float *numbers; /* of the first row of the first step */
@@ -54,6 +54,7 @@ void product(int64_t from, int64_t to, const Block *of)
 typedef struct {
     int64_t rows, begins, before, hypotheses;
     const Hypothesis *beam; /* null for all else */
+    int64_t room;           /* rows of other threads */
 } Step;
 
 /* The operands of an entry, ``skipped`` rows into the step. */
@@ -66,6 +67,8 @@ static void find(const Entry *entry, Step step, int64_t skipped, Block *of)
             row = skipped + (operand.place == NOW ? step.begins : step.before);
         else if (operand.place == OF_SENTENCE && step.beam)
             row = step.beam[skipped].sentence;
+        else if (operand.place == ROOM_OF_THREAD)
+            row = step.room + skipped;
         of[n] = (Block){operand.numbers + row * operand.width, operand.width, operand.adds};
     }
 }
@@ -139,6 +142,31 @@ static Done take(Step step, int64_t count, const Entry *entries, int64_t thread,
     return done;
 }
 
+/* The last entries of a step of search, for ``some`` rows after another: what they leave for each other stays near the
+ * processor, and each thread takes its own rows through all of them.
+ */
+static Done take_last(Step step, int64_t count, const Entry *entries, int64_t some, int64_t thread, int64_t threads,
+                      Done done)
+{
+    const int64_t end = step.rows * (thread + 1) / threads;
+    if (step.rows <= some)
+        return take(step, count, entries, thread, threads, done);
+    if (done == COLUMNS_OF_ITS_OWN)
+        meet(&done);
+    for (int64_t from = step.rows * thread / threads; from < end; from += some) {
+        const int64_t rows = end - from < some ? end - from : some;
+        const Step part = {rows, step.begins + from, 0, 1, step.beam ? step.beam + from : 0, thread * some};
+        for (int64_t n = 0; n < count; n++)
+            if (entries[n].function == product) {
+                Block of[OPERANDS];
+                find(entries + n, part, 0, of);
+                product(0, rows, of);
+            } else
+                (part.beam ? take_rows_of_beam : take_rows)(entries + n, part, 0, rows);
+    }
+    return ROWS_OF_ITS_OWN;
+}
+
 /* All steps, or all of them from the last to the first; ``active`` has the rows of each, ``first`` those before it. */
 void loop(int64_t steps, int64_t first, const int64_t *active, int64_t hypotheses, int64_t count, const Entry *entries,
           int64_t backward, int64_t threads)
@@ -153,7 +181,7 @@ void loop(int64_t steps, int64_t first, const int64_t *active, int64_t hypothese
         for (int64_t n = 0; n < steps; n++) {
             const int64_t t = backward ? steps - 1 - n : n;
             begins -= backward ? active[t] : 0;
-            const Step step = {active[t], begins, t ? begins - active[t - 1] : -first, hypotheses, 0};
+            const Step step = {active[t], begins, t ? begins - active[t - 1] : -first, hypotheses, 0, 0};
             done = take(step, count, entries, THREAD, THREADS, done);
             if (done != NOTHING)
                 meet(&done); /* the next step may share out its rows otherwise */
@@ -178,15 +206,19 @@ static void leave(int64_t row, int64_t rows, Written *written, int64_t count, co
         memcpy(held[n].rows + row * held[n].size, held[n].rows + (rows - 1) * held[n].size, held[n].size);
 }
 
-/* Up to ``steps`` steps of a search, one row for each sentence, which leaves when it has ended; returns how many are left. */
-int64_t decode(int64_t steps, int64_t rows, int64_t count, const Entry *entries, Written *written, int64_t held_count,
-               const Held *held, int64_t threads)
+/* Up to ``steps`` steps of a search, one row for each sentence, which leaves when it has ended; returns how many are left.
+ * The ``last`` of the entries are taken for ``some`` rows after another.
+ */
+int64_t decode(int64_t steps, int64_t rows, int64_t count, const Entry *entries, int64_t last, int64_t some,
+               Written *written, int64_t held_count, const Held *held, int64_t threads)
 {
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
         Done done = NOTHING;
         for (int64_t n = 0; n < steps && rows > 0; n++) {
-            done = take((Step){rows, 0, 0, 1, 0}, count, entries, THREAD, THREADS, done);
+            const Step step = {rows, 0, 0, 1, 0, 0};
+            done = take(step, count - last, entries, THREAD, THREADS, done);
+            done = take_last(step, last, entries + (count - last), some, THREAD, THREADS, done);
             meet(&done);
             if (THREAD == 0)
                 for (int64_t row = rows - 1; row >= 0; row--)
@@ -206,15 +238,17 @@ typedef struct {
 } Carried;
 
 /* Up to ``steps`` steps of a beam search; returns how many were taken. */
-int64_t search_beam(int64_t steps, int64_t count, const Entry *entries, Beam *beam, int64_t carried_count,
-                    const Carried *carried, int64_t threads)
+int64_t search_beam(int64_t steps, int64_t count, const Entry *entries, int64_t last, int64_t some, Beam *beam,
+                    int64_t carried_count, const Carried *carried, int64_t threads)
 {
     const int64_t before = beam->taken;
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
         Done done = NOTHING;
         for (int64_t n = 0; n < steps && beam->live > 0; n++) {
-            done = take((Step){beam->live, 0, 0, 1, beam->rows}, count, entries, THREAD, THREADS, done);
+            const Step step = {beam->live, 0, 0, 1, beam->rows, 0};
+            done = take(step, count - last, entries, THREAD, THREADS, done);
+            done = take_last(step, last, entries + (count - last), some, THREAD, THREADS, done);
             meet(&done);
             if (THREAD == 0)
                 choose_rows(beam);

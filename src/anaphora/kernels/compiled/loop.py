@@ -27,6 +27,8 @@ class Place(IntEnum):
     """At those of the same sentences a step before; behind as many rows as there are sentences."""
     OF_SENTENCE = 3
     """In one place for all steps: one row for each sentence."""
+    ROOM_OF_THREAD = 4
+    """In room for the rows that a thread takes at once."""
 
 
 class Operand(NamedTuple):
@@ -68,6 +70,25 @@ def entries_in(numbers: "array[int]") -> tuple[int, int]:
     """Where ``entries`` lie, and how many there are."""
     address, count = numbers.buffer_info()
     return address, count // _ENTRY
+
+
+class StepEntries(NamedTuple):
+    """The operations of a step of search. The memory that they point to must be there."""
+
+    first: "array[int]"
+    """``entries`` that each take all rows, one after another."""
+    last: "array[int]"
+    """``entries`` that some rows after another go through."""
+    some: int
+    """How many rows that are."""
+    threads: int
+    """How many threads share the work."""
+
+    def arguments(self) -> tuple["array[int]", tuple[int, int, int, int]]:
+        """All of them, and what functions of the library are given of them."""
+        numbers = self.first + self.last
+        address, count = entries_in(numbers)
+        return numbers, (count, address, entries_in(self.last)[1], self.some)
 
 
 def place_of(operation: int, operand: int) -> int:
@@ -117,22 +138,21 @@ class Written(NamedTuple):
         return self.rows_B8[self.rows_B8[:, 1].argsort()]
 
 
-def decode(numbers: "array[int]", steps: int, rows: int, written: Written, held: Sequence[Tensor], threads: int) -> int:
-    """Run operations in order for each step of a search with one row a sentence; returns how many sentences are left.
+def decode(operations: StepEntries, steps: int, rows: int, written: Written, held: Sequence[Tensor]) -> int:
+    """Run operations for each step of a search with one row a sentence; returns how many sentences are left.
 
     Args:
-        numbers: what to run: ``entries``. The memory that they point to must be there.
+        operations: those of a step.
         steps: how many at most.
         rows: sentences that are left. One that ends leaves, and the last takes its place.
         written: what they have written, those that are left in front.
         held: tensors with a row for each sentence, which move with it.
-        threads: how many threads share the work.
     """
-    numbers_at, count = entries_in(numbers)
+    numbers, of_step = operations.arguments()
     held_at, held_count = (moved := array("q", _places(held))).buffer_info()
-    written_at = written.rows_B8.data_ptr()
-    left = call("decode", steps, rows, count, numbers_at, written_at, held_count // 2, held_at, threads)
-    del moved  # it was there until now
+    of_held = held_count // 2, held_at
+    left = call("decode", steps, rows, *of_step, written.rows_B8.data_ptr(), *of_held, operations.threads)
+    del numbers, moved  # they were there until now
     return left
 
 
