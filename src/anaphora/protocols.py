@@ -217,6 +217,68 @@ class TakesGreedySteps(Protocol):
         """
 
 
+class BeamSearch(NamedTuple):
+    """What a beam search of a batch is to find."""
+
+    size: int
+    """Hypotheses that each sentence keeps at a step."""
+    results: int
+    """The best finished hypotheses that each sentence is searched for."""
+    prefixes: Sequence[Sequence[int]]
+    """The tokens that each sentence begins with."""
+    max_lengths: Sequence[int]
+    """Number of tokens of each sentence at most, no less than its prefix has."""
+    norms: Sequence[float]
+    """By number of tokens from 1: the rank of a hypothesis is ln p of its tokens divided by this. They never fall."""
+    attention: bool = True
+    """Whether attention is wanted."""
+    left_out: tuple[int, ...] = ()
+    """Ids that are never chosen."""
+
+
+class BeamEnds(NamedTuple):
+    """Hypotheses that end at one step of a beam search, side by side."""
+
+    sentences_M: Tensor
+    rows_M: Tensor
+    """The row that was read last, in the order of its step."""
+    ids_M: Tensor
+    """The last token of the hypothesis."""
+    scores_M: Tensor
+    ranks_M: Tensor
+    """The sort key of the hypotheses of a sentence, greatest first."""
+
+
+class BeamStep(NamedTuple):
+    """What one step of a beam search has found."""
+
+    weights_NS: Tensor | None
+    """The attention of the rows that were read; None where there is none, or it is not wanted."""
+    ends: BeamEnds
+    rows_N: Tensor
+    """For each row that stays, the row that it continues."""
+    ids_N: Tensor
+    """Its token."""
+
+
+class BeamSteps(Protocol):
+    """A beam search that takes many steps in one call."""
+
+    def take(self, steps: int) -> Sequence[BeamStep]:
+        """Take up to so many steps: fewer where no sentence has a row left."""
+
+
+@runtime_checkable
+class TakesBeamSteps(Protocol):
+    """A Stepper that may take the steps of a beam search by itself."""
+
+    def beam_steps(self, start: SearchStart, search: BeamSearch) -> BeamSteps | None:
+        """The search from where it starts, which it uses up; None where its steps have to be taken one by one.
+
+        The hypotheses that can become results have the bits of single steps.
+        """
+
+
 @runtime_checkable
 class GivesStates(Protocol):
     """A Stepper of one network, whose steps give the states that they predict from."""

@@ -226,7 +226,7 @@ ENTER = {
     "tasks/trace/predictor.py",
     "tasks/translation/forced.py",
     "tasks/translation/inspected.py",
-    "tasks/translation/searched.py",
+    "tasks/translation/predictor.py",
     "training/loop.py",
     "training/micro_batches.py",
 }

@@ -19,6 +19,7 @@ TESTS = [
     "kernels/test_stepping.py",
     "kernels/test_window.py",
     "search/test_straight.py",
+    "search/test_straight_beam.py",
 ]
 FAR = """
 import torch

@@ -1,9 +1,6 @@
 """Greedy search of many steps a call writes what single steps write: tokens, scores and attention, bit for bit."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
-from typing import Any
 
 import pytest
 import torch
@@ -13,83 +10,21 @@ from hypothesis import strategies as st
 from anaphora.kernels import compiled
 from anaphora.kernels.backends import Backend
 from anaphora.kernels.runtime import Runtime, running
-from anaphora.protocols import Searchable, Stepper, TakesGreedySteps, VocabularyInfo
+from anaphora.protocols import TakesGreedySteps
 from anaphora.search.beam import beam
 from anaphora.search.bounds import Bounds
 from anaphora.search.greedy import greedy
-from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import Ranking
 from anaphora.search.straight import STEPS, straight
 from anaphora.search.watched import Watched
 from anaphora.search.without import Without
-from tests.networks import build
 
 from ..batches import pair_batch
+from .native import BACKENDS, EOS, KINDS, SYMBOLS, TEXTS, TRANSLATORS, Stepwise, assert_same, made, scored, stepper_of
 
 pytestmark = pytest.mark.skipif(
     not compiled.has_loop() or not compiled.has_gemm(), reason="the library was not built, or the processor lacks AVX2"
 )
-BACKENDS: list[Backend] = ["gemm"]
-BACKENDS += ["gemm-bf16"] if compiled.has_gemm("bf16") else []
-BACKENDS += ["gemm-int8"] if compiled.has_gemm("int8") else []
-SYMBOLS = VocabularyInfo(23, 0, 1, 2, 3)
-EOS = SYMBOLS.eos
-TRANSLATORS: dict[str, dict[str, Any]] = {
-    "fed": {"encoder": {"size": 9}, "decoder": {"size": 18, "cell": "gru", "layer_norm": True}},
-    "asked before": {
-        "encoder": {"size": 9, "cell": "gru"},
-        "decoder": {"size": 18, "input_feeding": False, "readout_layer": "maxout"},
-        "attention": {"score": "concat", "query": "previous", "context": "state"},
-    },
-    "local": {"encoder": {"size": 9}, "decoder": {"size": 18}, "attention": {"window": "local-p"}},
-    "deep": {
-        "encoder": {"size": 9},
-        "decoder": {"size": 18, "layers": 2},
-        "output": "sampled",
-    },
-    "without attention": {"encoder": {"size": 9}, "decoder": {"size": 18}, "attention": "none"},
-}
-TEXTS: dict[str, dict[str, Any]] = {
-    "lstm": {"recurrence": {"size": 18, "layers": 2, "residual": True}},
-    "tied": {"recurrence": {"size": 18}, "embedding": {"size": 18, "scaled": True}, "output": {"tied": True}},
-    "elman": {"recurrence": {"size": 18, "cell": "elman", "initial_state": "learned"}},
-}
-KINDS = ("translate", TRANSLATORS), ("language-model", TEXTS)
-
-
-class Stepwise:
-    """A Stepper that takes its steps one by one."""
-
-    def __init__(self, stepper: Stepper) -> None:
-        self.start, self.advance, self.select, self.keep = stepper.start, stepper.advance, stepper.select, stepper.keep
-        self.size, self.bos, self.eos, self.unk = stepper.size, stepper.bos, stepper.eos, stepper.unk
-        self.narrows = getattr(stepper, "narrows", False)
-
-
-@cache
-def made(task: str, name: str) -> Searchable:
-    """A network whose probabilities are so uneven that its outputs have many lengths."""
-    tables, symbols = dict(KINDS)[task][name], {"source": SYMBOLS, "target": SYMBOLS, "text": SYMBOLS}
-    found = build(task, tables if "embedding" in tables else {"embedding": {"size": 8}, **tables}, symbols, "test.toml")
-    found.initialise(seed=3)  # type: ignore[operator]
-    with torch.no_grad():
-        for parameter in found.parameters():
-            parameter *= 1.7
-    assert isinstance(found, Searchable)
-    return found
-
-
-def stepper_of(task: str, name: str) -> Stepper:
-    return Watched(Without(made(task, name).stepper(), (SYMBOLS.pad, SYMBOLS.bos)), lambda: None)
-
-
-def assert_same(found: Sequence[Hypothesis], expected: Sequence[Hypothesis]) -> None:
-    assert found == expected
-    for one, other in zip(found, expected, strict=True):
-        assert (one.rank, one.finished) == (other.rank, other.finished)
-        assert (one.weights is None) == (other.weights is None)
-        assert one.weights is None or other.weights is None or torch.equal(one.weights, other.weights)
-
 
 tokens = st.integers(EOS, SYMBOLS.size - 1)
 sources = st.lists(st.lists(tokens, min_size=1, max_size=9), min_size=1, max_size=7)
@@ -107,6 +42,7 @@ prefixes = st.lists(st.lists(tokens, max_size=4), min_size=7, max_size=7)
     candidates=st.none() | st.lists(st.sets(tokens, min_size=1), min_size=7, max_size=7),
     attention=st.booleans(),
     threads=st.integers(1, 2),
+    rows_at_once=st.sampled_from([1, 12]),
 )
 def test_a_translation_is_that_of_single_steps(
     name: str,
@@ -117,12 +53,13 @@ def test_a_translation_is_that_of_single_steps(
     candidates: list[set[int]] | None,
     attention: bool,
     threads: int,
+    rows_at_once: int,
 ) -> None:
     stepper, count = stepper_of("translate", name), len(sources)
     own = [sorted(of_one) for of_one in candidates[:count]] if candidates else None
     batch = pair_batch(sources, candidates=own, prefixes=prefixes[:count] if prefixes and not candidates else None)
     asked = {"size": 1, "max_length": lengths[:count], "attention": attention, "ranking": Ranking(length_penalty=0.6)}
-    with running(Runtime(backend=backend, threads=threads)):
+    with running(Runtime(backend=backend, threads=threads)), scored(rows_at_once):
         found = beam(stepper, batch, **asked)
         assert_same([one for [one] in found], [one for [one] in beam(Stepwise(stepper), batch, **asked)])
 

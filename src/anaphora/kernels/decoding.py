@@ -1,8 +1,7 @@
 """Greedy search in C: all that a step does is one list of operations, and a call takes many steps.
 
-A step looks up the vector of the token before, runs the parts of the program, scores the words by log softmax(W o + b),
-chooses the most probable one, and lets the sentences leave that have ended. It gives the bits of single steps
-(``scan.advance``) with the choice made in Python.
+A step scores the words (``search_step.py``), chooses the most probable one by log softmax, and lets the sentences leave
+that have ended. It gives the bits of single steps (``scan.advance``) with the choice made in Python.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,38 +10,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels import compiled, native
+from anaphora.kernels import compiled
 from anaphora.kernels.compiled import Place
-from anaphora.kernels.listed import Given, listed, one_step
-from anaphora.kernels.lowering import Lowering, Value
-from anaphora.kernels.matmul import Matmuls
-from anaphora.kernels.parts import previous
+from anaphora.kernels.lowering import Value
 from anaphora.kernels.program import Program
-from anaphora.kernels.words import Words, reading
-
-_OUTPUT = "output.weight"
-
-
-class Scores(NamedTuple):
-    """How a step scores words."""
-
-    weight_UH: Tensor
-    """W of the words that are scored."""
-    bias_U: Tensor
-    """b; of no elements for none, and where sentences have candidates."""
-    candidates: "WordCandidates | None" = None
-    """Those of each sentence; None for all words."""
-
-
-class WordCandidates(NamedTuple):
-    """The words that each sentence may be written with; all with B in front."""
-
-    places_BC: Tensor
-    """int64: which of the scored words each is."""
-    bias_BC: Tensor
-    """Minus infinity in the padding."""
-    ids_BC: Tensor
-    """int64; in the padding, anything."""
+from anaphora.kernels.search_step import Scores, SearchStep, rows_of, whole
+from anaphora.kernels.words import Words
 
 
 class Ends(NamedTuple):
@@ -60,7 +33,7 @@ class Ends(NamedTuple):
 
 
 class Decoding:
-    """The greedy search of a batch; takes the state and the memory that it is given for its own."""
+    """The greedy search of a batch; takes the memory that it is given for its own."""
 
     def __init__(
         self,
@@ -73,20 +46,8 @@ class Decoding:
         ends: Ends,
         keeps_weights: bool = False,
     ) -> None:
-        """One for which ``is_possible``.
-
-        Args:
-            program: the step; it reads ``x``, and words are scored from the first signal that it returns.
-            weights: as for ``scan.advance``.
-            memory: as for ``scan.advance``.
-            first: B x width for each carried signal.
-            words: those that are read first, a column of them.
-            scores: how words are scored.
-            ends: where sentences begin and end.
-            keeps_weights: whether the signal ``weights`` is kept.
-        """
-        like = next(iter(first.values()))
-        sentences, longest = len(like), max(ends.max_lengths)
+        """The first six are those of ``SearchStep``; ``keeps_weights``: whether the signal ``weights`` is kept."""
+        sentences, longest = len(ends.max_lengths), max(ends.max_lengths)
         self._live = sentences
         self._written = compiled.Written.start(ends.bos, ends.max_lengths, list(map(len, ends.prefixes)), ends.lines)
         self.tokens_BT = torch.zeros(sentences, longest, dtype=torch.int64)
@@ -96,62 +57,46 @@ class Decoding:
         self.weights_BTS: Tensor | None = None
         """The attention of every step."""
 
-        read = reading(program, weights, words, sum(ends.max_lengths))
-        matmuls = Matmuls({**read.weights, _OUTPUT: scores.weight_UH}, memory, recording=False)
-        width = read.x_XBW.shape[-1]
-        given = {previous(name): Given(previous(name), rows_BW.shape[1]) for name, rows_BW in first.items()}
-        (stage,) = native.stages_of_step(read.program)
-        found = listed(stage, matmuls, one_step(sentences), like, given | {"x": Given("x", width)})
-        over = found.over(matmuls, sentences)
-        state = {name: rows_BW.clone(memory_format=torch.contiguous_format) for name, rows_BW in first.items()}
-        self._held = [*state.values(), *over.held]
-        blocks = {previous(name): rows_BW for name, rows_BW in state.items()}
-        blocks |= {name: like.new_empty(sentences, width) for name, width in {"x": width, **found.written}.items()}
-        step, self._room = over.filled(blocks)
-
-        before, self._after = (Lowering(matmuls, one_step(sentences), like, keeps=False) for _ in range(2))
-        written = _whole(self._written.rows_B8)
-        _read(before, _rows(blocks["x"]), written, words if read.program is program else None)
+        self._step = step = SearchStep(
+            program, weights, memory, first, words, scores, self._written.rows_B8, sum(ends.max_lengths)
+        )
+        self._held = [*step.state.values(), *step.memory]
         if keeps_weights:
-            self.weights_BTS = like.new_empty(sentences, longest, found.written["weights"])
-            kept = self._after.fixed(self.weights_BTS)
-            self._after.run("keep_weights", (kept,), (_rows(blocks["weights"]), written))
-        self._choose(_rows(blocks[program.returns[0]]), scores, ends, written)
-        for name, rows_BW in state.items():
-            self._after.copy(_rows(rows_BW), _rows(blocks[name]))
-        self._blocks, self._before, self._listed = blocks, before, found
-        self._entries = before.entries() + step + self._after.entries()
-        self._is_large = found.is_large or self._after.is_large
+            weights_BS = step.written["weights"]
+            self.weights_BTS = weights_BS.new_empty(sentences, longest, weights_BS.shape[1])
+            kept = step.after.fixed(self.weights_BTS)
+            step.after.run("keep_weights", (kept,), (rows_of(weights_BS), whole(self._written.rows_B8)))
+        for name, rows_BW in step.state.items():
+            step.after.copy(rows_of(rows_BW), rows_of(step.written[name]))
+        self._choose(scores, ends)
+        self._entries = step.entries()
 
-    def _choose(self, o: Value, scores: Scores, ends: Ends, written: Value) -> None:
+    def _choose(self, scores: Scores, ends: Ends) -> None:
         """Score the words, and choose one."""
-        ops, candidates, ids = self._after, scores.candidates, Value(0, torch.empty(0))
-        z = ops.multiply(_OUTPUT, o, back=False)
-        columns_BX = torch.tensor([list(ends.left_out)] * ops.sentences, dtype=torch.int64).view(ops.sentences, -1)
-        if candidates:
-            of_all, z = z, ops.scratch(candidates.places_BC.shape[1])
-            places, bias, ids = (self._of_sentences(one) for one in candidates)
-            ops.run("gather_columns", (z,), (of_all, places, bias))
-            is_it_BXC = candidates.ids_BC[:, None] == columns_BX[:, :, None]
-            columns_BX = torch.where(is_it_BXC.any(2), is_it_BXC.byte().argmax(2), -1)
-        elif scores.bias_U.numel():
-            ops.run("add_vector", (z,), (z, ops.fixed(scores.bias_U.detach().view(1, -1))))
+        step, ops, ids = self._step, self._step.last, Value(0, torch.empty(0))
+        columns_BX = scores.columns_of(ends.left_out).expand(len(ends.max_lengths), -1)
+        if scores.candidates:
+            places, bias, ids = (self._of_sentences(one) for one in scores.candidates)
+            z = step.scores((places, bias))
+        else:
+            z, bias = step.scores(), step.bias()
+            if bias.width:
+                ops.run("add_vector", (z,), (z, bias))
         ops.run("log_softmax_step", (z,), ())
         if ends.left_out:
             ops.run("leave_out", (z,), (self._of_sentences(columns_BX),))
-        end = _whole(torch.tensor([[ends.eos]]))
-        ops.run("choose_token", (written, _whole(self.tokens_BT)), (z, ids, end))
+        end, tokens = (whole(one, Place.FIXED) for one in (torch.tensor([[ends.eos]]), self.tokens_BT))
+        ops.run("choose_token", (whole(self._written.rows_B8), tokens), (z, ids, end))
 
     def _of_sentences(self, rows_BW: Tensor) -> Value:
         """What each sentence has for itself, and takes along."""
         self._held.append(rows_BW.contiguous())
-        return _whole(self._held[-1]) if rows_BW.dtype == torch.int64 else _rows(self._held[-1])
+        return (whole if rows_BW.dtype == torch.int64 else rows_of)(self._held[-1])
 
     def take(self, steps: int) -> int:
         """Take up to so many steps; returns how many sentences have not ended."""
         if self._live:
-            threads = torch.get_num_threads() if self._is_large else 1
-            self._live = compiled.decode(self._entries, steps, self._live, self._written, self._held, threads)
+            self._live = compiled.decode(self._entries, steps, self._live, self._written, self._held)
         return self._live
 
     @property
@@ -163,26 +108,3 @@ class Decoding:
     def scores_B(self) -> Tensor:
         """float64: ln p of the tokens of each sentence so far."""
         return self._written.scores_B
-
-
-def is_possible(program: Program, weight_UH: Tensor) -> bool:
-    """Whether a search can be made so: with parts that have native bodies, by the packed GEMM in C."""
-    first, *others = native.stages_of_step(program)
-    return not others and native.is_native(first) and Matmuls({}, {}, recording=False).loops_in_c(weight_UH)
-
-
-def _read(ops: Lowering, x: Value, written: Value, words: Words | None) -> None:
-    """Read the token before: its vector, or its number where a program looks words up itself."""
-    ids = ops.scratch(1) if words else x
-    ops.run("read_token", (ids,), (written,))
-    if words:
-        ops.run("look_up", (x,), (ids, ops.fixed(words.table_VD.detach()), ops.number(words.scale)))
-
-
-def _whole(numbers_BW: Tensor) -> Value:
-    """Rows of whole numbers of eight bytes each, as twice as many of four."""
-    return Value(2 * numbers_BW.shape[1], numbers_BW, Place.FIXED)
-
-
-def _rows(rows_BW: Tensor) -> Value:
-    return Value(rows_BW.shape[1], rows_BW)

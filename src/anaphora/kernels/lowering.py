@@ -23,7 +23,7 @@ from anaphora.kernels.rows import Rows
 _ALIGNED = 16
 """Numbers in 64 bytes, what a processor fetches at once."""
 
-_ALONE = 1 << 18
+ALONE = 1 << 18
 """Multiply-adds of a product below which a second thread costs more than it gives."""
 
 
@@ -131,6 +131,7 @@ class Lowering:
     def of_sentences(self, name: str, change: Callable[[Tensor], Tensor]) -> Value:
         """What ``change`` makes of a memory tensor, with a row for each sentence."""
         value = self.fixed(change(self.memory(name)))
+        value.place = Place.OF_SENTENCE
         self.of_memory.append((value, name, change))
         return value
 
@@ -145,11 +146,11 @@ class Lowering:
         operands = [(value, value in adds) for value in writes] + [(value, False) for value in reads]
         self._operations.append((name, operands))
 
-    def multiply(self, name: str, a: Value, back: bool) -> Value:
-        """y = W a, or W' a."""
+    def multiply(self, name: str, a: Value, back: bool, y: Value | None = None) -> Value:
+        """y = W a, or W' a; where ``y`` says, if it is there."""
         packed = self.packed[name] = self.matmuls.packed(name, back)
         self._work = max(self._work, packed.N * packed.K)
-        y = self.value(packed.N)
+        y = y or self.value(packed.N)
         self.run("product", (y,), (a, Value(0, packed.description)))
         return y
 
@@ -223,7 +224,7 @@ class Lowering:
     @property
     def is_large(self) -> bool:
         """Whether a step is worth more than one thread."""
-        return self._work * len(self.rows) > _ALONE * len(self.rows.active)
+        return self._work * len(self.rows) > ALONE * len(self.rows.active)
 
     def laid_out(self, elsewhere: Container[Value] = ()) -> tuple[dict[Value, tuple[int, int]], int]:
         """One arena for all values whose place is open: where each begins and its rows, and the size of all."""

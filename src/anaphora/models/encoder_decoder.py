@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from anaphora.batch import Batch, Ids
 from anaphora.kernels.coverage import doubly_stochastic
 from anaphora.kernels.description import PartDescription
-from anaphora.models.greedy import greedy_steps
+from anaphora.models.searches import Network, beam_steps, greedy_steps
 from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import Decoder
 from anaphora.nn.device import device_of
@@ -24,7 +24,17 @@ from anaphora.nn.fusion import FrozenLanguageModel
 from anaphora.nn.outputs import CandidateOutput, Output
 from anaphora.nn.randomness import present_update, uniform_draws
 from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mixed
-from anaphora.protocols import Carry, GreedySearch, GreedySteps, Loss, SearchStart, Step, VocabularyInfo
+from anaphora.protocols import (
+    BeamSearch,
+    BeamSteps,
+    Carry,
+    GreedySearch,
+    GreedySteps,
+    Loss,
+    SearchStart,
+    Step,
+    VocabularyInfo,
+)
 
 
 class Memory(NamedTuple):
@@ -217,11 +227,22 @@ class DecodingStepper:
     @torch.inference_mode()
     def greedy_steps(self, start: SearchStart, search: GreedySearch) -> GreedySteps | None:
         """Many steps a call: see ``protocols.TakesGreedySteps``; not with a language model beside the decoder."""
+        network = self._network(start)
+        return network and greedy_steps(self, network, search)
+
+    @torch.inference_mode()
+    def beam_steps(self, start: SearchStart, search: BeamSearch) -> BeamSteps | None:
+        """Many steps a call: see ``protocols.TakesBeamSteps``; not with a language model beside the decoder."""
+        network = self._network(start)
+        return network and beam_steps(self, network, search)
+
+    def _network(self, start: SearchStart) -> Network | None:
+        """What takes many steps a call from there; None where it cannot."""
         model, (encoded, shortlist, narrow) = self._model, start.memory
         if model.language_model or (shortlist and not narrow):
             return None
         decoder, first, output = model.decoder, start.state.signals, shortlist or model.output
-        return greedy_steps(self, search, decoder.program, decoder.weights, encoded, first, model.written, output)
+        return Network(decoder.program, decoder.weights, encoded, first, model.written, output)
 
     @torch.inference_mode()
     def target_states(self, batch: Batch) -> Tensor:

@@ -17,14 +17,24 @@ from anaphora.config import MAX_LENGTH, Config, Conflict, by_kind
 from anaphora.kernels.description import PartDescription
 from anaphora.kernels.penalty import change_penalty, size_penalty
 from anaphora.models.chunks import Chunk
-from anaphora.models.greedy import greedy_steps
+from anaphora.models.searches import Network, beam_steps, greedy_steps
 from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput, Full
 from anaphora.nn.spelling import AnyEmbedding, embedding_of
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import AnyStart, Orthogonal, initialise_all
-from anaphora.protocols import Carry, GreedySearch, GreedySteps, Loss, SearchStart, Step, VocabularyInfo
+from anaphora.protocols import (
+    BeamSearch,
+    BeamSteps,
+    Carry,
+    GreedySearch,
+    GreedySteps,
+    Loss,
+    SearchStart,
+    Step,
+    VocabularyInfo,
+)
 
 
 class ChunkTruncation(Config):
@@ -185,9 +195,16 @@ class LanguageModelStepper:
     @torch.inference_mode()
     def greedy_steps(self, start: SearchStart, search: GreedySearch) -> GreedySteps | None:
         """Many steps a call: see ``protocols.TakesGreedySteps``."""
+        return greedy_steps(self, self._network(start), search)
+
+    @torch.inference_mode()
+    def beam_steps(self, start: SearchStart, search: BeamSearch) -> BeamSteps | None:
+        """Many steps a call: see ``protocols.TakesBeamSteps``."""
+        return beam_steps(self, self._network(start), search)
+
+    def _network(self, start: SearchStart) -> Network:
         model, recurrence = self._model, self._model.recurrence
-        program, weights = recurrence.program, recurrence.weights
-        return greedy_steps(self, search, program, weights, {}, start.state, model.embedding, model.output)
+        return Network(recurrence.program, recurrence.weights, {}, start.state, model.embedding, model.output)
 
     def select(self, state: dict[str, Tensor], rows_N: Tensor) -> dict[str, Tensor]:
         return {name: rows[rows_N] for name, rows in state.items()}

@@ -21,14 +21,14 @@ from torch import Tensor, inf
 
 from anaphora.batch import Batch
 from anaphora.errors import ConfigError
-from anaphora.protocols import Narrows, SearchStart, Step, Stepper
+from anaphora.protocols import BeamEnds, Narrows, SearchStart, Step, Stepper
 from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import Ranking, uncovered
 from anaphora.search.selection import Diversity, Forced, Found, Pool
 from anaphora.search.steering import Steered, Steering
-from anaphora.search.straight import straight
-from anaphora.search.trace import Ends, Trace
+from anaphora.search.straight import straight_beam
+from anaphora.search.trace import Trace
 
 LARGEST = 1_000
 """Maximum beam size. Each hypothesis takes the scores of a whole vocabulary at every step, 200 MB in all for 50,000
@@ -90,10 +90,10 @@ def beam(
     start = stepper.start(batch)
     memory_lengths_B = start.memory_lengths_B
     bounds = Bounds.of(batch.constraints.prefixes, max_length, len(memory_lengths_B))
-    if size == n == 1 and not steering and diversity is None and not ranking.coverage_penalty:
-        greedy = straight(stepper, start, bounds, attention=attention)
-        if greedy is not None:
-            return [[ranking.ranked(one)] for one in greedy]
+    if not steering and diversity is None and not ranking.coverage_penalty:
+        found = straight_beam(stepper, start, bounds, size, n, ranking, attention=attention)
+        if found is not None:
+            return found
     bounds = bounds.to(memory_lengths_B.device)
     search = _Search(stepper, bounds, size, n, ranking, diversity, memory_lengths_B, Trace(attention))
     live = search.start(start, steering)
@@ -225,12 +225,12 @@ class _Search:
         most = int(hopeful_BK.sum(dim=1).max())
         return hopeful_BK.to(torch.uint8).sort(dim=1, descending=True, stable=True).indices[:, :most]
 
-    def _ends(self, live: _Live, found: Found, scores_BK: Tensor, ranks_BK: Tensor, ended_BK: Tensor) -> Ends:
+    def _ends(self, live: _Live, found: Found, scores_BK: Tensor, ranks_BK: Tensor, ended_BK: Tensor) -> BeamEnds:
         b, k = ended_BK.nonzero(as_tuple=True)
         owners_M = live.sentences_B[b]
         if self.diversity is not None:
             owners_M = owners_M * self.diversity.groups + k * self.diversity.groups // self.size
-        return Ends(owners_M, found.rows_BK[b, k], found.ids_BK[b, k], scores_BK[b, k], ranks_BK[b, k])
+        return BeamEnds(owners_M, found.rows_BK[b, k], found.ids_BK[b, k], scores_BK[b, k], ranks_BK[b, k])
 
     def _coverage(self, live: _Live, read: Step) -> Tensor | None:
         if not self.ranking.coverage_penalty:

@@ -45,6 +45,12 @@ class Bounds:
     def to(self, device: torch.device) -> "Bounds":
         return Bounds(self.prefixes_BT.to(device), self.prefix_lengths_B.to(device), self.max_lengths_B.to(device))
 
+    @property
+    def prefixes(self) -> list[list[int]]:
+        """The prefix of every sentence."""
+        rows = zip(self.prefixes_BT.tolist(), self.prefix_lengths_B.tolist(), strict=True)
+        return [row[:length] for row, length in rows]
+
     def forced(self, step: int, sentences_B: Tensor) -> tuple[Tensor, Tensor]:
         """Which of the sentences are forced at ``step``, and to which token (any, where they are not)."""
         if step >= self.prefixes_BT.shape[1]:

@@ -44,6 +44,10 @@ class Ranking:
         tokens = len(hypothesis.ids) + hypothesis.finished
         return replace(hypothesis, rank=float(self.of(torch.tensor(hypothesis.score, dtype=torch.float64), tokens)))
 
+    def norms(self, tokens: int) -> list[float]:
+        """lp of 1, 2, .. tokens."""
+        return self._norm(torch.arange(1, tokens + 1)).tolist()
+
     def bound(self, scores_BK: Tensor, most_B: Tensor) -> Tensor:
         """The greatest rank that hypotheses can still reach, given the most tokens that each sentence may have.
 

@@ -1,15 +1,25 @@
-"""Greedy search in few calls, for models that take many of its steps at once (``protocols.TakesGreedySteps``).
+"""Searches in few calls, for models that take many steps at once (``TakesGreedySteps``, ``TakesBeamSteps``).
 
-It writes the tokens of a search that takes step by step, with the same scores and attention, bit for bit.
+They write the tokens of a search that takes step by step, with the same scores and attention, bit for bit.
 """
 
 from collections.abc import Sequence
 
 import torch
 
-from anaphora.protocols import GreedySearch, GreedySteps, SearchStart, Stepper, TakesGreedySteps
+from anaphora.protocols import (
+    BeamSearch,
+    GreedySearch,
+    GreedySteps,
+    SearchStart,
+    Stepper,
+    TakesBeamSteps,
+    TakesGreedySteps,
+)
 from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.ranking import Ranking
+from anaphora.search.trace import Trace
 from anaphora.search.unroll import hypotheses_of
 from anaphora.search.writing import OnToken, ignore_token
 
@@ -34,8 +44,7 @@ def straight(
     """
     if not isinstance(stepper, TakesGreedySteps) or not len(start.memory_lengths_B):
         return None
-    rows = zip(bounds.prefixes_BT.tolist(), bounds.prefix_lengths_B.tolist(), strict=True)
-    prefixes = [row[:length] for row, length in rows]
+    prefixes = bounds.prefixes
     steps = stepper.greedy_steps(start, GreedySearch(prefixes, bounds.max_lengths_B.tolist(), lines, attention))
     if steps is None:
         return None
@@ -50,6 +59,31 @@ def straight(
     return hypotheses_of(
         steps.tokens_BT, steps.lengths_B, steps.scores_B, steps.weights_BTS, start.memory_lengths_B, stepper.eos
     )
+
+
+@torch.no_grad()
+def straight_beam(
+    stepper: Stepper, start: SearchStart, bounds: Bounds, size: int, n: int, ranking: Ranking, *, attention: bool
+) -> list[list[Hypothesis]] | None:
+    """What ``beam`` returns, from where a search starts, which it uses up; None where the model takes step by step.
+
+    The arguments are those of ``beam``; the ranking has no coverage penalty.
+    """
+    if size == n == 1:
+        greedy = straight(stepper, start, bounds, attention=attention)
+        return None if greedy is None else [[ranking.ranked(one)] for one in greedy]
+    if not isinstance(stepper, TakesBeamSteps) or not len(start.memory_lengths_B):
+        return None
+    max_lengths = bounds.max_lengths_B.tolist()
+    search = BeamSearch(size, n, bounds.prefixes, max_lengths, ranking.norms(max(max_lengths)), attention)
+    steps = stepper.beam_steps(start, search)
+    if steps is None:
+        return None
+    trace = Trace(attention)
+    while taken := steps.take(STEPS):
+        for weights_NS, ends, rows_N, ids_N in taken:
+            trace.record(weights_NS, ends, rows_N, ids_N)
+    return trace.hypotheses(start.memory_lengths_B.tolist(), n, stepper.eos)
 
 
 def _report(

@@ -1,29 +1,16 @@
 """The history of a beam: which row each row came from, and the hypotheses that ended at each step."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from anaphora.protocols import BeamEnds
 from anaphora.search.hypothesis import Hypothesis
 
 Array = npt.NDArray[np.int64]
-
-
-class Ends(NamedTuple):
-    """Hypotheses that end at one step of a search, side by side."""
-
-    sentences_M: Tensor
-    rows_M: Tensor
-    """The row that was read last, in the order of its step."""
-    ids_M: Tensor
-    """The last token of the hypothesis."""
-    scores_M: Tensor
-    ranks_M: Tensor
-    """The sort key of the hypotheses of a sentence, greatest first."""
 
 
 class Trace:
@@ -37,7 +24,7 @@ class Trace:
         self._ids: list[Array] = []
         self._ends: list[tuple[Array, ...]] = []
 
-    def record(self, weights_NS: Tensor | None, ends: Ends, rows_N: Tensor, ids_N: Tensor) -> None:
+    def record(self, weights_NS: Tensor | None, ends: BeamEnds, rows_N: Tensor, ids_N: Tensor) -> None:
         """Add a step: attention, hypotheses that end, and for each row that stays its previous row and its token."""
         step = len(self._rows)
         kept_NS = weights_NS if self._attention else None

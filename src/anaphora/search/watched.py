@@ -1,12 +1,24 @@
 """A model whose searches can be stopped between two steps, whatever the search."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch import Tensor
 
 from anaphora.batch import Batch
-from anaphora.protocols import GreedySearch, GreedySteps, Narrows, SearchStart, Step, Stepper, TakesGreedySteps
+from anaphora.protocols import (
+    BeamSearch,
+    BeamStep,
+    BeamSteps,
+    GreedySearch,
+    GreedySteps,
+    Narrows,
+    SearchStart,
+    Step,
+    Stepper,
+    TakesBeamSteps,
+    TakesGreedySteps,
+)
 from anaphora.search.wrapper import Wrapper
 
 
@@ -31,6 +43,11 @@ class Watched(Wrapper):
         steps = model.greedy_steps(start, search) if isinstance(model, TakesGreedySteps) else None
         return steps and _WatchedSteps(steps, self._check)
 
+    def beam_steps(self, start: SearchStart, search: BeamSearch) -> BeamSteps | None:
+        model = self._model
+        steps = model.beam_steps(start, search) if isinstance(model, TakesBeamSteps) else None
+        return steps and _WatchedBeamSteps(steps, self._check)
+
 
 class _WatchedSteps:
     """Greedy steps with a ``check`` before each call."""
@@ -50,3 +67,14 @@ class _WatchedSteps:
     @property
     def scores_B(self) -> Tensor:
         return self._steps.scores_B
+
+
+class _WatchedBeamSteps:
+    """Beam steps with a ``check`` before each call."""
+
+    def __init__(self, steps: BeamSteps, check: Callable[[], None]) -> None:
+        self._steps, self._check = steps, check
+
+    def take(self, steps: int) -> Sequence[BeamStep]:
+        self._check()
+        return self._steps.take(steps)

@@ -7,12 +7,15 @@ import torch
 from torch import Tensor, inf
 
 from anaphora.protocols import (
+    BeamSearch,
+    BeamSteps,
     GreedySearch,
     GreedySteps,
     Narrows,
     SearchStart,
     Step,
     Stepper,
+    TakesBeamSteps,
     TakesGreedySteps,
     VocabularyInfo,
 )
@@ -49,3 +52,9 @@ class Without(Wrapper):
             return None
         left_out = (*search.left_out, *self._ids_X.tolist())
         return self._model.greedy_steps(start, search._replace(left_out=left_out))
+
+    def beam_steps(self, start: SearchStart, search: BeamSearch) -> BeamSteps | None:
+        if not isinstance(self._model, TakesBeamSteps):
+            return None
+        left_out = (*search.left_out, *self._ids_X.tolist())
+        return self._model.beam_steps(start, search._replace(left_out=left_out))

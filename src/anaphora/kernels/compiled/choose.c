@@ -1,5 +1,5 @@
 /* The two ends of a step of greedy search, as operations of the time loop (loop.c): the vector of the token that was
- * chosen, and the choice of the next one.
+ * chosen, and the choice of the next one. A beam has its own end (beam.c).
  *
  * Some operands hold numbers of eight bytes: what was written (choose.h), and tokens, columns and places as int64_t.
  */
@@ -49,11 +49,11 @@ EVERY_PROCESSOR static float greatest(int64_t size, const float *z)
     return top;
 }
 
-/* ids | written: the number of the token that is read next. */
+/* ids | rows: the number of the token that is read next, with which rows begin. */
 void read_token(int64_t from, int64_t to, const Block *of)
 {
     for (int64_t row = from; row < to; row++)
-        *row_of(of[0], row) = (float)written_of(of[1], row)->token;
+        *row_of(of[0], row) = (float)*whole_of(of[1], row);
 }
 
 /* x | ids, table, scale: rows of a table. */

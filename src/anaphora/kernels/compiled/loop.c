@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "beam.h"
 #include "choose.h"
 #include "gemm.h"
 #include "loop.h"
@@ -23,8 +24,10 @@
 
 #define OPERANDS 10
 
-/* Where an operand lies: in one place for all steps, among the rows of this step, or of the same sentences a step before. */
-typedef enum { FIXED, NOW, BEFORE } Place;
+/* Where an operand lies: in one place for all steps, among the rows of this step, of the same sentences a step before, in
+ * one place with a row for each sentence, or in room for the rows that a thread takes at once.
+ */
+typedef enum { FIXED, NOW, BEFORE, OF_SENTENCE, ROOM_OF_THREAD } Place;
 
 typedef struct {
     float *numbers; /* of the first row of the first step */
@@ -45,10 +48,13 @@ void product(int64_t from, int64_t to, const Block *of)
 }
 
 /* The rows of one step, and where those of its sentences a step before begin; a first value lies before all rows. The
- * rows are hypotheses of the same sentences, one group after another; outside of search there is one.
+ * rows are hypotheses of the same sentences, one group after another; outside of search there is one. Those of a beam
+ * know their sentences by themselves.
  */
 typedef struct {
     int64_t rows, begins, before, hypotheses;
+    const Hypothesis *beam; /* null for all else */
+    int64_t room;           /* rows of other threads */
 } Step;
 
 /* The operands of an entry, ``skipped`` rows into the step. */
@@ -56,8 +62,37 @@ static void find(const Entry *entry, Step step, int64_t skipped, Block *of)
 {
     for (int64_t n = 0; n < OPERANDS; n++) {
         const Operand operand = entry->operands[n];
-        const int64_t row = operand.place == FIXED ? 0 : skipped + (operand.place == NOW ? step.begins : step.before);
+        int64_t row = 0;
+        if (operand.place == NOW || operand.place == BEFORE)
+            row = skipped + (operand.place == NOW ? step.begins : step.before);
+        else if (operand.place == OF_SENTENCE && step.beam)
+            row = step.beam[skipped].sentence;
+        else if (operand.place == ROOM_OF_THREAD)
+            row = step.room + skipped;
         of[n] = (Block){operand.numbers + row * operand.width, operand.width, operand.adds};
+    }
+}
+
+static int is_by_sentence(const Entry *entry)
+{
+    for (int64_t n = 0; n < OPERANDS; n++)
+        if (entry->operands[n].place == OF_SENTENCE)
+            return 1;
+    return 0;
+}
+
+/* The rows ``from`` .. ``to`` - 1 of a beam, one by one where they read what belongs to their sentences. */
+static void take_rows_of_beam(const Entry *entry, Step step, int64_t from, int64_t to)
+{
+    Block of[OPERANDS];
+    if (!is_by_sentence(entry)) {
+        find(entry, step, 0, of);
+        entry->function(from, to, of);
+        return;
+    }
+    for (int64_t row = from; row < to; row++) {
+        find(entry, step, row, of);
+        entry->function(0, 1, of);
     }
 }
 
@@ -83,7 +118,17 @@ static void take(Step step, int64_t from, int64_t to, int64_t count, const Entry
             find(entries + n, step, 0, of);
             product(from, to, of);
         } else
-            take_rows(entries + n, step, from, to);
+            (step.beam ? take_rows_of_beam : take_rows)(entries + n, step, from, to);
+}
+
+/* The same, for ``some`` rows after another: what the entries leave for each other stays near the processor. */
+static void take_some(Step step, int64_t from, int64_t to, int64_t count, const Entry *entries, int64_t some)
+{
+    for (; from < to; from += some) {
+        const int64_t rows = to - from < some ? to - from : some;
+        const Step those = {rows, step.begins + from, 0, 1, step.beam ? step.beam + from : 0, THREAD * some};
+        take(those, 0, rows, count, entries);
+    }
 }
 
 /* What a thread has done since all threads met last: they meet before one reads what another may have written. */
@@ -114,11 +159,22 @@ static Done share(Step step, int64_t count, const Entry *entries, Done done)
         } else {
             if (done == COLUMNS_OF_ITS_OWN)
                 meet(&done);
-            take_rows(entries + n, step, from, to);
+            (step.beam ? take_rows_of_beam : take_rows)(entries + n, step, from, to);
             done = ROWS_OF_ITS_OWN;
         }
     }
     return done;
+}
+
+/* The last entries of a step of search, which each thread takes for some of its own rows after another. */
+static Done share_last(Step step, int64_t count, const Entry *entries, int64_t some, Done done)
+{
+    if (step.rows <= some)
+        return share(step, count, entries, done);
+    if (done == COLUMNS_OF_ITS_OWN)
+        meet(&done);
+    take_some(step, step.rows * THREAD / THREADS, step.rows * (THREAD + 1) / THREADS, count, entries, some);
+    return ROWS_OF_ITS_OWN;
 }
 
 /* Rows that go through many steps while what they read and write is near. */
@@ -148,7 +204,7 @@ void loop(int64_t steps, int64_t first, const int64_t *active, int64_t hypothese
         for (int64_t n = 0; n < steps; n++) {
             const int64_t t = backward ? steps - 1 - n : n;
             begins -= backward ? active[t] : 0;
-            const Step step = {active[t], begins, t ? begins - active[t - 1] : -first, hypotheses};
+            const Step step = {active[t], begins, t ? begins - active[t - 1] : -first, hypotheses, 0, 0};
             take(step, from, end < active[t] ? end : active[t], count, entries);
             begins += backward ? 0 : active[t];
         }
@@ -162,7 +218,7 @@ void loop(int64_t steps, int64_t first, const int64_t *active, int64_t hypothese
         for (int64_t n = 0; n < steps; n++) {
             const int64_t t = backward ? steps - 1 - n : n;
             begins -= backward ? active[t] : 0;
-            const Step step = {active[t], begins, t ? begins - active[t - 1] : -first, hypotheses};
+            const Step step = {active[t], begins, t ? begins - active[t - 1] : -first, hypotheses, 0, 0};
             done = share(step, count, entries, done);
             if (done != NOTHING)
                 meet(&done); /* the next step may share out its rows otherwise */
@@ -196,9 +252,11 @@ static int64_t part(int64_t from, int64_t end, Written *written, int64_t count, 
     return end;
 }
 
-/* Up to ``steps`` steps of a search, one row for each sentence, which leaves when it has ended; returns how many are left. */
-int64_t decode(int64_t steps, int64_t rows, int64_t count, const Entry *entries, Written *written, int64_t held_count,
-               const Held *held, int64_t threads)
+/* Up to ``steps`` steps of a search, one row for each sentence, which leaves when it has ended; returns how many are left.
+ * The ``last`` of the entries are taken for ``some`` rows after another.
+ */
+int64_t decode(int64_t steps, int64_t rows, int64_t count, const Entry *entries, int64_t last, int64_t some,
+               Written *written, int64_t held_count, const Held *held, int64_t threads)
 {
     const int64_t groups = groups_of(rows, threads);
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
@@ -206,7 +264,12 @@ int64_t decode(int64_t steps, int64_t rows, int64_t count, const Entry *entries,
         const int64_t from = rows * group / groups;
         int64_t end = rows * (group + 1) / groups;
         for (int64_t n = 0; n < steps && from < end; n++) {
-            take((Step){end, 0, 0, 1}, from, end, count, entries);
+            const Step step = {end, 0, 0, 1, 0, 0};
+            take(step, from, end, count - last, entries);
+            if (rows <= some)
+                take(step, from, end, last, entries + (count - last));
+            else
+                take_some(step, from, end, last, entries + (count - last), some);
             end = part(from, end, written, held_count, held);
         }
     }
@@ -216,7 +279,9 @@ int64_t decode(int64_t steps, int64_t rows, int64_t count, const Entry *entries,
     {
         Done done = NOTHING;
         for (int64_t n = 0; n < steps && rows > 0; n++) {
-            done = share((Step){rows, 0, 0, 1}, count, entries, done);
+            const Step step = {rows, 0, 0, 1, 0, 0};
+            done = share(step, count - last, entries, done);
+            done = share_last(step, last, entries + (count - last), some, done);
             meet(&done);
             if (THREAD == 0)
                 rows = part(0, rows, written, held_count, held);
@@ -224,6 +289,39 @@ int64_t decode(int64_t steps, int64_t rows, int64_t count, const Entry *entries,
         }
     }
     return rows;
+}
+
+/* A signal that a step carries: what it has written of it, and where the next one reads it. */
+typedef struct {
+    const char *written;
+    char *read;
+    int64_t size; /* bytes of a row */
+} Carried;
+
+/* Up to ``steps`` steps of a beam search; returns how many were taken. */
+int64_t search_beam(int64_t steps, int64_t count, const Entry *entries, int64_t last, int64_t some, Beam *beam,
+                    int64_t carried_count, const Carried *carried, int64_t threads)
+{
+    const int64_t before = beam->taken;
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+        Done done = NOTHING;
+        for (int64_t n = 0; n < steps && beam->live > 0; n++) {
+            const Step step = {beam->live, 0, 0, 1, beam->rows, 0};
+            done = share(step, count - last, entries, done);
+            done = share_last(step, last, entries + (count - last), some, done);
+            meet(&done);
+            if (THREAD == 0)
+                choose_rows(beam);
+            meet(&done);
+            for (int64_t row = beam->live * THREAD / THREADS; row < beam->live * (THREAD + 1) / THREADS; row++)
+                for (int64_t c = 0; c < carried_count; c++)
+                    memcpy(carried[c].read + row * carried[c].size,
+                           carried[c].written + beam->rows[row].parent * carried[c].size, carried[c].size);
+            meet(&done);
+        }
+    }
+    return beam->taken - before;
 }
 
 #endif

@@ -20,11 +20,15 @@ class Place(IntEnum):
     """Where the rows of an operand lie."""
 
     FIXED = 0
-    """In one place for all steps: one row for each sentence, or the same numbers for all."""
+    """In one place for all steps: the same numbers for all, or one row for each sentence where a step has one too."""
     NOW = 1
     """Among the rows of all steps, at those of this one."""
     BEFORE = 2
     """At those of the same sentences a step before; behind as many rows as there are sentences."""
+    OF_SENTENCE = 3
+    """In one place for all steps: one row for each sentence."""
+    ROOM_OF_THREAD = 4
+    """In room for the rows that a thread takes at once."""
 
 
 class Operand(NamedTuple):
@@ -62,6 +66,31 @@ def entries(operations: Iterable[Operation]) -> "array[int]":
     return numbers
 
 
+def entries_in(numbers: "array[int]") -> tuple[int, int]:
+    """Where ``entries`` lie, and how many there are."""
+    address, count = numbers.buffer_info()
+    return address, count // _ENTRY
+
+
+class StepEntries(NamedTuple):
+    """The operations of a step of search. The memory that they point to must be there."""
+
+    first: "array[int]"
+    """``entries`` that each take all rows, one after another."""
+    last: "array[int]"
+    """``entries`` that some rows after another go through."""
+    some: int
+    """How many rows that are."""
+    threads: int
+    """How many threads share the work."""
+
+    def arguments(self) -> tuple["array[int]", tuple[int, int, int, int]]:
+        """All of them, and what functions of the library are given of them."""
+        numbers = self.first + self.last
+        address, count = entries_in(numbers)
+        return numbers, (count, address, entries_in(self.last)[1], self.some)
+
+
 def place_of(operation: int, operand: int) -> int:
     """Where among the numbers of ``entries`` the address of an operand stands, both counted from 0."""
     return operation * _ENTRY + 1 + operand * len(_NOTHING)
@@ -78,8 +107,8 @@ def loop(numbers: "array[int]", active: Sequence[int], hypotheses: int, backward
         threads: how many threads share the work.
     """
     steps = array("q", active)
-    (at_steps, _), (at_numbers, count) = steps.buffer_info(), numbers.buffer_info()
-    run("loop", len(steps), active[0], at_steps, hypotheses, count // _ENTRY, at_numbers, int(backward), threads)
+    (at_steps, _), (at_numbers, count) = steps.buffer_info(), entries_in(numbers)
+    run("loop", len(steps), active[0], at_steps, hypotheses, count, at_numbers, int(backward), threads)
 
 
 class Written(NamedTuple):
@@ -92,7 +121,7 @@ class Written(NamedTuple):
     def start(cls, first: int, max_lengths: Sequence[int], forced: Sequence[int], lines: int) -> "Written":
         """Before any token: all read ``first``; each has a maximum length, and tokens that it begins with."""
         each = enumerate(zip(max_lengths, forced, strict=True))
-        return cls(torch.tensor([(b, longest, lines, own, first, 0, 0, 0) for b, (longest, own) in each]))
+        return cls(torch.tensor([(first, b, longest, lines, own, 0, 0, 0) for b, (longest, own) in each]))
 
     @property
     def lengths_B(self) -> Tensor:
@@ -106,26 +135,24 @@ class Written(NamedTuple):
 
     @property
     def _in_order(self) -> Tensor:
-        return self.rows_B8[self.rows_B8[:, 0].argsort()]
+        return self.rows_B8[self.rows_B8[:, 1].argsort()]
 
 
-def decode(numbers: "array[int]", steps: int, rows: int, written: Written, held: Sequence[Tensor], threads: int) -> int:
-    """Run operations in order for each step of a search with one row a sentence; returns how many sentences are left.
+def decode(operations: StepEntries, steps: int, rows: int, written: Written, held: Sequence[Tensor]) -> int:
+    """Run operations for each step of a search with one row a sentence; returns how many sentences are left.
 
     Args:
-        numbers: what to run: ``entries``. The memory that they point to must be there.
+        operations: those of a step.
         steps: how many at most.
         rows: sentences that are left. One that ends leaves, and the last takes its place.
         written: what they have written, those that are left in front.
         held: tensors with a row for each sentence, which move with it.
-        threads: how many threads share the work.
     """
-    numbers_at, count = numbers.buffer_info()
+    numbers, of_step = operations.arguments()
     held_at, held_count = (moved := array("q", _places(held))).buffer_info()
-    written_at = written.rows_B8.data_ptr()
-    entered = count // _ENTRY
-    left = call("decode", steps, rows, entered, numbers_at, written_at, held_count // 2, held_at, threads)
-    del moved  # it was there until now
+    of_held = held_count // 2, held_at
+    left = call("decode", steps, rows, *of_step, written.rows_B8.data_ptr(), *of_held, operations.threads)
+    del numbers, moved  # they were there until now
     return left
 
 

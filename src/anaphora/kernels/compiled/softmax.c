@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "loop.h"
+#include "scores.h"
 
 /* z becomes z + b, where there is a bias; returns the largest. */
 EVERY_PROCESSOR static float largest(int64_t size, const float *restrict bias, float *restrict z)
@@ -114,10 +115,16 @@ EVERY_PROCESSOR static void subtract(int64_t size, float top, float log_sum, flo
         z[j] = (z[j] - top) - log_sum;
 }
 
+Normalizer normalizer_of(int64_t size, const float *bias, float *z)
+{
+    const float top = largest(size, bias, z);
+    return (Normalizer){top, (float)log(sum_of_exponentials(size, top, z))};
+}
+
 static void log_softmax(int64_t size, float *z)
 {
-    const float top = largest(size, 0, z);
-    subtract(size, top, (float)log(sum_of_exponentials(size, top, z)), z);
+    const Normalizer found = normalizer_of(size, 0, z);
+    subtract(size, found.top, found.log_sum, z);
 }
 
 /* z (rows x size) becomes log softmax(z). */

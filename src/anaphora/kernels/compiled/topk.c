@@ -4,14 +4,20 @@
  */
 
 #include "pointwise.h"
+#include "scores.h"
 
 #define BLOCK 64
 
-EVERY_PROCESSOR static int32_t any_above(float least, const float *restrict numbers)
+ALWAYS float normalized(float number, Normalizer normalizer)
+{
+    return (number - normalizer.top) - normalizer.log_sum;
+}
+
+EVERY_PROCESSOR static int32_t any_above(float least, Normalizer normalizer, const float *restrict numbers)
 {
     int32_t found = 0;
     for (int64_t j = 0; j < BLOCK; j++)
-        found |= numbers[j] > least;
+        found |= normalized(numbers[j], normalizer) > least;
     return found;
 }
 
@@ -27,23 +33,24 @@ static void keep(int64_t kept, float number, int64_t place, float *values, int64
     places[j] = place;
 }
 
+void keep_greatest(int64_t size, int64_t k, const float *z, Normalizer normalizer, float *values, int64_t *places)
+{
+    for (int64_t j = 0; j < k; j++)
+        keep(j + 1, normalized(z[j], normalizer), j, values, places);
+    for (int64_t from = k; from < size; from += BLOCK) {
+        const int64_t to = from + BLOCK < size ? from + BLOCK : size;
+        if (to - from == BLOCK && !any_above(values[k - 1], normalizer, z + from))
+            continue;
+        for (int64_t j = from; j < to; j++)
+            if (normalized(z[j], normalizer) > values[k - 1])
+                keep(k, normalized(z[j], normalizer), j, values, places);
+    }
+}
+
 /* Of each row of z (rows x size) the k greatest, k from 1 to size, greatest first: values and places (rows x k). */
 void top_k(int64_t rows, int64_t size, int64_t k, const float *z, float *values, int64_t *places)
 {
     ROWS(rows *size)
-    for (int64_t row = 0; row < rows; row++) {
-        const float *numbers = z + row * size;
-        float *own = values + row * k;
-        int64_t *its = places + row * k;
-        for (int64_t j = 0; j < k; j++)
-            keep(j + 1, numbers[j], j, own, its);
-        for (int64_t from = k; from < size; from += BLOCK) {
-            const int64_t to = from + BLOCK < size ? from + BLOCK : size;
-            if (to - from == BLOCK && !any_above(own[k - 1], numbers + from))
-                continue;
-            for (int64_t j = from; j < to; j++)
-                if (numbers[j] > own[k - 1])
-                    keep(k, numbers[j], j, own, its);
-        }
-    }
+    for (int64_t row = 0; row < rows; row++)
+        keep_greatest(size, k, z + row * size, (Normalizer){0.0f, 0.0f}, values + row * k, places + row * k);
 }

@@ -1,0 +1,105 @@
+"""Beam search in C: all that a step does is one list of operations, and a call takes many steps.
+
+A step scores the words (``search_step.py``), finds the most probable ones of each row by log softmax, and chooses among
+these continuations (``compiled/beam.c``). It gives the bits of single steps (``scan.advance``) with the choice made in
+Python.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels import compiled
+from anaphora.kernels.compiled import Place
+from anaphora.kernels.lowering import Value
+from anaphora.kernels.program import Program
+from anaphora.kernels.search_step import Scores, SearchStep, rows_of, whole
+from anaphora.kernels.words import Words
+from anaphora.protocols import BeamEnds, BeamStep
+
+
+class BeamLimits(NamedTuple):
+    """What a beam keeps, and where its sentences begin and end."""
+
+    bos: int
+    eos: int
+    size: int
+    """Hypotheses of a sentence, at most ``compiled.MOST``."""
+    results: int
+    """The hypotheses that a sentence is searched for."""
+    max_lengths: Sequence[int]
+    prefixes: Sequence[Sequence[int]]
+    """What each sentence begins with; with candidates, nothing."""
+    norms: Sequence[float]
+    """By number of tokens from 1, what ln p is divided by to be a rank."""
+    left_out: Sequence[int] = ()
+    """Ids that are never chosen."""
+
+
+class BeamDecoding:
+    """The beam search of a batch."""
+
+    def __init__(
+        self,
+        program: Program,
+        weights: Mapping[str, Tensor],
+        memory: Mapping[str, Tensor],
+        first: Mapping[str, Tensor],
+        words: Words,
+        scores: Scores,
+        limits: BeamLimits,
+        keeps_weights: bool = False,
+    ) -> None:
+        """The first six are those of ``SearchStep``; ``keeps_weights``: whether the signal ``weights`` is kept."""
+        columns = scores.candidates.ids_BC.shape[1] if scores.candidates else len(scores.weight_UH)
+        self._beam = beam = compiled.Beam(
+            limits.bos,
+            limits.eos,
+            limits.size,
+            min(limits.size, columns),
+            limits.results,
+            limits.max_lengths,
+            limits.prefixes,
+            torch.tensor(limits.norms, dtype=torch.float64),
+        )
+        self._step = step = SearchStep(
+            program, weights, memory, first, words, scores, beam.rows_N5, limits.size * sum(limits.max_lengths)
+        )
+        if keeps_weights:
+            weights_NS, struct = step.written["weights"], whole(beam.struct_20.view(1, -1), Place.FIXED)
+            beam.keep_attention(weights_NS.shape[1])
+            step.after.run("keep_attention", (), (rows_of(weights_NS), struct))
+        self._choose(scores, limits)
+        self._entries = step.entries()
+        self._carried = [compiled.Carried(step.written[name], read_NW) for name, read_NW in step.state.items()]
+
+    def _choose(self, scores: Scores, limits: BeamLimits) -> None:
+        """Score the words, and find the most probable ones of each row."""
+        beam, step, candidates, nothing = self._beam, self._step, scores.candidates, Value(0, torch.empty(0))
+        left_out = scores.columns_of(limits.left_out).contiguous()
+        if candidates:
+            places, bias, ids = (_of_sentences(one) for one in candidates)
+            z, bias, columns = step.scores((places, bias)), nothing, _of_sentences(left_out)
+        else:
+            z, bias, ids, columns = step.scores(), step.bias(), nothing, whole(left_out, Place.FIXED)
+        found = rows_of(beam.values_NC), whole(beam.tokens_NC)
+        step.last.run("best_tokens", found, (z, bias, whole(beam.rows_N5), ids, columns))
+
+    def take(self, steps: int) -> list[BeamStep]:
+        """Take up to so many steps: fewer where all sentences are done."""
+        taken = self._beam.take(self._entries, steps, self._carried)
+        return [_step(*one) for one in taken]
+
+
+def _step(weights_NS: Tensor | None, stayed_N5: Tensor, ended_M5: Tensor) -> BeamStep:
+    (sentences_M, rows_M, ids_M), numbers_M2 = ended_M5[:, :3].T, ended_M5[:, 3:].contiguous().view(torch.float64)
+    ends = BeamEnds(sentences_M, rows_M, ids_M, *numbers_M2.T)
+    return BeamStep(weights_NS, ends, stayed_N5[:, 2], stayed_N5[:, 0])
+
+
+def _of_sentences(rows_BW: Tensor) -> Value:
+    """What each sentence has for itself."""
+    make = whole if rows_BW.dtype == torch.int64 else rows_of
+    return make(rows_BW.contiguous(), Place.OF_SENTENCE)

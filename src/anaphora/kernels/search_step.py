@@ -1,0 +1,171 @@
+"""A step of search as one list of operations of C, but for the choice that it ends with.
+
+A step looks up the vector of the token before, runs the parts of the program, and scores the words by W o + b.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from anaphora.kernels import native
+from anaphora.kernels.compiled import Packed, Place, StepEntries
+from anaphora.kernels.listed import Given, listed, one_step
+from anaphora.kernels.lowering import ALONE, Lowering, Value
+from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.parts import previous
+from anaphora.kernels.program import Program
+from anaphora.kernels.words import Words, reading
+
+_OUTPUT = "output.weight"
+
+_NEAR = 1 << 17
+"""Scores of words that are made at once (512 KiB): the cache next to a core holds them until they are read."""
+
+_HEIGHT = 12
+"""Rows that a product takes at once: see ``compiled/gemm.c``."""
+
+
+class Scores(NamedTuple):
+    """How a step scores words."""
+
+    weight_UH: Tensor
+    """W of the words that are scored."""
+    bias_U: Tensor
+    """b; of no elements for none, and where sentences have candidates."""
+    candidates: "WordCandidates | None" = None
+    """Those of each sentence; None for all words."""
+
+    def columns_of(self, ids: Sequence[int]) -> Tensor:
+        """int64 [B, X]: which column stands for each of some words, by sentence, -1 for none; of all words [1, X]."""
+        ids_1X = torch.tensor([list(ids)], dtype=torch.int64)
+        if self.candidates is None:
+            return ids_1X
+        is_it_BXC = self.candidates.ids_BC[:, None] == ids_1X[:, :, None]
+        return torch.where(is_it_BXC.any(2), is_it_BXC.byte().argmax(2), -1)
+
+
+class WordCandidates(NamedTuple):
+    """The words that each sentence may be written with; all with B in front."""
+
+    places_BC: Tensor
+    """int64: which of the scored words each is."""
+    bias_BC: Tensor
+    """Minus infinity in the padding."""
+    ids_BC: Tensor
+    """int64; in the padding, anything."""
+
+
+class SearchStep:
+    """The operations of a step; takes the memory that it is given for its own."""
+
+    def __init__(
+        self,
+        program: Program,
+        weights: Mapping[str, Tensor],
+        memory: Mapping[str, Tensor],
+        first: Mapping[str, Tensor],
+        words: Words,
+        scores: Scores,
+        rows_NX: Tensor,
+        count: int,
+    ) -> None:
+        """One for which ``is_possible``.
+
+        Args:
+            program: the step; it reads ``x``, and words are scored from the first signal that it returns.
+            weights: as for ``scan.advance``.
+            memory: as for ``scan.advance``.
+            first: B x width for each carried signal.
+            words: those that are read first, a column of them.
+            scores: how words are scored.
+            rows_NX: int64: what each row begins with is the token that it reads; N is a multiple of B.
+            count: how many words may be read.
+        """
+        like, rows = next(iter(first.values())), len(rows_NX)
+        hypotheses = rows // len(like)
+        read = reading(program, weights, words, count)
+        matmuls = Matmuls({**read.weights, _OUTPUT: scores.weight_UH}, memory, recording=False)
+        width = read.x_XBW.shape[-1]
+        given = {previous(name): Given(previous(name), rows_BW.shape[1]) for name, rows_BW in first.items()}
+        (stage,) = native.stages_of_step(read.program)
+        found = listed(stage, matmuls, one_step(rows), like, given | {"x": Given("x", width)}, hypotheses)
+        self._over = found.over(matmuls, len(like))
+        self.memory = self._over.held
+        """What it reads of the memory, a row for each sentence."""
+        self.state = {name: like.new_empty(rows, rows_BW.shape[1]) for name, rows_BW in first.items()}
+        """What the next step reads of each carried signal: its first values, for a start."""
+        for name, rows_BW in first.items():
+            self.state[name][: len(like)] = rows_BW
+        self.written = {name: like.new_empty(rows, width) for name, width in {"x": width, **found.written}.items()}
+        """What a step writes, by signal."""
+        blocks = {previous(name): rows_NW for name, rows_NW in self.state.items()} | self.written
+        self._step, self._room = self._over.filled(blocks)
+        self._before, self.after, self.last = (
+            Lowering(matmuls, one_step(rows), like, keeps=False, hypotheses=hypotheses) for _ in range(3)
+        )
+        _read(self._before, rows_of(self.written["x"]), whole(rows_NX), words if read.program is program else None)
+        self._program, self._scores = program, scores
+
+        self._some = min(rows, _at_once(matmuls.packed(_OUTPUT, back=False)))
+        is_large = found.is_large or rows * scores.weight_UH.numel() > ALONE
+        self._threads = torch.get_num_threads() if is_large else 1
+
+    def scores(self, candidates: Sequence[Value] = ()) -> Value:
+        """z of all words, without the bias; or that of the ``candidates`` of each row, given by places and bias."""
+        o, z = rows_of(self.written[self._program.returns[0]]), self._near(len(self._scores.weight_UH))
+        self.last.multiply(_OUTPUT, o, back=False, y=z)
+        if not candidates:
+            return z
+        own = self._near(candidates[1].width)
+        self.last.run("gather_columns", (own,), (z, *candidates))
+        return own
+
+    def _near(self, width: int) -> Value:
+        """Room for the rows that each thread takes at once."""
+        x_NW = self.written["x"]
+        rooms = self._threads if self._some < len(x_NW) else 1
+        return rows_of(x_NW.new_empty(rooms * self._some, width), Place.ROOM_OF_THREAD)
+
+    def bias(self) -> Value:
+        """b; of no width for none."""
+        bias_U = self._scores.bias_U.detach()
+        return self.last.fixed(bias_U.view(1, -1)) if bias_U.numel() else Value(0, bias_U)
+
+    def entries(self) -> StepEntries:
+        """All operations in order, once ``after`` and ``last`` are complete."""
+        first = self._before.entries() + self._step + self.after.entries()
+        return StepEntries(first, self.last.entries(), self._some, self._threads)
+
+
+def is_possible(program: Program, weight_UH: Tensor) -> bool:
+    """Whether a search can be made so: with parts that have native bodies, by the packed GEMM in C."""
+    first, *others = native.stages_of_step(program)
+    return not others and native.is_native(first) and Matmuls({}, {}, recording=False).loops_in_c(weight_UH)
+
+
+def _read(ops: Lowering, x: Value, rows: Value, words: Words | None) -> None:
+    """Read the token before: its vector, or its number where a program looks words up itself."""
+    ids = ops.scratch(1) if words else x
+    ops.run("read_token", (ids,), (rows,))
+    if words:
+        ops.run("look_up", (x,), (ids, ops.fixed(words.table_VD.detach()), ops.number(words.scale)))
+
+
+def _at_once(weight: Packed) -> int:
+    """Rows whose words are scored before the next rows' are; of fp32 all, as its weights take longer to read again."""
+    if weight.precision == "fp32":
+        return sys.maxsize
+    return max(_HEIGHT, _NEAR // weight.N // _HEIGHT * _HEIGHT)
+
+
+def whole(numbers_NW: Tensor, place: Place = Place.NOW) -> Value:
+    """Rows of whole numbers of eight bytes each, as twice as many of four."""
+    return Value(2 * numbers_NW.shape[1], numbers_NW, place)
+
+
+def rows_of(rows_NW: Tensor, place: Place = Place.NOW) -> Value:
+    """Rows that are there."""
+    return Value(rows_NW.shape[1], rows_NW, place)

@@ -1,0 +1,75 @@
+"""Searches of networks whose steps run in C: see ``kernels/decoding.py`` and ``kernels/beam_decoding.py``."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from anaphora.kernels.beam_decoding import BeamDecoding, BeamLimits
+from anaphora.kernels.compiled import MOST
+from anaphora.kernels.decoding import Decoding, Ends
+from anaphora.kernels.program import Program
+from anaphora.kernels.search_step import Scores, WordCandidates, is_possible
+from anaphora.kernels.words import Words
+from anaphora.nn.embedding import Embedding
+from anaphora.nn.outputs import CandidateOutput, Output
+from anaphora.nn.outputs.output import SoftmaxOutput
+from anaphora.nn.weights import Weights
+from anaphora.protocols import BeamSearch, BeamSteps, GreedySearch, GreedySteps, Stepper
+
+_ENDLESS = 1 << 62
+
+
+class Network(NamedTuple):
+    """What the steps of a search need of a network."""
+
+    program: Program
+    weights: Weights
+    memory: Mapping[str, Tensor]
+    first: Mapping[str, Tensor]
+    """The initial state, B x width by carried signal."""
+    embedding: nn.Module
+    output: Output | CandidateOutput
+
+    def words(self, sentences: int, bos: int) -> tuple[Words, Scores] | None:
+        """The words that are read first, and how words are scored.
+
+        None where the steps cannot be taken in C: where parts have no native body, products are not made in C, or words
+        are not looked up in a table and scored by one softmax.
+        """
+        embedding, output = self.embedding, self.output
+        if not isinstance(embedding, Embedding) or not self.first:
+            return None
+        if isinstance(output, CandidateOutput):
+            candidates = WordCandidates(output.places_BC, output.bias_BC, output.ids_BC)
+            scores = Scores(output.weight_UH, output.bias_BC[:0, 0], candidates)
+        elif isinstance(output, SoftmaxOutput):
+            scores = Scores(output.weight, output.used_bias)
+        else:
+            return None
+        if not is_possible(self.program, scores.weight_UH):
+            return None
+        return embedding.words(torch.full((sentences, 1), bos)), scores
+
+
+def greedy_steps(stepper: Stepper, network: Network, search: GreedySearch) -> GreedySteps | None:
+    """See ``protocols.TakesGreedySteps``."""
+    words, (program, weights, memory, first, *_) = network.words(len(search.max_lengths), stepper.bos), network
+    if words is None:
+        return None
+    lines = _ENDLESS if search.lines is None else search.lines
+    ends = Ends(stepper.bos, stepper.eos, lines, search.max_lengths, search.prefixes, search.left_out)
+    attends = search.attention and "weights" in program.returns
+    return Decoding(program, weights.tensors(), memory, first, *words, ends, attends)
+
+
+def beam_steps(stepper: Stepper, network: Network, search: BeamSearch) -> BeamSteps | None:
+    """See ``protocols.TakesBeamSteps``."""
+    words, (program, weights, memory, first, *_) = network.words(len(search.max_lengths), stepper.bos), network
+    if words is None or search.size > MOST:
+        return None
+    size, results, prefixes, max_lengths, norms, attention, left_out = search
+    limits = BeamLimits(stepper.bos, stepper.eos, size, results, max_lengths, prefixes, norms, left_out)
+    attends = attention and "weights" in program.returns
+    return BeamDecoding(program, weights.tensors(), memory, first, *words, limits, attends)

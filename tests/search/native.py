@@ -1,0 +1,87 @@
+"""Networks whose searches run in C, and the same taken step by step."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+
+from anaphora.kernels import compiled, search_step
+from anaphora.kernels.backends import Backend
+from anaphora.protocols import Searchable, Stepper, VocabularyInfo
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.watched import Watched
+from anaphora.search.without import Without
+from tests.networks import build
+
+BACKENDS: list[Backend] = ["gemm"]
+BACKENDS += ["gemm-bf16"] if compiled.has_gemm("bf16") else []
+BACKENDS += ["gemm-int8"] if compiled.has_gemm("int8") else []
+SYMBOLS = VocabularyInfo(23, 0, 1, 2, 3)
+EOS = SYMBOLS.eos
+TRANSLATORS: dict[str, dict[str, Any]] = {
+    "fed": {"encoder": {"size": 9}, "decoder": {"size": 18, "cell": "gru", "layer_norm": True}},
+    "asked before": {
+        "encoder": {"size": 9, "cell": "gru"},
+        "decoder": {"size": 18, "input_feeding": False, "readout_layer": "maxout"},
+        "attention": {"score": "concat", "query": "previous", "context": "state"},
+    },
+    "local": {"encoder": {"size": 9}, "decoder": {"size": 18}, "attention": {"window": "local-p"}},
+    "deep": {
+        "encoder": {"size": 9},
+        "decoder": {"size": 18, "layers": 2},
+        "output": "sampled",
+    },
+    "without attention": {"encoder": {"size": 9}, "decoder": {"size": 18}, "attention": "none"},
+}
+INDIFFERENT = {"encoder": {"size": 9}, "decoder": {"size": 18}}
+TEXTS: dict[str, dict[str, Any]] = {
+    "lstm": {"recurrence": {"size": 18, "layers": 2, "residual": True}},
+    "tied": {"recurrence": {"size": 18}, "embedding": {"size": 18, "scaled": True}, "output": {"tied": True}},
+    "elman": {"recurrence": {"size": 18, "cell": "elman", "initial_state": "learned"}},
+}
+KINDS = ("translate", TRANSLATORS), ("language-model", TEXTS)
+
+
+class Stepwise:
+    """A Stepper that takes its steps one by one."""
+
+    def __init__(self, stepper: Stepper) -> None:
+        self.start, self.advance, self.select, self.keep = stepper.start, stepper.advance, stepper.select, stepper.keep
+        self.size, self.bos, self.eos, self.unk = stepper.size, stepper.bos, stepper.eos, stepper.unk
+        self.narrows = getattr(stepper, "narrows", False)
+
+
+@cache
+def made(task: str, name: str) -> Searchable:
+    """A network whose probabilities are so uneven that its outputs have many lengths; or all alike if "indifferent"."""
+    tables, symbols = dict(KINDS)[task].get(name, INDIFFERENT), {"source": SYMBOLS, "target": SYMBOLS, "text": SYMBOLS}
+    found = build(task, tables if "embedding" in tables else {"embedding": {"size": 8}, **tables}, symbols, "test.toml")
+    found.initialise(seed=3)  # type: ignore[operator]
+    with torch.no_grad():
+        for parameter in found.parameters():
+            parameter *= 0.0 if name == "indifferent" else 1.7
+    assert isinstance(found, Searchable)
+    return found
+
+
+def stepper_of(task: str, name: str) -> Stepper:
+    return Watched(Without(made(task, name).stepper(), (SYMBOLS.pad, SYMBOLS.bos)), lambda: None)
+
+
+def assert_same(found: Sequence[Hypothesis], expected: Sequence[Hypothesis]) -> None:
+    assert found == expected
+    for one, other in zip(found, expected, strict=True):
+        assert (one.rank, one.finished) == (other.rank, other.finished)
+        assert (one.weights is None) == (other.weights is None)
+        assert one.weights is None or other.weights is None or torch.equal(one.weights, other.weights)
+
+
+@contextmanager
+def scored(rows: int) -> Iterator[None]:
+    """The words of so many rows are scored at once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search_step, "_at_once", lambda weight: rows)
+        yield

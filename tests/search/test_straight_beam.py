@@ -1,0 +1,158 @@
+"""A beam of many steps a call finds what one of single steps finds, attention included, bit for bit."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anaphora.batch import Batch
+from anaphora.kernels import compiled
+from anaphora.kernels.backends import Backend
+from anaphora.kernels.runtime import Runtime, running
+from anaphora.protocols import Stepper
+from anaphora.search.beam import beam
+from anaphora.search.bounds import Bounds
+from anaphora.search.ranking import Ranking
+from anaphora.search.straight import STEPS, straight_beam
+from anaphora.search.watched import Watched
+from anaphora.search.without import Without
+
+from ..batches import pair_batch
+from .native import BACKENDS, EOS, KINDS, SYMBOLS, TEXTS, TRANSLATORS, Stepwise, assert_same, made, scored, stepper_of
+
+pytestmark = pytest.mark.skipif(
+    not compiled.has_loop() or not compiled.has_gemm(), reason="the library was not built, or the processor lacks AVX2"
+)
+
+tokens = st.integers(EOS, SYMBOLS.size - 1)
+sources = st.lists(st.lists(tokens, min_size=1, max_size=9), min_size=1, max_size=7)
+prefixes = st.lists(st.lists(tokens, max_size=4), min_size=7, max_size=7)
+rankings = st.sampled_from([Ranking(), Ranking(length_penalty=1.0), Ranking(length_penalty=0.6), Ranking(0, True)])
+
+
+def assert_found_alike(stepper: Stepper, batch: Batch, **asked: Any) -> None:
+    found, expected = beam(stepper, batch, **asked), beam(Stepwise(stepper), batch, **asked)
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        assert_same(one, other)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", TRANSLATORS)
+@settings(max_examples=12, deadline=None)
+@given(
+    sources=sources,
+    lengths=st.lists(st.integers(1, 3 * STEPS), min_size=7, max_size=7),
+    prefixes=st.none() | prefixes,
+    candidates=st.none() | st.lists(st.sets(tokens, min_size=1), min_size=7, max_size=7),
+    size=st.integers(1, 26),
+    n=st.integers(1, 7),
+    ranking=rankings,
+    attention=st.booleans(),
+    threads=st.integers(1, 2),
+    rows_at_once=st.sampled_from([1, 12]),
+)
+def test_a_translation_is_that_of_single_steps(
+    name: str,
+    backend: Backend,
+    sources: list[list[int]],
+    lengths: list[int],
+    prefixes: list[list[int]] | None,
+    candidates: list[set[int]] | None,
+    size: int,
+    n: int,
+    ranking: Ranking,
+    attention: bool,
+    threads: int,
+    rows_at_once: int,
+) -> None:
+    count = len(sources)
+    own = [sorted(of_one) for of_one in candidates[:count]] if candidates else None
+    batch = pair_batch(sources, candidates=own, prefixes=prefixes[:count] if prefixes and not candidates else None)
+    asked = {"size": size, "n": n, "max_length": lengths[:count], "attention": attention, "ranking": ranking}
+    with running(Runtime(backend=backend, threads=threads)), scored(rows_at_once):
+        assert_found_alike(stepper_of("translate", name), batch, **asked)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@settings(max_examples=12, deadline=None)
+@given(prefixes=prefixes, length=st.integers(1, 3 * STEPS), size=st.integers(2, 9), n=st.integers(1, 4))
+def test_a_text_is_that_of_single_steps(name: str, prefixes: list[list[int]], length: int, size: int, n: int) -> None:
+    batch = pair_batch([[EOS]] * 7, prefixes=prefixes)
+    with running(Runtime(backend="gemm")):
+        assert_found_alike(stepper_of("language-model", name), batch, size=size, n=n, max_length=length)
+
+
+@settings(max_examples=20, deadline=None)
+@given(sources=sources, size=st.integers(1, 30), n=st.integers(1, 9), length=st.integers(1, 5), ranking=rankings)
+def test_of_equally_likely_hypotheses_the_same_are_taken(
+    sources: list[list[int]], size: int, n: int, length: int, ranking: Ranking
+) -> None:
+    model = made("translate", "indifferent")
+    stepper = Without(model.stepper(), (SYMBOLS.pad, SYMBOLS.bos))
+    with running(Runtime(backend="gemm")):
+        assert_found_alike(stepper, pair_batch(sources), size=size, n=n, max_length=length, ranking=ranking)
+
+
+@settings(max_examples=20, deadline=None)
+@given(sources=sources, size=st.integers(1, 9), n=st.integers(1, 5), ranking=rankings)
+def test_what_is_found_for_a_sentence_is_what_is_found_for_it_alone(
+    sources: list[list[int]], size: int, n: int, ranking: Ranking
+) -> None:
+    stepper, width = stepper_of("translate", "fed"), max(map(len, sources))
+    rows = [source + [EOS] * (width - len(source)) for source in sources]
+    with running(Runtime(backend="gemm")):
+        together = beam(stepper, pair_batch(rows), size=size, n=n, max_length=20, ranking=ranking)
+        for row, found in zip(rows, together, strict=True):
+            [alone] = beam(stepper, pair_batch([row]), size=size, n=n, max_length=20, ranking=ranking)
+            assert_same(found, alone)
+
+
+def begun(stepper: Stepper, size: int, prefixes: Sequence[Sequence[int]] | None = None) -> bool:
+    """Whether many steps are taken in a call."""
+    batch = pair_batch([[5, 9, EOS]], prefixes=prefixes)
+    bounds = Bounds.of(batch.constraints.prefixes, 5, 1)
+    return straight_beam(stepper, stepper.start(batch), bounds, size, 1, Ranking(), attention=True) is not None
+
+
+@pytest.mark.parametrize(("task", "name"), [(task, name) for task, tables in KINDS for name in tables])
+def test_these_searches_take_many_steps_a_call(task: str, name: str) -> None:
+    with running(Runtime(backend="gemm")):
+        assert begun(stepper_of(task, name), 5)
+        assert begun(stepper_of(task, name), compiled.MOST, [[7]])
+
+
+def test_a_wider_beam_and_one_without_the_products_in_c_take_single_steps() -> None:
+    stepper = stepper_of("translate", "fed")
+    with running(Runtime(backend="gemm")):
+        assert not begun(stepper, compiled.MOST + 1)
+    for runtime in (Runtime(backend="torch"), Runtime(backend="gemm", kernels="python")):
+        with running(runtime):
+            assert not begun(stepper, 5)
+
+
+def test_a_model_that_scores_nothing_possible_ends_as_in_single_steps() -> None:
+    stepper = Without(made("translate", "fed").stepper(), range(SYMBOLS.size))
+    with running(Runtime(backend="gemm")):
+        for own in (None, [[9], [7, 8, EOS]]):
+            assert_found_alike(stepper, pair_batch([[5], [7, 8]], prefixes=own), size=4, n=2, max_length=9)
+
+
+def test_a_search_is_stopped_between_two_calls() -> None:
+    class StopError(Exception):
+        pass
+
+    left = 3
+
+    def check() -> None:
+        nonlocal left
+        left -= 1
+        if not left:
+            raise StopError
+
+    text = Without(made("translate", "fed").stepper(), (EOS,))
+    with running(Runtime(backend="gemm")), pytest.raises(StopError):
+        beam(Watched(text, check), pair_batch([[5]]), size=3, max_length=STEPS + 1)
+    assert left == 0
