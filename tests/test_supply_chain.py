@@ -32,7 +32,7 @@ REACHES = {
     "aiohttp",
 }
 ON_THE_NETWORK = ("data/download.py", "serving/")
-STARTING_PROCESSES = ("bulk/",)
+STARTING_PROCESSES = ("bulk/", "data/encoding.py")
 """Where worker processes are spawned: what they are sent is pickled by us, never read from anywhere else."""
 CALLS = {"eval", "exec", "compile", "__import__"}
 METHODS = (
@@ -121,7 +121,7 @@ def test_fetching_and_serving_may_use_the_network_and_nothing_else() -> None:
     assert faults(ast.parse("import pickle"), "data/download.py")
 
 
-def test_only_translation_in_bulk_may_start_processes_and_nothing_else() -> None:
+def test_only_translation_in_bulk_and_encoding_may_start_processes_and_nothing_else() -> None:
     assert not faults(ast.parse("from multiprocessing.connection import Connection"), "bulk/local.py")
     assert not faults(ast.parse("import ray"), "bulk/ray_actors.py")
     assert faults(ast.parse("import ray"), "data/store.py")

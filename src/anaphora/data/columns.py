@@ -11,7 +11,6 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, overload
 
@@ -151,10 +150,10 @@ class Writer:
         self.write(f"{rows}.ids", row)
         self.write(f"{rows}.ends", [self._columns[f"{rows}.ids"].count])
 
-    def extend(self, rows: str, content: Sequence[Sequence[int]]) -> None:
-        """Append many rows to a ragged pair of columns."""
-        ends = np.cumsum([self._columns[f"{rows}.ids"].count, *map(len, content)])[1:]
-        self.write(f"{rows}.ids", np.fromiter(chain.from_iterable(content), np.int64))
+    def extend(self, rows: str, ids: Integers, lengths: Integers) -> None:
+        """Append many rows to a ragged pair of columns: their numbers, and how many each has."""
+        ends = self._columns[f"{rows}.ids"].count + np.cumsum(lengths, dtype=np.int64)
+        self.write(f"{rows}.ids", ids)
         self.write(f"{rows}.ends", ends)
 
     def finish(self) -> list[dict[str, Any]]:

@@ -1,20 +1,22 @@
 """Corpora encoded once, into columns of ids (``data/columns.py``), in the memory of some lines."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 
 from anaphora.data.captioned import CaptionCorpus
 from anaphora.data.columns import EVERY, UNBOUNDED, Column, Integers, Table, Writer
 from anaphora.data.corpora import PairCorpus, TextCorpus
+from anaphora.data.encoding import Encoding, Rows
 from anaphora.data.examples import ExampleCorpus
 from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError
 from anaphora.events import Report, Skipped, silent
-from anaphora.text.tokenizer import Tokenizer, encode_lines
+from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import counted
 
 _CHARACTERS = 1 << 20
@@ -72,20 +74,21 @@ def pair_store(
 
     def encode(into: Writer) -> dict[str, int]:
         skipped = done = 0
-        for pairs in _blocks(corpus, lambda pair: len(pair[0]) + len(pair[1])):
-            sides = zip(*pairs, strict=True)
-            encoded = (_encoded(tokenizer, side) for tokenizer, side in zip((source, target), sides, strict=True))
-            rows = [*zip(range(done, done + len(pairs)), *encoded, strict=True)]
-            if annotate is not None:
-                rows = [(number, row, annotate(number, row, other)) for number, row, other in rows]
-            if longest:
-                rows = [row for row in rows if max(map(len, row[1:])) <= longest]
-            into.write("numbers", [number for number, _, _ in rows])
-            into.extend("source", [row for _, row, _ in rows])
-            into.extend("target", [row for _, _, row in rows])
-            done += len(pairs)
-            skipped += len(pairs) - len(rows)
-            into.tell(done)
+        blocks = _blocks(corpus, lambda pair: len(pair[0]) + len(pair[1]))
+        with Encoding((source, target), torch.get_num_threads(), corpus.count) as encoding:
+            for sources, targets in encoding.rows([*zip(*pairs, strict=True)] for pairs in blocks):
+                numbers = np.arange(done, done + len(sources.lengths))
+                if annotate is not None:
+                    rows = zip(numbers.tolist(), sources.each(), targets.each(), strict=True)
+                    targets = Rows.of([annotate(*row) for row in rows])
+                done += len(numbers)
+                if longest and (long := np.maximum(sources.lengths, targets.lengths) > longest).any():
+                    numbers, sources, targets = numbers[~long], sources.kept(~long), targets.kept(~long)
+                    skipped += int(long.sum())
+                into.write("numbers", numbers)
+                into.extend("source", *sources)
+                into.extend("target", *targets)
+                into.tell(done)
         return {"skipped": skipped}
 
     identity = [corpus.fingerprint, source.fingerprint, target.fingerprint, longest]
@@ -125,12 +128,19 @@ def text_store(
 
     def encode(into: Writer) -> dict[str, int]:
         characters = done = 0
+
+        def counted_blocks() -> Iterator[list[list[str]]]:
+            nonlocal characters
+            for lines in _blocks(corpus, len):
+                characters += sum(map(len, lines)) + len(lines)
+                yield [lines]
+
         into.write("text.ids", [end])
-        for lines in _blocks(corpus, len):
-            into.write("text.ids", [token for row in _encoded(tokenizer, lines) for token in (*row, end)])
-            characters += sum(map(len, lines)) + len(lines)
-            done += len(lines)
-            into.tell(done)
+        with Encoding((tokenizer,), torch.get_num_threads(), corpus.count) as encoding:
+            for (rows,) in encoding.rows(counted_blocks()):
+                into.write("text.ids", np.insert(rows.ids, np.cumsum(rows.lengths), end))
+                done += len(rows.lengths)
+                into.tell(done)
         return {"characters": characters}
 
     identity = [corpus.fingerprint, tokenizer.fingerprint]
@@ -139,8 +149,8 @@ def text_store(
     return TextStore(table["text.ids"], table.facts["characters"])
 
 
-def _encoded(tokenizer: Tokenizer, lines: Sequence[str]) -> list[list[int]]:
-    return encode_lines(tokenizer, lines, torch.get_num_threads())
+def _task(corpus: PairCorpus | TextCorpus | ExampleCorpus[Any]) -> str:
+    return f"encoding {corpus.name}"
 
 
 def _blocks(corpus: Iterable[Line], length: Callable[[Line], int]) -> Iterator[list[Line]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from anaphora.data.columns import EVERY, UNBOUNDED, Table, Writer
 from anaphora.data.corpora import Pair, PairCorpus, file_digests, fingerprint_of
+from anaphora.data.encoding import Rows
 from anaphora.data.ragged import Ragged
 from anaphora.data.readings import Facts, known_or_read
 from anaphora.data.store import PairStore
@@ -105,7 +106,7 @@ def stored(
     def fill(into: Writer) -> Mapping[str, int]:
         rows, done = map(_in_order, links()), 0
         while block := list(islice(rows, EVERY)):
-            into.extend("links", block)
+            into.extend("links", *Rows.of(block))
             done += len(block)
             into.tell(done)
         return {}

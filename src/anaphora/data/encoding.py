@@ -1,0 +1,141 @@
+"""Lines to ids, a block at a time: in this process, or for large corpora in several, one for each thread of torch.
+
+Encoders are spawned: a forked one would hold the lock of the run folder past the death of this process. They end when
+the other end of their pipe does, and take one block at a time, so that nobody waits to write to somebody who writes.
+"""
+
+import multiprocessing
+import signal
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from anaphora.errors import AnaphoraError, DataError, RunError
+from anaphora.text.tokenizer import Tokenizer, encode_lines
+
+if TYPE_CHECKING:
+    from anaphora.data.columns import Integers
+
+    Marks = np.ndarray[Any, np.dtype[np.bool_]]
+
+MANY = 1 << 18
+"""Lines from which several processes are worth their start."""
+
+Sides = Sequence[Sequence[str]]
+"""The lines of a block, for each tokenizer."""
+
+
+class Rows(NamedTuple):
+    """The ids of lines, one after the other, and how many each has."""
+
+    ids: "Integers"
+    lengths: "Integers"
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]]) -> Self:
+        """Those of every line."""
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        return cls(np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum())), lengths)
+
+    def kept(self, lines: "Marks") -> Self:
+        """Those of the lines that are marked."""
+        return type(self)(self.ids[np.repeat(lines, self.lengths)], self.lengths[lines])
+
+    def each(self) -> list[list[int]]:
+        """The ids of every line."""
+        return [row.tolist() for row in np.split(self.ids, np.cumsum(self.lengths)[:-1])]
+
+
+class Encoding:
+    """Encodes the blocks of a corpus in their order, by ``processes``; leaving it ends them."""
+
+    def __init__(self, tokenizers: Sequence[Tokenizer], threads: int, lines: int) -> None:
+        """``threads`` work on a corpus of so many ``lines``."""
+        self._tokenizers, self._threads = tokenizers, threads
+        self._count = threads if threads > 1 and lines >= MANY else 0
+        self._processes = list[multiprocessing.process.BaseProcess]()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes:
+            process.terminate()
+        for process in self._processes:
+            process.join()
+
+    def rows(self, blocks: Iterable[Sides]) -> Iterator[list[Rows]]:
+        """What each tokenizer makes of its side of each block.
+
+        Raises DataError for what a tokenizer refuses, RunError where a process was killed.
+        """
+        if not self._count:
+            yield from (_encoded(self._tokenizers, sides, self._threads) for sides in blocks)
+            return
+        idle, busy = deque(self._started() for _ in range(self._count)), deque[Connection]()
+        for sides in blocks:
+            if not idle:
+                idle.append(busy.popleft())
+                yield _received(idle[-1])
+            idle[0].send(sides)
+            busy.append(idle.popleft())
+        yield from map(_received, busy)
+
+    def _started(self) -> Connection:
+        spawning = multiprocessing.get_context("spawn")
+        ours, its = spawning.Pipe()
+        process = spawning.Process(target=_work, args=(its, self._tokenizers), daemon=True)
+        with _without_main():
+            process.start()
+        its.close()
+        self._processes.append(process)
+        return ours
+
+
+def _encoded(tokenizers: Sequence[Tokenizer], sides: Sides, threads: int) -> list[Rows]:
+    return [Rows.of(encode_lines(tokenizer, side, threads)) for tokenizer, side in zip(tokenizers, sides, strict=True)]
+
+
+def _received(connection: Connection) -> list[Rows]:
+    try:
+        found: list[Rows] | str = connection.recv()
+    except (EOFError, ConnectionError):
+        raise RunError(
+            "A process that encodes the corpus was killed: is there memory for all? Use fewer threads."
+        ) from None
+    if isinstance(found, str):
+        raise DataError(found)
+    return found
+
+
+def _work(connection: Connection, tokenizers: Sequence[Tokenizer]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its processes
+    try:
+        while True:
+            sides: Sides = connection.recv()
+            try:
+                connection.send(_encoded(tokenizers, sides, 1))
+            except AnaphoraError as error:
+                connection.send(str(error))
+    except (EOFError, ConnectionError):
+        return
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the script of this process, which a spawned one would run too, unless it is written for that."""
+    main = sys.modules["__main__"]
+    hidden = {name: getattr(main, name) for name in ("__spec__", "__file__") if hasattr(main, name)}
+    for name in hidden:
+        setattr(main, name, None)
+    try:
+        yield
+    finally:
+        for name, value in hidden.items():
+            setattr(main, name, value)
