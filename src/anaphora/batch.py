@@ -70,7 +70,6 @@ class Values:
     """int64, at least 1; always on the CPU."""
 
     def to(self, device: torch.device) -> Values:
-        """The same rows with the vectors on ``device``."""
         return replace(self, values_BTD=self.values_BTD.to(device))
 
     @property
@@ -87,7 +86,6 @@ class Grid:
     """Floating point."""
 
     def to(self, device: torch.device) -> Grid:
-        """The same rows on ``device``."""
         return Grid(self.values_BSD.to(device))
 
 
@@ -100,7 +98,6 @@ class Labels:
     others (1 or 0 where the labels are known)."""
 
     def to(self, device: torch.device) -> Labels:
-        """The same rows on ``device``."""
         return Labels(self.classes.to(device))
 
 

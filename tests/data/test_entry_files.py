@@ -7,7 +7,7 @@ import pytest
 
 from anaphora.data.directions import Direction, direction_of
 from anaphora.data.sources import translation_splits
-from anaphora.datacheck.survey import survey_pairs
+from anaphora.datacheck.survey import survey_corpus
 from anaphora.errors import DataError
 from anaphora.events import Event, Skipped
 from tests.formats.omegat_project import make_project
@@ -121,7 +121,7 @@ def test_a_catalogue_says_its_target_alone(tmp_path: Path) -> None:
 
 def test_the_data_check_has_a_finding_for_every_reason(folder: Path) -> None:
     splits = translation_splits([folder], "en", "de")
-    found = {one.kind: (one.count, one.total) for one in survey_pairs(splits, ("en", "de")).findings}
+    found = {one.kind: (one.count, one.total) for one in survey_corpus(splits, ("en", "de")).findings}
     assert found["marked fuzzy"] == found["without a translation"] == (1, 7)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from anaphora.data.sources import text_splits, translation_splits
 from anaphora.datacheck.findings import Finding
-from anaphora.datacheck.survey import survey_pairs, survey_text
+from anaphora.datacheck.survey import survey_corpus
 from anaphora.text.scripts import script_of, scripts_of
 
 from .corpora import write
@@ -25,7 +25,7 @@ def found(folder: Path, source: str, source_text: str, target: str, target_text:
     pairs = [(f"{source_text} {number}", f"{target_text} {number}") for number in range(20)]
     write(folder, "train", pairs[:15], source, target)
     write(folder, "val", pairs[15:], source, target)
-    survey = survey_pairs(translation_splits([folder], source, target), (source, target))
+    survey = survey_corpus(translation_splits([folder], source, target), (source, target))
     return [one for one in survey.findings if one.kind in ("swapped", "language")]
 
 
@@ -84,7 +84,7 @@ def test_swapped_sides_are_said_to_look_so_with_the_share_of_letters_and_the_fir
 def test_running_text_may_be_in_any_script(tmp_path: Path) -> None:
     book = tmp_path / "book.txt"
     book.write_text("".join(f"{RUSSIAN} {number}\n" for number in range(30)), encoding="utf-8")
-    assert not {one.kind for one in survey_text(text_splits([book])).findings} & {"swapped", "language"}
+    assert not {one.kind for one in survey_corpus(text_splits([book])).findings} & {"swapped", "language"}
 
 
 def test_every_script_of_the_table_is_one_that_letters_have() -> None:

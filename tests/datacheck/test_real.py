@@ -7,11 +7,11 @@ import pytest
 from anaphora.data.finding import Names
 from anaphora.data.sources import translation_splits
 from anaphora.datacheck.findings import Finding
-from anaphora.datacheck.survey import survey_pairs
+from anaphora.datacheck.survey import survey_corpus
 
 
 def findings(folder: Path, source: str, target: str, train: str = "train") -> list[Finding]:
-    return survey_pairs(translation_splits([folder], source, target, Names(train)), (source, target)).findings
+    return survey_corpus(translation_splits([folder], source, target, Names(train)), (source, target)).findings
 
 
 @pytest.mark.slow

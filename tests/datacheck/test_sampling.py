@@ -8,7 +8,7 @@ from anaphora.data.corpora import Splits
 from anaphora.data.sources import text_splits, translation_splits
 from anaphora.datacheck import splits
 from anaphora.datacheck.findings import Finding
-from anaphora.datacheck.survey import survey_pairs, survey_text
+from anaphora.datacheck.survey import survey_corpus
 from anaphora.formats.lines import write_lines
 
 COUNT, EVERY = 6000, 12
@@ -37,8 +37,8 @@ def by_kind(findings: list[Finding]) -> dict[str, Finding]:
 
 
 def test_fractions_are_those_of_the_whole_split(pairs: Splits) -> None:
-    survey = survey_pairs(pairs, ("en", "fr"), exact=False)
-    found, counted = by_kind(survey.findings), by_kind(survey_pairs(pairs, ("en", "fr")).findings)
+    survey = survey_corpus(pairs, ("en", "fr"), exact=False)
+    found, counted = by_kind(survey.findings), by_kind(survey_corpus(pairs, ("en", "fr")).findings)
     surveyed = survey.sides[0].lines
     assert surveyed == pytest.approx(COUNT / EVERY, rel=0.05)
     assert str(found["sampled"]) == (
@@ -53,8 +53,8 @@ def test_fractions_are_those_of_the_whole_split(pairs: Splits) -> None:
 
 
 def test_a_heading_and_pairs_of_held_out_splits_are_found_in_any_line(pairs: Splits) -> None:
-    found = by_kind(survey_pairs(pairs, ("en", "fr"), exact=False).findings)
-    counted = by_kind(survey_pairs(pairs, ("en", "fr")).findings)
+    found = by_kind(survey_corpus(pairs, ("en", "fr"), exact=False).findings)
+    counted = by_kind(survey_corpus(pairs, ("en", "fr")).findings)
     assert found["header"].places == counted["header"].places
     assert (found["overlap"].count, found["overlap"].total) == (10, 11)
     assert found["overlap"].places == counted["overlap"].places
@@ -62,12 +62,12 @@ def test_a_heading_and_pairs_of_held_out_splits_are_found_in_any_line(pairs: Spl
 
 def test_a_smaller_split_is_surveyed_whole(pairs: Splits, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(splits, "LARGE", COUNT + 1)
-    assert survey_pairs(pairs, ("en", "fr"), exact=False).findings == survey_pairs(pairs, ("en", "fr")).findings
+    assert survey_corpus(pairs, ("en", "fr"), exact=False).findings == survey_corpus(pairs, ("en", "fr")).findings
 
 
 def test_running_text_is_sampled_too(tmp_path: Path) -> None:
     write_lines(tmp_path / "train.txt", (f"line number {number} of a long book" for number in range(COUNT)))
     write_lines(tmp_path / "valid.txt", ["line number 77 of a long book", "another line that is not in it"])
-    found = by_kind(survey_text(text_splits([tmp_path]), exact=False).findings)
+    found = by_kind(survey_corpus(text_splits([tmp_path]), exact=False).findings)
     assert found["overlap"].count == 1
     assert found["sampled"].total == COUNT

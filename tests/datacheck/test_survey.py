@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.data.sources import text_splits, translation_splits
-from anaphora.datacheck.survey import Survey, survey_pairs, survey_text
+from anaphora.datacheck.survey import Survey, survey_corpus
 
 from .corpora import WORDS, sentences, write
 
@@ -25,7 +25,7 @@ def look(train: Pairs, valid: Pairs, source: str = "en", target: str = "fr", *, 
         write(folder, "train", train, source, target)
         write(folder, "val", valid, source, target)
         parts = translation_splits([folder], source, target)
-        return survey_pairs(parts, (source, target), lowercase=lowercase)
+        return survey_corpus(parts, (source, target), lowercase=lowercase)
 
 
 def clean(source: str, target: str, seed: int) -> tuple[Pairs, Pairs]:
@@ -193,7 +193,7 @@ def test_rows_without_two_columns_and_pairs_without_a_side_are_named_once(tmp_pa
     rows[3], rows[7] = "one column", "\tne pas"
     file = tmp_path / "pairs.tsv"
     file.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
-    survey = survey_pairs(translation_splits([file], "en", "fr"), ("en", "fr"))
+    survey = survey_corpus(translation_splits([file], "en", "fr"), ("en", "fr"))
     named = [(f.kind, f.split, [place.line for place in f.places]) for f in survey.findings]
     assert [row for row in named if row[0] in ("columns", "empty")] == [
         ("empty", "train", [8]),
@@ -206,7 +206,7 @@ def test_sides_of_one_language_are_told_apart_and_each_has_a_script_of_its_own(t
     file = tmp_path / "spelling.tsv"
     rows = sentences("ru", "en", 1)
     file.write_text("".join(f"{spelling}\t{sound}\n" for spelling, sound in rows), encoding="utf-8")
-    survey = survey_pairs(translation_splits([file], "ru", "ru"), ("ru", "ru"))
+    survey = survey_corpus(translation_splits([file], "ru", "ru"), ("ru", "ru"))
     source, target = "ru (source)", "ru (target)"
     assert survey.findings == []
     assert [side.side for side in survey.sides] == 2 * [source, target]
@@ -221,11 +221,13 @@ def test_running_text_is_looked_at_too(tmp_path: Path) -> None:
     train, valid = lines[:LINES], lines[LINES:]
     (folder / "train.txt").write_text("\n".join(train) + "\n\n", encoding="utf-8")
     (folder / "valid.txt").write_text("\n".join(valid) + "\n", encoding="utf-8")
-    assert survey_text(text_splits([folder])).findings == []
+    assert survey_corpus(text_splits([folder])).findings == []
     train[4], valid[2] = train[4] + "\x07", train[8]
     (folder / "train.txt").write_text("\n".join(train) + "\n", encoding="utf-8")
     (folder / "valid.txt").write_text("\n".join(valid) + "\n", encoding="utf-8")
-    found = {f.kind: (f.split, [place.line for place in f.places]) for f in survey_text(text_splits([folder])).findings}
+    found = {
+        f.kind: (f.split, [place.line for place in f.places]) for f in survey_corpus(text_splits([folder])).findings
+    }
     assert found == {"control": ("train", [5]), "overlap": ("val", [3])}
 
 
@@ -234,5 +236,5 @@ def test_the_held_out_lines_of_a_text_keep_their_numbers(tmp_path: Path) -> None
     lines = [source for source, _ in sentences("en", "fr", 1)]
     lines[-1] += "\x07"
     book.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = {f.kind: f for f in survey_text(text_splits([book])).findings}
+    found = {f.kind: f for f in survey_corpus(text_splits([book])).findings}
     assert (found["control"].split, found["control"].places[0].line) == ("val", 60)

@@ -4,18 +4,26 @@ from anaphora.errors import ConfigError
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.extending import extended
 from anaphora.text.subwords import SubwordTokenizer
-from anaphora.text.tokenization import AnyTokenizer, Bpe, Character, Unigram, Word
+from anaphora.text.symbols import SymbolTokenizer
+from anaphora.text.tokenization import AnyTokenizer, Bpe, Character, Symbol, Unigram, Word
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer
 
 OLD = ["the old man walks and walks", "a man talks to the dog"]
-CONFIG: dict[str, AnyTokenizer] = {"bpe": Bpe(), "character": Character(), "word": Word(segmentation="whitespace")}
+CONFIG: dict[str, AnyTokenizer] = {
+    **{"bpe": Bpe(), "character": Character(), "word": Word(segmentation="whitespace")},
+    **{"symbol": Symbol(), "separated": Symbol(source="separated")},
+}
 NEW = ["Гарри the wizard wands walks", "the wizard dog 中文"]
 
 
 def learnt(kind: str, lines: list[str]) -> Tokenizer:
     if kind == "character":
         return CharacterTokenizer.learn(lines, lowercase=False, least=1)
+    if kind in ("symbol", "separated"):
+        separated = kind == "separated"
+        strings = map(SymbolTokenizer((), lowercase=False, separated=separated).symbols_of, lines)
+        return SymbolTokenizer.learn(strings, lowercase=False, least=1).beside(separated)
     if kind == "word":
         return WordTokenizer.learn(lines, size=100, least=1, lowercase=False, segmentation="whitespace", language="en")
     return SubwordTokenizer.learn(lines * 20, size=340, lowercase=False, byte_fallback=True)
@@ -47,6 +55,7 @@ def test_an_extended_vocabulary_survives_being_written_and_read(kind: str) -> No
     reread: Tokenizer = {
         "character": lambda: CharacterTokenizer.deserialise(written, lowercase=False),
         "bpe": lambda: SubwordTokenizer(written, lowercase=False),
+        **dict.fromkeys(("symbol", "separated"), lambda: SymbolTokenizer.deserialise(written, lowercase=False)),
         "word": lambda: WordTokenizer.deserialise(written, lowercase=False, segmentation="whitespace"),
     }[kind]()
     assert [reread.encode(line) for line in OLD + NEW] == [both.encode(line) for line in OLD + NEW]

@@ -6,10 +6,9 @@ import numpy as np
 import torch
 
 from anaphora.batch import Batch, Grid, pad
-from anaphora.data.buckets import buckets
+from anaphora.data.bucketed import BucketedBatches
 from anaphora.data.captioned import CaptionCorpus
 from anaphora.data.columns import Integers
-from anaphora.data.pairs import LazyBatches
 from anaphora.data.store import TextStore
 from anaphora.errors import DataError
 from anaphora.events import Report, Skipped
@@ -18,8 +17,8 @@ from anaphora.protocols import VocabularyInfo
 from anaphora.wording import counted
 
 
-class CaptionBatches:
-    """Training batches, bucketed by the length of captions; implements ``protocols.Batches``."""
+class CaptionBatches(BucketedBatches):
+    """Training batches, bucketed by the length of captions."""
 
     def __init__(
         self,
@@ -39,27 +38,20 @@ class CaptionBatches:
         """
         self._ids = store.ids[:]
         ends = np.flatnonzero(self._ids == text.eos)
-        self._starts, self._lengths = ends[:-1] + 1, np.diff(ends)
-        self._rows = np.flatnonzero(self._lengths <= longest + 1)
+        lengths = np.diff(ends)
+        self._rows = np.flatnonzero(lengths <= longest + 1)
         most = counted(longest, "token")
-        if skipped := len(self._lengths) - len(self._rows):
+        if skipped := len(lengths) - len(self._rows):
             report(Skipped(f"captions with more than {most} were left out of {corpus.name}", skipped))
         if not len(self._rows):
             raise DataError(f"Every caption of {corpus.name} has more than {most}: raise data.max_length.")
-        self._corpus, self._text, self._budget, self._seed = corpus, text, batch_tokens, seed
+        super().__init__(lengths[self._rows], batch_tokens, seed)
+        self._corpus, self._text, self._starts = corpus, text, ends[:-1][self._rows] + 1
 
-    def epoch(self, number: int) -> LazyBatches:
-        """The batches of epoch ``number``: every caption once, in an order that (seed, number) alone decides."""
-        return LazyBatches(buckets(self._lengths[self._rows], self._budget, self._seed, number), self._batch)
-
-    def _batch(self, places: Integers) -> Batch:
-        rows = self._rows[places]
-        rows = rows[np.lexsort((rows, -self._lengths[rows]))]
-        texts = [
-            self._ids[start : start + length - 1]
-            for start, length in zip(self._starts[rows], self._lengths[rows], strict=True)
-        ]
-        features = self._corpus.features
+    def _batch(self, rows: Integers) -> Batch:
+        starts, lengths = self._starts[rows], self._lengths[rows]
+        texts = [self._ids[start : start + length - 1] for start, length in zip(starts, lengths, strict=True)]
+        rows, features = self._rows[rows], self._corpus.features
         grids = [features[self._corpus.captions[row].image] for row in rows]
         return Batch.of_rows(rows, _grid(grids), pad(texts, value=self._text.pad, end=self._text.eos))
 

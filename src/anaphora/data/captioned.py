@@ -39,11 +39,9 @@ class CaptionCorpus:
 
     @property
     def count(self) -> int:
-        """Captions in the corpus."""
         return len(self.captions)
 
     def __iter__(self) -> Iterator[str]:
-        """The texts."""
         return (caption.text for caption in self.captions)
 
     lines = __iter__

@@ -47,7 +47,6 @@ class KnownCorpus:
 
     @property
     def bytes(self) -> int:
-        """The size of all files together."""
         return sum(file.bytes for file in self.files)
 
 

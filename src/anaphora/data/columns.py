@@ -83,7 +83,6 @@ class Column:
         self._open_blocks = set(range(len(digests)))
 
     def __len__(self) -> int:
-        """The number of numbers."""
         return len(self._values)
 
     @overload
@@ -233,7 +232,6 @@ class Table:
         return str(self._header["sha256"])
 
     def __getitem__(self, name: str) -> Column:
-        """A column."""
         return self._columns[name]
 
     def _open(self) -> bool:

@@ -57,7 +57,6 @@ class PartFile:
 
     @property
     def size(self) -> int:
-        """Bytes that are here."""
         return self.path.stat().st_size if self.path.is_file() else 0
 
     def remove(self) -> None:

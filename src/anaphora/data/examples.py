@@ -1,18 +1,21 @@
 """Corpora of examples in formats of their own: read again as often as needed, counted, and a tenth of them held out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
+from anaphora.data.corpora import Splits, fingerprint
+from anaphora.data.finding import Found, Names
 from anaphora.data.holdout import in_tenth
 from anaphora.errors import DataError
 from anaphora.events import Note, Report
 from anaphora.wording import agreeing, counted, plural
 
 Example = TypeVar("Example")
+AnyCorpus = TypeVar("AnyCorpus", bound="ExampleCorpus[Any]")
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,27 @@ class ExampleCorpus(ABC, Generic[Example]):
             replace(self, fingerprint=rest, count=self.count - held, held_out=False),
             replace(self, name=valid, fingerprint=tenth, count=held, held_out=True),
         )
+
+
+def example_splits(
+    found: Found[Path],
+    names: Names,
+    corpus: Callable[[str, Sequence[Path]], AnyCorpus],
+    noun: str,
+    report: Report,
+    *choices: str,
+) -> Splits[AnyCorpus]:
+    """The splits in files that are found, each made by ``corpus``; without a validation split a tenth is held out.
+
+    ``choices`` go into the fingerprints of the two parts, as they go into that of a ``corpus``.
+    """
+    whole = corpus(names.train, found.train)
+    tests = {name: corpus(name, files) for name, files in found.tests.items()}
+    if found.valid:
+        return Splits(whole, corpus(names.valid, found.valid), tests)
+    parts = ("without the held-out tenth", "the held-out tenth")
+    rest, tenth = (fingerprint(found.train, *choices, part) for part in parts)
+    return Splits(*whole.parted("valid", rest, tenth, noun, report), tests)
 
 
 def place_in(place: str) -> tuple[Path, int]:

@@ -32,7 +32,6 @@ class GridShape(NamedTuple):
 
     @property
     def positions(self) -> int:
-        """How many vectors there are."""
         return self.rows * self.columns
 
     @classmethod
@@ -107,15 +106,12 @@ class Features:
             )
 
     def __contains__(self, image: str) -> bool:
-        """Whether an image has features."""
         return image in self._places
 
     def __len__(self) -> int:
-        """The number of images."""
         return len(self._places)
 
     def __iter__(self) -> Iterator[str]:
-        """The names of the images, in the order of the files."""
         return iter(self._places)
 
     def __getitem__(self, image: str) -> Floats:

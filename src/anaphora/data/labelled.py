@@ -41,7 +41,6 @@ class LabelledFormat(NamedTuple):
     """Whether each of the vectors has a tag of its own; with a ``separator``, one of several labels."""
 
     def names_of(self, example: Example) -> Iterator[str]:
-        """The labels of an example."""
         if self.steps and self.separator is not None:
             return (label for tag in example.labels for label in labels_of(tag))
         return iter(example.labels)

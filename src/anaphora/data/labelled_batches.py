@@ -7,15 +7,16 @@ import numpy as np
 import torch
 
 from anaphora.batch import Batch, Labels, Supervision, pad
-from anaphora.data.buckets import buckets, cut
+from anaphora.data.bucketed import BucketedBatches
+from anaphora.data.buckets import cut
 from anaphora.data.columns import Integers
-from anaphora.data.pairs import WIDTH, LazyBatches
+from anaphora.data.pairs import WIDTH
 from anaphora.data.store import TextStore
 from anaphora.protocols import VocabularyInfo
 
 
-class LabelledBatches:
-    """Training batches; implements ``protocols.Batches``."""
+class LabelledBatches(BucketedBatches):
+    """Training batches."""
 
     def __init__(
         self,
@@ -35,17 +36,11 @@ class LabelledBatches:
         """
         self._ids = store.ids[:]
         ends = np.flatnonzero(self._ids == text.eos)
+        super().__init__(np.minimum(np.diff(ends), longest + 1), batch_tokens, seed)
         self._starts = ends[:-1] + 1
-        self._lengths = np.minimum(np.diff(ends), longest + 1)
-        self._targets, self._weights = targets, weights
-        self._text, self._budget, self._seed = text, batch_tokens, seed
-
-    def epoch(self, number: int) -> LazyBatches:
-        """The batches of epoch ``number``: every text once, in an order that (seed, number) alone decides."""
-        return LazyBatches(buckets(self._lengths, self._budget, self._seed, number), self._batch)
+        self._targets, self._weights, self._text = targets, weights, text
 
     def _batch(self, rows: Integers) -> Batch:
-        rows = rows[np.lexsort((rows, -self._lengths[rows]))]
         texts = [
             self._ids[start : start + n - 1] for start, n in zip(self._starts[rows], self._lengths[rows], strict=True)
         ]

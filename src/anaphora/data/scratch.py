@@ -41,7 +41,6 @@ class Growing:
         self._file: Any = None
 
     def __len__(self) -> int:
-        """The number of numbers."""
         return self._written + self._held
 
     def append(self, values: Array) -> None:

@@ -3,17 +3,16 @@
 import numpy as np
 
 from anaphora.batch import Batch, pad
-from anaphora.data.buckets import buckets
+from anaphora.data.bucketed import BucketedBatches
 from anaphora.data.columns import Integers
-from anaphora.data.pairs import LazyBatches
 from anaphora.data.store import TextStore
 from anaphora.errors import DataError
 from anaphora.protocols import VocabularyInfo
 from anaphora.wording import counted
 
 
-class TextSentences:
-    """Batches of a TextStore; implements ``protocols.Batches``.
+class TextSentences(BucketedBatches):
+    """Batches of a TextStore.
 
     From ``<s>`` y_1 .. y_m a row predicts y_1 .. y_m ``</s>``.
     """
@@ -32,17 +31,10 @@ class TextSentences:
         """Number of sentences that are too long."""
         if not len(self._numbers):
             raise DataError(f"Every line of the text has more than {counted(longest, 'token')}: raise data.max_length.")
-        self._ids = store.ids
-        self._starts, self._lengths = ends[self._numbers] + 1, lengths[self._numbers]
-        self._text, self._budget, self._seed = text, batch_tokens, seed
-
-    def epoch(self, number: int) -> LazyBatches:
-        """The batches of epoch ``number``: every sentence once, in an order that (seed, number) alone decides."""
-        return LazyBatches(buckets(self._lengths, self._budget, self._seed, number), self._batch)
+        super().__init__(lengths[self._numbers], batch_tokens, seed)
+        self._ids, self._starts, self._text = store.ids, ends[self._numbers] + 1, text
 
     def _batch(self, rows: Integers) -> Batch:
-        # from long to short, so that kernels may stop rows early
-        rows = rows[np.lexsort((rows, -self._lengths[rows]))]
         begins = self._starts[rows].tolist()
         ends = (self._starts[rows] + self._lengths[rows]).tolist()
         spans = list(zip(begins, ends, strict=True))

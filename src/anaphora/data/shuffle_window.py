@@ -42,7 +42,6 @@ class WindowedBuckets(Sequence[Integers]):
         self._held: dict[int, list[Integers]] = {}
 
     def __len__(self) -> int:
-        """The number of batches."""
         return self._ends[-1]
 
     @overload

@@ -40,7 +40,6 @@ class PairStore:
     """SHA-256 of all that is in it."""
 
     def __len__(self) -> int:
-        """The number of pairs."""
         return len(self.numbers)
 
 

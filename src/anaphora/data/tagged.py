@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from anaphora.data.corpora import Splits, fingerprint
-from anaphora.data.examples import ExampleCorpus
+from anaphora.data.examples import ExampleCorpus, example_splits
 from anaphora.data.finding import Found, Names, ending_of, find_files
 from anaphora.events import Report, silent
 from anaphora.formats.lines import read_lines, writing_text
@@ -33,11 +33,9 @@ class TaggedCorpus(ExampleCorpus[Located]):
         return ((path, sentence) for sentence in sentences if sentence.words)
 
     def text_of(self, example: Located) -> str:
-        """The words with spaces between them."""
         return " ".join(example[1].words)
 
     def place_of(self, example: Located) -> tuple[Path, int]:
-        """The first line."""
         return example[0], example[1].line_of(0)
 
     def write(self, examples: Sequence[Located], folder: Path, name: str) -> None:
@@ -64,17 +62,9 @@ def tagged_splits(
 
     Raises DataError for a missing file, a faulty line, and a split with nothing in it.
     """
-    found = find_tagged(data, names)
-    train, valid, tests = found.train, found.valid, found.tests
-    whole = _corpus(names.train, train, format_)
-    of_tests = {name: _corpus(name, files, format_) for name, files in tests.items()}
-    if valid:
-        return Splits(whole, _corpus(names.valid, valid, format_), of_tests)
-    choices = "without the held-out tenth", "the held-out tenth"
-    rest, tenth = (fingerprint(train, repr(format_), choice) for choice in choices)
-    return Splits(*whole.parted("valid", rest, tenth, "sentence", report), of_tests)
 
+    def corpus(name: str, files: Sequence[Path]) -> TaggedCorpus:
+        digest = fingerprint(files, repr(format_))
+        return TaggedCorpus(name, tuple(files), digest, format=format_).with_count("sentence")
 
-def _corpus(name: str, files: Sequence[Path], format_: TaggedFormat) -> TaggedCorpus:
-    corpus = TaggedCorpus(name, tuple(files), fingerprint(files, repr(format_)), format=format_)
-    return corpus.with_count("sentence")
+    return example_splits(find_tagged(data, names), names, corpus, "sentence", report, repr(format_))

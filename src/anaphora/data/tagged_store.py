@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 from anaphora.batch import Batch, Ids, Items, SpeltIds, Values, pad
-from anaphora.data.buckets import buckets, cut
+from anaphora.data.bucketed import BucketedBatches
+from anaphora.data.buckets import cut
 from anaphora.data.columns import UNBOUNDED, Integers, Table, Writer
 from anaphora.data.pairs import LazyBatches
 from anaphora.data.ragged import Ragged
@@ -189,22 +190,16 @@ def known_labels(tokenizer: TokenEncoder, path: Path, sentence: Sentence, place:
         ) from None
 
 
-class TaggedBatches:
-    """Training batches of a TaggedStore; implements ``protocols.Batches``."""
+class TaggedBatches(BucketedBatches):
+    """Training batches of a TaggedStore."""
 
     def __init__(self, store: TaggedStore, tokenizer: TokenEncoder, *, batch_tokens: int, seed: int) -> None:
         """In a batch, rows times the longest are at most ``batch_tokens``."""
-        self._store, self._tokenizer, self._budget, self._seed = store, tokenizer, batch_tokens, seed
+        super().__init__(store.tokens.sentences.lengths, batch_tokens, seed)
+        self._store, self._tokenizer = store, tokenizer
         self._labels = [row.tolist() for row in store.labels.each(np.arange(len(store.labels)))]
 
-    def epoch(self, number: int) -> LazyBatches:
-        """The batches of epoch ``number``: every sentence once, in an order that (seed, number) alone decides."""
-        lengths = self._store.tokens.sentences.lengths
-        return LazyBatches(buckets(lengths, self._budget, self._seed, number), self._batch)
-
     def _batch(self, rows: Integers) -> Batch:
-        # from long to short, so that kernels may stop rows early
-        rows = rows[np.lexsort((rows, -self._store.tokens.sentences.lengths[rows]))]
         targets = self._tokenizer.targets(pad(self._store.tags.each(rows)), self._labels)
         return batch_of(self._store.tokens, rows, targets)
 

@@ -13,7 +13,8 @@ import numpy as np
 import torch
 
 from anaphora.batch import Batch, Values, pad
-from anaphora.data.buckets import buckets, cut
+from anaphora.data.bucketed import BucketedBatches
+from anaphora.data.buckets import cut
 from anaphora.data.columns import FLOATS, UNBOUNDED, Bound, Integers, Table, Writer
 from anaphora.data.pairs import WIDTH, LazyBatches
 from anaphora.data.ragged import Ragged
@@ -122,7 +123,6 @@ class TraceStore:
         return np.diff(self.ends) - int(self.pen)
 
     def sequence(self, row: int) -> Encoded:
-        """One sequence."""
         return sequence(self.values_NX[self.ends[row] : self.ends[row + 1]].astype(np.float64), self.pen)
 
 
@@ -179,25 +179,21 @@ def trace_store(
     return TraceStore(values, table["values.ends"][:], texts, scale.pen, table["numbers"][:])
 
 
-class TraceBatches:
-    """Batches of a store; implements ``protocols.Batches``."""
+class TraceBatches(BucketedBatches):
+    """Batches of a store."""
 
     def __init__(self, store: TraceStore, text: VocabularyInfo | None, *, batch_tokens: int, seed: int) -> None:
         """In a batch, rows times the longest are at most ``batch_tokens`` vectors; with ``text`` its ids are inputs."""
-        self._store, self._text, self._budget, self._seed = store, text, batch_tokens, seed
-
-    def epoch(self, number: int) -> LazyBatches:
-        """The batches of epoch ``number``: every sequence once, in an order that (seed, number) alone decides."""
-        return LazyBatches(buckets(self._store.lengths, self._budget, self._seed, number), self._batch)
+        super().__init__(store.lengths, batch_tokens, seed)
+        self._store, self._text = store, text
 
     def in_order(self) -> LazyBatches:
         """Batches whose widths depend on each sequence alone, so that what is computed of it does too."""
         widths = [-(-lengths // WIDTH) * WIDTH for lengths in (self._store.lengths, self._store.texts.lengths + 1)]
         rows = prediction_rows(list(zip(*(width.tolist() for width in widths), strict=True)), self._budget)
-        return LazyBatches(rows, lambda rows: self._batch(rows, WIDTH))
+        return LazyBatches(rows, lambda rows: self._batch(self._in_order(rows), WIDTH))
 
     def _batch(self, rows: Integers, multiple: int = 1) -> Batch:
-        rows = rows[np.lexsort((rows, -self._store.lengths[rows]))]
         sequences = [self._store.sequence(row) for row in rows.tolist()]
         read = padded([one.read_TX for one in sequences], multiple)
         text = self._text

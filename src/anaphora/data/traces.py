@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from anaphora.data.corpora import Splits, fingerprint
-from anaphora.data.examples import ExampleCorpus, place_in
-from anaphora.data.finding import Names, demand_data, demand_path
+from anaphora.data.examples import ExampleCorpus, example_splits, place_in
+from anaphora.data.finding import Found, Names, demand_data, demand_path
 from anaphora.data.labelled import hold_vectors
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
@@ -139,24 +139,19 @@ def trace_splits(data: Sequence[Path], names: Names, report: Report = silent) ->
     Raises DataError for a missing file, a fault in one, and a split with nothing in it.
     """
     demand_data(data)
-    train, valid, tests = list[Path](), list[Path](), dict[str, list[Path]]()
+    found: Found[Path] = Found()
     for path in data:
         demand_path(path)
         listing = {} if path.is_file() else _listing(path)
         if names.train not in listing:
-            train += _files(path)
+            found.train += _files(path)
             continue
-        train += _files(listing[names.train])
-        valid += next((_files(listing[name]) for name in names.validation() if name in listing), [])
+        found.train += _files(listing[names.train])
+        found.valid += next((_files(listing[name]) for name in names.validation() if name in listing), [])
         for stem, entry in listing.items():
             if stem.startswith(names.test):
-                tests.setdefault(stem, []).extend(_files(entry))
-    whole = _read(names.train, train)
-    of_tests = {name: _read(name, files) for name, files in tests.items()}
-    if valid:
-        return Splits(whole, _read(names.valid, valid), of_tests)
-    rest, tenth = (fingerprint(train, choice) for choice in ("without the held-out tenth", "the held-out tenth"))
-    return Splits(*whole.parted("valid", rest, tenth, "sequence", report), of_tests)
+                found.tests.setdefault(stem, []).extend(_files(entry))
+    return example_splits(found, names, _read, "sequence", report)
 
 
 def trace_corpus(path: Path) -> TraceCorpus:

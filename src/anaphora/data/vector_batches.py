@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 
 from anaphora.batch import Batch, Items
-from anaphora.data.buckets import buckets
+from anaphora.data.bucketed import BucketedBatches
 from anaphora.data.columns import Integers
 from anaphora.data.labelled_batches import weights_of
-from anaphora.data.pairs import WIDTH, LazyBatches
+from anaphora.data.pairs import WIDTH
 from anaphora.data.trace_store import padded, prediction_rows
 from anaphora.errors import DataError
 from anaphora.formats.arrays import Floats
 
 
-class VectorBatches:
-    """Training batches of sequences in memory; implements ``protocols.Batches``."""
+class VectorBatches(BucketedBatches):
+    """Training batches of sequences in memory."""
 
     def __init__(
         self,
@@ -28,16 +28,10 @@ class VectorBatches:
         weights: np.ndarray[Any, np.dtype[np.float64]] | None = None,
     ) -> None:
         """``targets`` gives those of some sequences; ``weights`` are factors of the loss of each."""
+        super().__init__(np.array([len(one) for one in sequences]), batch_tokens, seed)
         self._sequences, self._targets, self._weights = sequences, targets, weights
-        self._lengths = np.array([len(one) for one in sequences])
-        self._budget, self._seed = batch_tokens, seed
-
-    def epoch(self, number: int) -> LazyBatches:
-        """The batches of epoch ``number``: every sequence once, in an order that (seed, number) alone decides."""
-        return LazyBatches(buckets(self._lengths, self._budget, self._seed, number), self._batch)
 
     def _batch(self, rows: Integers) -> Batch:
-        rows = rows[np.lexsort((rows, -self._lengths[rows]))]
         inputs = padded([self._sequences[row] for row in rows])
         return Batch.of_rows(rows, inputs, self._targets(rows), weights_of(self._weights, rows))
 

@@ -9,7 +9,7 @@ from heapq import heappush, heappushpop
 from itertools import pairwise
 from typing import Any
 
-from anaphora.data.filters import RATIO_FACTOR, log_ratio
+from anaphora.data.filters import RATIO_FACTOR
 from anaphora.datacheck.findings import SHOWN, Place, Tally
 
 LONG_CHARACTERS, LONG_MEDIANS = 500, 20
@@ -35,7 +35,6 @@ class Histogram:
     """Name and counts of each."""
 
     def json(self) -> dict[str, Any]:
-        """Every field, for ``json.dumps``."""
         return vars(self) | {"labels": list(self.labels), "series": {name: list(n) for name, n in self.series}}
 
 
@@ -103,10 +102,6 @@ class Ratios(Distribution):
 
     def __init__(self) -> None:
         super().__init__("{:,} to {:,} characters", _FINE)
-
-    def add_pair(self, source: int, target: int, place: Place) -> None:
-        """Count a pair with two sides, by their characters."""
-        self.add(log_ratio(source, target), place, source, target)
 
     def unusual(self) -> Tally:
         median, reach = self.quantile(0.5) / _FINE, math.log(RATIO_FACTOR)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from anaphora.data.corpora import PairCorpus, TextCorpus
-from anaphora.data.filters import MIN_LETTERS
+from anaphora.data.filters import MIN_LETTERS, log_ratio
 from anaphora.datacheck.distribution import Histogram, Lengths, Ratios, length_histogram
 from anaphora.datacheck.findings import SHOWN, Finding, Place, Tally, findings
 from anaphora.datacheck.rows import Row, rows
@@ -174,6 +174,7 @@ class SplitSurvey:
         if any(len(side) > 1 and side[0] == side[-1] == '"' for side in (source, target)):
             self.faults["quoted"].add(place)
         if source.strip() and target.strip():
-            self._ratios.add_pair(len(source), len(target), place)
+            sizes = len(source), len(target)
+            self._ratios.add(log_ratio(*sizes), place, *sizes)
             for kind, shown in pair_faults(source, target):
                 self.faults[kind].add(place, shown)

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from anaphora.data.corpora import PairCorpus, Splits, TextCorpus
+from anaphora.data.corpora import Splits
 from anaphora.datacheck.distribution import Histogram
 from anaphora.datacheck.findings import Finding, Tally, findings
 from anaphora.datacheck.repeats import TRAIN, Repeats
 from anaphora.datacheck.splits import SideSurvey, SplitSurvey
 from anaphora.datacheck.words import HeldOutWords
 from anaphora.events import Progress, Report, silent
-from anaphora.text.normalise import Lowercase, lowercase_of
+from anaphora.text.normalise import lowercase_of
 from anaphora.text.scripts import scripts_of
 
 _EVERY = 10_000
@@ -37,45 +37,29 @@ class Survey:
     """Of the training split."""
 
     def json(self) -> dict[str, Any]:
-        """The counts, for ``json.dumps``."""
         return {"sides": [side.json() for side in self.sides], "histograms": [h.json() for h in self.histograms]}
 
 
-def survey_pairs(
-    splits: Splits[PairCorpus],
-    sides: tuple[str, str],
+def survey_corpus(
+    corpus: Splits[Any],
+    languages: Sequence[str] = ("",),
     *,
     lowercase: bool = False,
     exact: bool = True,
     report: Report = silent,
 ) -> Survey:
-    """Survey a translation corpus whose sides are in the languages ``sides``; not ``exact``, of a sample where large.
+    """Survey a corpus whose sides are in these two ``languages``, or running text in one.
 
-    Two sides in one language, such as spelling and pronunciation, are named as its source and target, and may be in any
-    script. Raises DataError for files that changed or vanished since the splits were found.
+    It is surveyed whole, or not ``exact`` and of a sample where it is large. Two sides in one language, such as
+    spelling and pronunciation, are named as its source and target, and may be in any script. Raises DataError for files
+    that changed or vanished since the splits were found.
     """
-    names = sides if sides[0] != sides[1] else (f"{sides[0]} (source)", f"{sides[1]} (target)")
-    return _survey(splits, names, [lowercase_of(lowercase, side) for side in sides], exact, report)
-
-
-def survey_text(
-    splits: Splits[TextCorpus],
-    *,
-    language: str = "",
-    lowercase: bool = False,
-    exact: bool = True,
-    report: Report = silent,
-) -> Survey:
-    """Survey running text in a language; raises what ``survey_pairs`` raises."""
-    return _survey(splits, ("text",), [lowercase_of(lowercase, language)], exact, report)
-
-
-def _survey(
-    corpus: Splits[Any], names: Sequence[str], cases: Sequence[Lowercase], exact: bool, report: Report
-) -> Survey:
+    names = tuple(languages) if len(languages) > 1 else ("text",)
+    if len(set(names)) < len(names):
+        names = (f"{names[0]} (source)", f"{names[1]} (target)")
     every = (corpus.train, corpus.valid, *corpus.tests.values())
     splits = [SplitSurvey(one, names, training=one is corpus.train, exact=exact) for one in every]
-    words = [HeldOutWords(lowercase=case) for case in cases]
+    words = [HeldOutWords(lowercase=lowercase_of(lowercase, language)) for language in languages]
     with tempfile.TemporaryDirectory(prefix="anaphora-check-") as folder:
         repeats = Repeats(Path(folder), splits[TRAIN].every)
         for number in (*range(1, len(splits)), TRAIN):

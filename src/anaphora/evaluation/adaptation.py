@@ -51,7 +51,7 @@ def adapted_log_probs(
     if not is_fitted(adaptation):
         raise ConfigError(
             "A neural cache without theta and weight, a rate of 0 and the rule 'rms' need numbers that are not known "
-            "yet: have LanguageModel.adapted find them first."
+            "yet: find them first with LanguageModelPredictor.adapted."
         )
     if isinstance(adaptation, NeuralCache):
         return neural_cache_log_probs(network, tokens, before, adaptation)

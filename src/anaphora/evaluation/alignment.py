@@ -75,7 +75,6 @@ class SoftLinks(NamedTuple):
         return cls(source_words, target_words, weights_JT @ inner_TS @ of_source_IS.T)
 
     def json(self) -> dict[str, Any]:
-        """Words and weights, for ``json.dumps``."""
         rows = [[round(weight, 4) for weight in row] for row in self.weights_TS.tolist()]
         return {"source": list(self.source), "target": list(self.target), "weights": rows}
 
@@ -104,7 +103,6 @@ class Agreement(NamedTuple):
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of precision and recall."""
         both = self.precision + self.recall
         return 2 * self.precision * self.recall / both if both else 0.0
 

@@ -53,7 +53,6 @@ class ClassificationScores:
 
     @property
     def count(self) -> int:
-        """Number of examples."""
         return sum(map(sum, self.confusion))
 
     @property
@@ -96,7 +95,6 @@ class ClassificationScores:
         ]
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         return {
             "accuracy": self.accuracy,
             "macro_f1": self.macro_f1,

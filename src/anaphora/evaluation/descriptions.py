@@ -23,7 +23,6 @@ class DescriptionScores:
 
     @property
     def count(self) -> int:
-        """Images."""
         return len(self.texts)
 
     @property
@@ -57,7 +56,6 @@ class DescriptionScores:
         return [bleu, cider, SegmentMetric("exact match", right, fraction)]
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         return {
             "images": self.count,
             "references": self.references,

@@ -182,7 +182,6 @@ class Prediction:
         return (self.nats - self.unknown_nats) / math.log(2) / self.known_size.bytes
 
     def json(self) -> dict[str, float | int | str]:
-        """Every metric by name, for ``json.dumps``."""
         known = {f"known_{name}": count for name, count in asdict(self.known_size).items()}
         figures = {name: getattr(self, name) for name in _FIGURES}
         return figures | asdict(self.size) | known | {"adaptation": self.adaptation}

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 
 from anaphora.evaluation.segments import Floats, SegmentMetric, counts, f1, fraction, macro_f1
-from anaphora.evaluation.tags import Matches
+from anaphora.evaluation.tags import Matches, most_frequent_shown
 from anaphora.wording import counted
 
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
-_SHOWN = 20
-"""Labels in the table for people."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,6 @@ class SeveralLabelScores:
         ]
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         return {
             "micro_f1": self.micro_f1,
             "macro_f1": self.macro_f1,
@@ -66,18 +63,11 @@ class SeveralLabelScores:
 
     def __str__(self) -> str:
         """For people: the metrics, and those of the most frequent labels."""
-        rows = sorted(self.by_label.items(), key=lambda item: (-item[1].expected, item[0]))[:_SHOWN]
-        return "\n".join(
-            [
-                f"micro-F1 {100 * self.micro_f1:.2f}%, macro-F1 {100 * self.macro_f1:.2f}%, exact matches "
-                f"{100 * self.accuracy:.2f}%, loss {self.loss:.4f} ({counted(self.count, 'example')})",
-                *(
-                    f"  {name}: precision {one.precision:.4f}, recall {one.recall:.4f}, F1 {one.f1:.4f}, "
-                    f"{one.expected:,}"
-                    for name, one in rows
-                ),
-            ]
+        head = (
+            f"micro-F1 {100 * self.micro_f1:.2f}%, macro-F1 {100 * self.macro_f1:.2f}%, exact matches "
+            f"{100 * self.accuracy:.2f}%, loss {self.loss:.4f} ({counted(self.count, 'example')})"
         )
+        return "\n".join([head, *most_frequent_shown(self.by_label)])
 
 
 def several_label_scores(

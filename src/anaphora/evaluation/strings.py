@@ -79,7 +79,6 @@ class StringScores:
         return sum(self.edits_of) / max(1, sum(self.symbols_of))
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         names = ("inputs", "accuracy", "word_error_rate", "symbol_error_rate", "edit_distance")
         return {name: getattr(self, name) for name in names}
 

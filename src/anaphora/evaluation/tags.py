@@ -1,12 +1,15 @@
 """How good tags are: the fraction of right ones, and of whole spans precision, recall and F1."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from anaphora.formats.span_tags import Encoding, spans_of
 from anaphora.formats.tagged import labels_of
+
+_SHOWN = 20
+"""Tags or labels in the table for people."""
 
 
 @dataclass
@@ -34,8 +37,20 @@ class Matches:
         return 2 * self.right / both if both else 0.0
 
     def json(self) -> dict[str, float]:
-        """Everything, for ``json.dumps``."""
         return {"precision": self.precision, "recall": self.recall, "f1": self.f1, "support": self.expected}
+
+
+def by_frequency(matches: Mapping[str, Matches]) -> list[tuple[str, Matches]]:
+    """Tags or labels, those expected most often first."""
+    return sorted(matches.items(), key=lambda item: (-item[1].expected, item[0]))
+
+
+def most_frequent_shown(matches: Mapping[str, Matches]) -> list[str]:
+    """A line for each of the most frequent tags or labels."""
+    return [
+        f"  {name}: precision {one.precision:.4f}, recall {one.recall:.4f}, F1 {one.f1:.4f}, {one.expected:,}"
+        for name, one in by_frequency(matches)[:_SHOWN]
+    ]
 
 
 @dataclass

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from anaphora.data.corpora import Splits
 from anaphora.datacheck.findings import Finding
-from anaphora.datacheck.survey import Survey, survey_pairs, survey_text
+from anaphora.datacheck.survey import Survey, survey_corpus
 from anaphora.datacheck.tables import Table, survey_tables
 from anaphora.datacheck.tokens import unknown_tokens
 from anaphora.errors import AnaphoraError, DataError
@@ -68,13 +68,9 @@ def check(experiment: Experiment, *, trial: float = 5.0, exact: bool = False, re
     checked = Checked(experiment)
     try:
         work = work_of(experiment, heard)
-        languages, lowercase = experiment.data.languages, experiment.text.lowercase
-        if len(languages) > 1:
-            sides = cast(tuple[str, str], tuple(languages.values()))
-            checked.survey = survey_pairs(work.splits, sides, lowercase=lowercase, exact=exact, report=heard)
-        elif languages:
-            language = languages["text"]
-            checked.survey = survey_text(work.splits, language=language, lowercase=lowercase, exact=exact, report=heard)
+        lowercase = experiment.text.lowercase
+        if languages := tuple(experiment.data.languages.values()):
+            checked.survey = survey_corpus(work.splits, languages, lowercase=lowercase, exact=exact, report=heard)
         _try_out(checked, work, trial, heard)
     except AnaphoraError as error:
         kind = "data" if isinstance(error, DataError) else "experiment"

@@ -60,14 +60,13 @@ class Estimate:
     threads: int
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         return {name: dict(value) if isinstance(value, Mapping) else value for name, value in vars(self).items()}
 
 
 def estimate(
     experiment: Experiment, splits: Splits[Any], seconds: float, report: Report = silent
 ) -> tuple[Estimate, dict[str, Tokenizer]]:
-    """Train ``experiment`` for about ``seconds`` on a sample of ``parts``, in a folder that is removed again.
+    """Train ``experiment`` for about ``seconds`` on a sample of ``splits``, in a folder that is removed again.
 
     Also returns the tokenizers of the trial, learnt from the sample. Raises what ``conduct.train`` raises.
     """

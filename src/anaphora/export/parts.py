@@ -72,7 +72,6 @@ class Parts:
         return self.graph.node("MatMul", signal, self._weight(name, transposed=True))
 
     def vector(self, name: str) -> str:
-        """A vector of the network."""
         return self._weight(name)
 
     def _weight(self, name: str, *, transposed: bool = False) -> str:

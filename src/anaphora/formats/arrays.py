@@ -62,7 +62,6 @@ class RealArray:
         self.where, self.shape, self._load, self._is_bfloat16 = where, shape, load, is_bfloat16
 
     def __len__(self) -> int:
-        """The number of rows."""
         return self.shape[0]
 
     @overload
@@ -312,7 +311,6 @@ class Sequences:
         self._begins = np.concatenate([[0], np.cumsum(self.lengths)]).tolist()
 
     def __len__(self) -> int:
-        """The number of sequences."""
         return len(self.lengths)
 
     def __getitem__(self, number: int) -> Floats:

@@ -55,7 +55,6 @@ class Project(NamedTuple):
 
 
 def is_project(folder: Path) -> bool:
-    """Whether a folder is a project."""
     return (folder / NAME).is_file()
 
 

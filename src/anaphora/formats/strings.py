@@ -92,7 +92,6 @@ class StringFormat(NamedTuple):
         return [cells[column - 1] for column in self.columns]
 
     def __str__(self) -> str:
-        """For people."""
         named = zip(_SIDES, self.columns, strict=False)
         places = ", ".join(f"{name} in column {column}" for name, column in named)
         if not self.tabs:

@@ -47,7 +47,6 @@ class CellDiagram:
     """Each after those that it reads."""
 
     def json(self) -> dict[str, Any]:
-        """What is drawn, for ``json.dumps``."""
         nodes = [{"label": one.label, "kind": one.kind, "reads": list(one.reads)} for one in self.nodes]
         return {"name": self.name, "nodes": nodes}
 

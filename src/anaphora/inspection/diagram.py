@@ -34,7 +34,6 @@ class Diagram:
     """Where the gradient stops, in steps: truncation by chunks; 0 for nowhere."""
 
     def json(self) -> dict[str, Any]:
-        """What is drawn, for ``json.dumps``."""
         parts = {
             name: [part._asdict() | {"reads": [read._asdict() for read in part.reads]} for part in program]
             for name, program in self.programs.items()
@@ -47,7 +46,6 @@ class Diagram:
         return "\n".join(lines)
 
     def svg(self) -> str:
-        """The picture."""
         drawn = list[str]()
         lanes = [(name, parts) for name, parts in self.programs.items() if parts]
         heights = [_UP * len(parts) + 110 for _, parts in lanes]

@@ -113,7 +113,8 @@ def sentence_projection(subject: Subject, sentences: Sequence[str]) -> Embedding
 
 def sentence_encoding(subject: Subject, text: str) -> Tensor:
     """The last states of the top layer that reads a sentence, one direction after the other."""
-    layers = layers_of(subject, subject.example(text, "") if _has_target(subject) else subject.example(text))
+    target = [""] if "target" in subject.trained.tokenizers else []  # of what writes another text than it reads
+    layers = layers_of(subject, subject.example(text, *target))
     reader = layers[0].name.split(".")[0]
     own = [layer for layer in layers if layer.name.split(".")[0] == reader]
     top = own[-1].name.rsplit(".", 1)[0]
@@ -135,11 +136,6 @@ def principal_components(rows_NW: Tensor) -> tuple[tuple[tuple[float, float], ..
     share_K = size_K**2 / (size_K**2).sum().clamp(min=1e-30)
     shares = [*share_K[:2].tolist(), 0.0, 0.0]
     return tuple((x, y) for x, y in points_N2.tolist()), (shares[0], shares[1])
-
-
-def _has_target(subject: Subject) -> bool:
-    """Whether what it writes is another text than what it reads."""
-    return "target" in subject.trained.tokenizers
 
 
 def _token(subject: Subject, side: str, word: str) -> int | None:

@@ -38,7 +38,6 @@ class Report:
     sections: tuple[Section, ...]
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         sections = [
             {"title": one.title, "lacks": one.lacks, "results": [result.json() for result in one.results]}
             for one in self.sections

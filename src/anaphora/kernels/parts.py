@@ -139,7 +139,7 @@ class Unit:
     It writes one signal for each field of the unit's state: ``<name>.h``, ``<name>.c``. It goes on from its own state
     one step back, or from the state that ``before`` names: two units then make two transitions of one step
     (Pascanu et al. 2014). ``masked``, ``normalised`` and ``conditioned`` say what stands between the unit and its
-    recurrent matrices: see ``UnitProducts``.
+    recurrent matrices: see ``UnitMatmuls``.
     """
 
     name: str

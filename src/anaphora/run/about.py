@@ -66,7 +66,6 @@ class RunInfo:
     """Whether there is a checkpoint that predictions can be made with."""
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         return asdict(self) | {"total_parameters": self.total_parameters}
 
     @property

@@ -135,11 +135,7 @@ def _below(value: Any, kind: str, before: str, after: str, found: list[Renamed],
     return value
 
 
-def _from_1_to_2(table: Table) -> Table:
-    return renamed(table)[0]
-
-
-UPGRADES: Mapping[int, Callable[[Table], Table]] = {1: _from_1_to_2}
+UPGRADES: Mapping[int, Callable[[Table], Table]] = {1: lambda table: renamed(table)[0]}
 """By format, what turns its experiment into one of the next."""
 
 

@@ -58,7 +58,6 @@ class Row:
         return self.adjusted_p is not None and self.adjusted_p < LEVEL
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         runs = dict(zip(map(str, self.system.runs), self.values, strict=True))
         found: dict[str, Any] = {"text": self.text, "metric": self.metric, "conditions": self.conditions}
         found |= {"better": self.better, "system": self.system.name, "value": self.value}
@@ -77,7 +76,6 @@ class Table:
     seed: int
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         return {"samples": self.samples, "seed": self.seed, "rows": [row.json() for row in self.rows]}
 
 

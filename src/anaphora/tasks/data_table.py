@@ -30,8 +30,8 @@ class DataConfig(Config):
 
     @property
     def languages(self) -> Mapping[str, str]:
-        """The language of every side, by its name; empty where nobody said."""
-        return {}
+        """The language of every side by its name: of a text its ``language``; empty where there is none."""
+        return {"text": self.language} if hasattr(self, "language") else {}
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict({"corpus": SET, "files": SET}, "keep one of them"),
@@ -119,10 +119,6 @@ class TextData(DataConfig):
     epoch, the learning rate following the length (Merity et al. 2018)."""
     max_length: int = Field(0, ge=0, le=MAX_LENGTH)
     """Leave out training sentences with more tokens than this; 0 keeps all."""
-
-    @property
-    def languages(self) -> Mapping[str, str]:
-        return {"text": self.language}
 
 
 def _is_column(named: int | str) -> bool:

@@ -1,6 +1,6 @@
 """What is asked of an evaluation, and what it answers, whatever the task."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -104,7 +104,6 @@ class Scored(NamedTuple):
     """SHA-256 of each split."""
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         return {"run": self.name, "parts": {part: result.json() for part, result in self.results.items()}}
 
 
@@ -123,6 +122,14 @@ def check_found(path: Path, experiment: ExperimentBase, options: str) -> None:
                 f"{path} was begun with the data in {file}, but that is no longer there: put it back, or give a text "
                 f"with {options}."
             )
+
+
+def own_splits(
+    path: Path, experiment: ExperimentBase, find: Callable[[Any, Report], Splits[Corpus]], options: str, report: Report
+) -> Mapping[str, Corpus]:
+    """``splits_to_score`` of those that ``find`` gives for the experiment of a run; errors as for ``check_found``."""
+    check_found(path, experiment, options)
+    return splits_to_score(find(experiment, report), options, report)
 
 
 def splits_to_score(splits: Splits[Corpus], options: str, report: Report) -> Mapping[str, Corpus]:

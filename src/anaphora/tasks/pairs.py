@@ -6,7 +6,7 @@ from anaphora.data.corpora import PairCorpus, Splits
 from anaphora.data.sources import translation_splits
 from anaphora.events import Report
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.data_table import PairData, PairsData
+from anaphora.tasks.data_table import PairData
 from anaphora.tasks.work import Work
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
@@ -19,9 +19,7 @@ class PairWork(Work):
 
     def __init__(self, experiment: ExperimentBase, report: Report) -> None:
         """Find and check the data; errors as for ``found``."""
-        self.splits, self._text = self.found(experiment, report), experiment.text
-        assert isinstance(experiment.data, PairsData)
-        self._data = experiment.data
+        self._experiment, self.splits = experiment, self.found(experiment, report)
 
     @staticmethod
     def found(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
@@ -34,11 +32,10 @@ class PairWork(Work):
         return self.splits.train
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        train = self.learnt_from
-        sides = {"source": train.sources, "target": train.targets}
-        return tokenization.fit(
-            self._text, sides, report, languages=self._data.languages, dictionary=self._dictionary(report)
-        )
+        train, experiment = self.learnt_from, self._experiment
+        sides, languages = {"source": train.sources, "target": train.targets}, experiment.data.languages
+        dictionary = self._dictionary(report)
+        return tokenization.fit(experiment.text, sides, report, languages=languages, dictionary=dictionary)
 
     def _dictionary(self, report: Report) -> Mapping[str, str] | None:
         """What a vocabulary puts in for words that it lacks, where it does."""

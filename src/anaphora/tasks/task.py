@@ -44,24 +44,9 @@ class Giver(Protocol):
         """Copy what it has into ``model``."""
 
 
-def as_it_is(experiment: Any, parent: Any) -> Any:
-    """An experiment that says all by itself."""
-    return experiment
-
-
 def by_data(found: Callable[[Any], Any], settled: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """For ``Kind.complete``: an experiment ``settled`` by the splits that are ``found``, unless it is."""
     return lambda experiment, parent: experiment if experiment.is_settled else settled(experiment, found(experiment))
-
-
-def drawn_at_random(experiment: Any, parent: Any) -> Sequence[Giver]:
-    """Weights that start from nothing else."""
-    return ()
-
-
-def nothing_more(experiment: Any, checkpoint: Checkpoint) -> Mapping[str, float]:
-    """A run that has no more to show than every run."""
-    return {}
 
 
 class Teaching(NamedTuple):
@@ -89,11 +74,11 @@ class Kind:
     """What is done with its data, from an experiment; raises for data that is not what it should be."""
     on_gpu: bool = True
     """Whether its predictor can run on a GPU."""
-    complete: Callable[[Any, Any], Any] = as_it_is
+    complete: Callable[[Any, Any], Any] = lambda experiment, parent: experiment
     """From an experiment and the one of the run it starts from (or None): what other runs that it names say."""
-    givers: Callable[[Any, Any], Sequence[Giver]] = drawn_at_random
+    givers: Callable[[Any, Any], Sequence[Giver]] = lambda experiment, parent: ()
     """From the same: what its weights start from besides ``start.run`` and files of word vectors."""
-    weights_of_runs: Callable[[Any, Checkpoint], Mapping[str, float]] = nothing_more
+    weights_of_runs: Callable[[Any, Checkpoint], Mapping[str, float]] = lambda experiment, checkpoint: {}
     """From an experiment and its checkpoint: what each of the runs in it counts, for ``anaphora info``."""
     next_command: str = ""
     """What to do with a trained ``{run}``, where it differs from the task's."""
@@ -114,11 +99,6 @@ class Sized(NamedTuple):
     """What was counted, for people: "20,000 pairs"."""
 
 
-def on_request(data: Sequence[Path], names: Any, languages_given: bool) -> bool:
-    """No data by itself: it looks like that of another task, so ``--task`` asks for this one."""
-    return False
-
-
 class Sizing(NamedTuple):
     """How a task chooses an experiment by the look of the data."""
 
@@ -130,19 +110,9 @@ class Sizing(NamedTuple):
     """What decides the size, in the plural: "pairs"."""
     tiers: Sequence[tuple[Any, ...]]
     """Sizes for at most so many of these, the first field of each, from the smallest on; NamedTuples of one class."""
-    suits: Callable[[Sequence[Path], Any, bool], bool] = on_request
+    suits: Callable[[Sequence[Path], Any, bool], bool] = lambda data, names, languages_given: False
     """Whether data at these paths, whose splits are called so, is for the task; the last says whether languages were
-    given."""
-
-
-def no_own_text(table: Table, settings: Sequence[str], recipe: str) -> tuple[list[str], str]:
-    """Recipes that take any text as they are."""
-    return [], ""
-
-
-def itself(predictor: Any) -> Any:
-    """A predictor that can be looked into as it is."""
-    return predictor
+    given. By default none is, since it looks like that of another task: ``--task`` asks for this one."""
 
 
 @dataclass(frozen=True)
@@ -169,13 +139,13 @@ class Task:
     """Score runs as asked."""
     own_formats: bool = False
     """Whether its texts are files of formats of its own, whose lines ``evaluate`` is given with their ends."""
-    inspected: Callable[[Any], Any] = itself
+    inspected: Callable[[Any], Any] = lambda predictor: predictor
     """From its predictor: what inspection looks into; see ``prediction.examples``."""
     open_file: Callable[[Path], Any] | None = None
     """The predictor in a file of another program, for the endings of ``registry.FILES``."""
     sizing: Sizing | None = None
     """How it is sized by the data, where it can be."""
-    own_text: Callable[[Table, Sequence[str], str], tuple[list[str], str]] = no_own_text
+    own_text: Callable[[Table, Sequence[str], str], tuple[list[str], str]] = lambda table, settings, recipe: ([], "")
     """From a recipe's table, the settings and its name: settings for text of one's own, and a note that says why."""
 
     def kind_of(self, experiment: ExperimentBase) -> Kind:

@@ -21,6 +21,7 @@ from anaphora.nn.outputs import Output
 from anaphora.protocols import Batches, Carry, VocabularyInfo
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
+from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training import loop
 from anaphora.training.config import TrainingConfig
@@ -55,6 +56,7 @@ class Begun:
 class Work(ABC):
     """An experiment whose data has been found, counted and checked."""
 
+    _experiment: Any
     splits: Splits[Any]
     """The training, validation and test splits."""
 
@@ -67,9 +69,10 @@ class Work(ABC):
         """The ``experiment`` of a new run with what the size of its data decides, here too; the same by default."""
         return experiment
 
-    @abstractmethod
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        """The tokenizers of every side, from the training split."""
+        """The tokenizers of every side, from the training split; by default that of its text."""
+        experiment, text = self._experiment, {"text": self.splits.train.lines}
+        return tokenization.fit(experiment.text, text, report, languages=experiment.data.languages)
 
     @abstractmethod
     def tell_counts(self, begun: Begun, report: Report) -> None:
@@ -87,10 +90,8 @@ class Work(ABC):
 class UpdatingWork(Work):
     """Work on a network that learns update by update, over splits that are encoded in the run unless they were before.
 
-    Subclasses keep their experiment, whose [data] has ``max_length``.
+    The [data] of its experiment has ``max_length``.
     """
-
-    _experiment: Any
 
     @property
     def longest(self) -> int:

@@ -36,7 +36,6 @@ class ByteTokenizer:
 
     @property
     def symbols(self) -> VocabularyInfo:
-        """The size of the vocabulary and the ids of its special tokens."""
         return symbols_of(_FIRST + 256)
 
     @property

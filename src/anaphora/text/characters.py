@@ -15,6 +15,9 @@ from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, o
 class CharacterTokenizer:
     """A Tokenizer whose tokens are code points after normalisation; a line never holds a line end."""
 
+    context_free = False
+    """Inside a line, a space precedes a word."""
+
     def __init__(self, alphabet: Sequence[str], *, lowercase: Lowercase) -> None:
         """``alphabet`` gives the characters in the order of their ids, special tokens left out."""
         self.lowercase: Lowercase = lowercase
@@ -54,19 +57,18 @@ class CharacterTokenizer:
             raise RunError("A character vocabulary should list every character once, but some occur twice.")
         return cls(alphabet, lowercase=lowercase)
 
+    def extended(self, other: Self) -> Self:
+        """The tokenizer with those of another's characters appended that it has not."""
+        alphabet = tuple(dict.fromkeys((*self._alphabet, *other._alphabet)))
+        return self if alphabet == self._alphabet else type(self)(alphabet, lowercase=self.lowercase)
+
     def serialise(self) -> bytes:
         """JSON, readable by people: the characters in the order of their ids."""
         return (json.dumps({"characters": self._alphabet}, ensure_ascii=False) + "\n").encode()
 
     @property
     def symbols(self) -> VocabularyInfo:
-        """The size of the vocabulary and the ids of its special tokens."""
         return symbols_of(len(self._shown))
-
-    @property
-    def context_free(self) -> bool:
-        """It has not: a space is in front of it inside a line."""
-        return False
 
     @property
     def fingerprint(self) -> str:

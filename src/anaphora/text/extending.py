@@ -1,6 +1,5 @@
 """A vocabulary with the tokens of another one appended: what was learnt for the old ones keeps its place."""
 
-import json
 import struct
 from collections.abc import Iterator
 
@@ -26,26 +25,20 @@ def extended(config: AnyTokenizer, old: Tokenizer, new: Tokenizer) -> Tokenizer:
         and config.rare == "none"
     ):
         return old.extended(new.vocabulary)
+    if isinstance(old, CharacterTokenizer) and isinstance(new, CharacterTokenizer):
+        return old.extended(new)
     known = set(old.pieces(range(old.symbols.size)))
     tokens = [piece for piece in new.pieces(range(len(MARKS), new.symbols.size)) if piece not in known]
     if not tokens:
         return old
-    if isinstance(old, CharacterTokenizer) and isinstance(new, CharacterTokenizer):
-        alphabets = (json.loads(tokenizer.serialise())["characters"] for tokenizer in (old, new))
-        return CharacterTokenizer(
-            list(dict.fromkeys(character for each in alphabets for character in each)), lowercase=old.lowercase
-        )
     if isinstance(config, Bpe) and isinstance(old, SubwordTokenizer):
         appended = b"".join(_entry(token, -float(old.symbols.size + place)) for place, token in enumerate(tokens))
         return SubwordTokenizer(old.serialise() + appended, lowercase=old.lowercase)
+    rare = f" with text.rare = '{config.rare}'" if isinstance(config, Word) else ""
     raise ConfigError(
-        f"start.vocabulary = 'extend' needs text.tokenizer 'bpe', 'character' or 'word' without text.rare, but has "
-        f"'{config.tokenizer}'{_with_rare(config)}: keep the vocabulary."
+        f"start.vocabulary = 'extend' needs text.tokenizer 'bpe', 'character', 'symbol' or 'word' without text.rare, "
+        f"but has '{config.tokenizer}'{rare}: keep the vocabulary."
     )
-
-
-def _with_rare(config: AnyTokenizer) -> str:
-    return f" with text.rare = '{config.rare}'" if isinstance(config, Word) else ""
 
 
 def _entry(token: str, score: float) -> bytes:

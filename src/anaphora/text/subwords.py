@@ -109,7 +109,6 @@ class SubwordTokenizer:
 
     @property
     def symbols(self) -> VocabularyInfo:
-        """The size of the vocabulary and the ids of its special tokens."""
         return symbols_of(self._processor.get_piece_size())
 
     @property

@@ -32,10 +32,15 @@ class SymbolTokenizer(CharacterTokenizer):
         """``alphabet`` gives the symbols in the order of their ids; ``separated``: spaces stand between them."""
         super().__init__(alphabet, lowercase=lowercase)
         self.separated = separated
+        self.context_free = separated
 
     def beside(self, separated: bool) -> Self:
         """The same vocabulary for strings that are written otherwise."""
         return type(self)(self._alphabet, lowercase=self.lowercase, separated=separated)
+
+    def extended(self, other: Self) -> Self:
+        both = super().extended(other)
+        return both if both is self else both.beside(self.separated)
 
     @classmethod
     def deserialise(cls, data: bytes, *, lowercase: Lowercase) -> Self:
@@ -54,11 +59,6 @@ class SymbolTokenizer(CharacterTokenizer):
         """JSON, readable by people: the symbols in the order of their ids, and whether spaces separate them."""
         table = {"separated": self.separated, "symbols": self._alphabet}
         return (json.dumps(table, ensure_ascii=False) + "\n").encode()
-
-    @property
-    def context_free(self) -> bool:
-        """Whether spaces are no symbols."""
-        return self.separated
 
     @property
     def fingerprint(self) -> str:

@@ -103,7 +103,6 @@ class WordTokenizer:
 
     @property
     def symbols(self) -> VocabularyInfo:
-        """The size of the vocabulary and the ids of its special tokens."""
         return symbols_of(len(self._written))
 
     @property

@@ -179,7 +179,6 @@ class _Training:
         )
 
     def _advance(self) -> Reason | None:
-        """One update, and whatever is due after it."""
         self._update()
         cursor = self._state.cursor
         reason, stopping = self._ending()

@@ -27,7 +27,6 @@ class NamedOptimizer:
             self._average = MovingAverage(moving_average, self.parameters)
 
     def clear(self) -> None:
-        """Drop the gradients."""
         self._torch.zero_grad(set_to_none=True)
 
     def gradients(self) -> list[Tensor]:

@@ -59,5 +59,4 @@ class BestSoFar:
         return {"update": self.update, "metrics": self.metrics, "since": self.since}
 
     def restore(self, saved: SavedBest) -> None:
-        """Take up a saved state."""
         self.update, self.since, self.metrics = saved.update, saved.since, dict(saved.metrics)

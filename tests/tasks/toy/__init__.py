@@ -24,7 +24,6 @@ from anaphora.tasks.evaluation import Answer, Request, Scored, one_run
 from anaphora.tasks.runs import experiment_of, load
 from anaphora.tasks.task import Kind, Task, Trained
 from anaphora.tasks.work import Begun, UpdatingWork, mean_loss
-from anaphora.text import tokenization
 from anaphora.text.tokenization import Character, TextConfig
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Validate
@@ -60,11 +59,6 @@ class LetterWork(UpdatingWork):
     @property
     def longest(self) -> int:
         return 100
-
-    def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        return tokenization.fit(
-            self._experiment.text, {"text": self.splits.train.lines}, report, languages=self._experiment.data.languages
-        )
 
     def counts(self, begun: Begun, report: Report) -> Integers:
         train = text_store(self.splits.train, begun.tokenizers["text"], begun.encoded / "train", report=report)

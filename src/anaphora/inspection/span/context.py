@@ -54,7 +54,6 @@ class EffectiveContext:
         )
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         return asdict(self) | {"effective": self.effective}
 
     def __str__(self) -> str:

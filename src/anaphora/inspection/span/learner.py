@@ -27,7 +27,6 @@ class Network(nn.Module):
         self.readout = nn.Linear(config.size, task.outputs)
 
     def initialise(self, start: Start, seed: int) -> None:
-        """Fill the weights with what training starts from."""
         source = generator(seed, "span")
         self.stack.initialise(start, source)
         with torch.no_grad():
@@ -81,7 +80,6 @@ class Learner:
         self._optimizer.step(setting.rule.learning_rate, 1)
 
     def loss(self, sequences: Sequences) -> Tensor:
-        """The loss of a batch."""
         answers_ABO = self.network(sequences.inputs_TBD, len(sequences.targets_AB))
         return self.task.loss(answers_ABO, sequences.targets_AB)
 

@@ -119,7 +119,6 @@ class Spans:
         return found
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         spans = [{"task": task, "unit": unit, "spans": own} for (task, unit), own in self.spans().items()]
         return {"plan": asdict(self.plan), "spans": spans, "trials": [asdict(one) for one in self.trials]}
 

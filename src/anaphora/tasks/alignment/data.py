@@ -18,7 +18,9 @@ class AlignerWork(FittingWork, PairWork):
     def fit(self, begun: Begun, report: Report) -> Mapping[str, float]:
         aligner = cast(Aligner, begun.model)
         sides, encoded = (begun.tokenizers["source"], begun.tokenizers["target"]), begun.encoded
-        train = pair_store(self.splits.train, *sides, encoded / "train", longest=self._data.max_length, report=report)
+        train = pair_store(
+            self.splits.train, *sides, encoded / "train", longest=self._experiment.data.max_length, report=report
+        )
         valid = pair_store(self.splits.valid, *sides, encoded / "valid", report=report)
         aligner.fit(train.sources, train.targets, report)
         found = aligner.to_target.best(valid.sources, valid.targets)

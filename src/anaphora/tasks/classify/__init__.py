@@ -29,23 +29,18 @@ def _predictor(trained: Trained) -> ClassifierPredictor | VectorClassifierPredic
     return ClassifierPredictor(model, trained.tokenizers["text"], experiment, trained.runtime)
 
 
+_complete = by_data(splits_of, settled)
 TASK = Task(
     name="classify",
     noun=NOUN,
     kinds={
-        "text": Kind(
-            "classifiers",
-            ClassifierExperiment,
-            NETWORKS["classifier"],
-            ClassifierWork,
-            complete=by_data(splits_of, settled),
-        ),
+        "text": Kind("classifiers", ClassifierExperiment, NETWORKS["classifier"], ClassifierWork, complete=_complete),
         "vectors": Kind(
             "classifiers of vectors",
             VectorClassifierExperiment,
             NETWORKS["vector-classifier"],
             VectorWork,
-            complete=by_data(splits_of, settled),
+            complete=_complete,
             next_command="anaphora evaluate {run}",
             example='classifier = anaphora.load("{path}")\nprint(classifier.predict([vectors])[0].label)',
         ),

@@ -20,10 +20,6 @@ class ExamplesData(DataConfig):
     max_length: int = Field(400, ge=1, le=MAX_LENGTH)
     """Longer examples are truncated to this many tokens or vectors, in training and in prediction."""
 
-    @property
-    def languages(self) -> dict[str, str]:
-        return {}
-
 
 class LabelledData(ExamplesData):
     """Labelled texts."""
@@ -32,10 +28,6 @@ class LabelledData(ExamplesData):
     """Language code of the texts, for tokenizers of words."""
     encoding: Literal["utf-8", "iso-8859-1"] = "utf-8"
     """Character encoding of the files."""
-
-    @property
-    def languages(self) -> dict[str, str]:
-        return {"text": self.language}
 
 
 class ClassifyExperiment(PooledConfig, ExperimentBase):

@@ -26,7 +26,6 @@ from anaphora.tasks.classify.config import (
 )
 from anaphora.tasks.classify.targets import Targets, balanced_weights, scores_of, targets_of
 from anaphora.tasks.work import Begun, UpdatingWork
-from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Validate
 
@@ -109,10 +108,6 @@ class ClassifierWork(ClassifyWork):
     """Labelled texts, and how well they are classified."""
 
     _experiment: ClassifierExperiment
-
-    def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        texts = {"text": self.splits.train.lines}
-        return tokenization.fit(self._experiment.text, texts, report, languages=self._experiment.data.languages)
 
     def counts(self, begun: Begun, report: Report) -> Integers:
         tokenizer = begun.tokenizers["text"]

@@ -44,7 +44,6 @@ class Classification:
         return self.probabilities[self.label]
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         return {"label": self.label, "probability": self.probability, "probabilities": self.probabilities}
 
     def __str__(self) -> str:
@@ -63,7 +62,6 @@ class Labelling:
     """What stands between the labels in ``str``."""
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         return {"labels": list(self.labels), "probabilities": self.probabilities}
 
     def __str__(self) -> str:

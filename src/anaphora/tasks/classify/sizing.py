@@ -28,7 +28,6 @@ TIERS = (
     Tier(200_000, embedding=200, size=200, dropout=0.3, epochs=8),
     Tier(1 << 62, embedding=256, size=256, dropout=0.2, epochs=3),
 )
-"""From the smallest to the largest."""
 
 
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:

@@ -4,11 +4,12 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from anaphora.config import MAX_LENGTH, SET, Config, Conflict, other_than
+from anaphora.config import MAX_LENGTH, SET, Config, Conflict
 from anaphora.models.describer import DescriberConfig
 from anaphora.search.beam import LARGEST
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig
+from anaphora.tasks.fitting import segmented_alike
 from anaphora.text.tokenization import TextConfig, Word
 from anaphora.training.stopping import Better
 
@@ -20,11 +21,6 @@ class CaptionData(DataConfig):
     """Language code of the captions, for tokenizers of words."""
     max_length: int = Field(50, ge=1, le=MAX_LENGTH)
     """Longer captions are left out of training and validation, and none longer is generated; in tokens."""
-
-    @property
-    def languages(self) -> dict[str, str]:
-        """Of the captions."""
-        return {"text": self.language}
 
 
 class DescriptionEvaluation(Config):
@@ -49,12 +45,7 @@ class DescriberExperiment(DescriberConfig, ExperimentBase):
     }
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict({"start.run": SET}, "a describer starts from no other run; leave start.run out"),
-        Conflict({"text.rare": other_than("none")}, "it is for the rare words of a translation; leave it out"),
-        Conflict(
-            lambda experiment: experiment.text.sampling_option,
-            "text.{table.text.sampling_option} segments the sentences of translators differently every epoch: leave "
-            "it out",
-        ),
+        *segmented_alike("a describer"),
         Conflict(
             {"evaluation.validation_beam": SET, "training.metric": ("loss", "perplexity")},
             'validation searches for BLEU and exact match alone; leave it out, or set training.metric = "bleu"',

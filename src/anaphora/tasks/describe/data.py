@@ -20,7 +20,6 @@ from anaphora.nn.device import device_of
 from anaphora.tasks.describe.config import DescriberExperiment
 from anaphora.tasks.describe.predictor import DescriberPredictor
 from anaphora.tasks.work import Begun, UpdatingWork, mean_loss
-from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Validate
 
@@ -64,11 +63,6 @@ class DescriberWork(UpdatingWork):
         """The longest caption or grid."""
         encoder = self._experiment.encoder
         return max(self._experiment.data.max_length + 1, encoder.rows * encoder.columns)
-
-    def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        """Of the training captions."""
-        texts = {"text": self.splits.train.lines}
-        return tokenization.fit(self._experiment.text, texts, report, languages=self._experiment.data.languages)
 
     def counts(self, begun: Begun, report: Report) -> Integers:
         """How often each token, and ``</s>``, is in the training captions."""

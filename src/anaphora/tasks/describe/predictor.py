@@ -83,7 +83,6 @@ class DescriberPredictor:
     def predict_stream(
         self, features: Iterable[npt.ArrayLike], *, beam: int | None = None, **streaming: Unpack[Streaming]
     ) -> Iterator[Description]:
-        """The same for features as they come, in order."""
 
         def read(array: npt.ArrayLike, number: int) -> Floats:
             return grid_of(np.asarray(array), self.shape, f"Image {number}")

@@ -28,7 +28,6 @@ TIERS = (
     Tier(200_000, embedding=256, size=512, dropout=0.5, epochs=12),
     Tier(1 << 62, embedding=512, size=512, dropout=0.3, epochs=8),
 )
-"""From the smallest to the largest."""
 
 
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
@@ -41,7 +40,6 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
-    """A table in words."""
     attends = value_at(table, "attention") != "none"
     return f"a describer{figure(table, 'decoder.size', ' of {:,} hidden units')}{' with attention' if attends else ''}"
 

@@ -8,7 +8,7 @@ from anaphora.evaluation.adaptation import Adaptation, is_fitted
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.events import Note, Report, silent
 from anaphora.run.evaluations import Figure
-from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, one_run, splits_to_score
+from anaphora.tasks.evaluation import Answer, Request, Scored, one_run, own_splits
 from anaphora.tasks.language_model.config import LanguageModelExperiment
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.language_model.running_text import language_model_splits
@@ -99,5 +99,4 @@ def _texts(
     """The lines to be predicted, by split."""
     if request.text:
         return {request.text.name: request.text.lines}
-    check_found(path, experiment, "--text")
-    return splits_to_score(language_model_splits(experiment, report), "--text", report)
+    return own_splits(path, experiment, language_model_splits, "--text", report)

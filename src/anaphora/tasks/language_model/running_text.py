@@ -10,25 +10,18 @@ from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
 from anaphora.tasks.language_model.config import LanguageModelExperiment
 from anaphora.tasks.work import Work
-from anaphora.text import tokenization
-from anaphora.text.tokenizer import Tokenizer
 
 
 class TextWork(Work):
     """An experiment whose text has been found: see ``work.Work``."""
 
+    _experiment: LanguageModelExperiment
     splits: Splits[TextCorpus]
 
     def __init__(self, experiment: LanguageModelExperiment, report: Report) -> None:
         """Find and check the data; errors as for ``data.sources.text_splits``."""
         self._experiment = experiment
         self.splits = language_model_splits(experiment, report)
-
-    def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
-        experiment = self._experiment
-        return tokenization.fit(
-            experiment.text, {"text": self.splits.train.lines}, report, languages=experiment.data.languages
-        )
 
 
 def language_model_splits(experiment: LanguageModelExperiment, report: Report) -> Splits[TextCorpus]:

@@ -29,7 +29,6 @@ TIERS = (
     Tier(5_000_000, size=512, dropout=0.1, epochs=10),
     Tier(1 << 62, size=768, dropout=0.1, epochs=4),
 )
-"""From the smallest to the largest."""
 
 
 def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:

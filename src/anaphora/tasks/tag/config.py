@@ -28,10 +28,6 @@ class TaggedData(DataConfig):
     max_length: int = Field(0, ge=0, le=MAX_LENGTH)
     """Training sentences with more tokens than this are left out; 0 keeps them all."""
 
-    @property
-    def languages(self) -> dict[str, str]:
-        return {"text": self.language}
-
 
 class TokenVocabulary(Word):
     """Words as the files have them."""

@@ -12,11 +12,11 @@ import numpy as np
 from anaphora.data.labelled import LabelledCorpus, labelled_corpus
 from anaphora.data.tagged_store import known_labels
 from anaphora.evaluation.segments import Floats, SegmentMetric, counts, f1, fraction, macro_f1
-from anaphora.evaluation.tags import Matches, TagCounts
+from anaphora.evaluation.tags import Matches, TagCounts, by_frequency, most_frequent_shown
 from anaphora.events import Report, silent
 from anaphora.formats.tagged import Sentence
 from anaphora.run.evaluations import Figure
-from anaphora.tasks.evaluation import Answer, Request, check_found, one_run, splits_to_score
+from anaphora.tasks.evaluation import Answer, Request, one_run, own_splits
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.scores import Digested, scored
 from anaphora.tasks.tag import vectors
@@ -27,9 +27,6 @@ from anaphora.tasks.tag.vector_predictor import VectorTaggerPredictor
 from anaphora.wording import counted
 
 NOUN = "a tagger"
-_SHOWN = 20
-"""Tags in the table for people."""
-
 _MATCHES = ("predicted", "expected", "right")
 
 Expected = tuple[Sequence[str], Sequence[str]]
@@ -70,7 +67,6 @@ class TagScores:
         return [*found, SegmentMetric("macro-F1", of_tags, macro_f1)]
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         counts = self.counts
         return {
             "accuracy": counts.accuracy,
@@ -84,19 +80,14 @@ class TagScores:
             "tokens": counts.tokens,
             "unknown": counts.unknown,
             "sentences": counts.sentences,
-            "by_tag": {name: one.json() for name, one in self._by_tag},
+            "by_tag": {name: one.json() for name, one in by_frequency(counts.by_tag)},
         }
-
-    @property
-    def _by_tag(self) -> list[tuple[str, Any]]:
-        return sorted(self.counts.by_tag.items(), key=lambda item: (-item[1].expected, item[0]))
 
     @property
     def _without_error(self) -> str:
         return f"{'sequences' if self.of_vectors else 'sentences'} without an error"
 
     def figures(self) -> tuple[Figure, ...]:
-        """What a run folder keeps."""
         counts = self.counts
         one, row = ("vector", "sequence") if self.of_vectors else ("token", "sentence")
         how = f"{counted(counts.tokens, one)}, {counted(counts.sentences, row)}"
@@ -119,11 +110,7 @@ class TagScores:
 
     def __str__(self) -> str:
         lines = [f"{figure.name} {figure.shown}  ({figure.conditions})" for figure in self.figures()]
-        rows = [
-            f"  {name}: precision {one.precision:.4f}, recall {one.recall:.4f}, F1 {one.f1:.4f}, {one.expected:,}"
-            for name, one in self._by_tag[:_SHOWN]
-        ]
-        return "\n".join([*lines, *rows])
+        return "\n".join([*lines, *most_frequent_shown(self.counts.by_tag)])
 
 
 def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -> Answer:
@@ -146,8 +133,7 @@ def _sequences(
 ) -> Mapping[str, LabelledCorpus]:
     """The sequences to be tagged, by split."""
     if request.data is None:
-        check_found(path, experiment, "--data")
-        return splits_to_score(vectors.splits_of(experiment, report), "--data", report)
+        return own_splits(path, experiment, vectors.splits_of, "--data", report)
     return {request.data.name: labelled_corpus(request.data, model.tags, vectors.format_of(experiment))}
 
 
@@ -170,8 +156,7 @@ def _texts(
         name = request.text.name
         found = format_of(experiment).read(request.text.lines, name, labelled=True)
         return {name: Digested(_checked(model, ((Path(name), one) for one in found)))}
-    check_found(path, experiment, "--text")
-    splits = splits_to_score(splits_of(experiment, report), "--text", report)
+    splits = own_splits(path, experiment, splits_of, "--text", report)
     return {name: Digested(_checked(model, corpus.examples())) for name, corpus in splits.items()}
 
 

@@ -39,7 +39,6 @@ class Tagged(WithSpans):
     """The lines of the sentence with these tags, as its file has them; None for a sentence from no file."""
 
     def json(self) -> dict[str, Any]:
-        """Words, tags and spans, for ``json.dumps``."""
         return {"words": list(self.words)} | super().json()
 
     def __str__(self) -> str:
@@ -77,7 +76,6 @@ class TaggerPredictor:
     def predict_stream(
         self, sentences: Iterable[str | Sequence[str]], **streaming: Unpack[Streaming]
     ) -> Iterator[Tagged]:
-        """The same for sentences as they come, in order."""
         demand_several(sentences)
         return self._tagged(sentences, _sentence, lambda sentence, tags: None, **streaming)
 
@@ -110,7 +108,6 @@ class TaggerPredictor:
         return Example(replace(batch, targets=found), {"encoder": words}, self.predict([words])[0].tags)
 
     def knows(self, word: str) -> bool:
-        """Whether a word is in the vocabulary."""
         return self.tokenizer.word(word) != self.tokenizer.words.symbols.unk
 
     def _tagged(

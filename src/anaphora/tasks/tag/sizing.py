@@ -31,7 +31,6 @@ TIERS = (
     Tier(200_000, embedding=200, size=300, dropout=0.3, epochs=6),
     Tier(1 << 62, embedding=256, size=300, dropout=0.2, epochs=2),
 )
-"""From the smallest to the largest."""
 
 
 def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
@@ -62,7 +61,6 @@ def _of_vectors(data: Sequence[Path], names: Names) -> Sized:
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
-    """A table in words."""
     output = value_at(table, "output.kind") or value_at(table, "output")
     of = " of vectors" if value_at(table, "model") == "vectors" else ""
     return (

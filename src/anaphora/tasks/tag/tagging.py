@@ -29,7 +29,6 @@ class WithSpans:
         return spans_of(self.tags, self.encoding) if self.encoding else []
 
     def json(self) -> dict[str, Any]:
-        """Tags and spans, for ``json.dumps``."""
         found: dict[str, Any] = {"tags": list(self.tags)}
         return found | ({"spans": [span._asdict() for span in self.spans]} if self.encoding else {})
 

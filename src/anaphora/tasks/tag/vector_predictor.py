@@ -32,7 +32,6 @@ class TaggedVectors(WithSpans):
     """How tags stand for spans; None where they do not."""
 
     def __str__(self) -> str:
-        """The tags on one line."""
         return " ".join(self.tags)
 
 

@@ -30,11 +30,6 @@ class WrittenData(TraceData):
     language: str = "en"
     """Language code of the texts, for lower-casing."""
 
-    @property
-    def languages(self) -> dict[str, str]:
-        """Of the texts."""
-        return {"text": self.language}
-
 
 class ValuedExperiment(ExperimentBase):
     """What every model over real-valued sequences has, whatever it makes of them."""
@@ -70,10 +65,8 @@ class TraceExperiment(ValuedExperiment):
     text: TextConfig = Character()
     """Tokenizer of the texts."""
 
-    @property
-    def reads_text(self) -> bool:
-        """Whether it writes from a text."""
-        return False
+    reads_text: ClassVar[bool] = False
+    """Whether it writes from a text."""
 
 
 class PredictionExperiment(PredictionConfig, TraceExperiment):
@@ -95,7 +88,4 @@ class SynthesisExperiment(SynthesisConfig, TraceExperiment):
     data: WrittenData = WrittenData()
     """Real-valued sequences with their texts."""
 
-    @property
-    def reads_text(self) -> bool:
-        """It does."""
-        return True
+    reads_text = True

@@ -56,7 +56,6 @@ class ValuedWork(UpdatingWork, Generic[AnyValued]):
     splits: Splits[TraceCorpus]
 
     def __init__(self, experiment: AnyValued, report: Report) -> None:
-        """Find and check the data."""
         self.splits = splits_of(experiment, report)
         self._experiment = settled(experiment, self.splits)
 

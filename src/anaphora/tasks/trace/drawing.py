@@ -42,7 +42,6 @@ class Drawing:
         return {"text": self.text, "strokes": strokes, "primed": self.primed, "ended": self.ended}
 
     def svg(self) -> str:
-        """A picture."""
         return svg([self])
 
     def __str__(self) -> str:

@@ -58,7 +58,6 @@ class TraceScores:
         ]
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         return {
             "log_likelihood": self.log_likelihood / self.vectors,
             "log_likelihood_sequence": self.log_likelihood / self.sequences,
@@ -70,7 +69,6 @@ class TraceScores:
         }
 
     def __str__(self) -> str:
-        """For people."""
         how = ", as a Gaussian with the residual variance" if self.residual else ""
         return (
             f"log-likelihood {self.log_likelihood / self.vectors:.4f} a vector ({self.flags / self.vectors:.4f} of its "

@@ -42,7 +42,6 @@ class Series:
     """Whether the model ended it; otherwise the greatest length did."""
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         return {"values": self.values_TD.tolist(), "primed": self.primed, "ended": self.ended}
 
 
@@ -62,7 +61,6 @@ class TracePredictor:
 
     @property
     def writes_text(self) -> bool:
-        """Whether it writes given texts."""
         return self._tokenizer is not None
 
     def generate(self, text: str = "", **options: Any) -> Drawing | Series:

@@ -24,7 +24,6 @@ TIERS = (
     Tier(1_000_000, size=256, epochs=20),
     Tier(1 << 62, size=400, epochs=10),
 )
-"""From the smallest to the largest."""
 
 
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
@@ -56,7 +55,6 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
-    """A table in words."""
     if value_at(table, "model") == "synthesis":
         return f"a network that writes texts{figure(table, 'decoder.size', ' of {:,} hidden units')}"
     return f"a network that predicts vectors{figure(table, 'recurrence.size', ' of {:,} hidden units')}"

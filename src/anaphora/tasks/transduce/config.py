@@ -37,7 +37,6 @@ class StringData(PairsData):
 
     @property
     def languages(self) -> dict[str, str]:
-        """Of both sides."""
         return {"source": self.language, "target": self.language}
 
 

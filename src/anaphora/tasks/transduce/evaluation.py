@@ -17,7 +17,7 @@ from anaphora.events import Report, silent
 from anaphora.formats.figures import figures_as_json
 from anaphora.formats.strings import recognized
 from anaphora.run.evaluations import Figure
-from anaphora.tasks.evaluation import Answer, Request, check_found, one_run, splits_to_score
+from anaphora.tasks.evaluation import Answer, Request, one_run, own_splits
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.scores import Digested, scored
 from anaphora.tasks.trace import splits_of as splits_of_traces
@@ -47,7 +47,6 @@ class TransductionScores:
     """The output and the answers of each input."""
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         without = {"without": self.without.json() | {"characters": self.left_out}} if self.without else {}
         return self.scores.json() | without
 
@@ -65,7 +64,6 @@ class TransductionScores:
             yield figures_as_json(marks | line)
 
     def figures(self) -> tuple[Figure, ...]:
-        """What a run folder keeps."""
         found = _figures(self.scores, f"{counted(self.scores.inputs, 'input')}; {self.how}")
         if self.without is None:
             return found
@@ -97,8 +95,7 @@ def _sequences(
     """The sequences with their texts, by split."""
     if request.data is not None:
         return {request.data.name: trace_corpus(request.data)}
-    check_found(path, experiment, "--data")
-    return splits_to_score(splits_of_traces(experiment, report), "--data", report)
+    return own_splits(path, experiment, splits_of_traces, "--data", report)
 
 
 def _of_sequences(
@@ -120,8 +117,7 @@ def _texts(
         first = list(islice(lines, _PEEK))
         rows = recognized(first, name, experiment.data.columns).read(chain(first, lines), name)
         return {name: Digested((row.source, row.target) for row in rows)}
-    check_found(path, experiment, "--text")
-    splits = splits_to_score(splits_of(experiment, report), "--text", report)
+    splits = own_splits(path, experiment, splits_of, "--text", report)
     return {name: Digested(corpus) for name, corpus in splits.items()}
 
 

@@ -41,7 +41,6 @@ class Transduction:
         return cls(found.text, found.score, tuple(map(cls.of, found.alternatives)))
 
     def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
         others = [{"text": other.text, "log_probability": other.score} for other in self.alternatives]
         found = {"text": self.text, "log_probability": self.score}
         return found | ({"alternatives": others} if others else {})

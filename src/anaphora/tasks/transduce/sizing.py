@@ -35,7 +35,6 @@ TIERS = (
     Tier(30_000, embedding=96, size=150, dropout=0.3, epochs=15, rate=0.004, batch=1_000),
     Tier(1 << 62, embedding=128, size=256, dropout=0.2, epochs=12, rate=0.003, batch=2_000),
 )
-"""From the smallest to the largest."""
 
 
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
@@ -66,7 +65,6 @@ def _of_vectors(data: Sequence[Path], names: Names) -> Sized:
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
-    """A table in words."""
     figures = (
         figure(table, "embedding.size", "symbol vectors of {:,}"),
         figure(table, "encoder.size", "encoder 2 x {:,}"),

@@ -41,10 +41,11 @@ from anaphora.wording import counted
 class TranslatorWork(PairWork, UpdatingWork):
     """A translator's experiment, its data found: see ``work.UpdatingWork``."""
 
+    _experiment: TranslatorExperiment
+
     def __init__(self, experiment: TranslatorExperiment, report: Report) -> None:
         """Find and check the data; errors as for ``found``."""
         super().__init__(experiment, report)
-        self._experiment = experiment
         guide, train = experiment.guided_alignment, self.splits.train
         rare = isinstance(experiment.text, Word) and experiment.text.rare != "none"
         self._words = LinkedWords(experiment, train)

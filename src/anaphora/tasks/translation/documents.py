@@ -94,7 +94,6 @@ class _Run:
         return len(lines) < 2 and not any(one.mark for one in lines)
 
     def texts(self) -> Iterator[str]:
-        """What is to be translated."""
         return (one.text for one in self.labels if is_translatable(one.text))
 
     def put(self, known: Known, language: str) -> str:

@@ -14,7 +14,7 @@ from anaphora.events import Note, Report, silent
 from anaphora.prediction.options import SearchOptions
 from anaphora.run import Run
 from anaphora.search.ensemble import Mean
-from anaphora.tasks.evaluation import Answer, Request, Scored, check_found, splits_to_score
+from anaphora.tasks.evaluation import Answer, Request, Scored, own_splits
 from anaphora.tasks.pairs import pair_splits
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.scores import Digested, scored
@@ -141,8 +141,7 @@ def _texts(path: Path, experiment: TranslationExperiment, request: Request, repo
     """The pairs to be scored, by split."""
     if request.pairs:
         return {request.pairs[0].name: AlignedFiles(*request.pairs)}
-    check_found(path, experiment, "--source and --reference")
-    return splits_to_score(pair_splits(experiment, report), "--source and --reference", report)
+    return own_splits(path, experiment, pair_splits, "--source and --reference", report)
 
 
 def _together(paths: Sequence[Path], mean: str, fusion: tuple[Path, float] | None) -> str:

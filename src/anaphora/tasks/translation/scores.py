@@ -97,7 +97,6 @@ class TranslationScores:
             yield figures_as_json(line)
 
     def json(self) -> dict[str, Any]:
-        """Every figure, for ``json.dumps``."""
         conditions: dict[str, Any] = {
             condition: {"bleu": bleu.json(), "chrf": chrf.json()} for condition, (bleu, chrf) in self.scores.items()
         }

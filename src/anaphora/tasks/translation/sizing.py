@@ -45,7 +45,6 @@ TIERS = (
     Tier(1_000_000, 10_000, 256, 384, 512, 0.2, 8, 0.002, 2_000),
     Tier(1 << 62, 16_000, 384, 512, 768, 0.1, 3, 0.001, 0),
 )
-"""From the smallest to the largest."""
 
 
 def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
