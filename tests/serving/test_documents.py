@@ -116,7 +116,7 @@ def test_the_oldest_documents_are_dropped_first() -> None:
 
 @given(text=st.text(alphabet="<>&\"'/ab =!-", max_size=40))
 def test_what_a_model_writes_never_becomes_a_tag(text: str) -> None:
-    async def script(texts: Sequence[str]) -> list[str]:
+    async def script(texts: Sequence[str], protects: bool) -> list[str]:
         return [f"<script>{one}" for one in texts]
 
     assert "<script>" not in asyncio.run(html(text, ("en", "fr"), script))

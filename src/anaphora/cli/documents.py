@@ -1,13 +1,13 @@
 """Documents that ``anaphora translate`` writes back with their gaps filled, and projects of them."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from anaphora.cli.projects import translate_project
+from anaphora.cli.projects import translate_project, translating
 from anaphora.errors import ConfigError
 from anaphora.wording import agreeing, counted
 
@@ -54,13 +54,9 @@ def translate_document(
     from anaphora.formats.entries.document import Document
     from anaphora.tasks.translation.documents import fill
 
-    def translate(texts: Sequence[str]) -> Iterator[str | None]:
-        for one in translator.stream(iter(texts), **how):
-            yield None if one.is_below(min_confidence) else one.text
-
     report: Report = how["report"]
     document = Document.read(file, kind, translator.languages)
-    filled = fill(document, translate, translator.languages[1])
+    filled = fill(document, translating(translator, min_confidence, how), translator.languages[1])
     _write(filled.content, output)
     total = filled.entries + sum(map(len, filled.left.values()))
     others = len(document.entries) - total

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from anaphora.formats.omegat import Project
     from anaphora.prediction.options import SearchOptions
     from anaphora.tasks.translation import TranslationPredictor
+    from anaphora.tasks.translation.documents import Translate
 
 MEMORY = Path("mt", "anaphora.tmx")
 """Where in the folder of memories translations go."""
@@ -46,10 +47,7 @@ def translate_project(
     def refuse(number: int, error: AnaphoraError) -> None:
         report(Note(str(error).replace(f"Line {number} ", f"Segment '{segments.new[number - 1]}' "), warning=True))
 
-    def translate(texts: Sequence[str]) -> Iterator[str | None]:
-        for one in translator.stream(iter(texts), refused=refuse, **how):
-            yield None if one.is_below(min_confidence) else one.text
-
+    translate = translating(translator, min_confidence, how | {"refused": refuse})
     done = pretranslated(segments.new, translate, translator.languages[1])
     with writing(file) as write:
         for line in tmx_lines(done.pairs, project.languages):
@@ -61,6 +59,20 @@ def translate_project(
     for why, left in done.left.items():
         one = agreeing(len(left), f"{why} were")
         report(Note(f"{counted(len(left), 'segment')} {one} left out (the first is '{left[0]}').", warning=True))
+
+
+def translating(translator: "TranslationPredictor", min_confidence: float | None, how: dict[str, Any]) -> "Translate":
+    """What translates the texts of a document; None for those of a lower confidence."""
+    from anaphora.tasks.translation.documents import trying_again
+
+    def by(options: "SearchOptions") -> "Translate":
+        def translate(texts: Sequence[str]) -> Iterator[str | None]:
+            for one in translator.stream(iter(texts), **how | {"options": options}):
+                yield None if one.is_below(min_confidence) else one.text
+
+        return translate
+
+    return trying_again(by(how["options"]), by(how["options"]._replace(protect=())))
 
 
 def _check_languages(project: "Project", translator: "TranslationPredictor") -> None:

@@ -215,15 +215,16 @@ async def _translated_html(
 
 def _translating(service: Service, served: Served) -> Translate:
     """What translates the texts of a document, some at a time, so that other requests come in between."""
-    search = Search(served, served.options())
 
-    async def by_model(texts: Sequence[str]) -> list[Translation]:
-        found: list[Translation] = []
-        for start in range(0, len(texts), TEXTS):
-            found += await service.batching.translate(search, texts[start : start + TEXTS])
-        return found
+    async def translate(texts: Sequence[str], protects: bool) -> list[str]:
+        search = Search(served, served.options() if protects else served.options(protect=()))
 
-    async def translate(texts: Sequence[str]) -> list[str]:
+        async def by_model(texts: Sequence[str]) -> list[Translation]:
+            found: list[Translation] = []
+            for start in range(0, len(texts), TEXTS):
+                found += await service.batching.translate(search, texts[start : start + TEXTS])
+            return found
+
         if len(texts) > service.limits.document_texts:
             raise bad(f"Invalid request: a document may have {service.limits.document_texts} different texts at most")
         return [one.text for one in await translated(served.memory, texts, by_model)]

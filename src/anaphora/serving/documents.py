@@ -13,10 +13,10 @@ from anaphora.formats.documents import PEEKED, recognized
 from anaphora.formats.entries.document import Document
 from anaphora.formats.entries.kinds import READERS
 from anaphora.serving.refusal import Refusal, bad
-from anaphora.tasks.translation.documents import fill
+from anaphora.tasks.translation.documents import fill, trying_again
 
-Translate = Callable[[Sequence[str]], Coroutine[Any, Any, list[str]]]
-"""From texts to their translations, in order."""
+Translate = Callable[[Sequence[str], bool], Coroutine[Any, Any, list[str]]]
+"""From texts to their translations, in order; and whether placeholders, tags and addresses are protected."""
 
 ENDINGS = ("html", "po", "srt", "tmx", "txt", "xlf", "xliff")
 """How the names of documents end."""
@@ -57,7 +57,7 @@ async def _lines(content: bytes, name: str, translate: Translate) -> bytes:
         line = content.count(b"\n", 0, error.start) + 1
         raise DataError(f"{name}:{line} should be UTF-8, but is not: convert it.") from None
     texts = [part for part in dict.fromkeys(parts[::2]) if part.strip()]
-    known = dict(zip(texts, await translate(texts), strict=True))
+    known = dict(zip(texts, await translate(texts, True), strict=True))
     return "".join(known.get(part, part) for part in parts).encode()
 
 
@@ -65,11 +65,12 @@ async def _filled(content: bytes, name: str, kind: str, languages: tuple[str, st
     """A document read and filled in a thread, so that other requests are answered meanwhile."""
     loop = asyncio.get_running_loop()
 
-    def wait(texts: Sequence[str]) -> list[str]:
-        return asyncio.run_coroutine_threadsafe(translate(texts), loop).result()
+    def wait(protects: bool) -> Callable[[Sequence[str]], list[str]]:
+        return lambda texts: asyncio.run_coroutine_threadsafe(translate(texts, protects), loop).result()
 
     def filled() -> bytes:
-        return fill(Document(content, name, kind, languages), wait, languages[1]).content
+        document = Document(content, name, kind, languages)
+        return fill(document, trying_again(wait(True), wait(False)), languages[1]).content
 
     return await asyncio.to_thread(filled)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.tasks.translation.documents import LOST, NO_TEXT, UNKNOWN, UNSURE, UNWRITABLE, Filled, fill
+from anaphora.tasks.translation.documents import LOST, NO_TEXT, UNKNOWN, UNSURE, UNWRITABLE, Filled, fill, trying_again
 from tests.formats.entries.filling import document_of
 
 HEAD = 'msgid ""\nmsgstr "Content-Type: text/plain; charset={}\\n"\n\n'
@@ -114,6 +114,15 @@ def test_a_translation_that_lost_something_is_not_used(source: str, translation:
 def test_numbers_and_the_order_of_named_placeholders_may_change(source: str, translation: str, tmp_path: Path) -> None:
     filled, _ = fill_po(tmp_path, po(source), **{source: translation})
     assert filled.entries == 1
+
+
+def test_what_loses_a_placeholder_is_translated_again_as_text(tmp_path: Path) -> None:
+    kept = Translator(**{"open %d": "% %d OPEN", "file %s": "x", "file": "y"})
+    as_text = Translator(**{"open %d": "OPEN %d!", "file %s": "z"})
+    document = document_of(tmp_path, "a.po", po("open %d", "file %s", "file"))
+    filled = fill(document, trying_again(kept, as_text), "de")
+    assert as_text.asked == ["open %d", "file %s"]
+    assert 'msgstr "OPEN %d!"' in filled.content.decode() and filled.left == {LOST: [7]}
 
 
 def test_a_text_is_translated_once(tmp_path: Path) -> None:

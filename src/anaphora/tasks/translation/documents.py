@@ -71,6 +71,23 @@ def fill(document: Document, translate: Translate, language: str) -> Filled:
     return Filled(document.filled(filled), len(filled), left)
 
 
+def trying_again(translate: Translate, plainly: Translate) -> Translate:
+    """``translate``, and for what loses something ``plainly``, which protects nothing, where that loses nothing.
+
+    A translator that was trained on placeholders as text may write one of its own beside the protected one.
+    """
+
+    def translated(texts: Sequence[str]) -> list[str | None]:
+        found = list(translate(texts))
+        again = [place for place, one in enumerate(found) if fault(texts[place], one) == LOST]
+        for place, one in zip(again, plainly([texts[place] for place in again]) if again else (), strict=True):
+            if not fault(texts[place], one):
+                found[place] = one
+        return found
+
+    return translated
+
+
 def _translated(texts: Iterable[str], translate: Translate, known: Known) -> Known:
     """What is known, and the translations of the texts that are not among it."""
     new = [text for text in dict.fromkeys(texts) if text not in known]
