@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import Parameter
 
-from anaphora.kernels import words
+from anaphora.kernels import compiled, words
 from anaphora.kernels.backends import Backend, backend_for
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.words import LookUp, Words, reading
@@ -76,6 +77,17 @@ def test_a_table_gives_the_bits_of_products(
         assert network.reads_tables(WORDS)
         assert torch.equal(network.stack(of_words, lengths_B).outputs["h"], expected)
         assert torch.equal(network.stack.advance(network.words(ids_TB[:1]), state)[0], step)
+
+
+@pytest.mark.skipif(not compiled.has_loop() or not compiled.has_gemm(), reason="scans run in Python")
+@torch.no_grad()
+def test_a_scan_in_c_looks_words_up_step_by_step() -> None:
+    """Without a block of all rows that the loop would read once."""
+    network = Network(layers=2)
+    with running(Runtime(backend="gemm")), patch.object(LookUp, "forward") as over_all_rows:
+        assert network.reads_tables(WORDS)
+        network.stack(network.words(torch.zeros(3, 2, dtype=torch.int64)), torch.tensor([3, 2]))
+    assert not over_all_rows.called
 
 
 @torch.no_grad()

@@ -83,9 +83,10 @@ class Listed:
         for part in stage.parts:
             written, _ = cast(Native, part).lower(ops, tuple(values[read] for read in part.reads))
             for signal, value in zip(part.writes, written, strict=True):
-                values[signal] = self._named(ops, names, signal, value)
-        self.written = {name: values[name].width for part in stage.parts for name in part.writes}
-        """The widths of the signals that it writes."""
+                values[signal] = value if signal in stage.inner else self._named(ops, names, signal, value)
+        outer = [name for part in stage.parts for name in part.writes if name not in stage.inner]
+        self.written = {name: values[name].width for name in outer}
+        """The widths of the signals that it writes for others."""
         self.is_large = ops.is_large
         """Whether a step is worth more than one thread."""
         self._packed = ops.packed

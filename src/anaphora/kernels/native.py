@@ -86,6 +86,21 @@ def stages_of_step(program: Program) -> tuple[Stage, ...]:
     return found
 
 
+@cache
+def stages_without_gradient(program: Program) -> tuple[Stage, ...]:
+    """The stages of a scan in C that is not gone back through: words are looked up by the loop that reads them."""
+    found = list(stages(program))
+    for stage in stages(program):
+        part = stage.parts[0]
+        if not isinstance(part, LookUp) or part.target in program.returns:
+            continue
+        loop, *others = [other for other in found if any(part.target in each.reads for each in other.parts)]
+        if is_native(loop) and not others:
+            found[found.index(loop)] = Stage((part, *loop.parts), loops=True, inner=(*loop.inner, part.target))
+            found.remove(stage)
+    return tuple(found)
+
+
 def forward(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks, keeps: bool) -> Lowered | None:
     """Take all steps; ``keeps``: whether there will be a backward pass."""
     if not keeps:

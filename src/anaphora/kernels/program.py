@@ -34,6 +34,8 @@ class Stage(NamedTuple):
 
     parts: tuple[Part, ...]
     loops: bool
+    inner: tuple[str, ...] = ()
+    """Signals that only its own parts need, step by step."""
 
 
 @cache

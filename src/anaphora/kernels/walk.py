@@ -57,7 +57,8 @@ def forward(walk: Walk, recording: bool, inputs: Tensors, first: Tensors, weight
         blocks.carry(name, value_BW)
     saved: list[Any] = []
     in_c = matmuls.loops_in_c(blocks.like)
-    for stage in stages(walk.program):
+    alone = in_c and not recording and not walk.observed
+    for stage in native.stages_without_gradient(walk.program) if alone else stages(walk.program):
         if in_c and native.is_native(stage):
             saved.append(native.forward(stage, walk.rows, matmuls, blocks, recording))
             continue
