@@ -52,6 +52,7 @@ class Ranking:
         """The greatest rank that hypotheses can still reach, given the most tokens that each sentence may have.
 
         Scores and c are at most 0, scores only fall, and lp grows with the length: nothing is above score / lp(most).
+        Where all further tokens have a probability of nearly 1, that is nearly reached: no bound of scores is lower.
         """
         return scores_BK / self._norm(most_B)[:, None]
 
