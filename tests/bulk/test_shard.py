@@ -1,5 +1,6 @@
 """How a text is divided."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,3 +24,11 @@ def test_shards_are_byte_ranges_that_follow_each_other_and_end_with_a_line(
         assert 1 <= len(shard.lines) <= size
         assert all(len(one) < longest for one in [shard._replace(lines=shard.lines[:-1]).source])
         end, first = end + len(shard.source), first + len(shard.lines)
+
+
+@pytest.mark.parametrize("count", [4_000, 29_000, 100_001])
+def test_two_workers_that_share_a_text_end_together(count: int) -> None:
+    busy = [0, 0]
+    for shard in shards("" for _ in range(count)):
+        busy[busy.index(min(busy))] += len(shard.lines)
+    assert sum(busy) == count and count / max(busy) > 1.9

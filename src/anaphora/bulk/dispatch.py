@@ -36,11 +36,11 @@ class Engine(AbstractContextManager[object], Protocol[Worker]):
     def start(self) -> Worker:
         """Start a worker, which can be a key of a dictionary."""
 
-    def heard(self) -> list[tuple[Worker, Said | Died]]:
+    def received(self) -> list[tuple[Worker, Said | Died]]:
         """Wait until a worker says something or has died; nothing comes from the dead and the dismissed."""
 
     def assign(self, worker: Worker, assignment: Assignment) -> None:
-        """Send a shard to a worker that is Ready or Done; if it has died, ``heard`` will report it."""
+        """Send a shard to a worker that is Ready or Done; if it has died, ``received`` will report it."""
 
     def dismiss(self, worker: Worker) -> None:
         """Let a worker that is Ready or Done end."""
@@ -122,8 +122,8 @@ class Dispatcher(Generic[Worker]):
             self._employ(tasks)
             if not self._waiting and not any(state.task for state in self._workers.values()):
                 return there
-            for worker, said in self._engine.heard():
-                self._hear(worker, said, tasks)
+            for worker, said in self._engine.received():
+                self._receive(worker, said, tasks)
 
     def _employ(self, tasks: Iterator[Task]) -> None:
         """Start workers as long as a shard waits for each; they take it when they are ready, which may be never."""
@@ -134,7 +134,7 @@ class Dispatcher(Generic[Worker]):
                 self._waiting.append(task)
             self._workers[self._engine.start()] = _State()
 
-    def _hear(self, worker: Worker, said: Said | Died, tasks: Iterator[Task]) -> None:
+    def _receive(self, worker: Worker, said: Said | Died, tasks: Iterator[Task]) -> None:
         state = self._workers[worker]
         match said:
             case Ready():

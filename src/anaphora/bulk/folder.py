@@ -34,7 +34,7 @@ class Identity(NamedTuple):
     options: str
     """SHA-256 of the search options."""
     lines: int
-    """Lines of a shard."""
+    """Lines of a shard at most."""
 
     @property
     def digest(self) -> str:

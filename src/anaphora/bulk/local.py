@@ -37,7 +37,7 @@ class LocalProcesses:
         self._processes[ours] = process
         return ours
 
-    def heard(self) -> list[tuple[Connection, Said | Died]]:
+    def received(self) -> list[tuple[Connection, Said | Died]]:
         ready = [cast(Connection, connection) for connection in wait(list(self._processes))]
         return [(connection, self._from(connection)) for connection in ready]
 

@@ -57,7 +57,7 @@ class RayActors:
         self._ask(actor)
         return actor
 
-    def heard(self) -> list[tuple[Any, Said | Died]]:
+    def received(self) -> list[tuple[Any, Said | Died]]:
         answered, _ = self._ray.wait(list(self._calls))
         return [self._from(self._calls.pop(answer), answer) for answer in answered]
 

@@ -9,7 +9,11 @@ from anaphora.errors import RunError
 from anaphora.files import DamagedError, is_sealed, json_bytes, parse_json, sealed, sha256
 
 LINES = 10_000
-"""Lines of a shard: what is lost with a killed worker at most."""
+"""Lines of a shard at most: what is lost with a killed worker."""
+LEAST = 1_000
+"""Lines of a shard at least, if the text has so many: a window of the translator."""
+FRACTION = 32
+"""A shard grows to this fraction of the lines before it, so that workers end together whatever the text's length."""
 LONGEST = 1 << 26
 """Bytes after which a shard ends with its line, so that few of them fit into any memory."""
 MOST_NOTED = 1 << 26
@@ -31,12 +35,12 @@ class Shard(NamedTuple):
 
 
 def shards(lines: Iterable[str], size: int = LINES, longest: int = LONGEST) -> Iterator[Shard]:
-    """The shards of a text, each of ``size`` lines, or fewer of more than ``longest`` bytes together."""
+    """The shards of a text, each of ``size`` lines at most, and of fewer in its beginning and of ``longest`` bytes."""
     kept, length, number, first, begin = list[str](), 0, 0, 1, 0
     for line in lines:
         kept.append(line)
         length += len(line.encode()) + 1
-        if len(kept) == size or length >= longest:
+        if len(kept) == min(size, max(LEAST, first // FRACTION)) or length >= longest:
             yield Shard(number, first, begin, tuple(kept))
             number, first, begin = number + 1, first + len(kept), begin + length
             kept, length = [], 0

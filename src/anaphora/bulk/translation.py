@@ -119,9 +119,9 @@ def translate_lines(
 ) -> Translated:
     """Translate lines into a file, one each in their order, by ``workers`` processes that each load the runs.
 
-    Shards of so many lines are kept in a folder beside the output, named as it with ``.shards``, until all are done:
-    whatever was killed, the same call again translates the rest, and the bytes are those of an undisturbed one. Lines
-    that are refused, that fail or that kill workers stay empty and are listed in a file, named as the output with
+    Shards of so many lines at most are kept in a folder beside the output, named as it with ``.shards``, until all are
+    done: whatever was killed, the same call again translates the rest, and the bytes are those of an undisturbed one.
+    Lines that are refused, that fail or that kill workers stay empty and are listed in a file, named as the output with
     ``.refused.tsv``: number, tab, reason.
 
     Raises RunError where the folder has shards of another model, of other options or of another text, or where a run is

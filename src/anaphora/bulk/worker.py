@@ -74,7 +74,7 @@ Said = Ready | At | Done | Failed
 
 
 class Died(NamedTuple):
-    """The worker ended without being dismissed; that is heard of it, not said by it."""
+    """The worker ended without being dismissed; reported of it, not by it."""
 
     who: str
     how: str

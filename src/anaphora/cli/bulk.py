@@ -46,7 +46,7 @@ class Workers:
         ),
     ] = 0
     shard_lines: Annotated[
-        int | None, _bulk_option(min=1, help="With --workers: lines of a shard. [default: 10000]")
+        int | None, _bulk_option(min=1, help="With --workers: lines of a shard at most. [default: 10000]")
     ] = None
     engine: Annotated[
         str,
