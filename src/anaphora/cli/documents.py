@@ -51,7 +51,7 @@ def translate_document(
     if kind == PROJECT:
         return translate_project(translator, file, output, min_confidence, how)
     from anaphora.events import Note, Report
-    from anaphora.formats.entries.document import Document
+    from anaphora.formats.entries.document import REPLACED, Document
     from anaphora.tasks.translation.documents import fill
 
     report: Report = how["report"]
@@ -64,11 +64,12 @@ def translate_document(
     which = f" ({', '.join(f'{count:,} {why}' for why, count in reasons.items())})" if reasons else ""
     unchanged = f"; {counted(others, 'other entry')} {agreeing(others, 'are')} unchanged{which}" if others else ""
     gaps = f"{counted(total, 'missing translation')} {agreeing(total, 'were')}"
+    outcome = "left in the source language" if kind in REPLACED else "left empty"
     report(Note(f"{filled.entries:,} of {gaps} filled{unchanged}."))
     for why, lines in filled.left.items():
         shown = ", ".join(map(str, lines[:5])) + (", ..." if len(lines) > 5 else "")
         one = agreeing(len(lines), f"{why} were")
-        report(Note(f"{counted(len(lines), 'entry')} {one} left empty (line {shown}).", warning=True))
+        report(Note(f"{counted(len(lines), 'entry')} {one} {outcome} (line {shown}).", warning=True))
 
 
 def _write(content: bytes, output: Path | None) -> None:

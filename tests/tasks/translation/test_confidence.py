@@ -145,6 +145,11 @@ def _entries_are_filled_as_sure_as_asked(
     assert main([*asked, "1"]) == 0
     shown = capsys.readouterr()
     assert shown.out == document.read_text() and "of too low a confidence was left empty (line 4)" in shown.err
+    subtitle = "1\n00:00:01,000 --> 00:00:02,000\nThe cat sees a very small rat\n"
+    (document := folder / "film.srt").write_text(subtitle)
+    assert main(["translate", str(run), str(document), *asked[3:], "1"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == subtitle and "of too low a confidence was left in the source language (line 3)" in shown.err
 
 
 def test_a_changed_file_and_other_weights_are_refused(trained: Path, tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ MARKUP = frozenset(("tmx", "xliff", "html"))
 """Kinds that can write any character in any encoding."""
 CODED = frozenset(("xliff", "html"))
 """Kinds whose inline codes stand between the texts of a sentence."""
+REPLACED = frozenset(("srt", "html"))
+"""Kinds in which a translation takes the place of its source."""
 
 
 class Document:
