@@ -52,8 +52,8 @@ class Decoding:
         self._written = compiled.Written.start(ends.bos, ends.max_lengths, list(map(len, ends.prefixes)), ends.lines)
         self.tokens_BT = torch.zeros(sentences, longest, dtype=torch.int64)
         """What was written."""
-        for row_T, prefix in zip(self.tokens_BT, ends.prefixes, strict=True):
-            row_T[: len(prefix)] = torch.tensor(prefix, dtype=torch.int64)
+        for row, prefix in ((row, prefix) for row, prefix in enumerate(ends.prefixes) if prefix):
+            self.tokens_BT[row, : len(prefix)] = torch.tensor(prefix)
         self.weights_BTS: Tensor | None = None
         """The attention of every step."""
 

@@ -78,6 +78,8 @@ def spans(text: str, kinds: Collection[Kind]) -> list[Span]:
     Letters that a placeholder is written together with (``{0}px``) are kept with it, and so are other placeholders
     with nothing but signs between (``%d:%d``), except in scripts that set no spaces.
     """
+    if not kinds:
+        return []
     found = {kind: [match.span() for match in PATTERNS[kind].finditer(text)] for kind in PATTERNS if kind in kinds}
     tags = [Span(start, end, True) for start, end in found.pop("tags", [])]
     if not any(found.values()):

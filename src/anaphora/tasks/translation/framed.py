@@ -112,8 +112,7 @@ class Frames:
             raise DataError(
                 f"Line {number} has no {name}: give one for every line of the text, an empty one where there is none."
             )
-        text = given_text(given, number)
-        if not text.strip():
+        if given == "" or not (text := given_text(given, number)).strip():
             return ""
         if not sentences or not sentences[0].text:
             raise DataError(

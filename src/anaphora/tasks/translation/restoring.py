@@ -115,6 +115,8 @@ def with_own_tags(
 
 def around(before: str, text: str, tokens: Sequence[Token], after: str) -> tuple[str, list[Token]]:
     """A text and its tokens between what stays around them."""
+    if not before and not after:
+        return text, list(tokens)
     found = [*tokens_kept(before), *(_moved(token, len(before)) for token in tokens)]
     return before + text + after, [*found, *tokens_kept(after, before + text)]
 

@@ -108,8 +108,9 @@ class SearchedLines:
         sides, options, protection = self._sides, self._options, self._protection
         after_V = adjacency_of(sides.target).after_V
         full = [place for place, row in enumerate(rows) if row.ids]
-        found = [self._judged(protection.copied(row, options.attention)) for row in rows]
-        done = len(rows) - len(full)
+        empty = {place: row for place, row in enumerate(rows) if not row.ids}
+        found = {place: self._judged(protection.copied(row, options.attention)) for place, row in empty.items()}
+        done = len(empty)
         given = [Given(rows[place].apart.text, rows[place].ids) for place in full]
         stepper_of = self._adapted([one.text for one in given])
         for batch in sides.batches(given, beam=options.beam or 1):
@@ -143,7 +144,7 @@ class SearchedLines:
                 found[full[number]] = self._answer(rows[full[number]], of_one)
             done += len(hypotheses)
             searched(done)
-        return found
+        return [found[place] for place in range(len(rows))]
 
     def _constraints(self, rows: Sequence[Sentence]) -> Constraints:
         """The candidates and prefixes of the sentences of a batch."""
