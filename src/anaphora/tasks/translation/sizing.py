@@ -6,17 +6,21 @@ the recipes ``multi30k-en-de`` and ``tatoeba-en-fr``; the settings not in them a
 left-out words, guided attention and averaged weights, which changed little where they were measured.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from anaphora.data.corpora import Pair
 from anaphora.data.finding import Names
 from anaphora.data.sources import translation_splits
 from anaphora.errors import MissingExtraError
 from anaphora.evaluation.bleu import metric_of
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table
-from anaphora.text.tokenization import AnyTokenizer, Bpe
+from anaphora.tasks.translation.placed import in_both
+from anaphora.text.language import is_unspaced
+from anaphora.text.tokenization import AnyTokenizer, Bpe, Byte
 from anaphora.wording import counted
 
 
@@ -47,6 +51,12 @@ TIERS = (
 )
 
 
+PLACEHOLDERS = 0.1
+"""``data.placeholders`` for text with placeholders, URLs or addresses of its own."""
+_SEEN = 10_000
+"""Pairs that are looked at for them."""
+
+
 def suits(data: Sequence[Path], names: Names, languages_given: bool) -> bool:
     """Whatever no other task claims is pairs."""
     return True
@@ -56,9 +66,12 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     """The translator for as many pairs; DataError for data that cannot be read."""
     source, target = languages
     # with the sides' usual names where none are given, as an experiment has them
-    pairs = translation_splits(data, source or "en", target or "de", names).train.count
-    tier = tier_for(pairs, TIERS)
-    return Sized(_translator(tier, text, _metric(target or "de")), counted(pairs, "pair"))
+    source, target = source or "en", target or "de"
+    pairs = translation_splits(data, source, target, names).train
+    table = _translator(tier_for(pairs.count, TIERS), text, _metric(target))
+    if not any(map(is_unspaced, (source, target))) and not isinstance(text, Byte) and _has_placeholders(pairs):
+        table["data"] = {"placeholders": PLACEHOLDERS}
+    return Sized(table, counted(pairs.count, "pair"))
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
@@ -72,9 +85,16 @@ def describe(table: Table, given: AnyTokenizer | None) -> str:
         figure(table, "encoder.size", f"encoder {sides}" + "{:,}"),
         figure(table, "decoder.size", "decoder {:,}"),
         "dropout " + " and ".join(dict.fromkeys(filter(None, dropouts))),
+        figure(table, "data.placeholders", "words that become placeholders in {:.0%} of the pairs"),
         figure(table, "training.epochs", "{:,} epochs"),
     )
     return f"a translator with {', '.join(filter(None, figures))}"
+
+
+def _has_placeholders(pairs: Iterable[Pair]) -> bool:
+    """Whether one of a hundred of the first pairs has some that are the same on both sides."""
+    seen = list(islice(pairs, _SEEN))
+    return 100 * sum(bool(in_both(pair)) for pair in seen) >= len(seen) > 0
 
 
 def _metric(target: str) -> str:
