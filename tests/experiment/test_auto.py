@@ -27,6 +27,29 @@ def test_pairs_become_a_translator_and_that_is_said(toy_pairs: Path) -> None:
     assert isinstance(note, Note) and "for 12 pairs, a translator" in note.text
 
 
+@pytest.mark.parametrize(
+    ("every", "languages", "text", "expected"),
+    [
+        (50, ("en", "de"), None, 0.1),
+        (150, ("en", "de"), None, 0.0),
+        (50, ("en", "ja"), None, 0.0),
+        (50, ("en", "de"), Byte(), 0.0),
+    ],
+)
+def test_placeholders_are_learnt_where_one_of_a_hundred_pairs_has_some(
+    tmp_path: Path, every: int, languages: tuple[str, str], text: AnyTokenizer | None, expected: float
+) -> None:
+    lines = (
+        "Open %s\tÖffne %s\n" if number % every == 0 else f"Line {number}\tZeile {number}\n" for number in range(300)
+    )
+    (file := tmp_path / "pairs.tsv").write_text("".join(lines))
+    source, target = languages
+    content = automatic([file], source, target, text=text)
+    experiment = read_experiment(content, "auto", data=[file], source=source, target=target)
+    assert isinstance(experiment, TranslationExperiment)
+    assert experiment.data.placeholders == expected
+
+
 def test_a_file_of_pairs_needs_no_languages(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("".join(f"word {n}\tmot {n}\n" for n in range(30)))
