@@ -139,7 +139,7 @@ def test_every_recipe_is_an_experiment_whose_network_learns(name: str) -> None:
     model.eval()
     ids = Ids(torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0]]), torch.tensor([4, 2]))
     targets = Labels(torch.tensor([0, 1])) if labelled else ids
-    inputs = Grid(torch.ones(2, 16, 192)) if experiment.task == "describe" else ids
+    inputs = Grid(torch.ones(2, 16, experiment.encoder.width)) if experiment.task == "describe" else ids
     batch = Batch(inputs, targets, torch.arange(2), torch.zeros(2, dtype=torch.bool))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     losses = []

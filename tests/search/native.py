@@ -29,6 +29,16 @@ TRANSLATORS: dict[str, dict[str, Any]] = {
         "attention": {"score": "concat", "query": "previous", "context": "state"},
     },
     "local": {"encoder": {"size": 9}, "decoder": {"size": 18}, "attention": {"window": "local-p"}},
+    "by location": {
+        "encoder": {"size": 9},
+        "decoder": {"size": 18},
+        "attention": {"score": {"kind": "hybrid", "content": False}, "window": "local-m"},
+    },
+    "coverage": {
+        "encoder": {"size": 9},
+        "decoder": {"size": 18},
+        "attention": {"score": {"kind": "concat", "coverage": True}},
+    },
     "deep": {
         "encoder": {"size": 9},
         "decoder": {"size": 18, "layers": 2},

@@ -122,7 +122,7 @@ class GreedyAgainstBeam(Jsonable):
 
 def lacks_search(subject: Subject) -> str:
     """Why a run has no search to show; empty where it has."""
-    return "" if isinstance(subject.predictor, GivesSearches) else "it writes no text"
+    return "" if isinstance(subject.predictor, GivesSearches) else "it does not write text from text"
 
 
 def tree(subject: Subject, text: str, size: int = 5) -> Tree:

@@ -285,8 +285,9 @@ class PartLowering:
         ops.afterwards(lambda: ops.matmuls.record(full, ops.all_rows(a), ops.all_rows(dy), ops.rows))
 
     def given(self, gradient: Value | None, width: int) -> Value:
-        """A gradient, or zeros where there is none."""
-        return gradient or self._ops.fixed(self._ops.like.new_zeros(self._ops.sentences, width))
+        """A gradient, or zeros for each sentence where there is none."""
+        zeros = self._ops.like.new_zeros(self._ops.sentences, width)
+        return gradient or Value(width, zeros, Place.OF_SENTENCE)
 
     def vector(self, name: str) -> Value:
         """A vector, to add or to scale with."""
