@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import strategies as st
 
 from anaphora.kernels import compiled, search_step
 from anaphora.kernels.backends import Backend
@@ -53,6 +54,10 @@ TEXTS: dict[str, dict[str, Any]] = {
     "elman": {"recurrence": {"size": 18, "cell": "elman", "initial_state": "learned"}},
 }
 KINDS = ("translate", TRANSLATORS), ("language-model", TEXTS)
+
+tokens = st.integers(EOS, SYMBOLS.size - 1)
+sources = st.lists(st.lists(tokens, min_size=1, max_size=9), min_size=1, max_size=7)
+prefixes = st.lists(st.lists(tokens, max_size=4), min_size=7, max_size=7)
 
 
 class Stepwise:

@@ -20,15 +20,26 @@ from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 
 from ..batches import pair_batch
-from .native import BACKENDS, EOS, KINDS, SYMBOLS, TEXTS, TRANSLATORS, Stepwise, assert_same, made, scored, stepper_of
+from .native import (
+    BACKENDS,
+    EOS,
+    KINDS,
+    SYMBOLS,
+    TEXTS,
+    TRANSLATORS,
+    Stepwise,
+    assert_same,
+    made,
+    prefixes,
+    scored,
+    sources,
+    stepper_of,
+    tokens,
+)
 
 pytestmark = pytest.mark.skipif(
     not compiled.has_loop() or not compiled.has_gemm(), reason="the library was not built, or the processor lacks AVX2"
 )
-
-tokens = st.integers(EOS, SYMBOLS.size - 1)
-sources = st.lists(st.lists(tokens, min_size=1, max_size=9), min_size=1, max_size=7)
-prefixes = st.lists(st.lists(tokens, max_size=4), min_size=7, max_size=7)
 
 
 @pytest.mark.matrix

@@ -113,7 +113,7 @@ def sentence_projection(subject: Subject, sentences: Sequence[str]) -> Embedding
 
 def sentence_encoding(subject: Subject, text: str) -> Tensor:
     """The last states of the top layer that reads a sentence, one direction after the other."""
-    target = [""] if "target" in subject.trained.tokenizers else []  # of what writes another text than it reads
+    target = [""] if "target" in subject.trained.tokenizers else []  # a translator needs one
     layers = layers_of(subject, subject.example(text, *target))
     reader = layers[0].name.split(".")[0]
     own = [layer for layer in layers if layer.name.split(".")[0] == reader]

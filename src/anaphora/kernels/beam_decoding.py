@@ -5,7 +5,7 @@ these continuations (``compiled/beam.c``). It gives the bits of single steps (``
 Python.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -14,9 +14,7 @@ from torch import Tensor
 from anaphora.kernels import compiled
 from anaphora.kernels.compiled import Place
 from anaphora.kernels.lowering import Value
-from anaphora.kernels.program import Program
-from anaphora.kernels.search_step import Scores, SearchStep, rows_of, whole
-from anaphora.kernels.words import Words
+from anaphora.kernels.search_step import Scores, Searched, SearchStep, rows_of, whole
 from anaphora.protocols import BeamEnds, BeamStep
 
 
@@ -41,18 +39,9 @@ class BeamLimits(NamedTuple):
 class BeamDecoding:
     """The beam search of a batch."""
 
-    def __init__(
-        self,
-        program: Program,
-        weights: Mapping[str, Tensor],
-        memory: Mapping[str, Tensor],
-        first: Mapping[str, Tensor],
-        words: Words,
-        scores: Scores,
-        limits: BeamLimits,
-        keeps_weights: bool = False,
-    ) -> None:
-        """The first six are those of ``SearchStep``; ``keeps_weights``: whether the signal ``weights`` is kept."""
+    def __init__(self, searched: Searched, limits: BeamLimits, keeps_weights: bool = False) -> None:
+        """``keeps_weights``: whether the signal ``weights`` is kept."""
+        scores = searched.scores
         columns = scores.candidates.ids_BC.shape[1] if scores.candidates else len(scores.weight_UH)
         self._beam = beam = compiled.Beam(
             limits.bos,
@@ -64,9 +53,7 @@ class BeamDecoding:
             limits.prefixes,
             torch.tensor(limits.norms, dtype=torch.float64),
         )
-        self._step = step = SearchStep(
-            program, weights, memory, first, words, scores, beam.rows_N5, limits.size * sum(limits.max_lengths)
-        )
+        self._step = step = SearchStep(searched, beam.rows_N5, limits.size * sum(limits.max_lengths))
         if keeps_weights:
             weights_NS, struct = step.written["weights"], whole(beam.struct_20.view(1, -1), Place.FIXED)
             beam.keep_attention(weights_NS.shape[1])

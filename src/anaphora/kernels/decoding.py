@@ -4,7 +4,7 @@ A step scores the words (``search_step.py``), chooses the most probable one by l
 that have ended. It gives the bits of single steps (``scan.advance``) with the choice made in Python.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -13,9 +13,7 @@ from torch import Tensor
 from anaphora.kernels import compiled
 from anaphora.kernels.compiled import Place
 from anaphora.kernels.lowering import Value
-from anaphora.kernels.program import Program
-from anaphora.kernels.search_step import Scores, SearchStep, rows_of, whole
-from anaphora.kernels.words import Words
+from anaphora.kernels.search_step import Scores, Searched, SearchStep, rows_of, whole
 
 
 class Ends(NamedTuple):
@@ -33,20 +31,11 @@ class Ends(NamedTuple):
 
 
 class Decoding:
-    """The greedy search of a batch; takes the memory that it is given for its own."""
+    """The greedy search of a batch."""
 
-    def __init__(
-        self,
-        program: Program,
-        weights: Mapping[str, Tensor],
-        memory: Mapping[str, Tensor],
-        first: Mapping[str, Tensor],
-        words: Words,
-        scores: Scores,
-        ends: Ends,
-        keeps_weights: bool = False,
-    ) -> None:
-        """The first six are those of ``SearchStep``; ``keeps_weights``: whether the signal ``weights`` is kept."""
+    def __init__(self, searched: Searched, ends: Ends, keeps_weights: bool = False) -> None:
+        """``keeps_weights``: whether the signal ``weights`` is kept."""
+        scores = searched.scores
         sentences, longest = len(ends.max_lengths), max(ends.max_lengths)
         self._live = sentences
         self._written = compiled.Written.start(ends.bos, ends.max_lengths, list(map(len, ends.prefixes)), ends.lines)
@@ -57,9 +46,7 @@ class Decoding:
         self.weights_BTS: Tensor | None = None
         """The attention of every step."""
 
-        self._step = step = SearchStep(
-            program, weights, memory, first, words, scores, self._written.rows_B8, sum(ends.max_lengths)
-        )
+        self._step = step = SearchStep(searched, self._written.rows_B8, sum(ends.max_lengths))
         self._held = [*step.state.values(), *step.memory]
         if keeps_weights:
             weights_BS = step.written["weights"]

@@ -58,32 +58,35 @@ class WordCandidates(NamedTuple):
     """int64; in the padding, anything."""
 
 
-class SearchStep:
-    """The operations of a step; takes the memory that it is given for its own."""
+class Searched(NamedTuple):
+    """A network as a search takes its steps; one for which ``is_possible``."""
 
-    def __init__(
-        self,
-        program: Program,
-        weights: Mapping[str, Tensor],
-        memory: Mapping[str, Tensor],
-        first: Mapping[str, Tensor],
-        words: Words,
-        scores: Scores,
-        rows_NX: Tensor,
-        count: int,
-    ) -> None:
-        """One for which ``is_possible``.
+    program: Program
+    """The step: it reads ``x``, and words are scored from the first signal that it returns."""
+    weights: Mapping[str, Tensor]
+    """As for ``scan.advance``."""
+    memory: Mapping[str, Tensor]
+    """As for ``scan.advance``; the search takes it for its own."""
+    first: Mapping[str, Tensor]
+    """B x width for each carried signal."""
+    words: Words
+    """Those that are read first, a column of them."""
+    scores: Scores
+    """How words are scored."""
+
+
+class SearchStep:
+    """The operations of a step."""
+
+    def __init__(self, searched: Searched, rows_NX: Tensor, count: int) -> None:
+        """Of as many rows as ``rows_NX`` has.
 
         Args:
-            program: the step; it reads ``x``, and words are scored from the first signal that it returns.
-            weights: as for ``scan.advance``.
-            memory: as for ``scan.advance``.
-            first: B x width for each carried signal.
-            words: those that are read first, a column of them.
-            scores: how words are scored.
+            searched: the network.
             rows_NX: int64: what each row begins with is the token that it reads; N is a multiple of B.
             count: how many words may be read.
         """
+        program, weights, memory, first, words, scores = searched
         like, rows = next(iter(first.values())), len(rows_NX)
         hypotheses = rows // len(like)
         read = reading(program, weights, words, count)

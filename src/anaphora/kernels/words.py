@@ -30,7 +30,7 @@ _MOST = 4096
 
 
 class Words(NamedTuple):
-    """Words in the place of a block of vectors."""
+    """Words that were not looked up yet."""
 
     ids_XB1: Tensor
     """int64."""
@@ -145,7 +145,7 @@ def _projections(program: Program) -> tuple[Project, ...]:
 
 @cache
 def _looking_up(program: Program) -> Program:
-    """The program with tables in the place of the projections of words."""
+    """The program that looks projections of words up instead of computing them."""
     of_words = _projections(program)
     parts = (LookUp(p.name, p.source, p.target) if p in of_words else p for p in program.parts)
     return replace(program, parts=tuple(parts))

@@ -10,8 +10,7 @@ from anaphora.kernels.beam_decoding import BeamDecoding, BeamLimits
 from anaphora.kernels.compiled import MOST
 from anaphora.kernels.decoding import Decoding, Ends
 from anaphora.kernels.program import Program
-from anaphora.kernels.search_step import Scores, WordCandidates, is_possible
-from anaphora.kernels.words import Words
+from anaphora.kernels.search_step import Scores, Searched, WordCandidates, is_possible
 from anaphora.nn.embedding import Embedding
 from anaphora.nn.outputs import CandidateOutput, Output
 from anaphora.nn.outputs.output import SoftmaxOutput
@@ -32,8 +31,8 @@ class Network(NamedTuple):
     embedding: nn.Module
     output: Output | CandidateOutput
 
-    def words(self, sentences: int, bos: int) -> tuple[Words, Scores] | None:
-        """The words that are read first, and how words are scored.
+    def searched(self, sentences: int, bos: int) -> Searched | None:
+        """The network as a search in C takes it.
 
         None where the steps cannot be taken in C: where parts have no native body, products are not made in C, or words
         are not looked up in a table and scored by one softmax.
@@ -50,26 +49,27 @@ class Network(NamedTuple):
             return None
         if not is_possible(self.program, scores.weight_UH):
             return None
-        return embedding.words(torch.full((sentences, 1), bos)), scores
+        words = embedding.words(torch.full((sentences, 1), bos))
+        return Searched(self.program, self.weights.tensors(), self.memory, self.first, words, scores)
 
 
 def greedy_steps(stepper: Stepper, network: Network, search: GreedySearch) -> GreedySteps | None:
     """See ``protocols.TakesGreedySteps``."""
-    words, (program, weights, memory, first, *_) = network.words(len(search.max_lengths), stepper.bos), network
-    if words is None:
+    searched = network.searched(len(search.max_lengths), stepper.bos)
+    if searched is None:
         return None
     lines = _ENDLESS if search.lines is None else search.lines
     ends = Ends(stepper.bos, stepper.eos, lines, search.max_lengths, search.prefixes, search.left_out)
-    attends = search.attention and "weights" in program.returns
-    return Decoding(program, weights.tensors(), memory, first, *words, ends, attends)
+    attends = search.attention and "weights" in network.program.returns
+    return Decoding(searched, ends, attends)
 
 
 def beam_steps(stepper: Stepper, network: Network, search: BeamSearch) -> BeamSteps | None:
     """See ``protocols.TakesBeamSteps``."""
-    words, (program, weights, memory, first, *_) = network.words(len(search.max_lengths), stepper.bos), network
-    if words is None or search.size > MOST:
+    searched = network.searched(len(search.max_lengths), stepper.bos)
+    if searched is None or search.size > MOST:
         return None
     size, results, prefixes, max_lengths, norms, attention, left_out = search
     limits = BeamLimits(stepper.bos, stepper.eos, size, results, max_lengths, prefixes, norms, left_out)
-    attends = attention and "weights" in program.returns
-    return BeamDecoding(program, weights.tensors(), memory, first, *words, limits, attends)
+    attends = attention and "weights" in network.program.returns
+    return BeamDecoding(searched, limits, attends)

@@ -94,7 +94,7 @@ def check_whole(path: Path, names: Iterable[str]) -> None:
 
 
 def store(path: Path, content: bytes, lost: str = "") -> None:
-    """Put ``content`` in the place of a file of a run; RunError where it cannot be written, with what is ``lost``."""
+    """Replace a file of a run; RunError where it cannot be written, which says what is ``lost``."""
     try:
         files.replace_durably(path, content)
     except OSError as error:

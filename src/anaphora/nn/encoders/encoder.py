@@ -47,7 +47,7 @@ class Encoder(nn.Module, ABC):
     spec: EncoderSpec
     weights: Weights
     reads_words: ClassVar[bool] = False
-    """Whether ``forward`` takes words, too, in the place of their vectors."""
+    """Whether ``forward`` also takes words that were not looked up yet."""
 
     @property
     def width(self) -> int:

@@ -59,8 +59,9 @@ def features(pixels: Picture) -> np.ndarray[Any, np.dtype[np.float16]]:
     """What stands out from the background in every place, colour apart from form: rows x columns x WIDTH, from 0 to 4.
 
     The form is how much each pixel differs from the background, as a share of the largest difference in its place. The
-    colour is the mean difference of red, green and blue, weighted by the form; a number is told by which of _LEVELS it
-    is near. So a shape looks the same in every colour, and a colour in every shape, seen together before or not.
+    colour is the mean difference of red, green and blue, weighted by the form, and each number is coded by how near
+    it is to each of _LEVELS. So a shape looks the same in every colour, and a colour in every shape, seen together
+    before or not.
     """
     background = np.sort(pixels.reshape(-1, 3), axis=0)[pixels.size // 6].astype(np.int64)
     places = (pixels - background).reshape(CELLS, CELL, CELLS, CELL, 3).transpose(0, 2, 1, 3, 4)

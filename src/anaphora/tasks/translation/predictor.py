@@ -55,7 +55,7 @@ class TranslationPredictor(InspectedTranslator):
 
         Only the words that stand for placeholders are chosen once, for the first one. Searches are as ``evaluation``
         says, the table of the run, unless a call asks otherwise. Running text is split into sentences by ``splitter``,
-        or not at all. It translates between the two ``languages``, where they are told. The network lies on the device
+        or not at all. ``languages`` are those of source and target, where known. The network lies on the device
         of ``runtime``. Settled options and the runtime have the confidence that ``calibrated`` gives, or its
         ConfigError, and sentences the candidates that ``shortlist`` gives.
         """
