@@ -18,12 +18,13 @@ BLOCKS = [[[f"a b {'c ' * number}x", "a"], ["b", ""]] for number in range(7)]
 
 SCRIPT = """
 from anaphora.data import encoding
-from tests.data.test_encoding import BLOCKS, WORDS, listed
+from anaphora.text.words import WordTokenizer
 
 encoding.MANY = 1
 print("begun")
-with encoding.Encoding((WORDS, WORDS), 2, 14) as several:
-    print(len(listed(several, BLOCKS)))
+words = WordTokenizer(["a"], lowercase=False, segmentation="whitespace", language="en")
+with encoding.Encoding((words,), 2, 7) as several:
+    print(len(list(several.rows([[["a"]]] * 7))))
 """
 
 
