@@ -5,7 +5,7 @@ import torch
 
 from anaphora.errors import RunError
 from anaphora.training.optimizer import NamedOptimizer
-from anaphora.training.rules import Adadelta, Adam, AveragedSgd, Momentum, RmsProp, Rule, Sgd
+from anaphora.training.rules import Adadelta, Adam, AveragedSgd, LazyAdam, Momentum, RmsProp, Rule, Sgd
 
 
 def network(seed: int = 1) -> torch.nn.Module:
@@ -44,6 +44,7 @@ def test_state_is_kept_under_the_names_of_the_parameters() -> None:
         Adadelta(),
         RmsProp(momentum=0.5, centered=True),
         Adam(),
+        LazyAdam(),
     ],
     ids=lambda rule: rule.kind,
 )

@@ -34,6 +34,18 @@ def test_two_ranks_leave_the_bits_of_one(ask_ranks: AskRanks, alone: dict[str, A
     assert b"carry/0/h" in tensors and b"carry/1/h" in tensors  # each micro-batch carries its own state
 
 
+@pytest.mark.parametrize(
+    "rule", [{"kind": "sgd", "sparse": True}, {"kind": "lazy-adam"}], ids=lambda rule: rule["kind"]
+)
+def test_two_ranks_add_up_sparse_gradients_as_one_does(
+    ask_ranks: AskRanks, tmp_path: Path, rule: dict[str, Any]
+) -> None:
+    training = TWO["training"] | {"optimizer": rule}
+    for ranks in (1, 2):
+        ask_ranks(ranks=ranks, folder=tmp_path / str(ranks) / "run", training=training)
+    assert everything(tmp_path / "1" / "run") == everything(tmp_path / "2" / "run")
+
+
 def test_four_ranks_train_as_two_and_one_do(ask_ranks: AskRanks, tmp_path: Path) -> None:
     for ranks in (1, 2, 4):
         ask_ranks(ranks=ranks, folder=tmp_path / str(ranks), **FOUR)

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from anaphora.batch import Batch, Ids
+from anaphora.nn.embedding import Embedding, TableConfig
 from anaphora.nn.randomness import dropped
 from anaphora.protocols import Carry, Loss
 from anaphora.run import Run
@@ -39,12 +40,13 @@ TRAINING = {
 
 
 class ToyModel(torch.nn.Module):
-    """One Elman layer with dropout, whose output layer is tied to its embedding and whose state is carried."""
+    """One Elman layer with dropout, whose output layer is tied to one of two embeddings and whose state is carried."""
 
     def __init__(self) -> None:
         super().__init__()
         source = torch.Generator().manual_seed(5)
         self.embedding = torch.nn.Embedding(SYMBOLS, WIDTH)
+        self.own = Embedding(TableConfig(size=WIDTH), SYMBOLS, "own")
         self.recurrent = torch.nn.Linear(2 * WIDTH, WIDTH)
         self.output = torch.nn.Linear(WIDTH, SYMBOLS)
         self.output.weight = self.embedding.weight
@@ -53,7 +55,8 @@ class ToyModel(torch.nn.Module):
                 weight.copy_(torch.randn(weight.shape, generator=source) * 0.3)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        x_BTD = dropped(self.embedding(batch.input_ids.ids_BT), "toy", 0.2, self.training)
+        ids_BT = batch.input_ids.ids_BT
+        x_BTD = dropped(self.embedding(ids_BT) + self.own(ids_BT), "toy", 0.2, self.training)
         h_BD = carry["h"] * batch.carry_mask_B[:, None] if carry else x_BTD.new_zeros(len(x_BTD), WIDTH)
         total = x_BTD.new_zeros(())
         for step in range(STEPS):

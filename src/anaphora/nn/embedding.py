@@ -90,9 +90,22 @@ class Embedding(nn.Embedding):
         super().__setstate__(state)  # type: ignore[no-untyped-call]
         self._hold()
 
+    @property
+    def learns_all_rows(self) -> bool:
+        """Whether training changes it, and no row is kept as it is."""
+        return self.weight.requires_grad and not self._frozen
+
+    def make_sparse(self) -> None:
+        """Let its gradient have a row for each word that was looked up, and no others."""
+        if not self.sparse:
+            self.sparse = True
+            self._hold()
+
     def _hold(self) -> None:
         if self._frozen and self.weight.requires_grad:
             self.weight.register_hook(self._without_held)  # type: ignore[no-untyped-call]
+        if self.sparse:  # the rows of a batch are summed before those of the next are added
+            self.weight.register_hook(Tensor.coalesce)  # type: ignore[no-untyped-call]
 
     def _without_held(self, dweight_VE: Tensor) -> Tensor:
         """The gradient of the table, tied outputs included: 0 for the rows that stay as they are."""

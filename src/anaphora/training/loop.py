@@ -251,7 +251,7 @@ class _Training:
         fault = log.fault("loss", value)
         if fault:
             return torch.zeros(0), 0.0, fault
-        self._ranks.add_gradients(list(self._state.optimizer.parameters.values()))
+        self._state.optimizer.add_gradients(self._ranks)
         norms_K = norms(self._state.optimizer.gradients())
         norm = float(torch.linalg.vector_norm(norms_K))
         return norms_K, norm, log.fault("gradient norm", norm)

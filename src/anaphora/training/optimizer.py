@@ -10,7 +10,9 @@ from torch import Tensor
 
 from anaphora.errors import RunError
 from anaphora.training.averaging import IterateAverage, MovingAverage, WeightAverage
+from anaphora.training.ranks import Ranks
 from anaphora.training.rules import AveragedSgd, Rule
+from anaphora.training.sparse import sparse_tables, without_zeros
 
 
 class NamedOptimizer:
@@ -19,7 +21,11 @@ class NamedOptimizer:
     def __init__(self, config: Rule, model: torch.nn.Module, moving_average: float = 0.0) -> None:
         """Parameters that need no gradient are left out; a tied one is known by its first name."""
         self.parameters = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
-        self._torch = config.build(list(self.parameters.values()))
+        self._tables = sparse_tables(model) if config.is_sparse else {}
+        dense = [weight for name, weight in self.parameters.items() if name not in self._tables]
+        self._rules = [config.build(dense)] if dense else []
+        if self._tables:
+            self._rules.append(config.build_sparse(list(self._tables.values())))
         self._average: WeightAverage | None = None
         if isinstance(config, AveragedSgd):
             self._average = IterateAverage(config, self.parameters)
@@ -27,11 +33,20 @@ class NamedOptimizer:
             self._average = MovingAverage(moving_average, self.parameters)
 
     def clear(self) -> None:
-        self._torch.zero_grad(set_to_none=True)
+        for rule in self._rules:
+            rule.zero_grad(set_to_none=True)
+
+    def add_gradients(self, ranks: Ranks) -> None:
+        """Let every gradient be the sum of those of all ranks."""
+        ranks.add_gradients(list(self.parameters.values()))
+        for table in self._tables.values():
+            if table.grad is not None:
+                table.grad = without_zeros(table.grad)
 
     def gradients(self) -> list[Tensor]:
-        """The gradients there are, in the order of the parameters."""
-        return [weight.grad for weight in self.parameters.values() if weight.grad is not None]
+        """The gradients there are, in the order of the parameters; of a sparse one, its rows."""
+        there = [weight.grad for weight in self.parameters.values() if weight.grad is not None]
+        return [gradient.values() if gradient.is_sparse else gradient for gradient in there]
 
     def names(self) -> list[str]:
         """The names of the weights whose gradients these are."""
@@ -39,9 +54,10 @@ class NamedOptimizer:
 
     def step(self, rate: float, epoch: int) -> None:
         """Update the weights by their gradients, in ``epoch`` (from 1)."""
-        for group in self._torch.param_groups:
-            group["lr"] = rate
-        self._torch.step()
+        for rule in self._rules:
+            for group in rule.param_groups:
+                group["lr"] = rate
+            rule.step()
         if self._average is not None:
             self._average.stepped(epoch)
 
@@ -62,10 +78,9 @@ class NamedOptimizer:
     def tensors(self) -> dict[str, Tensor]:
         """Within ``result``: all tensors that the next step depends on, as ``field/parameter``; not copied."""
         kept = {
-            f"{field}/{name}": value
+            f"{field}/{name}": torch.as_tensor(value)
             for name, weight in self.parameters.items()
-            for field, value in self._torch.state.get(weight, {}).items()
-            if isinstance(value, Tensor)
+            for field, value in self._rule(name).state.get(weight, {}).items()
         }
         return kept if self._average is None else kept | self._average.tensors()
 
@@ -86,11 +101,21 @@ class NamedOptimizer:
                     f"{where} keeps {field} for a parameter {name} of shape {tuple(tensor.shape)}, which this network "
                     f"lacks: it belongs to another experiment."
                 )
-        self._torch.state.clear()
+        for rule in self._rules:
+            rule.state.clear()
         rest = tensors if self._average is None else self._average.restore(tensors, numbers)
         for key, tensor in rest.items():
             field, _, name = key.partition("/")
-            weight = self.parameters[name]
-            # rules that are not fused count their steps on the processor
-            counted_there = field == "step" and not self._torch.param_groups[0].get("fused")
-            self._torch.state[weight][field] = tensor.clone() if counted_there else tensor.clone().to(weight.device)
+            rule = self._rule(name)
+            rule.state[self.parameters[name]][field] = _kept(rule, field, tensor, self.parameters[name].device)
+
+    def _rule(self, name: str) -> torch.optim.Optimizer:
+        return self._rules[-1 if name in self._tables else 0]
+
+
+def _kept(rule: torch.optim.Optimizer, field: str, tensor: Tensor, device: torch.device) -> Tensor | int:
+    """A saved tensor as ``rule`` keeps it: those that are not fused count their steps on the processor."""
+    if field == "step" and isinstance(rule, torch.optim.SparseAdam):
+        return int(tensor)
+    counted_there = field == "step" and not rule.param_groups[0].get("fused")
+    return tensor.clone() if counted_there else tensor.clone().to(device)

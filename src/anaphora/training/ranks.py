@@ -130,7 +130,7 @@ class _Together(Ranks):
         own = [parameter.grad for parameter in parameters]
         there = parameters[0].new_tensor([grad is not None for grad in own])
         blocks = [
-            (torch.zeros_like(parameter) if grad is None else grad).flatten()
+            (torch.zeros_like(parameter) if grad is None else grad.to_dense()).flatten()
             for parameter, grad in zip(parameters, own, strict=True)
         ]
         flat = torch.cat([there, *blocks])

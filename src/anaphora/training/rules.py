@@ -16,6 +16,8 @@ from anaphora.training.centred import CentredRmsProp
 Share = Annotated[float, Field(ge=0, lt=1)]
 Parameters = list[torch.nn.Parameter]
 
+_DECAYS = "it would shrink the vectors of words that are not in a batch too"
+
 
 class Rule(Config):
     """What all update rules share; g is the gradient of a weight w after clipping, r the learning rate."""
@@ -25,7 +27,16 @@ class Rule(Config):
     weight_decay: float = Field(0.0, ge=0)
     """L2 regularisation: this many times w is added to g, after clipping; 0 adds nothing."""
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether tables of word vectors have gradients for the words of a batch alone."""
+        return False
+
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
+        raise NotImplementedError
+
+    def build_sparse(self, tables: Parameters) -> torch.optim.Optimizer:
+        """The same for such tables, of a rule that is sparse."""
         raise NotImplementedError
 
 
@@ -33,6 +44,20 @@ class Sgd(Rule):
     """Stochastic gradient descent: w -= r g."""
 
     kind: Literal["sgd"] = "sgd"
+    sparse: bool = False
+    """Whether tables of word vectors are updated in the rows of a batch alone, which gives the same weights up to
+    rounding, and is faster with large vocabularies; tied, shared and frozen tables are not."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"sparse": True, "weight_decay": SET}, f"{_DECAYS}; set the one to false, or the other to 0"),
+    )
+
+    @property
+    def is_sparse(self) -> bool:
+        return self.sparse
+
+    def build_sparse(self, tables: Parameters) -> torch.optim.Optimizer:
+        return torch.optim.SGD(tables, lr=self.learning_rate)
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
         """Plain steps, which keep no state."""
@@ -140,10 +165,9 @@ class RmsProp(Rule):
         )
 
 
-class Adam(Rule):
-    """Adam (Kingma and Ba 2015, algorithm 1)."""
+class Moments(Rule):
+    """What both kinds of Adam share (Kingma and Ba 2015, algorithm 1)."""
 
-    kind: Literal["adam"] = "adam"
     learning_rate: float = Field(1e-3, gt=0)
     """Learning rate at the start."""
     betas: tuple[Share, Share] = (0.9, 0.999)
@@ -163,8 +187,36 @@ class Adam(Rule):
         )
 
 
+class Adam(Moments):
+    """Adam (Kingma and Ba 2015, algorithm 1)."""
+
+    kind: Literal["adam"] = "adam"
+
+
+class LazyAdam(Moments):
+    """Adam that moves a word vector, and its running means, only when its word is in the batch: for large vocabularies.
+
+    Words that are not in a batch would go on moving by their means, so it is another rule. The steps t are those of all
+    updates. Tied, shared and frozen tables follow plain Adam, as everything else does.
+    """
+
+    kind: Literal["lazy-adam"] = "lazy-adam"
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"weight_decay": SET}, f'{_DECAYS}: set it to 0, or the optimizer to "adam"'),
+    )
+
+    @property
+    def is_sparse(self) -> bool:
+        return True
+
+    def build_sparse(self, tables: Parameters) -> torch.optim.Optimizer:
+        """Steps that keep both means, of all rows."""
+        return torch.optim.SparseAdam(tables, lr=self.learning_rate, betas=self.betas, eps=self.epsilon)
+
+
 AnyRule = Annotated[
-    Sgd | Momentum | AveragedSgd | Adadelta | RmsProp | Adam,
+    Sgd | Momentum | AveragedSgd | Adadelta | RmsProp | Adam | LazyAdam,
     Field(discriminator="kind"),
     by_kind_or("adam"),
 ]

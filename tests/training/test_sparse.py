@@ -1,0 +1,93 @@
+"""Tables that learn by the rows of a batch: the same as without, faster; or lazily, under a name of its own."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from anaphora.config import Config
+from anaphora.errors import ConfigError
+from anaphora.nn.embedding import Embedding, TableConfig
+from anaphora.training.optimizer import NamedOptimizer
+from anaphora.training.ranks import ALONE
+from anaphora.training.rules import Adam, LazyAdam, Rule, Sgd
+from anaphora.training.sparse import sparse_tables
+
+WORDS, SIZE = 9, 4
+BATCHES = [torch.tensor([[1, 2, 1], [5, 1, 2]]), torch.tensor([[2, 7]]), torch.tensor([[1, 1]])]
+
+
+class Network(nn.Module):
+    """A table and a matrix, whose loss weighs every vector differently."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = Embedding(TableConfig(size=SIZE), WORDS, "words")
+        self.readout = nn.Linear(SIZE, 3, bias=False)
+        source = torch.Generator().manual_seed(7)
+        with torch.no_grad():
+            for weight in self.parameters():
+                weight.copy_(torch.randn(weight.shape, generator=source))
+
+    def learn(self, ids: Tensor) -> None:
+        out: Tensor = torch.tanh(self.readout(torch.tanh(self.words(ids))))
+        (out * torch.arange(1.0, out.numel() + 1).view_as(out)).sum().backward()  # type: ignore[no-untyped-call]
+
+
+def trained(rule: Rule, updates: list[list[Tensor]]) -> Network:
+    model = Network()
+    optimizer = NamedOptimizer(rule, model)
+    for micro_batches in updates:
+        optimizer.clear()
+        for ids in micro_batches:
+            model.learn(ids)
+        optimizer.add_gradients(ALONE)
+        optimizer.step(0.1, epoch=1)
+    return model
+
+
+@pytest.mark.parametrize("updates", [[[ids] for ids in BATCHES], [BATCHES, BATCHES[1:]]], ids=["single", "micro"])
+def test_sparse_descent_leaves_the_bits_of_dense_descent(updates: list[list[Tensor]]) -> None:
+    dense, sparse = trained(Sgd(), updates), trained(Sgd(sparse=True), updates)
+    assert torch.equal(dense.words.weight, sparse.words.weight)
+    assert torch.equal(dense.readout.weight, sparse.readout.weight)
+
+
+def test_lazy_adam_moves_the_words_of_a_batch_alone_by_the_steps_of_adam() -> None:
+    rule = LazyAdam(betas=(0.8, 0.95))
+    ids = torch.tensor([[1, 2]])
+    always = trained(rule, [[ids]] * 3)
+    torch.testing.assert_close(always.words.weight, trained(Adam(betas=rule.betas), [[ids]] * 3).words.weight)
+    first, then = trained(rule, [[ids]]), trained(rule, [[ids], [torch.tensor([[2]])]])
+    moved = (first.words.weight != then.words.weight).any(1)
+    assert moved.nonzero().flatten().tolist() == [2]
+    eagerly = trained(Adam(betas=rule.betas), [[ids], [torch.tensor([[2]])]])
+    assert not torch.equal(eagerly.words.weight[1], first.words.weight[1])
+
+
+def test_a_gradient_has_the_rows_of_the_words_that_learn_something() -> None:
+    model = Network()
+    optimizer = NamedOptimizer(LazyAdam(), model)
+    model.learn(BATCHES[0])
+    (model.words(torch.tensor([3])) * 0).sum().backward()  # type: ignore[no-untyped-call]
+    optimizer.add_gradients(ALONE)
+    gradient = model.words.weight.grad
+    assert gradient is not None and gradient.indices().tolist() == [[1, 2, 5]]
+    rows, matrix = optimizer.gradients()
+    assert rows.shape == (3, SIZE) and matrix.shape == model.readout.weight.shape
+
+
+def test_tied_shared_and_frozen_tables_stay_dense() -> None:
+    tied, shared = Network(), Network()
+    tied.readout.weight = tied.words.weight
+    shared.other = shared.words
+    frozen = nn.Sequential(Embedding(TableConfig.model_construct(size=SIZE, frozen=True), WORDS, "words"))
+    assert list(sparse_tables(Network())) == ["words.weight"]
+    assert not any(map(sparse_tables, (tied, shared, frozen)))
+
+
+@pytest.mark.parametrize(
+    ("rule", "table"), [(LazyAdam, {"kind": "lazy-adam"}), (Sgd, {"kind": "sgd", "sparse": True})], ids=["adam", "sgd"]
+)
+def test_what_would_shrink_absent_words_is_refused(rule: type[Config], table: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match=r"weight_decay = 0.1.*words that are not in a batch too"):
+        rule.parse(table | {"weight_decay": 0.1}, "here")
