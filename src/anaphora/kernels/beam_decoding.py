@@ -6,7 +6,6 @@ Python.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,62 +14,44 @@ from anaphora.kernels import compiled
 from anaphora.kernels.compiled import Place
 from anaphora.kernels.lowering import Value
 from anaphora.kernels.search_step import Scores, Searched, SearchStep, rows_of, whole
-from anaphora.protocols import BeamEnds, BeamStep
-
-
-class BeamLimits(NamedTuple):
-    """What a beam keeps, and where its sentences begin and end."""
-
-    bos: int
-    eos: int
-    size: int
-    """Hypotheses of a sentence, at most ``compiled.MOST``."""
-    results: int
-    """The hypotheses that a sentence is searched for."""
-    max_lengths: Sequence[int]
-    prefixes: Sequence[Sequence[int]]
-    """What each sentence begins with; with candidates, nothing."""
-    norms: Sequence[float]
-    """By number of tokens from 1, what ln p is divided by to be a rank."""
-    left_out: Sequence[int] = ()
-    """Ids that are never chosen."""
+from anaphora.protocols import BeamEnds, BeamSearch, BeamStep
 
 
 class BeamDecoding:
     """The beam search of a batch."""
 
-    def __init__(self, searched: Searched, limits: BeamLimits, keeps_weights: bool = False) -> None:
-        """``keeps_weights``: whether the signal ``weights`` is kept."""
+    def __init__(self, searched: Searched, search: BeamSearch) -> None:
+        """Of at most ``compiled.MOST`` hypotheses a sentence; with candidates, no sentence has a prefix."""
         scores = searched.scores
         columns = scores.candidates.ids_BC.shape[1] if scores.candidates else len(scores.weight_UH)
         self._beam = beam = compiled.Beam(
-            limits.bos,
-            limits.eos,
-            limits.size,
-            min(limits.size, columns),
-            limits.results,
-            limits.max_lengths,
-            limits.prefixes,
-            torch.tensor(limits.norms, dtype=torch.float64),
+            searched.bos,
+            searched.eos,
+            search.size,
+            min(search.size, columns),
+            search.results,
+            search.max_lengths,
+            search.prefixes,
+            torch.tensor(search.norms, dtype=torch.float64),
         )
-        self._step = step = SearchStep(searched, beam.rows_N5, limits.size * sum(limits.max_lengths))
-        if keeps_weights:
+        self._step = step = SearchStep(searched, beam.rows_N5, search.size * sum(search.max_lengths))
+        if search.attention and searched.attends:
             weights_NS, struct = step.written["weights"], whole(beam.struct_20.view(1, -1), Place.FIXED)
             beam.keep_attention(weights_NS.shape[1])
             step.after.run("keep_attention", (), (rows_of(weights_NS), struct))
-        self._choose(scores, limits)
+        self._choose(scores, search.left_out)
         self._entries = step.entries()
         self._carried = [compiled.Carried(step.written[name], read_NW) for name, read_NW in step.state.items()]
 
-    def _choose(self, scores: Scores, limits: BeamLimits) -> None:
+    def _choose(self, scores: Scores, left_out: Sequence[int]) -> None:
         """Score the words, and find the most probable ones of each row."""
         beam, step, candidates, nothing = self._beam, self._step, scores.candidates, Value(0, torch.empty(0))
-        left_out = scores.columns_of(limits.left_out).contiguous()
+        never = scores.columns_of(left_out).contiguous()
         if candidates:
             places, bias, ids = (_of_sentences(one) for one in candidates)
-            z, bias, columns = step.scores((places, bias)), nothing, _of_sentences(left_out)
+            z, bias, columns = step.scores((places, bias)), nothing, _of_sentences(never)
         else:
-            z, bias, ids, columns = step.scores(), step.bias(), nothing, whole(left_out, Place.FIXED)
+            z, bias, ids, columns = step.scores(), step.bias(), nothing, whole(never, Place.FIXED)
         found = rows_of(beam.values_NC), whole(beam.tokens_NC)
         step.last.run("best_tokens", found, (z, bias, whole(beam.rows_N5), ids, columns))
 

@@ -73,6 +73,13 @@ class Searched(NamedTuple):
     """Those that are read first, a column of them."""
     scores: Scores
     """How words are scored."""
+    bos: int
+    eos: int
+
+    @property
+    def attends(self) -> bool:
+        """Whether a step has attention, as the signal ``weights``."""
+        return "weights" in self.program.returns
 
 
 class SearchStep:
@@ -86,7 +93,7 @@ class SearchStep:
             rows_NX: int64: what each row begins with is the token that it reads; N is a multiple of B.
             count: how many words may be read.
         """
-        program, weights, memory, first, words, scores = searched
+        program, weights, memory, first, words, scores, *_ = searched
         like, rows = next(iter(first.values())), len(rows_NX)
         hypotheses = rows // len(like)
         read = reading(program, weights, words, count)

@@ -1,4 +1,4 @@
-"""Searches of networks whose steps run in C: see ``kernels/decoding.py`` and ``kernels/beam_decoding.py``."""
+"""Searches of networks whose steps run in C: see ``kernels/greedy_decoding.py`` and ``kernels/beam_decoding.py``."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -6,9 +6,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from anaphora.kernels.beam_decoding import BeamDecoding, BeamLimits
+from anaphora.kernels.beam_decoding import BeamDecoding
 from anaphora.kernels.compiled import MOST
-from anaphora.kernels.decoding import Decoding, Ends
+from anaphora.kernels.greedy_decoding import GreedyDecoding
 from anaphora.kernels.program import Program
 from anaphora.kernels.search_step import Scores, Searched, WordCandidates, is_possible
 from anaphora.nn.embedding import Embedding
@@ -16,8 +16,6 @@ from anaphora.nn.outputs import CandidateOutput, Output
 from anaphora.nn.outputs.output import SoftmaxOutput
 from anaphora.nn.weights import Weights
 from anaphora.protocols import BeamSearch, BeamSteps, GreedySearch, GreedySteps, Stepper
-
-_ENDLESS = 1 << 62
 
 
 class Network(NamedTuple):
@@ -31,7 +29,7 @@ class Network(NamedTuple):
     embedding: nn.Module
     output: Output | CandidateOutput
 
-    def searched(self, sentences: int, bos: int) -> Searched | None:
+    def searched(self, sentences: int, stepper: Stepper) -> Searched | None:
         """The network as a search in C takes it.
 
         None where the steps cannot be taken in C: where parts have no native body, products are not made in C, or words
@@ -49,27 +47,18 @@ class Network(NamedTuple):
             return None
         if not is_possible(self.program, scores.weight_UH):
             return None
-        words = embedding.words(torch.full((sentences, 1), bos))
-        return Searched(self.program, self.weights.tensors(), self.memory, self.first, words, scores)
+        words = embedding.words(torch.full((sentences, 1), stepper.bos))
+        weights = self.weights.tensors()
+        return Searched(self.program, weights, self.memory, self.first, words, scores, stepper.bos, stepper.eos)
 
 
 def greedy_steps(stepper: Stepper, network: Network, search: GreedySearch) -> GreedySteps | None:
     """See ``protocols.TakesGreedySteps``."""
-    searched = network.searched(len(search.max_lengths), stepper.bos)
-    if searched is None:
-        return None
-    lines = _ENDLESS if search.lines is None else search.lines
-    ends = Ends(stepper.bos, stepper.eos, lines, search.max_lengths, search.prefixes, search.left_out)
-    attends = search.attention and "weights" in network.program.returns
-    return Decoding(searched, ends, attends)
+    searched = network.searched(len(search.max_lengths), stepper)
+    return GreedyDecoding(searched, search) if searched else None
 
 
 def beam_steps(stepper: Stepper, network: Network, search: BeamSearch) -> BeamSteps | None:
     """See ``protocols.TakesBeamSteps``."""
-    searched = network.searched(len(search.max_lengths), stepper.bos)
-    if searched is None or search.size > MOST:
-        return None
-    size, results, prefixes, max_lengths, norms, attention, left_out = search
-    limits = BeamLimits(stepper.bos, stepper.eos, size, results, max_lengths, prefixes, norms, left_out)
-    attends = attention and "weights" in network.program.returns
-    return BeamDecoding(searched, limits, attends)
+    searched = network.searched(len(search.max_lengths), stepper) if search.size <= MOST else None
+    return BeamDecoding(searched, search) if searched else None

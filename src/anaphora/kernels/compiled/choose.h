@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Eight bytes each, as kernels/decoding.py fills them in. */
+/* Eight bytes each, as kernels/greedy_decoding.py fills them in. */
 typedef struct {
     int64_t token;    /* what is read next */
     int64_t sentence; /* its place in the batch */

@@ -5,7 +5,6 @@ that have ended. It gives the bits of single steps (``scan.advance``) with the c
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,54 +13,43 @@ from anaphora.kernels import compiled
 from anaphora.kernels.compiled import Place
 from anaphora.kernels.lowering import Value
 from anaphora.kernels.search_step import Scores, Searched, SearchStep, rows_of, whole
+from anaphora.protocols import GreedySearch
+
+_ENDLESS = 1 << 62
 
 
-class Ends(NamedTuple):
-    """Where the sentences of a search begin and end."""
-
-    bos: int
-    eos: int
-    lines: int
-    """The number of the ``</s>`` that ends a sentence."""
-    max_lengths: Sequence[int]
-    prefixes: Sequence[Sequence[int]]
-    """What each sentence begins with; with candidates, nothing."""
-    left_out: Sequence[int] = ()
-    """Ids that are never chosen."""
-
-
-class Decoding:
+class GreedyDecoding:
     """The greedy search of a batch."""
 
-    def __init__(self, searched: Searched, ends: Ends, keeps_weights: bool = False) -> None:
-        """``keeps_weights``: whether the signal ``weights`` is kept."""
-        scores = searched.scores
-        sentences, longest = len(ends.max_lengths), max(ends.max_lengths)
+    def __init__(self, searched: Searched, search: GreedySearch) -> None:
+        """With candidates, no sentence has a prefix."""
+        scores, lengths = searched.scores, search.max_lengths
+        sentences, longest, lines = len(lengths), max(lengths), _ENDLESS if search.lines is None else search.lines
         self._live = sentences
-        self._written = compiled.Written.start(ends.bos, ends.max_lengths, list(map(len, ends.prefixes)), ends.lines)
+        self._written = compiled.Written.start(searched.bos, lengths, list(map(len, search.prefixes)), lines)
         self.tokens_BT = torch.zeros(sentences, longest, dtype=torch.int64)
         """What was written."""
-        for row, prefix in ((row, prefix) for row, prefix in enumerate(ends.prefixes) if prefix):
+        for row, prefix in ((row, prefix) for row, prefix in enumerate(search.prefixes) if prefix):
             self.tokens_BT[row, : len(prefix)] = torch.tensor(prefix)
         self.weights_BTS: Tensor | None = None
         """The attention of every step."""
 
-        self._step = step = SearchStep(searched, self._written.rows_B8, sum(ends.max_lengths))
+        self._step = step = SearchStep(searched, self._written.rows_B8, sum(lengths))
         self._held = [*step.state.values(), *step.memory]
-        if keeps_weights:
+        if search.attention and searched.attends:
             weights_BS = step.written["weights"]
             self.weights_BTS = weights_BS.new_empty(sentences, longest, weights_BS.shape[1])
             kept = step.after.fixed(self.weights_BTS)
             step.after.run("keep_weights", (kept,), (rows_of(weights_BS), whole(self._written.rows_B8)))
         for name, rows_BW in step.state.items():
             step.after.copy(rows_of(rows_BW), rows_of(step.written[name]))
-        self._choose(scores, ends)
+        self._choose(scores, torch.tensor([[searched.eos]]), search.left_out)
         self._entries = step.entries()
 
-    def _choose(self, scores: Scores, ends: Ends) -> None:
+    def _choose(self, scores: Scores, eos_11: Tensor, left_out: Sequence[int]) -> None:
         """Score the words, and choose one."""
         step, ops, ids = self._step, self._step.last, Value(0, torch.empty(0))
-        columns_BX = scores.columns_of(ends.left_out).expand(len(ends.max_lengths), -1)
+        columns_BX = scores.columns_of(left_out).expand(self._live, -1)
         if scores.candidates:
             places, bias, ids = (self._of_sentences(one) for one in scores.candidates)
             z = step.scores((places, bias))
@@ -70,9 +58,9 @@ class Decoding:
             if bias.width:
                 ops.run("add_vector", (z,), (z, bias))
         ops.run("log_softmax_step", (z,), ())
-        if ends.left_out:
+        if left_out:
             ops.run("leave_out", (z,), (self._of_sentences(columns_BX),))
-        end, tokens = (whole(one, Place.FIXED) for one in (torch.tensor([[ends.eos]]), self.tokens_BT))
+        end, tokens = (whole(one, Place.FIXED) for one in (eos_11, self.tokens_BT))
         ops.run("choose_token", (whole(self._written.rows_B8), tokens), (z, ids, end))
 
     def _of_sentences(self, rows_BW: Tensor) -> Value:
