@@ -91,8 +91,10 @@ DOCUMENTS = (
     ),
     _document("a gettext catalogue (PO)", _ENTRIES, r"\s*+#", ".po", ".pot", reader="po"),
     _document("a compiled gettext catalogue (MO)", _PAIRS, "\xde\x12\x04\x95|\x95\x04\x12\xde"),
-    _document("subtitles (SRT)", _DOCUMENT, r"\s*+\d++[ \t]*+\r?+\n\d++:\d\d:\d\d[,.]\d++[ \t]*+-->", reader="srt"),
-    _document("subtitles (WebVTT)", _PLAIN, r"WEBVTT(?=\s|\Z)"),
+    _document(
+        "subtitles (SRT)", _DOCUMENT, r"\s*+\d++[ \t]*+\r?+\n\d++:\d\d:\d\d[,.]\d++[ \t]*+-->", reader="subtitles"
+    ),
+    _document("subtitles (WebVTT)", _DOCUMENT, r"WEBVTT(?=\s|\Z)", reader="subtitles"),
     _document("subtitles (SSA)", _PLAIN, r"\s*+\[Script Info\]"),
     _document("subtitles (SBV)", _PLAIN, r"\s*+\d++:\d\d:\d\d\.\d{3},\d++:\d\d:\d\d\.\d{3}\s"),
     _document("subtitles (MicroDVD)", _PLAIN, r"\{\d++\}\{\d++\}"),
@@ -132,7 +134,7 @@ DOCUMENTS = (
         rf"(?:{_ALIGNED}(?:\n|\Z))++\Z|(?:{_ALIGNED}\n){{3}}",
     ),
     _document("an HTML page", _DOCUMENT, r"\s*+\S", ".html", ".htm", ".xhtml", reader="html"),
-    _document("subtitles (SRT)", _DOCUMENT, r"\s*+\S", ".srt", reader="srt"),
+    _document("subtitles (SRT)", _DOCUMENT, r"\s*+\S", ".srt", reader="subtitles"),
     _document("text in UTF-32", "convert it with  iconv -f UTF-32 -t UTF-8 {file}", "\xff\xfe\0\0|\0\0\xfe\xff"),
     _document("text in UTF-16", "convert it with  iconv -f UTF-16 -t UTF-8 {file}", "\xff\xfe|\xfe\xff"),
     _document("text in UTF-16", "convert it with  iconv -f UTF-16LE -t UTF-8 {file}", "(?:[\t-~]\0){4}"),

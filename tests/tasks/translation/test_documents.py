@@ -167,6 +167,11 @@ def test_line_ends_of_pages_and_subtitles_are_white_space(name: str, tmp_path: P
         ("- open\n- file", ["open", "file"], "- OPEN\n- FILE"),
         ("<i>- open\nthe file</i>\n\u2013 file--", ["open the file", "file"], "<i>- OPEN\nthe FILE</i>\n\u2013 FILE--"),
         ("\u266a open \u266a", ["open"], "\u266a OPEN \u266a"),
+        (
+            "- open <i>file</i>\n- open <i>the</i> file -",
+            ["open <x1/>file", "open <x1/>the<x2/> file"],
+            "- OPEN <i>FILE</i>\n- OPEN <i>the</i> FILE -",
+        ),
     ],
 )
 def test_dashes_of_speakers_and_notes_of_songs_stay(before: str, asked: list[str], after: str, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from anaphora.formats.entries.encoded import Encoding
 from anaphora.formats.entries.entry import Edit, Entry
 from anaphora.formats.entries.html import Html
 from anaphora.formats.entries.po import Po
-from anaphora.formats.entries.subtitles import Srt
+from anaphora.formats.entries.subtitles import Subtitles
 from anaphora.formats.entries.table import Csv, languages_of_table
 from anaphora.formats.entries.tmx import Tmx
 from anaphora.formats.entries.xliff import Xliff
@@ -36,7 +36,7 @@ READERS: dict[str, Callable[[str, tuple[str, str]], Reader]] = {
     "xliff": Xliff,
     "po": Po,
     "html": Html,
-    "srt": Srt,
+    "subtitles": Subtitles,
 }
 """Those whose gaps can be filled, by their names in ``formats.documents``."""
 KINDS = ("tmx", "xliff", "po", "csv")
