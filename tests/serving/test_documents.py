@@ -73,7 +73,7 @@ def test_lines_of_a_text_are_translated_between_their_ends(serve: Serve, stored:
         ({}, 400, "missing file parameter"),
         ({"file": ("a.md", b"text")}, 400, "a.md is none that is known"),
         ({"file": ("a.txt", b"text\n\xe4")}, 400, "a.txt:2 should be UTF-8"),
-        ({"file": ("a.pdf", b"%PDF-1.7")}, 400, "a.pdf is a PDF"),
+        ({"file": ("a.pdf", b"%PDF-1.7")}, 400, "a.pdf is a PDF: convert it with  pdftotext a.pdf"),
         ({"file": ("a.po", b"msgid")}, 400, ""),
         ({"file": ("a.po", b"#" * 200)}, 413, "exceeds the limit (100)"),
     ],

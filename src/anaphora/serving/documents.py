@@ -40,7 +40,11 @@ async def document(content: bytes, name: str, languages: tuple[str, str], transl
         if found is None and name.lower().endswith(".txt"):
             return await _lines(content, name, translate)
         if found is None or found.reader not in READERS:
-            what = f"{name} is {found.name}" if found else f"{name} is none that is known"
+            what = (
+                f"{name} is {found.name}: {found.remedy.format(file=name)}"
+                if found
+                else f"{name} is none that is known"
+            )
             raise bad(f"Documents are TMX, PO, XLIFF, HTML, SRT, WebVTT and .txt in UTF-8, but {what}")
         if found.reader == "html" and len(content) > LARGEST_PAGE:
             raise Refusal(413, f"Invalid request: the page exceeds the limit ({LARGEST_PAGE})")

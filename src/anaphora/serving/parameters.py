@@ -115,9 +115,9 @@ async def parameters_of(request: Request, limits: ServingLimits) -> Parameters:
     The body of a GET is read and ignored. Raises Refusal for a body that is too large or too slow (413, 408), packed
     (415), or not what its type says (400).
     """
-    if request.headers.get("content-encoding", "identity") != "identity":
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise Refusal(415, "Invalid request: a packed body is not read; send it as it is")
-    address, query = str(request.base_url), {**dict(reversed(_pairs(request.url.query))), **request.path_params}
+    address, query = str(request.base_url), {**_form(request.scope["query_string"]), **request.path_params}
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     try:
         async with asyncio.timeout(limits.upload):
@@ -131,12 +131,8 @@ async def parameters_of(request: Request, limits: ServingLimits) -> Parameters:
         raise Refusal(400, "The client has gone") from None
     if request.method == "GET" or not body:
         return Parameters(query, address)
-    if kind == "application/json":
-        return Parameters({**query, **_json(body)}, address)
-    try:
-        return Parameters({**query, **dict(reversed(_pairs(body.decode("utf-8"))))}, address)
-    except UnicodeDecodeError:
-        raise bad("Invalid request: the form is not UTF-8") from None
+    is_json = kind.endswith("json") or body.lstrip().startswith(b"{")  # some clients call it a form, or nothing
+    return Parameters({**query, **(_json(body) if is_json else _form(body))}, address)
 
 
 def _check_length(request: Request, most: int) -> None:
@@ -170,17 +166,20 @@ async def _multipart(request: Request) -> dict[str, Any]:
         raise bad("Invalid request: the form cannot be read") from None
 
 
-def _pairs(text: str) -> list[tuple[str, str]]:
-    """The fields of a form or query string; of a name that comes twice the first counts, so it is to be read last."""
+def _form(content: bytes) -> dict[str, str]:
+    """The fields of a form or query string; of a name that comes twice the first counts."""
     try:
-        return parse_qsl(text, keep_blank_values=True, max_num_fields=_FIELDS, errors="strict")
+        pairs = parse_qsl(content.decode("utf-8"), keep_blank_values=True, max_num_fields=_FIELDS, errors="strict")
+    except UnicodeDecodeError:
+        raise bad("Invalid request: the form is not UTF-8") from None
     except ValueError:
         raise bad("Invalid request: the form cannot be read") from None
+    return dict(reversed(pairs))
 
 
 def _json(body: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+        value = json.loads(body.decode("utf-8-sig"), parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise bad("Invalid JSON format") from None
     if not isinstance(value, dict):
