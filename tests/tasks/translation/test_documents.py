@@ -83,6 +83,7 @@ def test_a_key_is_the_same_letter_where_a_word_begins_with_it(tmp_path: Path) ->
         ("open <b>file</b>", "<b>x", LOST),
         ("open https://a.org/b", "x https://a.org", LOST),
         ("open", "x <unk>", UNKNOWN),
+        ("open", "x \ufffdt5", UNKNOWN),
         ("open", " ", NO_TEXT),
         ("open %s", "%s.", NO_TEXT),
         ("open", "...", NO_TEXT),

@@ -185,7 +185,7 @@ def fault(text: str, translation: str | None) -> str:
     """Why a translation of a text is not to be used; empty for one that may be."""
     if translation is None:
         return UNSURE
-    if MARKS[UNK] in translation:
+    if MARKS[UNK] in translation or translation.count(_BROKEN) > text.count(_BROKEN):
         return UNKNOWN
     if not any(map(str.isalnum, without_placeholders(translation))):
         return NO_TEXT
@@ -193,6 +193,8 @@ def fault(text: str, translation: str | None) -> str:
     return LOST if lost or _formats(text) != _formats(translation) or _signs(text) != _signs(translation) else ""
 
 
+_BROKEN = "\ufffd"
+"""What bytes that make no character are read as."""
 _NUMBERS = "numbers"
 """What may be written otherwise in another language."""
 _FORMAT = re.compile(r"%(\(\w+\)|\d+\$)?[-+#0]*+[\d*]*+(?:\.[\d*]+)?(?:hh?|ll?|[Lzjt])?+[A-Za-z%]?")
