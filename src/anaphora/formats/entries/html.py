@@ -11,6 +11,7 @@ from html import escape, unescape
 from html.parser import HTMLParser
 
 from anaphora.formats.entries.entry import UNTRANSLATED, Edit, Entry, Gap, Run, one_line
+from anaphora.formats.entries.reader import Reader
 
 _INLINE = frozenset(
     (
@@ -40,13 +41,12 @@ _ATTRIBUTE = re.compile(
 _SECTION = re.compile(r"<!\[(?:cdata|if|else|endif)(?![-_.\w])", re.IGNORECASE)
 
 
-class Html(HTMLParser):
+class Html(Reader, HTMLParser):
     """The texts of one page."""
 
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
-        """Of a file that messages call ``name``; a page does not say which languages it could be in."""
-        super().__init__(convert_charrefs=False)
-        self.name, self._languages = name, languages
+        Reader.__init__(self, name, languages)
+        HTMLParser.__init__(self, convert_charrefs=False)
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
         """The entries of a page in UTF-8; no page is so odd that it is refused."""
@@ -63,10 +63,6 @@ class Html(HTMLParser):
         self.close()
         self._end_block(len(text))
         yield from self._entries
-
-    def declared(self, content: bytes) -> list[Edit]:
-        """Nothing."""
-        return []
 
     @property
     def _at(self) -> int:

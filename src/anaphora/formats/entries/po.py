@@ -24,6 +24,7 @@ from anaphora.formats.entries.entry import (
     matches,
     one_line,
 )
+from anaphora.formats.entries.reader import Reader
 from anaphora.formats.lines import LONGEST, raw_lines
 
 _LINE = re.compile(
@@ -84,18 +85,16 @@ class _Message:
         return self.flags is not None and b"fuzzy" in re.split(rb"[\s,]+", self.flags[1])
 
 
-class Po:
+class Po(Reader):
     """The messages of one catalogue, one after the other."""
 
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
-        """Of a file that messages call ``name``, in the ``languages`` of source and target."""
-        self.name, (self.source, self.target) = name, languages
+        super().__init__(name, languages)
         self.language = ""
         """The language of its translations, as its header says."""
         self._count, self._forms = 0, _FIRST_TWO
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
-        """The entries of a file in UTF-8; DataError, with the line, for a line that is none of a catalogue."""
         message, key = _Message(), ""
         for number, (at, raw) in enumerate(raw_lines(pieces, self.name), 1):
             line = raw.rstrip(b"\r\n")
@@ -200,10 +199,6 @@ class Po:
         elif not message.fuzzy:
             edits.append(Edit(message.flags[0] + 2, message.flags[0] + 2, b" fuzzy,"))
         return edits
-
-    def declared(self, content: bytes) -> list[Edit]:
-        """Nothing: a header is its translators' business."""
-        return []
 
 
 def _forms(expression: str) -> _Forms:

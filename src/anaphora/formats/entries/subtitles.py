@@ -10,6 +10,7 @@ from functools import partial
 from html import escape, unescape
 
 from anaphora.formats.entries.entry import UNTRANSLATED, Edit, Entry, Gap, Run, one_line
+from anaphora.formats.entries.reader import Reader
 from anaphora.formats.lines import raw_lines
 
 _TIME = rb"(?:\d+:)?\d\d:\d\d[,.]\d+"
@@ -19,12 +20,11 @@ _CODE = re.compile(rb"</?[A-Za-z][^<>\n]*>|</?>|<%b>|\{\\[^{}\n]*\}" % _TIME)
 _SPEAKER = re.compile(r"\r?\n(?=[ \t]*[-\u2013\u2014])")
 
 
-class Subtitles:
+class Subtitles(Reader):
     """The cues of one file."""
 
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
-        """Of a file that messages call ``name``; subtitles do not say which languages they could be in."""
-        self.name, self._languages = name, languages
+        super().__init__(name, languages)
         self._escaped = False  # whether its text has character references
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
@@ -43,10 +43,6 @@ class Subtitles:
             cue.clear()
             inside = times
         yield from self._cue(bytes(cue), begin, first)
-
-    def declared(self, content: bytes) -> list[Edit]:
-        """Nothing."""
-        return []
 
     def _cue(self, content: bytes, begin: int, line: int) -> Iterator[Entry]:
         content = content.rstrip()
