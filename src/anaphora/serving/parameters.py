@@ -12,6 +12,7 @@ from python_multipart.exceptions import FormParserError
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message
 
 from anaphora.serving.keys import EVERYBODY
 from anaphora.serving.limits import ServingLimits
@@ -122,9 +123,9 @@ async def parameters_of(request: Request, limits: ServingLimits) -> Parameters:
     try:
         async with asyncio.timeout(limits.upload):
             if kind == "multipart/form-data" and request.method != "GET":
-                _check_length(request, limits.document + limits.body)
-                return Parameters({**query, **await _multipart(request)}, address)
-            body = await _body(request, limits.body)
+                form = await _multipart(_bounded(request, limits.document + limits.body))
+                return Parameters({**query, **form}, address)
+            body = await _bounded(request, limits.body).body()
     except TimeoutError:
         raise Refusal(408, f"The request did not come within {limits.upload:g} s") from None
     except ClientDisconnect:
@@ -135,23 +136,19 @@ async def parameters_of(request: Request, limits: ServingLimits) -> Parameters:
     return Parameters({**query, **(_json(body) if is_json else _form(body))}, address)
 
 
-def _check_length(request: Request, most: int) -> None:
-    """Raise Refusal for a body that is longer, or does not say how long it is."""
-    length = request.headers.get("content-length", "")
-    if not length.isdecimal():
-        raise Refusal(411, "Invalid request: a form with a file needs a Content-Length")
-    if int(length) > most:
-        raise Refusal(413, f"Invalid request: the body exceeds the limit ({most})")
+def _bounded(request: Request, most: int) -> Request:
+    """The request, whose body is refused as soon as more than ``most`` bytes of it have come."""
+    read = 0
 
-
-async def _body(request: Request, most: int) -> bytes:
-    """All of the body; Refusal as soon as it is too large."""
-    read = bytearray()
-    async for chunk in request.stream():
-        read += chunk
-        if len(read) > most:
+    async def receive() -> Message:
+        nonlocal read
+        message = await request.receive()
+        read += len(message.get("body", b""))
+        if read > most:
             raise Refusal(413, f"Invalid request: the body exceeds the limit ({most})")
-    return bytes(read)
+        return message
+
+    return Request(request.scope, receive)
 
 
 async def _upload(file: UploadFile) -> Upload:
