@@ -38,6 +38,9 @@ def test_what_is_added_is_listed_exported_and_removed(
     assert main(["memory", run, "list", "--text", "A man is walking", "--json"]) == 0
     [line] = capsys.readouterr().out.splitlines()
     assert json.loads(line)["memory"] == "fuzzy 80%"
+    for option in ("--text", "--origin"):
+        assert main(["memory", run, "list", option, "unseen.po"]) == 0
+        assert capsys.readouterr() == ("", "No segment was found.\n")
     assert main(["info", run, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["memory"] == 2
     for name in ("all.tmx", "all.tsv"):

@@ -33,7 +33,7 @@ from anaphora.formats.lines import read_lines, unpacked
 from anaphora.formats.nbest import FORMATS
 from anaphora.formats.offsets import Offsets
 from anaphora.formats.omegat import read_project
-from anaphora.formats.pharaoh import read_links
+from anaphora.formats.pharaoh import each_links
 from anaphora.formats.plain import Plain
 from anaphora.formats.strings import read_format
 from anaphora.formats.stroke_json import read_stroke_json
@@ -235,7 +235,7 @@ READERS = (
     Reader("terms.tab", "# a\nman\tMann\tnoun\nx\n", lambda path: list(read_terms(path, ("en", "de")))),
     Reader("terms.tbx", _TBX, lambda path: list(read_terms(path, ("en", "de")))),
     Reader("omegat.project", _PROJECT, lambda path: read_project(path.parent).languages),
-    Reader("links.pharaoh", "0-0 1-1\n\n2-0\n", lambda path: read_links(path, 3)),
+    Reader("links.pharaoh", "0-0 1-1\n\n2-0\n", lambda path: list(each_links(path, [None] * 3))),
     Reader("memory.tmx", _TMX, _entries),
     Reader("first.xlf", _XLIFF, _entries),
     Reader("second.xlf", _XLIFF_2, _entries),

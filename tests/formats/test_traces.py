@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from anaphora.data.traces import json_line, read_traces
 from anaphora.errors import DataError
+from anaphora.formats.lines import LONGEST
 from anaphora.formats.traces import Trace
 
 STROKES = [[[0, 0], [1, 2], [3, 3]], [[5, 1], [6, 0]]]
@@ -72,6 +73,11 @@ def same(trace: Trace, text: str = "") -> None:
 )
 def test_strokes_are_read_from_every_format(tmp_path: Path, name: str, content: str, text: str) -> None:
     same(one(tmp_path / name, content), text)
+
+
+def test_a_document_may_be_one_long_line(tmp_path: Path) -> None:
+    trace = one(tmp_path / "a.json", json.dumps({"text": "hi", "strokes": STROKES}) + " " * LONGEST)
+    assert trace.text == "hi"
 
 
 def test_rows_with_a_pen_bit_are_read_with_one_bit_and_with_three(tmp_path: Path) -> None:

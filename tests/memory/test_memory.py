@@ -85,10 +85,11 @@ def test_exact_ones_do_not_take_the_place_of_fuzzy_ones(memory: Memory) -> None:
     assert [match.segment.target for match in memory.fuzzy("open the file", most=1)] == ["B"]
 
 
-def test_find_looks_for_similar_texts_where_none_is_the_same(memory: Memory) -> None:
+def test_find_has_the_same_texts_then_similar_ones(memory: Memory) -> None:
     memory.add([Segment("open the big file", "A"), Segment("open the big files", "B")], "a")
-    assert [(m.segment.target, m.percent) for m in memory.find("open the big file")] == [("A", 100)]
+    assert [(m.segment.target, m.percent) for m in memory.find("open the big file")] == [("A", 100), ("B", 75)]
     assert [m.percent for m in memory.find("open the big fil")] == [75, 75]
+    assert [m.percent for m in memory.find("Open the big file", 100)] == []
 
 
 def test_removing_an_origin_removes_its_segments_alone(memory: Memory) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.errors import ConfigError
-from anaphora.formats.pharaoh import read_links
+from anaphora.formats.pharaoh import each_links
 from anaphora.samples.english_french import CorpusSplits, corpus, sentences, write
 from anaphora.samples.english_french.corpus import MAX_WORDS
 
@@ -108,7 +108,7 @@ def test_files_are_aligned_line_by_line(tmp_path: Path) -> None:
     for name, split in (("train", splits.train), ("val", splits.valid), ("test", splits.test)):
         assert lines[f"{name}.en"] == [pair.source for pair in split]
         assert lines[f"{name}.fr"] == [pair.target for pair in split]
-    for pair, links in zip(splits.test, read_links(folder / "test.links", 30), strict=True):
+    for pair, links in zip(splits.test, each_links(folder / "test.links", [None] * 30), strict=True):
         sources, targets = pair.source.split(), pair.target.split()
         assert {(i, j) for i, j in links if i < len(sources) and j < len(targets)} == links
         for i, j in pair.links:  # as the words are written, the ones that are written together included

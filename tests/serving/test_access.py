@@ -6,6 +6,7 @@ import pytest
 
 from anaphora.errors import ConfigError
 from anaphora.serving.app import ACTIONS
+from anaphora.serving.hosts import check_host, check_origin
 from anaphora.serving.keys import FAILURES, Doorkeeper, new_key, read_keys
 from anaphora.serving.refusal import Refusal
 from tests.serving.conftest import Serve
@@ -80,6 +81,12 @@ def test_addresses_and_known_names_are_answered(serve: Serve, host: str) -> None
 @pytest.mark.parametrize("host", ["evil.example", "mine.example.evil.example", "", "[", "127.0.0.1.evil.example"])
 def test_a_name_that_is_not_known_is_refused(serve: Serve, host: str) -> None:
     assert serve(names=["mine.example"]).get("/languages", headers={"Host": host}).status_code == 403
+
+
+def test_a_client_that_names_no_host_is_no_browser() -> None:
+    check_host(None, ())
+    with pytest.raises(Refusal):
+        check_origin("http://evil.example", "", ())
 
 
 def test_pages_of_listed_origins_alone_may_read_answers(serve: Serve) -> None:

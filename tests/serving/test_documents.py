@@ -1,7 +1,7 @@
 """Documents and HTML: what is no text stays as it is, and what is written is escaped."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 
 import pytest
@@ -67,13 +67,29 @@ def test_lines_of_a_text_are_translated_between_their_ends(serve: Serve, stored:
     assert client.get(answer["translatedFileUrl"]).content.decode() == text
 
 
+def test_a_form_may_come_in_chunks_up_to_the_limit(serve: Serve) -> None:
+    def chunks(count: int) -> Iterator[bytes]:
+        yield b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
+        yield from [b"A man. " * 10] * count
+        for name, value in PAIR.items():
+            yield f'\r\n--b\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}'.encode()
+        yield b"\r\n--b--\r\n"
+
+    client, kind = (
+        serve(limits=ServingLimits(document=1000, body=1000)),
+        {"Content-Type": "multipart/form-data; boundary=b"},
+    )
+    for count, status in ((1, 200), (100, 413)):
+        assert client.post("/translate_file", content=chunks(count), headers=kind).status_code == status
+
+
 @pytest.mark.parametrize(
     ("files", "status", "error"),
     [
         ({}, 400, "missing file parameter"),
         ({"file": ("a.md", b"text")}, 400, "a.md is none that is known"),
         ({"file": ("a.txt", b"text\n\xe4")}, 400, "a.txt:2 should be UTF-8"),
-        ({"file": ("a.pdf", b"%PDF-1.7")}, 400, "a.pdf is a PDF"),
+        ({"file": ("a.pdf", b"%PDF-1.7")}, 400, "a.pdf is a PDF: convert it with  pdftotext a.pdf"),
         ({"file": ("a.po", b"msgid")}, 400, ""),
         ({"file": ("a.po", b"#" * 200)}, 413, "exceeds the limit (100)"),
     ],

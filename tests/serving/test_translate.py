@@ -1,5 +1,6 @@
 """What LibreTranslate's clients send and read."""
 
+import json
 from copy import copy
 from typing import Any
 
@@ -10,10 +11,17 @@ from anaphora.evaluation.logistic import Logistic
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.translators import Served
 from anaphora.tasks.translation.confidence import Confidence
-from tests.serving.conftest import Serve
+from tests.serving.conftest import RUN, Serve
 
 TEXT = "A man is walking."
 PAIR = {"source": "en", "target": "fr"}
+CALLED_OTHERWISE = (
+    {},
+    {"Content-Type": "application/x-www-form-urlencoded"},
+    {"Content-Type": "text/plain;charset=UTF-8"},
+    {"Content-Type": "application/vnd.api+json"},
+)
+"""What clients call JSON that does not say so: ``curl -d`` and ``fetch`` by themselves, others by their libraries."""
 
 
 def expected(stored: Served, *texts: str) -> list[str]:
@@ -29,6 +37,10 @@ def test_json_a_form_and_a_query_string_are_understood_alike(serve: Serve, store
         client.post("/translate", params=fields),
         client.post("/translate", params={"source": "en"}, data={"q": TEXT, "target": "fr"}),
         client.post("/translate", data=fields, files={"unused": b""}),
+        *(client.post("/translate", content=json.dumps(fields), headers=kind) for kind in CALLED_OTHERWISE),
+        client.post("/translate", content="\ufeff" + json.dumps(fields), headers={"Content-Type": "application/json"}),
+        client.post("/translate", data=fields, headers={"Content-Encoding": "Identity"}),
+        client.post("http://localhost:5000//translate", data=fields),
     ):
         assert (answer.status_code, answer.json()) == (200, {"translatedText": wanted})
         assert answer.headers["content-type"] == "application/json"
@@ -56,8 +68,9 @@ def test_codes_are_read_as_clients_write_them(serve: Serve, source: str, target:
 
 def test_the_only_source_is_detected_with_certainty(serve: Serve) -> None:
     client, sure = serve(), {"confidence": 100.0, "language": "en"}
-    answer = client.post("/translate", json={"q": ["x", "y"], "source": "auto", "target": "fr"}).json()
-    assert answer["detectedLanguage"] == [sure, sure]
+    for code in ("auto", "Auto"):
+        answer = client.post("/translate", json={"q": ["x", "y"], "source": code, "target": "fr"}).json()
+        assert answer["detectedLanguage"] == [sure, sure]
     assert client.post("/detect", data={"q": TEXT}).json() == [sure]
     assert "detectedLanguage" not in client.post("/translate", json={"q": TEXT, **PAIR}).json()
 
@@ -82,7 +95,8 @@ def test_a_calibrated_translator_says_how_sure_it_is_and_another_how_to_calibrat
 ) -> None:
     asked = {"q": [TEXT, " "], "confidence": True, **PAIR}
     refused = serve().post("/translate", json=asked)
-    assert refused.status_code == 400 and "run anaphora calibrate" in refused.json()["error"]
+    assert refused.status_code == 400 and "run anaphora calibrate RUN" in refused.json()["error"]
+    assert str(RUN) not in refused.text
     predictor = copy(stored.predictor)
     [found] = predictor.translate_text([TEXT], signals=True)
     rows = [[one.signals.sentence for one in found.sentences or [found]], [one for one in found.signals.words if one]]
@@ -122,6 +136,13 @@ def test_what_is_wrong_is_said_with_status_400(serve: Serve, fields: dict[str, A
     assert answer.status_code == 400
     assert list(answer.json()) == ["error"]
     assert pytest.raises(ValueError, match=error).matches(ValueError(answer.json()["error"]))
+
+
+def test_a_form_that_is_not_utf8_is_called_so(serve: Serve) -> None:
+    kind = {"Content-Type": "application/x-www-form-urlencoded; charset=ISO-8859-1"}
+    for body in (b"q=%E9t%E9&source=en&target=fr", b"q=\xe9&source=en&target=fr"):
+        answer = serve().post("/translate", content=body, headers=kind)
+        assert (answer.status_code, answer.json()) == (400, {"error": "Invalid request: the form is not UTF-8"})
 
 
 @pytest.mark.parametrize(

@@ -117,14 +117,17 @@ def _list(memory: "Memory", arguments: Sequence[str], origin: str, text: str, fu
     if arguments:
         raise ConfigError(f"list takes no {arguments[0]!r}: say --text TEXT or --origin FILE.")
     if text:
-        found = [*memory.exact(text), *(memory.fuzzy(text, fuzzy) if fuzzy < 100 else ())]
+        found = memory.find(text, fuzzy)
         rows = [(one.segment, {"memory": str(one)}) for one in found if origin in ("", one.segment.origin)]
+    segment: Segment | None = None
     for segment, extra in rows if text else ((one, {}) for one in memory if origin in ("", one.origin)):
         if as_json:
             typer.echo(figures_as_json(segment.json() | extra))
         else:
             shown = (str(segment.number), *extra.values(), _cell(segment.source), _cell(segment.target))
             typer.echo("\t".join((*shown, _cell(segment.origin), segment.day)))
+    if segment is None:
+        say("No segment was found.")
 
 
 def _remove(memory: "Memory", numbers: Sequence[str], origin: str) -> None:

@@ -79,7 +79,7 @@ def run(
     *,
     machine: Machine,
 ) -> None:
-    """Translate lines, or what a PO, TMX, XLIFF, HTML, SRT or OmegaT project lacks.
+    """Translate lines, or what PO, TMX, XLIFF, HTML, SRT, VTT or OmegaT files lack.
 
     At a terminal, translate each line that is typed, until Ctrl-D.
     """

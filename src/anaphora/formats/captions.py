@@ -12,13 +12,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.json_text import any_json
-from anaphora.formats.lines import read_lines, unpacked
+from anaphora.formats.json_text import json_document
+from anaphora.formats.lines import read_lines
 from anaphora.formats.tagged import is_label
 from anaphora.wording import counted
 
-LARGEST = 1 << 28
-"""Bytes of the largest JSON file that is read."""
 SPLITS: Mapping[str, str] = {"restval": "train"}
 """Names of splits in Karpathy's files that mean another one; "restval" is what COCO's validation left for training."""
 
@@ -88,24 +86,11 @@ def _is_heading(cells: Sequence[str]) -> bool:
 
 
 def _json(path: Path) -> Iterator[Caption]:
-    table = _parsed(path)
+    table = json_document(path)
     images = table.get("images") if isinstance(table, dict) else None
     if not isinstance(images, list):
         raise DataError(f'{path} should have captions as Karpathy or COCO has them, but has no list "images".')
     return _coco(path, images, table["annotations"]) if "annotations" in table else _karpathy(path, images)
-
-
-def _parsed(path: Path) -> Any:
-    content, size = [], 0
-    for piece in unpacked(path):
-        size += len(piece)
-        if size > LARGEST:
-            raise DataError(f"{path} has more than {counted(LARGEST, 'byte')} of JSON: split it into several files.")
-        content.append(piece)
-    try:
-        return any_json(b"".join(content).decode("utf-8-sig"), str(path))
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} should be UTF-8, but is not ({error.reason}): convert it.") from None
 
 
 def _karpathy(path: Path, images: Sequence[Any]) -> Iterator[Caption]:

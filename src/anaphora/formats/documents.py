@@ -13,6 +13,7 @@ PEEKED = 1 << 12
 """Bytes of a file that are looked at."""
 
 _PAIRS = "export its segments as a .tsv, source, tab, target a line"
+_MESSAGES = "convert it to PO with  {tool} {{file}} messages.po  of the Translate Toolkit, or " + _PAIRS
 _ENTRIES = "translate it as a document, or train a translator on it"
 _CSV = "train a translator on it, or save its columns as tab-separated text, and name it .tsv"
 _DOCUMENT = "translate it as a document, or save its text as plain text in UTF-8"
@@ -76,13 +77,15 @@ DOCUMENTS = (
     _document("an XLIFF document", _ENTRIES, rf"{_BEFORE}<(?:\w+:)?xliff\b", reader="xliff"),
     _document("an XLIFF document", _ENTRIES, r"\s*+<", ".xlf", ".xliff", ".mxliff", ".sdlxliff", reader="xliff"),
     _document("a term base (TBX)", _PAIRS, rf"{_BEFORE}<(?:tbx|martif)\b"),
-    _document("a Qt translation file", _PAIRS, rf"{_BEFORE}<TS\b"),
+    _document("a Qt translation file", "convert it with  lconvert -i {file} -o messages.po", rf"{_BEFORE}<TS\b"),
+    _document("messages of Android", _MESSAGES.format(tool="android2po"), rf"{_BEFORE}<resources\b"),
+    _document("messages of .NET (RESX)", _MESSAGES.format(tool="resx2po"), r"\s*+<", ".resx"),
     _document("an HTML page", _DOCUMENT, rf"{_BEFORE}<(?:!doctype +html|html|head|body)\b", reader="html"),
     _document("an HTML page", _DOCUMENT, rf"{_BEFORE}<\w", ".html", ".htm", ".xhtml", reader="html"),
     _document("a test set in SGML", _PLAIN, rf"{_BEFORE}<(?:srcset|refset|tstset|mteval)\b"),
     _document("subtitles (TTML)", _PLAIN, rf"{_BEFORE}<tt\b[^>]*?ns/ttml"),
     _document("an XML document", _PLAIN, r"\s*+<\?xml\b"),
-    _document("an XML document", _PLAIN, rf"{_BEFORE}<[\w:.-]++[\s/>]", ".xml", ".resx", ".dbk", ".tei", ".fb2"),
+    _document("an XML document", _PLAIN, rf"{_BEFORE}<[\w:.-]++[\s/>]", ".xml", ".dbk", ".tei", ".fb2"),
     _document(
         "a gettext catalogue (PO)",
         _ENTRIES,
@@ -90,9 +93,15 @@ DOCUMENTS = (
         reader="po",
     ),
     _document("a gettext catalogue (PO)", _ENTRIES, r"\s*+#", ".po", ".pot", reader="po"),
-    _document("a compiled gettext catalogue (MO)", _PAIRS, "\xde\x12\x04\x95|\x95\x04\x12\xde"),
-    _document("subtitles (SRT)", _DOCUMENT, r"\s*+\d++[ \t]*+\r?+\n\d++:\d\d:\d\d[,.]\d++[ \t]*+-->", reader="srt"),
-    _document("subtitles (WebVTT)", _PLAIN, r"WEBVTT(?=\s|\Z)"),
+    _document(
+        "a compiled gettext catalogue (MO)",
+        "convert it with  msgunfmt {file} > messages.po",
+        "\xde\x12\x04\x95|\x95\x04\x12\xde",
+    ),
+    _document(
+        "subtitles (SRT)", _DOCUMENT, r"\s*+\d++[ \t]*+\r?+\n\d++:\d\d:\d\d[,.]\d++[ \t]*+-->", reader="subtitles"
+    ),
+    _document("subtitles (WebVTT)", _DOCUMENT, r"WEBVTT(?=\s|\Z)", reader="subtitles"),
     _document("subtitles (SSA)", _PLAIN, r"\s*+\[Script Info\]"),
     _document("subtitles (SBV)", _PLAIN, r"\s*+\d++:\d\d:\d\d\.\d{3},\d++:\d\d:\d\d\.\d{3}\s"),
     _document("subtitles (MicroDVD)", _PLAIN, r"\{\d++\}\{\d++\}"),
@@ -103,14 +112,25 @@ DOCUMENTS = (
         "train a tagger on it, or write its sentences as lines",
         r"(?:#[^\n]*+\n)*+1(?:-\d)?\t(?:[^\t\n]++\t){8}[^\t\n]++\r?+\n",
     ),
-    _document("a JSON document", _PAIRS, r'\s*+\[?\s*+\{\s*+"[^"\n]*+"\s*+:'),
-    _document("a JSON document", _PAIRS, r'\s*+\[\s*+[\["{]', ".json", ".jsonl", ".ndjson"),
-    _document("a YAML document", _PAIRS, r"(?:\s++|#[^\n]*+\n|---\s)*+[\w.\"'-]++:\s", ".yml", ".yaml"),
+    _document("a JSON document", _MESSAGES.format(tool="json2po"), r'\s*+\[?\s*+\{\s*+"[^"\n]*+"\s*+:'),
+    _document("a JSON document", _MESSAGES.format(tool="json2po"), r'\s*+\[\s*+[\["{]', ".json", ".jsonl", ".ndjson"),
     _document(
-        "a table of messages (properties)", _PAIRS, r"(?:\s++|[#!][^\n]*+\n)*+[\w.-]++[ \t]*+[=:]", ".properties"
+        "a YAML document",
+        _MESSAGES.format(tool="yaml2po"),
+        r"(?:\s++|#[^\n]*+\n|---\s)*+[\w.\"'-]++:\s",
+        ".yml",
+        ".yaml",
     ),
     _document(
-        "a table of messages (strings)", _PAIRS, r'(?:\s++|/\*(?:(?!\*/).)*+\*/|//[^\n]*+\n)*+"[^"\n]*+"\s*+=\s*+"'
+        "a table of messages (properties)",
+        _MESSAGES.format(tool="prop2po"),
+        r"(?:\s++|[#!][^\n]*+\n)*+[\w.-]++[ \t]*+[=:]",
+        ".properties",
+    ),
+    _document(
+        "a table of messages (strings)",
+        "export it as XLIFF from Xcode",
+        r'(?:\s++|/\*(?:(?!\*/).)*+\*/|//[^\n]*+\n)*+"[^"\n]*+"\s*+=\s*+"',
     ),
     *(
         _document("a table of comma-separated values (CSV)", _CSV, *how, reader="csv")
@@ -132,7 +152,7 @@ DOCUMENTS = (
         rf"(?:{_ALIGNED}(?:\n|\Z))++\Z|(?:{_ALIGNED}\n){{3}}",
     ),
     _document("an HTML page", _DOCUMENT, r"\s*+\S", ".html", ".htm", ".xhtml", reader="html"),
-    _document("subtitles (SRT)", _DOCUMENT, r"\s*+\S", ".srt", reader="srt"),
+    _document("subtitles (SRT)", _DOCUMENT, r"\s*+\S", ".srt", reader="subtitles"),
     _document("text in UTF-32", "convert it with  iconv -f UTF-32 -t UTF-8 {file}", "\xff\xfe\0\0|\0\0\xfe\xff"),
     _document("text in UTF-16", "convert it with  iconv -f UTF-16 -t UTF-8 {file}", "\xff\xfe|\xfe\xff"),
     _document("text in UTF-16", "convert it with  iconv -f UTF-16LE -t UTF-8 {file}", "(?:[\t-~]\0){4}"),

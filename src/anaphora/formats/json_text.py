@@ -2,12 +2,17 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any, TypeVar
 
 from anaphora.errors import DataError
+from anaphora.formats.lines import unpacked
+from anaphora.wording import counted
 
 T = TypeVar("T", dict[str, Any], list[Any])
 
+LARGEST = 1 << 28
+"""Bytes of the largest document."""
 _UNWRITABLE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 """Escapes of a NUL, and of halves of characters, which two of them make."""
 
@@ -35,6 +40,23 @@ def any_json(content: str, place: str) -> Any:
         what = "is nested too deeply" if isinstance(error, RecursionError) else error
         raise DataError(f"{place} should be JSON, but is not ({what}). Correct it.") from None
     return found
+
+
+def json_document(path: Path) -> Any:
+    """What a file of one JSON document holds, gzipped or not.
+
+    Raises DataError as ``any_json`` and ``formats.lines.unpacked``, for one of more than ``LARGEST`` bytes, and for one
+    that is not in UTF-8.
+    """
+    content = bytearray()
+    for piece in unpacked(path):
+        content += piece
+        if len(content) > LARGEST:
+            raise DataError(f"{path} has more than {counted(LARGEST, 'byte')} of JSON: split it into several files.")
+    try:
+        return any_json(content.decode("utf-8-sig"), str(path))
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} should be UTF-8, but is not ({error.reason}): convert it.") from None
 
 
 def _check(value: object) -> None:

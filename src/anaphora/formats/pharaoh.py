@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import repeat
 from pathlib import Path
 
 from anaphora.errors import DataError
@@ -65,8 +64,3 @@ def each_links(path: Path, lengths: Iterable[tuple[int, int] | None]) -> Iterato
         )
     if fault:
         raise DataError(fault)
-
-
-def read_links(path: Path, pairs: int) -> list[Links]:
-    """The links of ``pairs`` pairs, of any number of words, all of them at once; errors as for ``each_links``."""
-    return list(each_links(path, repeat(None, pairs)))

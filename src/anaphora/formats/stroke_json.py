@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from anaphora.errors import DataError
-from anaphora.formats.json_text import any_json
-from anaphora.formats.lines import bounded, read_lines
+from anaphora.formats.json_text import any_json, json_document
+from anaphora.formats.lines import read_lines
 from anaphora.formats.traces import Trace, ink, pen_rows
 
-_LARGEST = 1 << 28
-"""Characters of a document, which is read as a whole."""
 _KEYS = ("strokes", "drawing", "points")
 _TEXTS = ("text", "word", "label")
 _EXPECTED = 'an object like {"text": "..", "strokes": [[[x, y], ..], ..]}, or an array of strokes or of pen rows'
@@ -26,14 +24,12 @@ _EXPECTED = 'an object like {"text": "..", "strokes": [[[x, y], ..], ..]}, or an
 
 def read_stroke_json(path: Path) -> Iterator[Trace]:
     """The sequences of a file; DataError with the line or number of the sequence, and as ``read_lines`` does."""
-    lines = read_lines(path, any_format=True)
-    name = path.name.lower().removesuffix(".gz")
-    if name.endswith((".jsonl", ".ndjson")):
-        for number, line in enumerate(lines, 1):
+    if path.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson")):
+        for number, line in enumerate(read_lines(path, any_format=True), 1):
             if line.strip():
                 yield _trace(any_json(line, f"{path}:{number}"), f"{path}:{number}")
         return
-    whole = any_json("\n".join(bounded(lines, str(path), _LARGEST)), str(path))
+    whole = json_document(path)
     if isinstance(whole, Mapping) and not any(key in whole for key in _KEYS):
         whole = next((value for value in whole.values() if isinstance(value, list)), None)
     if _is_one(whole):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from anaphora.memory.index import Index
 from anaphora.memory.segment import EXACT, Match, Segment, key_of
+from anaphora.memory.similarity import NEARLY
 from anaphora.memory.store import NAME, Store
 
 THRESHOLD = 75
@@ -116,8 +117,11 @@ class Memory:
 
         Similarity is 100 (1 - d / n) percent, rounded down: d is the edit distance between the words of both texts,
         without regard to case, and n the number of words of the longer one. Of equally similar ones the newest comes
-        first. The first call reads the whole memory; later ones read what was added since.
+        first. The first call reads the whole memory; later ones read what was added since. No other text is more
+        similar than 99 percent.
         """
+        if least > NEARLY:
+            return []
         with self._lock:
             self.refresh()
             key, found = key_of(source), list[Match]()
@@ -141,6 +145,6 @@ class Memory:
                 self._index.add(added)
                 self._indexed, _ = added[-1]
 
-    def find(self, source: str, before: str = "", after: str = "", least: int = THRESHOLD) -> list[Match]:
-        """The exact matches of a text, or where there are none the similar ones."""
-        return self.exact(source, before, after) or self.fuzzy(source, least)
+    def find(self, source: str, least: int = THRESHOLD, most: int = MATCHES) -> list[Match]:
+        """The exact matches of a text, then the similar ones, as ``exact`` and ``fuzzy`` find them."""
+        return [*self.exact(source), *self.fuzzy(source, least, most)]

@@ -71,7 +71,7 @@ async def translate(service: Service, given: Parameters) -> dict[str, Any]:
         raise bad(f"{format_} format is not supported")
     alternatives = given.number("alternatives", service.limits.alternatives)
     source, target, detected = given.text("source"), given.text("target"), None
-    if source == "auto":
+    if source.lower() == "auto":
         found = service.detector.detect("\n".join(texts))[0]
         source, detected = found.language, found.json()
     served = service.translators.find(source, target)

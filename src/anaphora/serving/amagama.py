@@ -31,10 +31,10 @@ async def unit(service: Service, given: Parameters) -> list[dict[str, Any]]:
     memory = service.translators.find(given.text("source"), given.text("target")).memory
     if memory is None:
         return []
-    matches = await asyncio.to_thread(lambda: [*memory.exact(text), *memory.fuzzy(text, least, most)][:most])
+    matches = await asyncio.to_thread(memory.find, text, least, most)
     return [
         {"source": one.segment.source, "target": one.segment.target, "quality": one.percent, "rank": one.percent}
-        for one in matches
+        for one in matches[:most]
     ]
 
 

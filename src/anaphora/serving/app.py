@@ -17,6 +17,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from anaphora.serving import actions, amagama
 from anaphora.serving.action import Action
@@ -116,6 +117,18 @@ ACTIONS = (
 )
 
 
+class _OneSlash:
+    """Paths that begin with several slashes begin with one: some clients add theirs to an address that ends in one."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            scope["path"] = "/" + scope["path"].lstrip("/")
+        await self._app(scope, receive, send)
+
+
 def application(service: Service, say: Say = lambda line: None) -> Starlette:
     """The application. ``say`` takes a line for each request, which holds no text."""
 
@@ -137,7 +150,7 @@ def application(service: Service, say: Say = lambda line: None) -> Starlette:
     return Starlette(
         routes=[Route(one.path, _endpoint(one, service, say), methods=[one.method], name=one.path) for one in ACTIONS],
         lifespan=life,
-        middleware=[allowed] if service.origins else [],
+        middleware=[Middleware(_OneSlash), *([allowed] if service.origins else [])],
         exception_handlers={HTTPException: _no_route},
     )
 
@@ -163,7 +176,7 @@ def _endpoint(action: Action, service: Service, say: Say) -> Callable[[Request],
 
 
 async def _answer(action: Action, service: Service, request: Request) -> Response:
-    check_host(request.headers.get("host", ""), service.names)
+    check_host(request.headers.get("host"), service.names)
     if action.own:
         check_origin(request.headers.get("origin"), request.headers.get("host", ""), service.origins)
     given = await parameters_of(request, service.limits)

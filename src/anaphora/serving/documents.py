@@ -18,7 +18,7 @@ from anaphora.tasks.translation.documents import fill, trying_again
 Translate = Callable[[Sequence[str], bool], Coroutine[Any, Any, list[str]]]
 """From texts to their translations, in order; and whether placeholders, tags and addresses are protected."""
 
-ENDINGS = ("html", "po", "srt", "tmx", "txt", "xlf", "xliff")
+ENDINGS = ("html", "po", "srt", "tmx", "txt", "vtt", "xlf", "xliff")
 """How the names of documents end."""
 _ENDS = re.compile(r"(\ufeff|\r?\n)")
 """What stays between the lines of a text."""
@@ -40,8 +40,12 @@ async def document(content: bytes, name: str, languages: tuple[str, str], transl
         if found is None and name.lower().endswith(".txt"):
             return await _lines(content, name, translate)
         if found is None or found.reader not in READERS:
-            what = f"{name} is {found.name}" if found else f"{name} is none that is known"
-            raise bad(f"Documents are TMX, PO, XLIFF, HTML, SRT and .txt in UTF-8, but {what}")
+            what = (
+                f"{name} is {found.name}: {found.remedy.format(file=name)}"
+                if found
+                else f"{name} is none that is known"
+            )
+            raise bad(f"Documents are TMX, PO, XLIFF, HTML, SRT, WebVTT and .txt in UTF-8, but {what}")
         if found.reader == "html" and len(content) > LARGEST_PAGE:
             raise Refusal(413, f"Invalid request: the page exceeds the limit ({LARGEST_PAGE})")
         return await _filled(content, name, found.reader, languages, translate)

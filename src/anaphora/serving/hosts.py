@@ -11,8 +11,13 @@ from urllib.parse import urlsplit
 from anaphora.serving.refusal import Refusal
 
 
-def check_host(header: str, names: Collection[str]) -> None:
-    """Raise Refusal for a ``Host`` header that is no address, not "localhost" and none of ``names``."""
+def check_host(header: str | None, names: Collection[str]) -> None:
+    """Raise Refusal for a ``Host`` header that is no address, not "localhost" and none of ``names``.
+
+    A client that sends none is no browser: checks of load balancers by HTTP/1.0 do not.
+    """
+    if header is None:
+        return
     host = _host(header)
     if host != "localhost" and host not in names and not _is_address(host):
         raise Refusal(403, f"This server is not called '{host}': if it is, start it with --name {host}")

@@ -12,6 +12,7 @@ from python_multipart.exceptions import FormParserError
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message
 
 from anaphora.serving.keys import EVERYBODY
 from anaphora.serving.limits import ServingLimits
@@ -115,47 +116,39 @@ async def parameters_of(request: Request, limits: ServingLimits) -> Parameters:
     The body of a GET is read and ignored. Raises Refusal for a body that is too large or too slow (413, 408), packed
     (415), or not what its type says (400).
     """
-    if request.headers.get("content-encoding", "identity") != "identity":
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise Refusal(415, "Invalid request: a packed body is not read; send it as it is")
-    address, query = str(request.base_url), {**dict(reversed(_pairs(request.url.query))), **request.path_params}
+    address, query = str(request.base_url), {**_form(request.scope["query_string"]), **request.path_params}
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     try:
         async with asyncio.timeout(limits.upload):
             if kind == "multipart/form-data" and request.method != "GET":
-                _check_length(request, limits.document + limits.body)
-                return Parameters({**query, **await _multipart(request)}, address)
-            body = await _body(request, limits.body)
+                form = await _multipart(_bounded(request, limits.document + limits.body))
+                return Parameters({**query, **form}, address)
+            body = await _bounded(request, limits.body).body()
     except TimeoutError:
         raise Refusal(408, f"The request did not come within {limits.upload:g} s") from None
     except ClientDisconnect:
         raise Refusal(400, "The client has gone") from None
     if request.method == "GET" or not body:
         return Parameters(query, address)
-    if kind == "application/json":
-        return Parameters({**query, **_json(body)}, address)
-    try:
-        return Parameters({**query, **dict(reversed(_pairs(body.decode("utf-8"))))}, address)
-    except UnicodeDecodeError:
-        raise bad("Invalid request: the form is not UTF-8") from None
+    is_json = kind.endswith("json") or body.lstrip().startswith(b"{")  # some clients call it a form, or nothing
+    return Parameters({**query, **(_json(body) if is_json else _form(body))}, address)
 
 
-def _check_length(request: Request, most: int) -> None:
-    """Raise Refusal for a body that is longer, or does not say how long it is."""
-    length = request.headers.get("content-length", "")
-    if not length.isdecimal():
-        raise Refusal(411, "Invalid request: a form with a file needs a Content-Length")
-    if int(length) > most:
-        raise Refusal(413, f"Invalid request: the body exceeds the limit ({most})")
+def _bounded(request: Request, most: int) -> Request:
+    """The request, whose body is refused as soon as more than ``most`` bytes of it have come."""
+    read = 0
 
-
-async def _body(request: Request, most: int) -> bytes:
-    """All of the body; Refusal as soon as it is too large."""
-    read = bytearray()
-    async for chunk in request.stream():
-        read += chunk
-        if len(read) > most:
+    async def receive() -> Message:
+        nonlocal read
+        message = await request.receive()
+        read += len(message.get("body", b""))
+        if read > most:
             raise Refusal(413, f"Invalid request: the body exceeds the limit ({most})")
-    return bytes(read)
+        return message
+
+    return Request(request.scope, receive)
 
 
 async def _upload(file: UploadFile) -> Upload:
@@ -170,17 +163,20 @@ async def _multipart(request: Request) -> dict[str, Any]:
         raise bad("Invalid request: the form cannot be read") from None
 
 
-def _pairs(text: str) -> list[tuple[str, str]]:
-    """The fields of a form or query string; of a name that comes twice the first counts, so it is to be read last."""
+def _form(content: bytes) -> dict[str, str]:
+    """The fields of a form or query string; of a name that comes twice the first counts."""
     try:
-        return parse_qsl(text, keep_blank_values=True, max_num_fields=_FIELDS, errors="strict")
+        pairs = parse_qsl(content.decode("utf-8"), keep_blank_values=True, max_num_fields=_FIELDS, errors="strict")
+    except UnicodeDecodeError:
+        raise bad("Invalid request: the form is not UTF-8") from None
     except ValueError:
         raise bad("Invalid request: the form cannot be read") from None
+    return dict(reversed(pairs))
 
 
 def _json(body: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+        value = json.loads(body.decode("utf-8-sig"), parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise bad("Invalid JSON format") from None
     if not isinstance(value, dict):

@@ -121,6 +121,12 @@ OTHERS = {
     "place.srt": (f'1\n{TIMES} X1:1\n{{\\an8}}a <font color="#fff">b</font>\n\n\n\n2\n{TIMES}\n\n3\n', ["a b"]),
     "number.srt": (f"1\n{TIMES}\n42\n\n2\n{TIMES}\na", ["42", "a"]),
     "wide.srt": (f"1\n{TIMES}\na\n".encode("utf-16"), ["a"]),
+    "voice.vtt": (
+        "WEBVTT - a film\r\n\r\nNOTE\r\nx\r\n\r\nSTYLE\r\n::cue { color: red }\r\n\r\nfirst\r\n"
+        "00:01.000 --> 00:02.000 line:0\r\n"
+        "<v Ann>A &amp; <00:01.500><c.red>b</c>\r\n- c &lt;3&nbsp;d\r\n",
+        ["A & b- c <3\u00a0d"],
+    ),
     "mark.html": ("\ufeff<html><p>a</p></html>", ["a"]),
     "wide.html": ("<html><p>aß</p></html>".encode("utf-16"), ["aß"]),
     "western.html": ('<html><meta charset="windows-1252"><p>é \u201cq\u201d</p>'.encode("cp1252"), ["é \u201cq\u201d"]),

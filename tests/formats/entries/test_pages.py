@@ -25,6 +25,16 @@ PAGE = "<!DOCTYPE html>\n<html lang=en><head><title>{}</title></head><body>\n{}<
         ('<p>a <span translate="no">b <i>c</i></span></p>', '<p>A <span translate="no">b <i>c</i></span></p>'),
         ('<img alt="a &quot;b" src="c.png">', '<img alt="A &quot;B" src="c.png">'),
         ("<input placeholder='a' value='b'>", "<input placeholder='A' value='b'>"),
+        (
+            "<input type=Submit value=a> <input type='reset' value='b'>",
+            "<input type=Submit value=\"A\"> <input type='reset' value='B'>",
+        ),
+        (
+            '<meta name="description" content="a"><meta name="viewport" content="b">',
+            '<meta name="description" content="A"><meta name="viewport" content="b">',
+        ),
+        ("<button aria-label='a' value='b'>c</button>", "<button aria-label='A' value='b'>C</button>"),
+        ("<option label=a value=b>c</option>", '<option label="A" value=b>C</option>'),
         ("<img src=c?d=e ALT=a>", '<img src=c?d=e ALT="A">'),
         ("<b onclick=\"x(' title=a')\" title = 'a'>a</b>", "<b onclick=\"x(' title=a')\" title = 'A'>A</b>"),
         ('<p class="x notranslate">a</p><p class=notes>a</p>', '<p class="x notranslate">a</p><p class=notes>A</p>'),

@@ -36,6 +36,13 @@ def test_messages_are_pairs(message: str, pairs: list[tuple[str, str]] | None, t
     assert pairs_of(tmp_path, "a.po", (HEAD + message).replace("\n", "\r\n")) == expected
 
 
+def test_plural_forms_are_those_of_the_numbers_1_and_3(tmp_path: Path) -> None:
+    forms = "nplurals=6; plural=n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5"
+    head = HEAD.replace("\n\n", f'\n"Plural-Forms: {forms};\\n"\n\n')
+    text = 'msgid "a file"\nmsgid_plural "%d files"\n' + "".join(f'msgstr[{n}] "F{n}"\n' for n in range(6))
+    assert pairs_of(tmp_path, "a.po", head + text) == [("a file", "F1"), ("%d files", "F3")]
+
+
 def test_what_is_no_pair_says_why_and_where(tmp_path: Path) -> None:
     text = HEAD + (
         'msgid "a"\nmsgstr ""\n\n'

@@ -19,6 +19,10 @@ HEAD = (
 )
 THREE = HEAD.replace("nplurals=2; plural=(n != 1)", "nplurals=3; plural=n<3?n:2")
 ONE = HEAD.replace("nplurals=2; plural=(n != 1)", "nplurals=1; plural=0")
+ARABIC = HEAD.replace(
+    "nplurals=2; plural=(n != 1)",
+    'nplurals=6; plural=n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n"\n"%100<=10 ? 3 : n%100>=11 ? 4 : 5',
+)
 
 
 @pytest.fixture
@@ -69,8 +73,9 @@ def test_a_message_gets_a_translation_that_is_fuzzy(before: str, after: str, tmp
     ("head", "given", "forms"),
     [
         (HEAD, ("", ""), ["%d FILE", "%d FILES"]),
-        (THREE, ("", "", ""), ["%d FILE", "%d FILES", "%d FILES"]),
-        (THREE, ("", ""), ["%d FILE", "%d FILES", "%d FILES"]),
+        (THREE, ("", "", ""), ["%d FILES", "%d FILE", "%d FILES"]),
+        (THREE, ("", ""), ["%d FILES", "%d FILE", "%d FILES"]),
+        (ARABIC, ("",) * 6, ["%d FILES", "%d FILE", "%d FILES", "%d FILES", "%d FILES", "%d FILES"]),
         (ONE, ("",), ["%d FILES"]),
         (ONE, ("", ""), ["%d FILES"]),
     ],
@@ -87,6 +92,20 @@ def test_all_plural_forms_are_filled(
     )
     assert found == f"{head}#, fuzzy, c-format\n{message(forms)}"
     assert msgfmt.accepts(found.encode()) == ""
+
+
+def test_a_form_of_many_numbers_names_its_number(tmp_path: Path, msgfmt: Msgfmt) -> None:
+    head = HEAD.replace("plural=(n != 1)", "plural=(n%10==1 && n%100!=11 ? 0 : 1)")
+    text = head + '#, c-format\nmsgid "a file"\nmsgid_plural "%d files"\nmsgstr[0] ""\nmsgstr[1] ""\n'
+    found = filled_text(tmp_path, "a.po", text, lambda text: text.upper().replace("%D", "%d"))
+    assert found.endswith('msgstr[0] "%d FILES"\nmsgstr[1] "%d FILES"\n')
+    assert msgfmt.accepts(found.encode()) == ""
+
+
+@pytest.mark.parametrize("expression", ["EXPRESSION", "n/0", "0", ""])
+def test_without_an_expression_the_first_form_is_that_of_one(expression: str, tmp_path: Path) -> None:
+    text = HEAD.replace("(n != 1)", expression) + 'msgid "a"\nmsgid_plural "b"\nmsgstr[0] ""\nmsgstr[1] ""\n'
+    assert filled_text(tmp_path, "a.po", text).endswith('msgstr[0] "A"\nmsgstr[1] "B"\n')
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,7 @@ def test_a_key_is_the_same_letter_where_a_word_begins_with_it(tmp_path: Path) ->
         ("open <b>file</b>", "<b>x", LOST),
         ("open https://a.org/b", "x https://a.org", LOST),
         ("open", "x <unk>", UNKNOWN),
+        ("open", "x \ufffdt5", UNKNOWN),
         ("open", " ", NO_TEXT),
         ("open %s", "%s.", NO_TEXT),
         ("open", "...", NO_TEXT),
@@ -167,6 +168,11 @@ def test_line_ends_of_pages_and_subtitles_are_white_space(name: str, tmp_path: P
         ("- open\n- file", ["open", "file"], "- OPEN\n- FILE"),
         ("<i>- open\nthe file</i>\n\u2013 file--", ["open the file", "file"], "<i>- OPEN\nthe FILE</i>\n\u2013 FILE--"),
         ("\u266a open \u266a", ["open"], "\u266a OPEN \u266a"),
+        (
+            "- open <i>file</i>\n- open <i>the</i> file -",
+            ["open <x1/>file", "open <x1/>the<x2/> file"],
+            "- OPEN <i>FILE</i>\n- OPEN <i>the</i> FILE -",
+        ),
     ],
 )
 def test_dashes_of_speakers_and_notes_of_songs_stay(before: str, asked: list[str], after: str, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ MARKUP = frozenset(("tmx", "xliff", "html"))
 """Kinds that can write any character in any encoding."""
 CODED = frozenset(("xliff", "html"))
 """Kinds whose inline codes stand between the texts of a sentence."""
-REPLACED = frozenset(("srt", "html"))
+REPLACED = frozenset(("subtitles", "html"))
 """Kinds in which a translation takes the place of its source."""
 
 
@@ -55,7 +55,7 @@ class Document:
 
     def sentences(self, gap: Gap) -> list[str]:
         """What is to be translated in a gap, on a line each: the texts of its runs with short tags for the codes."""
-        if self.kind == "srt":  # whose codes and speakers are text to others
+        if self.kind == "subtitles":  # whose codes and speakers are text to others
             return [one_line(self._between(gap.runs[0].begin, gap.runs[-1].end))]
         flows = [list(runs) for _, runs in groupby(gap.runs, key=lambda run: run.flow)]
         if self.kind not in CODED:

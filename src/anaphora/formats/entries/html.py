@@ -1,4 +1,4 @@
-"""HTML pages: text between tags, and the attributes that people read (``alt``, ``title``, ``placeholder``).
+"""HTML pages: text between tags, and the attributes that people read (``alt``, ``title``, the ``value`` of a button).
 
 An entry is what stands in one block, in the runs between its inline tags. Code, scripts and what is marked
 ``translate="no"`` or of the class ``notranslate`` stay as they are.
@@ -11,6 +11,7 @@ from html import escape, unescape
 from html.parser import HTMLParser
 
 from anaphora.formats.entries.entry import UNTRANSLATED, Edit, Entry, Gap, Run, one_line
+from anaphora.formats.entries.reader import Reader
 
 _INLINE = frozenset(
     (
@@ -26,8 +27,13 @@ _KEPT_BY = ("translate", "no")
 _VOID = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"),
 )
-_READ = ("alt", "title", "placeholder")
-"""Attributes that people read."""
+_READ = frozenset(("alt", "title", "placeholder", "label", "aria-label"))
+"""Attributes that people read, of any element."""
+_READ_OF = {
+    "input": ("value", "type", frozenset(("button", "reset", "submit"))),
+    "meta": ("content", "name", frozenset(("description",))),
+}
+"""Others that they read: of an element where another attribute has some values."""
 _ATTRIBUTE = re.compile(
     r"""(?<=[\s"'/])(?P<name>[^\s"'<>/=]++)\s*+=\s*+(?:"(?P<two>[^"]*+)"|'(?P<one>[^']*+)'|(?P<none>[^\s"'<>`=][^\s"'<>`]*+))"""
 )
@@ -35,13 +41,12 @@ _ATTRIBUTE = re.compile(
 _SECTION = re.compile(r"<!\[(?:cdata|if|else|endif)(?![-_.\w])", re.IGNORECASE)
 
 
-class Html(HTMLParser):
+class Html(Reader, HTMLParser):
     """The texts of one page."""
 
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
-        """Of a file that messages call ``name``; a page does not say which languages it could be in."""
-        super().__init__(convert_charrefs=False)
-        self.name, self._languages = name, languages
+        Reader.__init__(self, name, languages)
+        HTMLParser.__init__(self, convert_charrefs=False)
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
         """The entries of a page in UTF-8; no page is so odd that it is refused."""
@@ -59,10 +64,6 @@ class Html(HTMLParser):
         self._end_block(len(text))
         yield from self._entries
 
-    def declared(self, content: bytes) -> list[Edit]:
-        """Nothing."""
-        return []
-
     @property
     def _at(self) -> int:
         line, column = self.getpos()
@@ -74,9 +75,10 @@ class Html(HTMLParser):
         if self._kept:
             self._kept += [tag] if tag == self._kept[0] else []
             return
+        read = _READ | _also_read(tag, attrs)
         for found in _ATTRIBUTE.finditer(self.get_starttag_text() or ""):
             quotes = str(found.lastgroup)
-            if found["name"].lower() in _READ and found[quotes].strip():
+            if found["name"].lower() in read and found[quotes].strip():
                 self._attribute(at + found.start(quotes), found[quotes], '"' if quotes == "none" else "")
         if (tag in _KEPT or _is_kept(attrs)) and tag not in _VOID:
             self._kept = [tag]
@@ -168,6 +170,12 @@ class Html(HTMLParser):
         begin = self._bytes + len(self._source[self._characters : run.begin].encode())
         self._characters, self._bytes = run.begin, begin
         return begin, begin + len(self._source[run.begin : run.end].encode())
+
+
+def _also_read(tag: str, attributes: Sequence[tuple[str, str | None]]) -> set[str]:
+    """The attribute that people read of this element alone, if it has one."""
+    name, by, values = _READ_OF.get(tag, ("", "", frozenset()))
+    return {name} if any(one == by and (value or "").lower() in values for one, value in attributes) else set()
 
 
 def _is_kept(attributes: Sequence[tuple[str, str | None]]) -> bool:

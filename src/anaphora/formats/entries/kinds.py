@@ -1,42 +1,31 @@
 """Kinds of files of entries, known by their content: which file is read how, and in which languages it is."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import Protocol
 
 from anaphora.errors import DataError
 from anaphora.formats.documents import PEEKED, recognized
 from anaphora.formats.entries.declared import Declared
 from anaphora.formats.entries.encoded import Encoding
-from anaphora.formats.entries.entry import Edit, Entry
+from anaphora.formats.entries.entry import Entry
 from anaphora.formats.entries.html import Html
 from anaphora.formats.entries.po import Po
-from anaphora.formats.entries.subtitles import Srt
+from anaphora.formats.entries.reader import Reader
+from anaphora.formats.entries.subtitles import Subtitles
 from anaphora.formats.entries.table import Csv, languages_of_table
 from anaphora.formats.entries.tmx import Tmx
 from anaphora.formats.entries.xliff import Xliff
 from anaphora.formats.lines import unpacked
 from anaphora.formats.tsv import PLAIN, Layout
 
-
-class Reader(Protocol):
-    """The entries of one file."""
-
-    def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
-        """The entries of a file in UTF-8."""
-
-    def declared(self, content: bytes) -> list[Edit]:
-        """From the whole file once it was read: what it has to declare when gaps were filled."""
-
-
 READERS: dict[str, Callable[[str, tuple[str, str]], Reader]] = {
     "tmx": Tmx,
     "xliff": Xliff,
     "po": Po,
     "html": Html,
-    "srt": Srt,
+    "subtitles": Subtitles,
 }
 """Those whose gaps can be filled, by their names in ``formats.documents``."""
 KINDS = ("tmx", "xliff", "po", "csv")

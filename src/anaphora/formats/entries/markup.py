@@ -9,7 +9,8 @@ from typing import ClassVar
 from xml.parsers import expat
 
 from anaphora.errors import DataError
-from anaphora.formats.entries.entry import Content, Edit, Entry, Run
+from anaphora.formats.entries.entry import Content, Entry, Run
+from anaphora.formats.entries.reader import Reader
 from anaphora.formats.lines import LONGEST
 from anaphora.formats.safe_xml import feed, guarded
 
@@ -21,7 +22,7 @@ _START = re.compile(rb"""<[^\s/>"'=]+(?:\s+[^\s=/>]+\s*=\s*(?:"[^"]*"|'[^']*'))*
 Attributes = Mapping[str, str]
 
 
-class Markup:
+class Markup(Reader):
     """Elements of one file, one after the other; a subclass makes entries of them.
 
     Elements are known by their local name, and only those with the prefix of the root element are seen.
@@ -33,8 +34,7 @@ class Markup:
     """The element inside of native code that holds text again."""
 
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
-        """Of a file that messages call ``name``, in the ``languages`` of source and target."""
-        self.name, (self.source, self.target) = name, languages
+        super().__init__(name, languages)
         self.entries: list[Entry] = []
         """Those that are whole, until they are taken."""
         self.stack: list[str] = []
@@ -59,16 +59,11 @@ class Markup:
         """An element ends, with its content if that was to be gathered."""
         raise NotImplementedError
 
-    def declared(self, content: bytes) -> list[Edit]:
-        """What a file has to declare when gaps were filled."""
-        return []
-
     def is_protected(self, name: str, attributes: Attributes) -> bool:
         """Whether an inline element keeps its text as it is."""
         return False
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
-        """The entries of a file in UTF-8; DataError, with the line, for what is no XML of this kind."""
         for _ in self.parsed(pieces):
             yield from self.entries
             self.entries.clear()

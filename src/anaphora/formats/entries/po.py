@@ -1,13 +1,15 @@
 """Message catalogues of GNU gettext (PO).
 
-The header, fuzzy and obsolete messages and those without a translation are no pairs. Of plural forms, the first is a
-translation of ``msgid`` and the second of ``msgid_plural``; further ones stand for numbers that the source has no form
-for. ``msgctxt`` is no text.
+The header, fuzzy and obsolete messages and those without a translation are no pairs. Of plural forms, that of 1 is a
+translation of ``msgid`` and that of 3 of ``msgid_plural``, by the expression in the header; further ones stand for
+numbers that the source has no form for. ``msgctxt`` is no text.
 """
 
+import gettext
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.entry import (
@@ -22,6 +24,7 @@ from anaphora.formats.entries.entry import (
     matches,
     one_line,
 )
+from anaphora.formats.entries.reader import Reader
 from anaphora.formats.lines import LONGEST, raw_lines
 
 _LINE = re.compile(
@@ -31,7 +34,27 @@ _LINE = re.compile(
 _ESCAPE = re.compile(r"\\(?:([abfnrtv\\\"'?])|([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|.)", re.DOTALL)
 _LETTERS = dict(zip("abfnrtv\\\"'?", "\a\b\f\n\r\t\v\\\"'?", strict=True))
 _WRITTEN = {char: f"\\{letter}" for letter, char in _LETTERS.items() if letter not in "'?"}
-_FORMS = re.compile(r"nplurals\s*=\s*([1-9])\b")
+_FORMS = re.compile(r"nplurals\s*=\s*([1-9])\b(?:\s*;\s*plural\s*=([^;]*))?")
+
+
+_PLACEHOLDER = re.compile(r"[%{]")
+"""How a placeholder begins."""
+_NUMBERS, _OFTEN = 1001, 5
+"""A form that stands for so many of these numbers is checked by msgfmt for the number that it has to name."""
+
+
+class _Forms(NamedTuple):
+    """Plural forms of a language, counted from 0."""
+
+    one: int
+    """That of 1."""
+    several: int
+    """That of 3."""
+    one_is_often: bool
+    """Whether that of 1 is also that of numbers such as 21."""
+
+
+_FIRST_TWO = _Forms(0, 1, one_is_often=False)
 
 
 class _Message:
@@ -62,18 +85,16 @@ class _Message:
         return self.flags is not None and b"fuzzy" in re.split(rb"[\s,]+", self.flags[1])
 
 
-class Po:
+class Po(Reader):
     """The messages of one catalogue, one after the other."""
 
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
-        """Of a file that messages call ``name``, in the ``languages`` of source and target."""
-        self.name, (self.source, self.target) = name, languages
+        super().__init__(name, languages)
         self.language = ""
         """The language of its translations, as its header says."""
-        self._forms = 0
+        self._count, self._forms = 0, _FIRST_TWO
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
-        """The entries of a file in UTF-8; DataError, with the line, for a line that is none of a catalogue."""
         message, key = _Message(), ""
         for number, (at, raw) in enumerate(raw_lines(pieces, self.name), 1):
             line = raw.rstrip(b"\r\n")
@@ -132,17 +153,22 @@ class Po:
         if not all(text.strip() for text in translations):
             yield Entry(line, one_line(source), "", UNTRANSLATED, self._gap(message))
             return
-        sources = [source, message.text("msgid_plural")] if "msgid_plural" in message.texts else [source]
-        if len(translations) == 1:  # one form for every number
-            sources = sources[-1:]
-        for text, translation in zip(sources, translations, strict=False):
-            yield Entry(line, one_line(text), one_line(translation))
+        if "msgid_plural" not in message.texts:
+            forms = {0: source}
+        elif len(translations) == 1:  # one form for every number
+            forms = {0: message.text("msgid_plural")}
+        else:
+            forms = {self._forms.one: source, self._forms.several: message.text("msgid_plural")}
+        for form, text in forms.items():
+            if form < len(translations):
+                yield Entry(line, one_line(text), one_line(translations[form]))
 
     def _head(self, header: str) -> None:
         fields = dict(field.split(":", 1) for field in header.splitlines() if ":" in field)
         self.language = fields.get("Language", "").strip()
         forms = _FORMS.search(fields.get("Plural-Forms", ""))
-        self._forms = int(forms[1]) if forms else 0
+        if forms:
+            self._count, self._forms = int(forms[1]), _forms(forms[2] or "")
 
     def _gap(self, message: _Message) -> Gap | None:
         """Where translations go; none where some are there, or nothing is to be translated."""
@@ -161,9 +187,10 @@ class Po:
         first = content.find(b"\n")
         line_end = b"\r\n" if content[first - 1 : first] == b"\r" else b"\n"
         if "msgid_plural" in message.texts:
-            count = self._forms or len(spans)
-            forms = texts if count > 1 else texts[-1:]
-            strings = [_string(f"msgstr[{number}]", forms[min(number, len(forms) - 1)]) for number in range(count)]
+            count = self._count or len(spans)
+            without_number = self._forms.one_is_often and _lacks_number(*map(message.text, ("msgid", "msgid_plural")))
+            one = -1 if count == 1 or without_number else self._forms.one
+            strings = [_string(f"msgstr[{form}]", texts[0 if form == one else -1]) for form in range(count)]
         else:
             strings = [_string("msgstr", texts[0])]
         edits = [Edit(begin, end, "\n".join(strings).encode().replace(b"\n", line_end))]
@@ -173,9 +200,21 @@ class Po:
             edits.append(Edit(message.flags[0] + 2, message.flags[0] + 2, b" fuzzy,"))
         return edits
 
-    def declared(self, content: bytes) -> list[Edit]:
-        """Nothing: a header is its translators' business."""
-        return []
+
+def _forms(expression: str) -> _Forms:
+    """The forms by an expression of a header; the first two where it does not tell 1 and 3 apart."""
+    try:
+        form_of = gettext.c2py(expression)
+        one, several = form_of(1), form_of(3)
+        often = sum(form_of(number) == one for number in range(_NUMBERS)) >= _OFTEN
+    except (ValueError, ArithmeticError):
+        return _FIRST_TWO
+    return _Forms(one, several, often) if one != several else _FIRST_TWO
+
+
+def _lacks_number(one: str, several: str) -> bool:
+    """Whether the text of 1 does without the placeholder that the other has, as in "a file" and "%d files"."""
+    return bool(_PLACEHOLDER.search(several)) and not _PLACEHOLDER.search(one)
 
 
 def _unescaped(text: str, place: str) -> str:

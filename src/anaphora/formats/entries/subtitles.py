@@ -1,32 +1,37 @@
-"""Subtitles (SRT): numbered cues with a line of times, their text below, and a blank line after each.
+"""Subtitles (SRT, WebVTT): cues with a line of times, their text below, and a blank line after each.
 
 The lines of a cue are one text, set in as many lines again, but a line that begins with a dash is another speaker's.
+Text of WebVTT has character references, as in HTML; its notes, styles and regions stay as they are.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from html import escape, unescape
 
 from anaphora.formats.entries.entry import UNTRANSLATED, Edit, Entry, Gap, Run, one_line
+from anaphora.formats.entries.reader import Reader
 from anaphora.formats.lines import raw_lines
 
-_TIMES = re.compile(rb"\s*\d+:\d\d:\d\d[,.]\d+\s*-->\s*\d+:\d\d:\d\d[,.]\d+.*", re.DOTALL)
+_TIME = rb"(?:\d+:)?\d\d:\d\d[,.]\d+"
+_TIMES = re.compile(rb"\s*%b\s*-->\s*%b.*" % (_TIME, _TIME), re.DOTALL)
 _NUMBER = re.compile(rb"(?:\A|(?<=\n))[^\w\n]*\d+\s*\Z")
-_CODE = re.compile(rb"</?[A-Za-z][^<>\n]*>|\{\\[^{}\n]*\}")
+_CODE = re.compile(rb"</?[A-Za-z][^<>\n]*>|</?>|<%b>|\{\\[^{}\n]*\}" % _TIME)
 _SPEAKER = re.compile(r"\r?\n(?=[ \t]*[-\u2013\u2014])")
 
 
-class Srt:
+class Subtitles(Reader):
     """The cues of one file."""
 
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
-        """Of a file that messages call ``name``; subtitles do not say which languages they could be in."""
-        self.name, self._languages = name, languages
+        super().__init__(name, languages)
+        self._escaped = False  # whether its text has character references
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
         """The cues of a file in UTF-8; lines outside of cues stay as they are."""
         cue, begin, first, inside = bytearray(), 0, 0, False
         for number, (at, line) in enumerate(raw_lines(pieces, self.name), 1):
+            self._escaped = self._escaped or (number == 1 and line.startswith(b"WEBVTT"))
             times = bool(_TIMES.fullmatch(line))
             if inside and line.strip() and not times:
                 begin, first = (begin, first) if cue else (at, number)
@@ -39,43 +44,39 @@ class Srt:
             inside = times
         yield from self._cue(bytes(cue), begin, first)
 
-    def declared(self, content: bytes) -> list[Edit]:
-        """Nothing."""
-        return []
-
     def _cue(self, content: bytes, begin: int, line: int) -> Iterator[Entry]:
         content = content.rstrip()
         runs, end = list[Run](), 0
         for code in [*_CODE.finditer(content), None]:
             place = code.start() if code else len(content)
-            runs += _runs(content[end:place], begin + end, runs[-1].flow if runs else 0)
+            runs += self._runs(content[end:place], begin + end, runs[-1].flow if runs else 0)
             end = code.end() if code else place
         source = "".join(run.text for run in runs)
         if source.strip():
-            yield Entry(line, one_line(source), "", UNTRANSLATED, Gap(tuple(runs), partial(_fill, runs)))
+            yield Entry(line, one_line(source), "", UNTRANSLATED, Gap(tuple(runs), partial(self._fill, runs)))
 
+    def _runs(self, content: bytes, begin: int, speaker: int) -> Iterator[Run]:
+        """The texts of a stretch without codes in which ``speaker`` goes on, each speaker's a flow of its own."""
+        text, start = content.decode(), 0
+        for flow, found in enumerate([*_SPEAKER.finditer(text), None], speaker):
+            end = found.start() if found else len(text)
+            if end > start:
+                piece = text[start:end]
+                place = begin + len(text[:start].encode())
+                read = unescape(piece) if self._escaped else piece
+                yield Run(place, place + len(piece.encode()), read, flow)
+            start = found.end() if found else end
 
-def _runs(content: bytes, begin: int, speaker: int) -> Iterator[Run]:
-    """The texts of a stretch without codes in which ``speaker`` goes on, each speaker's a flow of its own."""
-    text, start = content.decode(), 0
-    for flow, found in enumerate([*_SPEAKER.finditer(text), None], speaker):
-        end = found.start() if found else len(text)
-        if end > start:
-            piece = text[start:end]
-            place = begin + len(text[:start].encode())
-            yield Run(place, place + len(piece.encode()), piece, flow)
-        start = found.end() if found else end
-
-
-def _fill(runs: Sequence[Run], content: bytes, texts: Sequence[str]) -> list[Edit]:
-    edits = []
-    for run, text in zip(runs, texts, strict=True):
-        end = "\r\n" if "\r\n" in run.text else "\n"
-        core = text.strip()
-        before, _, behind = text.partition(core) if core else (text, "", "")
-        lines = wrapped(one_line(core), run.text.strip().count("\n") + 1)
-        edits.append(Edit(run.begin, run.end, f"{before}{end.join(lines)}{behind}".encode()))
-    return edits
+    def _fill(self, runs: Sequence[Run], content: bytes, texts: Sequence[str]) -> list[Edit]:
+        edits = []
+        for run, text in zip(runs, texts, strict=True):
+            end = "\r\n" if "\r\n" in run.text else "\n"
+            core = text.strip()
+            before, _, behind = text.partition(core) if core else (text, "", "")
+            lines = wrapped(one_line(core), run.text.strip().count("\n") + 1)
+            filled = f"{before}{end.join(lines)}{behind}"
+            edits.append(Edit(run.begin, run.end, (escape(filled, quote=False) if self._escaped else filled).encode()))
+        return edits
 
 
 def wrapped(text: str, count: int) -> list[str]:

@@ -291,7 +291,8 @@ async function open() {
     say(`Translating ${file.name} ...`);
     const { translatedFileUrl } = await call("translate_file", form);
     if (opened !== file) return;
-    Object.assign(at("download"), { href: translatedFileUrl, download: file.name, textContent: `Save the translated ${file.name}` });
+    const href = `download_file/${translatedFileUrl.split("/").pop()}`;  // by the address of the page, which a proxy may have changed
+    Object.assign(at("download"), { href, download: file.name, textContent: `Save the translated ${file.name}` });
     at("download").hidden = false;
     say("");
     at("download").focus();

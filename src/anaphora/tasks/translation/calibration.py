@@ -62,21 +62,22 @@ class RunCalibrations:
         return sha256(serialise({name: tensor.cpu() for name, tensor in tensors_of(self._model).items()}))
 
     def __call__(self, options: SearchOptions, runtime: Runtime) -> Confidence:
-        """The confidence of a settled search; ConfigError where it was not calibrated, with what to do."""
+        """The confidence of a settled search; ConfigError where it was not calibrated, with what to do.
+
+        Clients of a server read its message, so that it does not name the folder.
+        """
         there, settings = calibrations.read(self._path), settings_of(options, runtime)
-        remedy = f"run anaphora calibrate {self._path} with the same search options and precision"
+        remedy = "run anaphora calibrate RUN with the same search options and precision"
         if not there:
-            raise ConfigError(f"{self._path} has no calibrated confidence: {remedy}.")
+            raise ConfigError(f"The run has no calibrated confidence: {remedy}.")
         own = [one for one in there if one.weights == self.weights and one.version == VERSION]
         if not own:
-            raise ConfigError(f"The confidence of {self._path} was calibrated for other weights: {remedy}.")
+            raise ConfigError(f"The confidence was calibrated for other weights: {remedy}.")
         for one in own:
             if one.settings == settings:
                 return Confidence(*(Logistic(**fitted.model_dump()) for fitted in (one.sentence, one.word)))
         others = "; ".join(described(one.settings) for one in own)
-        raise ConfigError(
-            f"The confidence of {self._path} was calibrated for {others}, but not for {described(settings)}: {remedy}."
-        )
+        raise ConfigError(f"The confidence was calibrated for {others}, but not for {described(settings)}: {remedy}.")
 
 
 def described(settings: Any) -> str:

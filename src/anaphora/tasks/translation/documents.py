@@ -29,7 +29,7 @@ NO_TEXT = "that came back without a word"
 UNSURE = "of too low a confidence"
 """Why an entry stays without a translation."""
 
-_FOLDED = frozenset(("html", "srt"))
+_FOLDED = frozenset(("html", "subtitles"))
 """Kinds whose line ends are white space."""
 _ENDS = re.compile(r"(\A\s++|(?<!\s)\s++\Z)")
 _SAID = r"[\s\-\u2013\u2014\u266a\u266b]"
@@ -100,7 +100,7 @@ class _Run:
     def __init__(self, text: str, kind: str) -> None:
         folded = kind in _FOLDED
         self.text = text
-        parts = (_SPOKEN if kind == "srt" else _ENDS if folded else _LINES).split(text)
+        parts = (_SPOKEN if kind == "subtitles" else _ENDS if folded else _LINES).split(text)
         self.spaces = parts[1::2]
         self.labels = [label(" ".join(part.split()) if folded else part) for part in parts[::2]]
 
@@ -124,12 +124,13 @@ class _Flow:
 
     def __init__(self, texts: Sequence[str], kind: str) -> None:
         self._runs = [_Run(text, kind) for text in texts]
+        self._ends = _SPOKEN if kind == "subtitles" else _ENDS
         self.whole = ""
         """The sentence with tags for its codes; empty where that would say no more than its stretches."""
         if sum(any(run.texts()) for run in self._runs) > 1 and all(run.is_plain for run in self._runs):
             texts = [_CODE.sub("", " ".join(re.split(r"\s+", run.text))) for run in self._runs]
             self.whole = "".join(f"{text}<x{place}/>" for place, text in enumerate(texts[:-1], 1)) + texts[-1]
-            self.whole = self.whole.strip()
+            self.whole = self._ends.sub("", self.whole)
 
     def apart(self, known: Known) -> list[str]:
         """What is to be translated where the sentence as a whole was not, or not well."""
@@ -147,10 +148,10 @@ class _Flow:
         pieces = self._pieces(known)
         if not pieces:
             return [run.put(known, language) for run in self._runs]
-        before, behind = (_ENDS.findall(run.text) for run in (self._runs[0], self._runs[-1]))
-        first, last = self._runs[0].text, self._runs[-1].text
-        pieces[0] = "".join(before[:1] if first[:1].isspace() else []) + pieces[0].lstrip()
-        pieces[-1] = pieces[-1].rstrip() + "".join(behind[-1:] if last[-1:].isspace() else [])
+        first, *before = self._ends.split(self._runs[0].text)
+        *behind, last = self._ends.split(self._runs[-1].text)
+        pieces[0] = "".join([] if first else before[:1]) + pieces[0].lstrip()
+        pieces[-1] = pieces[-1].rstrip() + "".join([] if last else behind[-1:])
         return pieces
 
     def _is_unsure(self, known: Known) -> bool:
@@ -184,7 +185,7 @@ def fault(text: str, translation: str | None) -> str:
     """Why a translation of a text is not to be used; empty for one that may be."""
     if translation is None:
         return UNSURE
-    if MARKS[UNK] in translation:
+    if MARKS[UNK] in translation or translation.count(_BROKEN) > text.count(_BROKEN):
         return UNKNOWN
     if not any(map(str.isalnum, without_placeholders(translation))):
         return NO_TEXT
@@ -192,6 +193,8 @@ def fault(text: str, translation: str | None) -> str:
     return LOST if lost or _formats(text) != _formats(translation) or _signs(text) != _signs(translation) else ""
 
 
+_BROKEN = "\ufffd"
+"""What bytes that make no character are read as."""
 _NUMBERS = "numbers"
 """What may be written otherwise in another language."""
 _FORMAT = re.compile(r"%(\(\w+\)|\d+\$)?[-+#0]*+[\d*]*+(?:\.[\d*]+)?(?:hh?|ll?|[Lzjt])?+[A-Za-z%]?")

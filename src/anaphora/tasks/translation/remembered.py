@@ -34,8 +34,7 @@ class Recall(NamedTuple):
         """The exact matches of a text between its neighbours, or else the most similar segment, if there is any."""
         if is_blank(text):
             return []
-        exact = self.memory.exact(text, before, after)
-        return exact or (self.memory.fuzzy(text, self.fuzzy, 1) if self.fuzzy < 100 else [])
+        return self.memory.exact(text, before, after) or self.memory.fuzzy(text, self.fuzzy, 1)
 
     def matches(self, texts: Iterable[str]) -> list[list[Match]]:
         """What is found for each of some texts next to each other."""
