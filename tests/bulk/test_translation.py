@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.bulk.folder import Identity, ShardFolder
+from anaphora.bulk.shard import Shard
 from anaphora.bulk.translation import LoadTranslator
 from anaphora.cli.app import main
 from anaphora.errors import RunError
@@ -59,7 +60,8 @@ def test_workers_write_the_bytes_that_one_process_writes(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--workers", "2"], "--workers needs a file to write: add --output."),
+        (["--workers", "2"], "--workers needs a file to write, no pipe or device: add --output FILE."),
+        (["--workers", "2", "--output", "/dev/null"], "--workers needs a file to write, no pipe or device"),
         (["--workers", "2", "--output", "OUT", "--json"], "leave out --json, or --workers"),
         (["--workers", "2", "--output", "OUT", "--nbest", "3"], "leave out --nbest, or --workers"),
         (["--workers", "2", "--output", "OUT", "--confidence"], "leave out --confidence, or --workers"),
@@ -86,6 +88,7 @@ def test_shards_of_another_model_are_one_error_and_stay(
     other = ShardFolder(tmp_path / "out.shards", Identity("other", "options", 10_000))
     other.make()
     other.claim()
+    other.keep(Shard(0, 1, 0, ("a",)), ["b"], [])
     (tmp_path / "text").write_text("a\n")
     assert (
         main(["translate", str(run), str(tmp_path / "text"), "--output", str(tmp_path / "out"), "--workers", "2"]) == 2

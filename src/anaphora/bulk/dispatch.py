@@ -178,7 +178,7 @@ class Dispatcher(Generic[Worker]):
             if self._unready >= MOST_UNREADY:
                 raise RunError(
                     f"{counted(self._unready, 'worker')} died one after another before they had loaded the model (the "
-                    f"last: {died.how}). Is there memory for so many? Finished shards are kept: use fewer workers."
+                    f"last: {died.how}). Is there memory for so many? Use fewer workers."
                 )
             self._report(
                 Note(f"A {died.who} ended ({died.how}) while it loaded the model; another is started.", warning=True)

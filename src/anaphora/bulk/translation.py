@@ -3,7 +3,8 @@
 import json
 import os
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +16,7 @@ from anaphora.bulk.ray_actors import RayActors
 from anaphora.bulk.shard import LINES, shards
 from anaphora.bulk.worker import Load, Refuse, Translate
 from anaphora.errors import AnaphoraError, RunError
-from anaphora.events import Report, silent
+from anaphora.events import Note, Report, silent
 from anaphora.files import read, sha256
 from anaphora.formats.lines import write_lines
 from anaphora.kernels.backends import InferencePrecision
@@ -153,16 +154,31 @@ def translate_with(
     folder.make()
     with FolderLock(folder.path, "translates into it", "another output").held():
         folder.claim()
-        with hired:
-            count = Dispatcher(hired, workers, folder, report).translate(shards(lines, identity.lines))
-        translated = folder.join(count, output)
-        listed = output.with_name(f"{output.name}.refused.tsv")
-        listed.unlink(missing_ok=True)
-        if translated.refused:
-            reasons = ((line, " ".join(reason.split())) for line, reason in translated.refused)
-            write_lines(listed, (f"{line}\t{reason}" for line, reason in reasons))
+        with _kept(folder, report):
+            with hired:
+                count = Dispatcher(hired, workers, folder, report).translate(shards(lines, identity.lines))
+            translated = folder.join(count, output)
+            listed = output.with_name(f"{output.name}.refused.tsv")
+            listed.unlink(missing_ok=True)
+            if translated.refused:
+                reasons = ((line, " ".join(reason.split())) for line, reason in translated.refused)
+                write_lines(listed, (f"{line}\t{reason}" for line, reason in reasons))
         folder.remove()
     return translated
+
+
+@contextmanager
+def _kept(folder: ShardFolder, report: Report) -> Iterator[None]:
+    """Report where finished shards are when the work ends early, and remove a folder without any."""
+    try:
+        yield
+    except BaseException:
+        if folder.has_shards():
+            kept = f"The finished shards are kept in {folder.path}: give the same command again to continue."
+            report(Note(kept, warning=True))
+        else:
+            folder.remove()
+        raise
 
 
 def _hired(

@@ -143,6 +143,6 @@ class _Careful:
         if self._failing > MOST_FAILING:
             raise RunError(
                 f"More than {counted(MOST_FAILING, 'line')} of shard {self._shard.number} fail, which is no fault of "
-                f"lines. Finished shards are kept. {reason}"
+                f"lines. {reason}"
             ) from error
         self._refused[line] = reason

@@ -70,8 +70,8 @@ class Workers:
             return
         if self.engine and self.engine not in ENGINES:
             raise ConfigError(unknown("--engine", self.engine, ENGINES))
-        if outputs.output is None:
-            raise ConfigError("--workers needs a file to write: add --output.")
+        if outputs.output is None or (outputs.output.exists() and not outputs.output.is_file()):
+            raise ConfigError("--workers needs a file to write, no pipe or device: add --output FILE.")
         others = {
             "--soft-alignments": outputs.soft_alignments is not None,
             "--memory": remembering.memory,
