@@ -57,6 +57,26 @@ def test_workers_write_the_bytes_that_one_process_writes(
     assert not (tmp_path / "bulk.gz.shards").exists()
 
 
+def test_lines_that_are_no_text_are_left_empty_and_listed(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, output = tmp_path / "text", tmp_path / "out"
+    command = ["translate", str(run), str(text), "--output", str(output)]
+    text.write_text("adf\n\nadg\n")
+    assert main(command) == 0
+    plain = output.read_bytes()
+    text.write_bytes(b"adf\n\xff beg\nadg\n")
+    command += ["--workers", "1"]
+    assert main(command) == 2
+    assert "text:2 should be UTF-8, but byte 1 of the line is 0xFF" in capsys.readouterr().err
+    assert output.read_bytes() == plain
+    assert (tmp_path / "out.refused.tsv").read_text().startswith(f"2\t{text}:2 should be UTF-8")
+    text.write_bytes(b"\xff beg\n" * 101)
+    assert main(command) == 2
+    assert "101 of the lines 1 to 101 cannot be read. " in capsys.readouterr().err
+    assert not (tmp_path / "out.shards").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -54,7 +54,7 @@ class Task:
         count = len(shard.lines)
         self._pieces = [Piece(begin, min(begin + WINDOW, count)) for begin in range(0, count, WINDOW)]
         self._deaths = Counter[Piece]()
-        self._given_up = list[Refused]()
+        self._given_up = list(shard.unreadable)
 
     @property
     def assignment(self) -> Assignment:

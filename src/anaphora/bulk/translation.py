@@ -3,7 +3,7 @@
 import json
 import os
 import platform
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from anaphora.bulk.dispatch import Dispatcher, Engine
 from anaphora.bulk.folder import Identity, ShardFolder, Translated
 from anaphora.bulk.local import LocalProcesses
 from anaphora.bulk.ray_actors import RayActors
-from anaphora.bulk.shard import LINES, shards
+from anaphora.bulk.shard import LINES, NONE, shards
 from anaphora.bulk.worker import Load, Refuse, Translate
 from anaphora.errors import AnaphoraError, RunError
 from anaphora.events import Note, Report, silent
@@ -117,22 +117,24 @@ def translate_lines(
     shard_lines: int = LINES,
     engine: EngineName = "local",
     report: Report = silent,
+    unreadable: Mapping[int, str] = NONE,
 ) -> Translated:
     """Translate lines into a file, one each in their order, by ``workers`` processes that each load the runs.
 
     Shards of so many lines at most are kept in a folder beside the output, named as it with ``.shards``, until all are
     done: whatever was killed, the same call again translates the rest, and the bytes are those of an undisturbed one.
     Lines that are refused, that fail or that kill workers stay empty and are listed in a file, named as the output with
-    ``.refused.tsv``: number, tab, reason.
+    ``.refused.tsv``: number, tab, reason. So are those that ``unreadable`` has a reason for, by number from 1, once
+    they have come (``read_lines(path, refuse=..)``).
 
     Raises RunError where the folder has shards of another model, of other options or of another text, or where a run is
-    none; DataError where the disk will not take a shard; ReportedError for the user's error of a worker;
-    MissingExtraError for ``ray`` where it is not installed.
+    none; DataError where the disk will not take a shard, or a shard has many unreadable lines; ReportedError for the
+    user's error of a worker; MissingExtraError for ``ray`` where it is not installed.
     """
     model = load.model_digest(report)
     load = replace(load, model=model, runs=tuple(run.absolute() for run in load.runs))
     identity = Identity(model, load.options_digest(), shard_lines)
-    return translate_with(load, lines, output, identity, workers, report, engine, load.threads)
+    return translate_with(load, lines, output, identity, workers, report, engine, load.threads, unreadable)
 
 
 def translate_with(
@@ -144,6 +146,7 @@ def translate_with(
     report: Report = silent,
     engine: EngineName = "local",
     threads: int = 1,
+    unreadable: Mapping[int, str] = NONE,
 ) -> Translated:
     """The same with any translator that can be loaded, whose ``identity`` says when shards are not its own.
 
@@ -156,7 +159,8 @@ def translate_with(
         folder.claim()
         with _kept(folder, report):
             with hired:
-                count = Dispatcher(hired, workers, folder, report).translate(shards(lines, identity.lines))
+                divided = shards(lines, identity.lines, unreadable=unreadable)
+                count = Dispatcher(hired, workers, folder, report).translate(divided)
             translated = folder.join(count, output)
             listed = output.with_name(f"{output.name}.refused.tsv")
             listed.unlink(missing_ok=True)

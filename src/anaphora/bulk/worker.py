@@ -4,15 +4,12 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from anaphora.bulk.folder import ShardFolder
-from anaphora.bulk.shard import Refused, Shard
+from anaphora.bulk.shard import MOST_FAILING, Refused, Shard
 from anaphora.errors import AnaphoraError, RunError
 from anaphora.wording import counted
 
 Refuse = Callable[[int, str], None]
 """Takes the number of a line in the text, and why it has no translation."""
-
-MOST_FAILING = 100
-"""Failing lines of one shard, above which it is no fault of lines."""
 
 
 class Translate(Protocol):
