@@ -134,9 +134,11 @@ def test_a_full_disk_is_one_error_and_finished_shards_stay(tmp_path: Path, engin
     lines = [*TEXT[:10], "x" * 500, *TEXT[11:]]
     load, output = Backwards(tmp_path, most_bytes=1000), tmp_path / "out"
     lines[14] = "y" * 1000
+    said = list[Reported]()
     with pytest.raises(ReportedError, match=r"Shard 2 cannot be written into .*File too large.*make room") as raised:
-        written(load, lines, output, engine, workers=1)
+        translate_with(load, lines, output, IDENTITY, 1, said.append, engine)
     assert raised.value.exit_code == 2
+    assert f"kept in {output}.shards: give the same command again" in next(e.text for e in said if isinstance(e, Note))
     assert not output.exists()
     kept = tmp_path / "out.shards" / "0000001.json"
     before = kept.stat().st_mtime_ns
@@ -150,8 +152,9 @@ def test_a_full_disk_is_one_error_and_finished_shards_stay(tmp_path: Path, engin
 def test_what_keeps_a_model_from_loading_is_one_error(tmp_path: Path, engine: EngineName) -> None:
     with pytest.raises(ReportedError, match=r"^It refuses to load\.$"):
         written(Backwards(tmp_path, refuses_to_load=True), TEXT, tmp_path / "out", engine)
+    assert not (tmp_path / "out.shards").exists()  # there is nothing in it to keep
     how = {"local": "exit code -9", "ray": "its worker process has died"}[engine]
-    with pytest.raises(RunError, match=rf"5 workers died one after another .*{how}.*use fewer workers"):
+    with pytest.raises(RunError, match=rf"5 workers died one after another .*{how}.*Use fewer workers"):
         written(Backwards(tmp_path, dies_loading=True), TEXT, tmp_path / "out", engine)
 
 

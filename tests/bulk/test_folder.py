@@ -1,13 +1,17 @@
 """What is kept of finished shards, and what is refused."""
 
 import json
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from anaphora.bulk.folder import Identity, ShardFolder
 from anaphora.bulk.shard import Refused, Shard, shards
-from anaphora.errors import RunError
+from anaphora.errors import DataError, RunError
 
 IDENTITY = Identity("model", "options", 2)
 SHARDS = list(shards(["a", "bb", "ccc", "é", "e"], 2))
@@ -56,10 +60,54 @@ def test_a_missing_shard_is_one_error_and_the_others_and_the_old_output_stay(
 ) -> None:
     folder.keep(SHARDS[2], ["E"], [])
     (tmp_path / "out").write_text("old")
-    with pytest.raises(RunError, match=r"Shard 1 of 3 is lost: .*0000001\.json is missing\. The others are kept"):
+    with pytest.raises(RunError, match=r"Shard 1 of 3 is lost, and .* again: .*0000001\.json is missing\."):
         folder.join(3, tmp_path / "out")
     assert (tmp_path / "out").read_text() == "old"
     assert folder.find(SHARDS[0]) and folder.find(SHARDS[2])
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """A disk that takes so many bytes of a file."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("name", ["out", "out.gz"])
+def test_a_disk_that_fills_while_shards_are_joined_keeps_them_and_the_old_output(
+    folder: ShardFolder, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / name
+    folder.keep(SHARDS[1], ["CCC", "É"], [])
+    folder.join(2, output)
+    whole = output.read_bytes()
+    output.write_text("old")
+    for room in range(len(whole)):
+        with pytest.raises(DataError, match=rf"{name} cannot be written: File too large"), files_of_at_most(room):
+            folder.join(2, output)
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", lambda descriptor: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        with pytest.raises(DataError, match="No space left"):
+            folder.join(2, output)
+    assert output.read_text() == "old"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == [name, "out.shards"]
+    folder.join(2, output)
+    assert output.read_bytes() == whole
+
+
+def test_a_folder_without_shards_is_taken_by_another_model(folder: ShardFolder) -> None:
+    other = ShardFolder(folder.path, Identity("other", "options", 3))
+    for path in folder.path.glob("0*"):
+        path.unlink()
+    other.claim()
+    other.claim()
+    other.keep(SHARDS[0], ["A", ""], [])
+    with pytest.raises(RunError, match="another model and shards of another length"):
+        folder.claim()
 
 
 @pytest.mark.parametrize(

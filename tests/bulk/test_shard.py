@@ -1,10 +1,13 @@
 """How a text is divided."""
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.bulk.shard import shards
+from anaphora.bulk.shard import Refused, shards
+from anaphora.errors import DataError
 
 LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=12)
 
@@ -24,6 +27,23 @@ def test_shards_are_byte_ranges_that_follow_each_other_and_end_with_a_line(
         assert 1 <= len(shard.lines) <= size
         assert all(len(one) < longest for one in [shard._replace(lines=shard.lines[:-1]).source])
         end, first = end + len(shard.source), first + len(shard.lines)
+
+
+def test_lines_that_cannot_be_read_are_noted_in_their_shard_and_many_are_an_error() -> None:
+    reasons = dict[int, str]()
+
+    def read(bad: int) -> Iterator[str]:
+        for number in range(1, 501):
+            if number > 500 - bad:
+                reasons[number] = f"line {number} is no text"
+            yield ""
+
+    first, *_, last = shards(read(2), 200, unreadable=reasons)
+    assert first.unreadable == ()
+    assert last.unreadable == (Refused(499, "line 499 is no text"), Refused(500, "line 500 is no text"))
+    reasons.clear()
+    with pytest.raises(DataError, match=r"^101 of the lines 1 to 500 cannot be read\. line 400 is no text$"):
+        list(shards(read(101), 500, unreadable=reasons))
 
 
 @pytest.mark.parametrize("count", [4_000, 29_000, 100_001])

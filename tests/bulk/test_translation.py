@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.bulk.folder import Identity, ShardFolder
+from anaphora.bulk.shard import Shard
 from anaphora.bulk.translation import LoadTranslator
 from anaphora.cli.app import main
 from anaphora.errors import RunError
@@ -56,10 +57,31 @@ def test_workers_write_the_bytes_that_one_process_writes(
     assert not (tmp_path / "bulk.gz.shards").exists()
 
 
+def test_lines_that_are_no_text_are_left_empty_and_listed(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, output = tmp_path / "text", tmp_path / "out"
+    command = ["translate", str(run), str(text), "--output", str(output)]
+    text.write_text("adf\n\nadg\n")
+    assert main(command) == 0
+    plain = output.read_bytes()
+    text.write_bytes(b"adf\n\xff beg\nadg\n")
+    command += ["--workers", "1"]
+    assert main(command) == 2
+    assert "text:2 should be UTF-8, but byte 1 of the line is 0xFF" in capsys.readouterr().err
+    assert output.read_bytes() == plain
+    assert (tmp_path / "out.refused.tsv").read_text().startswith(f"2\t{text}:2 should be UTF-8")
+    text.write_bytes(b"\xff beg\n" * 101)
+    assert main(command) == 2
+    assert "101 of the lines 1 to 101 cannot be read. " in capsys.readouterr().err
+    assert not (tmp_path / "out.shards").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--workers", "2"], "--workers needs a file to write: add --output."),
+        (["--workers", "2"], "--workers needs a file to write, no pipe or device: add --output FILE."),
+        (["--workers", "2", "--output", "/dev/null"], "--workers needs a file to write, no pipe or device"),
         (["--workers", "2", "--output", "OUT", "--json"], "leave out --json, or --workers"),
         (["--workers", "2", "--output", "OUT", "--nbest", "3"], "leave out --nbest, or --workers"),
         (["--workers", "2", "--output", "OUT", "--confidence"], "leave out --confidence, or --workers"),
@@ -86,6 +108,7 @@ def test_shards_of_another_model_are_one_error_and_stay(
     other = ShardFolder(tmp_path / "out.shards", Identity("other", "options", 10_000))
     other.make()
     other.claim()
+    other.keep(Shard(0, 1, 0, ("a",)), ["b"], [])
     (tmp_path / "text").write_text("a\n")
     assert (
         main(["translate", str(run), str(tmp_path / "text"), "--output", str(tmp_path / "out"), "--workers", "2"]) == 2

@@ -44,6 +44,54 @@ class TestTranslation:
         parts = translation_splits([tmp_path], "en", "cs", Names(train="train-sample", valid="valid", test="test_2"))
         assert (parts.train.count, parts.valid.count, list(parts.tests)) == (5, 4, ["test_2"])
 
+    @pytest.mark.parametrize(
+        "names", [["train-00", "train-01"], ["train.9", "train.10"], ["train-1-of-2", "train-2-of-2"]]
+    )
+    def test_a_training_split_may_be_in_numbered_shards(self, tmp_path: Path, names: list[str]) -> None:
+        for name in [*names, "val"]:
+            put_pairs(tmp_path, name, 3, packed=name == names[0])
+            put(tmp_path / f"{name}.txt", name)
+        if "train.9" in names:
+            for number in range(1, 9):
+                put(tmp_path / f"train.{number}.tsv", f"en {number}\tcs {number}")
+                put(tmp_path / f"train.{number}.txt", "")
+        parts, (first, second) = translation_splits([tmp_path], "en", "cs"), names
+        assert list(parts.train)[-6:] == [(f"en {n} {i}", f"cs {n} {i}") for n in (first, second) for i in range(3)]
+        assert list(text_splits([tmp_path]).train)[-2:] == names
+        put_pairs(tmp_path, "train", 1)  # one of that name comes before shards
+        assert list(translation_splits([tmp_path], "en", "cs").train) == [("en train 0", "cs train 0")]
+
+    @pytest.mark.parametrize(
+        ("names", "fault"),
+        [
+            (["train-0", "train-2"], r"shards \(train-0 to train-2\), but lacks number 1: add it"),
+            (["train-3", "train-4"], "lacks number 1"),
+            (["train-1-of-3", "train-2-of-3"], "lacks number 3"),
+            (["train-1-of-3", "train-2-of-2"], "lacks number 3"),
+            (["train-1", "train_1"], "has two of one number: keep one of them"),
+        ],
+    )
+    def test_a_missing_shard_is_named(self, tmp_path: Path, names: list[str], fault: str) -> None:
+        for name in names:
+            put_pairs(tmp_path / "pairs", name, 3)
+            put(tmp_path / "text" / f"{name}.txt", "a")
+        for find in (
+            lambda: translation_splits([tmp_path / "pairs"], "en", "cs"),
+            lambda: text_splits([tmp_path / "text"]),
+        ):
+            with pytest.raises(DataError, match=fault):
+                find()
+        with pytest.raises(DataError, match=fault):  # a folder that nobody said the task of
+            translation_splits([tmp_path / "text"], "en", "cs")
+        next((tmp_path / "pairs").iterdir()).unlink()
+        with pytest.raises(DataError, match=r"should lie beside|lacks|has two"):
+            translation_splits([tmp_path / "pairs"], "en", "cs")
+
+    def test_one_file_with_a_number_in_its_name_is_no_shard(self, tmp_path: Path) -> None:
+        put_pairs(tmp_path, "train-2014", 5)
+        with pytest.raises(DataError, match=r"should hold train\.en and train\.cs .* Did you mean 'train-2014\.en'"):
+            translation_splits([tmp_path], "en", "cs")
+
     def test_a_part_that_is_named_and_missing_is_no_part_held_out(self, tmp_path: Path) -> None:
         for name in ("train", "val", "test"):
             put_pairs(tmp_path, name, 5)

@@ -127,6 +127,15 @@ def test_ranks_that_cannot_share_the_micro_batches_are_refused(ask_ranks: AskRan
 
 
 @pytest.mark.slow
+def test_torchrun_has_the_message_of_any_rank_whichever_it_ends_first(place: Path) -> None:
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "-m", "--", "anaphora"]
+    ended = subprocess.run([*launcher, *BOOK, "--set", "training.seeds=5"], cwd=place, capture_output=True, text=True)
+    assert ended.returncode == 1
+    summary = ended.stderr.partition("Failures:")[2]
+    assert summary.count("traceback : experiment.toml: training.seeds is not an option") == 2, ended.stderr
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_killed_rank_is_started_again_by_torchrun_and_ends_with_the_same_bits(
     place: Path, tmp_path: Path, rank: int

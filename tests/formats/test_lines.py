@@ -116,6 +116,16 @@ def test_a_nul_is_refused() -> None:
         lines_of(b"fine\na\0b\n")
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_lines_that_cannot_be_read_may_be_refused_and_are_empty(tmp_path: Path, packed: bool) -> None:
+    path, refused = tmp_path / "text", dict[int, str]()
+    lines = [b"good", b"stra\xdfe", b"a\0b", b"x" * LONGEST, b"x" * (3 * LONGEST), b"good\r", b"y" * 2 * LONGEST]
+    path.write_bytes((gzip.compress if packed else bytes)(b"\n".join(lines)))
+    read = list(read_lines(path, refuse=lambda number, error: refused.__setitem__(number, str(error))))
+    assert read == ["good", "", "", "", "", "good", ""]
+    assert list(refused) == [2, 3, 4, 5, 7] and "text:2 should be UTF-8" in refused[2] and "NUL" in refused[3]
+
+
 def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"there is no .*nowhere\.txt"):
         list(read_lines(tmp_path / "nowhere.txt"))

@@ -20,7 +20,7 @@ from anaphora.kernels.backends import (
 )
 from anaphora.kernels.cells import Lstm
 from anaphora.kernels.parts import Project, Unit
-from anaphora.kernels.prepared import prepare
+from anaphora.kernels.prepared import keep, prepare
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import scan
 from anaphora.kernels.softmax import softmax_loss
@@ -149,3 +149,10 @@ def test_training_refuses_int8_and_double_precision_is_not_rounded_to_it(backend
     assert_close(for_inference(backend, weight).times(a), a @ weight.T)
     with pytest.raises(ValueError, match="not in int8"):
         for_training(backend, weight.float())
+
+
+def test_a_parameter_may_outlive_what_was_prepared_at_the_end_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    weight = torch.nn.Parameter(torch.ones(2))
+    keep(weight, "made", 0, list)
+    monkeypatch.setattr("anaphora.kernels.prepared._kept", None)  # as modules lose their names when Python ends
+    del weight  # errors from here are only printed, which pytest reports

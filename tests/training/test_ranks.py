@@ -105,7 +105,10 @@ class Recorded(Ranks):
     """A rank among others whose answers are given."""
 
     def __init__(self, rank: int, others: list[Any]) -> None:
-        self.rank, self.size, self._others = rank, len(others), others
+        self.rank, self.size, self._others, self.noted = rank, len(others), others, list[str]()
+
+    def note_fault(self, message: str) -> None:
+        self.noted.append(message)
 
     def gathered(self, value: Any) -> list[Any]:
         return [value if rank == self.rank else other for rank, other in enumerate(self._others)]
@@ -119,10 +122,17 @@ def test_a_process_alone_exchanges_nothing() -> None:
 
 
 def test_a_fault_elsewhere_is_raised_here_with_its_exit_code() -> None:
-    others = [([], None), ([], ("wrong", 3))]
+    first, second = (Recorded(rank, [([], None), ([], ("wrong", 3))]) for rank in (0, 1))
     with pytest.raises(ReportedError, match=r"^Rank 1: wrong$") as raised:
-        Recorded(0, others).agreed(lambda: 5)
+        first.agreed(lambda: 5)
     assert raised.value.exit_code == 3
+
+    def fail() -> None:
+        raise DataError("wrong")
+
+    with pytest.raises(ReportedError, match=r"^$"):
+        second.agreed(fail)
+    assert first.noted == second.noted == ["Rank 1: wrong"]
 
 
 def test_what_differs_between_ranks_is_named() -> None:

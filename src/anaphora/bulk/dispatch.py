@@ -54,7 +54,7 @@ class Task:
         count = len(shard.lines)
         self._pieces = [Piece(begin, min(begin + WINDOW, count)) for begin in range(0, count, WINDOW)]
         self._deaths = Counter[Piece]()
-        self._given_up = list[Refused]()
+        self._given_up = list(shard.unreadable)
 
     @property
     def assignment(self) -> Assignment:
@@ -178,7 +178,7 @@ class Dispatcher(Generic[Worker]):
             if self._unready >= MOST_UNREADY:
                 raise RunError(
                     f"{counted(self._unready, 'worker')} died one after another before they had loaded the model (the "
-                    f"last: {died.how}). Is there memory for so many? Finished shards are kept: use fewer workers."
+                    f"last: {died.how}). Is there memory for so many? Use fewer workers."
                 )
             self._report(
                 Note(f"A {died.who} ended ({died.how}) while it loaded the model; another is started.", warning=True)

@@ -72,13 +72,13 @@ class ShardFolder:
             raise DataError(f"The folder {self.path} for shards cannot be made: {error.strerror}.") from None
 
     def claim(self) -> None:
-        """Note in a new folder what its shards are made by; RunError where another has its shards there.
+        """Note in a folder without shards what will make them; RunError where another has its shards there.
 
         Raises DataError where the disk will not take the note.
         """
         path = self.path / _IDENTITY
         try:
-            if not path.exists():
+            if not (path.exists() and self.has_shards()):
                 files.replace_durably(path, files.json_bytes(files.sealed(self._identity._asdict())))
         except OSError as error:
             raise DataError(f"{path} cannot be written: {error.strerror}; make room.") from None
@@ -90,6 +90,10 @@ class ShardFolder:
                 f"{self.path} has shards of {differing}: remove it to translate everything again, or name another "
                 f"output."
             )
+
+    def has_shards(self) -> bool:
+        """Whether there is any finished shard, of whatever model."""
+        return any(self.path.glob("[0-9]*.json"))
 
     def find(self, shard: Shard) -> Finished | None:
         """The note of a shard that is finished, None for one that is missing or damaged; RunError for another's."""
@@ -112,12 +116,11 @@ class ShardFolder:
         except FileNotFoundError:
             raise DataError(
                 f"The folder {self.path} for shards is not there on {platform.node()}, where shard {shard.number} was "
-                f"translated: put the output on a disk that all workers share, and give the same command again."
+                f"translated: put the output on a disk that all workers share."
             ) from None
         except OSError as error:
             raise DataError(
-                f"Shard {shard.number} cannot be written into {self.path}: {error.strerror}. Finished shards are kept: "
-                f"make room, and give the same command again."
+                f"Shard {shard.number} cannot be written into {self.path}: {error.strerror}; make room."
             ) from None
 
     def join(self, count: int, output: Path) -> Translated:
@@ -135,8 +138,7 @@ class ShardFolder:
                     content = self._translations(found)
                 except DamagedError as error:
                     raise RunError(
-                        f"Shard {number} of {count} is lost: {error} The others are kept: give the same command again, "
-                        f"which translates what is missing."
+                        f"Shard {number} of {count} is lost, and has to be translated again: {error}"
                     ) from None
                 stream.write(content)
                 lines += found.lines

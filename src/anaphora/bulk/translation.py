@@ -3,7 +3,8 @@
 import json
 import os
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -12,10 +13,10 @@ from anaphora.bulk.dispatch import Dispatcher, Engine
 from anaphora.bulk.folder import Identity, ShardFolder, Translated
 from anaphora.bulk.local import LocalProcesses
 from anaphora.bulk.ray_actors import RayActors
-from anaphora.bulk.shard import LINES, shards
+from anaphora.bulk.shard import LINES, NONE, shards
 from anaphora.bulk.worker import Load, Refuse, Translate
 from anaphora.errors import AnaphoraError, RunError
-from anaphora.events import Report, silent
+from anaphora.events import Note, Report, silent
 from anaphora.files import read, sha256
 from anaphora.formats.lines import write_lines
 from anaphora.kernels.backends import InferencePrecision
@@ -116,22 +117,24 @@ def translate_lines(
     shard_lines: int = LINES,
     engine: EngineName = "local",
     report: Report = silent,
+    unreadable: Mapping[int, str] = NONE,
 ) -> Translated:
     """Translate lines into a file, one each in their order, by ``workers`` processes that each load the runs.
 
     Shards of so many lines at most are kept in a folder beside the output, named as it with ``.shards``, until all are
     done: whatever was killed, the same call again translates the rest, and the bytes are those of an undisturbed one.
     Lines that are refused, that fail or that kill workers stay empty and are listed in a file, named as the output with
-    ``.refused.tsv``: number, tab, reason.
+    ``.refused.tsv``: number, tab, reason. So are those that ``unreadable`` has a reason for, by number from 1, once
+    they have come (``read_lines(path, refuse=..)``).
 
     Raises RunError where the folder has shards of another model, of other options or of another text, or where a run is
-    none; DataError where the disk will not take a shard; ReportedError for the user's error of a worker;
-    MissingExtraError for ``ray`` where it is not installed.
+    none; DataError where the disk will not take a shard, or a shard has many unreadable lines; ReportedError for the
+    user's error of a worker; MissingExtraError for ``ray`` where it is not installed.
     """
     model = load.model_digest(report)
     load = replace(load, model=model, runs=tuple(run.absolute() for run in load.runs))
     identity = Identity(model, load.options_digest(), shard_lines)
-    return translate_with(load, lines, output, identity, workers, report, engine, load.threads)
+    return translate_with(load, lines, output, identity, workers, report, engine, load.threads, unreadable)
 
 
 def translate_with(
@@ -143,6 +146,7 @@ def translate_with(
     report: Report = silent,
     engine: EngineName = "local",
     threads: int = 1,
+    unreadable: Mapping[int, str] = NONE,
 ) -> Translated:
     """The same with any translator that can be loaded, whose ``identity`` says when shards are not its own.
 
@@ -153,16 +157,32 @@ def translate_with(
     folder.make()
     with FolderLock(folder.path, "translates into it", "another output").held():
         folder.claim()
-        with hired:
-            count = Dispatcher(hired, workers, folder, report).translate(shards(lines, identity.lines))
-        translated = folder.join(count, output)
-        listed = output.with_name(f"{output.name}.refused.tsv")
-        listed.unlink(missing_ok=True)
-        if translated.refused:
-            reasons = ((line, " ".join(reason.split())) for line, reason in translated.refused)
-            write_lines(listed, (f"{line}\t{reason}" for line, reason in reasons))
+        with _kept(folder, report):
+            with hired:
+                divided = shards(lines, identity.lines, unreadable=unreadable)
+                count = Dispatcher(hired, workers, folder, report).translate(divided)
+            translated = folder.join(count, output)
+            listed = output.with_name(f"{output.name}.refused.tsv")
+            listed.unlink(missing_ok=True)
+            if translated.refused:
+                reasons = ((line, " ".join(reason.split())) for line, reason in translated.refused)
+                write_lines(listed, (f"{line}\t{reason}" for line, reason in reasons))
         folder.remove()
     return translated
+
+
+@contextmanager
+def _kept(folder: ShardFolder, report: Report) -> Iterator[None]:
+    """Report where finished shards are when the work ends early, and remove a folder without any."""
+    try:
+        yield
+    except BaseException:
+        if folder.has_shards():
+            kept = f"The finished shards are kept in {folder.path}: give the same command again to continue."
+            report(Note(kept, warning=True))
+        else:
+            folder.remove()
+        raise
 
 
 def _hired(

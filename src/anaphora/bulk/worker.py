@@ -4,15 +4,12 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from anaphora.bulk.folder import ShardFolder
-from anaphora.bulk.shard import Refused, Shard
+from anaphora.bulk.shard import MOST_FAILING, Refused, Shard
 from anaphora.errors import AnaphoraError, RunError
 from anaphora.wording import counted
 
 Refuse = Callable[[int, str], None]
 """Takes the number of a line in the text, and why it has no translation."""
-
-MOST_FAILING = 100
-"""Failing lines of one shard, above which it is no fault of lines."""
 
 
 class Translate(Protocol):
@@ -143,6 +140,6 @@ class _Careful:
         if self._failing > MOST_FAILING:
             raise RunError(
                 f"More than {counted(MOST_FAILING, 'line')} of shard {self._shard.number} fail, which is no fault of "
-                f"lines. Finished shards are kept. {reason}"
+                f"lines. {reason}"
             ) from error
         self._refused[line] = reason

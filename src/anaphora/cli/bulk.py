@@ -1,6 +1,5 @@
 """Options of a translation by several processes, for texts of many lines."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -8,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from anaphora.cli.files import given_texts
 from anaphora.cli.framing import Framing
 from anaphora.cli.progress import listening
 from anaphora.cli.remembering import Remembering
 from anaphora.cli.talk import complain
 from anaphora.cli.translations import Outputs
 from anaphora.config import unknown
-from anaphora.errors import ConfigError
+from anaphora.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from anaphora.bulk.translation import EngineName
@@ -70,8 +70,8 @@ class Workers:
             return
         if self.engine and self.engine not in ENGINES:
             raise ConfigError(unknown("--engine", self.engine, ENGINES))
-        if outputs.output is None:
-            raise ConfigError("--workers needs a file to write: add --output.")
+        if outputs.output is None or (outputs.output.exists() and not outputs.output.is_file()):
+            raise ConfigError("--workers needs a file to write, no pipe or device: add --output FILE.")
         others = {
             "--soft-alignments": outputs.soft_alignments is not None,
             "--memory": remembering.memory,
@@ -82,7 +82,7 @@ class Workers:
 
     def translate(
         self,
-        lines: Iterable[str],
+        file: str,
         outputs: Outputs,
         models: "Models",
         options: "SearchOptions",
@@ -90,7 +90,7 @@ class Workers:
         *,
         split: bool,
     ) -> int:
-        """Translate lines into the output, and return how many were refused; errors as ``bulk.translation``."""
+        """Translate a file into the output, and return how many lines were refused; errors as ``bulk.translation``."""
         from anaphora.bulk.shard import LINES
         from anaphora.bulk.translation import LoadTranslator, threads_each, translate_lines
 
@@ -99,15 +99,21 @@ class Workers:
         threads = threads or threads_each(self.count, engine)
         load = LoadTranslator(tuple(runs), options, split, mean, fusion, device, precision, threads)
         assert outputs.output is not None
+        unreadable = dict[int, str]()
+
+        def refuse(number: int, error: DataError) -> None:
+            unreadable[number] = str(error)
+
         with listening() as report:
             done = translate_lines(
-                lines,
+                given_texts(file, refuse),
                 outputs.output,
                 load,
                 self.count,
                 shard_lines=self.shard_lines or LINES,
                 engine=engine,
                 report=report,
+                unreadable=unreadable,
             )
         for refused in done.refused[:_SHOWN]:
             complain(refused.reason)

@@ -13,6 +13,7 @@ from anaphora.cli.talk import say
 from anaphora.errors import DataError
 
 if TYPE_CHECKING:
+    from anaphora.formats.lines import Refuse
     from anaphora.tasks.task import Task
 
 
@@ -35,12 +36,12 @@ def typed_texts() -> Iterator[str]:
         yield line
 
 
-def given_texts(file: str) -> Iterator[str]:
+def given_texts(file: str, refuse: "Refuse | None" = None) -> Iterator[str]:
     """The lines of ``given_lines`` without special tokens at the ends of their columns, which is said once."""
     from anaphora.text.special_tokens import without_special_tokens
 
     said = False
-    for number, line in enumerate(given_lines(file), 1):
+    for number, line in enumerate(given_lines(file, refuse=refuse), 1):
         text = "\t".join(map(without_special_tokens, line.split("\t")))
         if text != line and not said:
             said = True
@@ -53,20 +54,20 @@ def text_for(task: "Task", file: str) -> Iterator[str]:
     return given_lines(file, exact=True) if task.own_formats else given_texts(file)
 
 
-def given_lines(file: str, *, exact: bool = False) -> Iterator[str]:
-    """The lines of a file as they are read, or of standard input for ``-``; errors as for ``formats.lines``.
+def given_lines(file: str, *, exact: bool = False, refuse: "Refuse | None" = None) -> Iterator[str]:
+    """The lines of a file as they are read, or of standard input for ``-``; ``refuse`` and errors as ``formats.lines``.
 
     With ``exact``, those of any format, with their ends.
     """
     from anaphora.formats.lines import decode_lines, read_lines
 
     if file != "-":
-        return read_lines(Path(file), any_format=exact, exact=exact, pipes=True)
+        return read_lines(Path(file), any_format=exact, exact=exact, pipes=True, refuse=refuse)
     if sys.stdin is None:
         raise DataError("Text is read from standard input, but that is closed: name a file, or pipe the text in.")
     # unbuffered, so that a line is there as soon as it was written
     stream = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
-    return decode_lines(stream, "standard input", any_format=exact, exact=exact)
+    return decode_lines(stream, "standard input", any_format=exact, exact=exact, refuse=refuse)
 
 
 def named(file: str) -> str:

@@ -105,7 +105,7 @@ def run(
     kind = document_kind(file, [*outputs.for_lines, *framing.for_lines, *workers.given])
     if workers.count:
         models = runs, known_mean(mean, len(runs)), fusion, *where
-        faults.refused = workers.translate(given_texts(file), outputs, models, options, machine.threads, split=split)
+        faults.refused = workers.translate(file, outputs, models, options, machine.threads, split=split)
         return faults.end()
     with listening(bars=not is_typed(file)) as report:
         translator = load_together(runs, known_mean(mean, len(runs)), fusion, report, *where)

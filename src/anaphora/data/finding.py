@@ -87,16 +87,16 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
         listing = _list(path, "a .tsv file")
         if f"{names.train}.tsv" not in listing:
             _refuse_one_language(path, sides)
-        train = _pairs(listing, names.train, sides, names.layout) or _only_pairs(listing, names, sides)
-        if train is None and (files := entry_files_in(path)):
+        train = _training_pairs(path, listing, names, sides)
+        if not train and (files := entry_files_in(path)):
             _add_entries(found, files, sides, names)
             continue
-        if train is None:
+        if not train:
             first, second = (f"{names.train}.{side}" for side in sides)
             others = [name for name in listing if name.startswith(f"{names.train}.")]
             named = " Name the languages of its sides with --source and --target." if len(others) > 1 else ""
             raise DataError(_lacks(path, f"{first} and {second} (or {names.train}.tsv)", first, listing, named))
-        found.train.append(train)
+        found.train += train
         found.valid += _first(path, names, partial(_pairs, listing, sides=sides, layout=names.layout), report)
         for name in _beginning(listing, names.test, (f".{sides[0]}", f".{sides[1]}", ".tsv")):
             test = _pairs(listing, name, sides, names.layout, lenient=True)
@@ -126,17 +126,20 @@ def _add_entries(found: Found[PairFiles], files: Sequence[Path], sides: tuple[st
 
 
 def find_texts(data: Sequence[Path], names: Names, report: Report) -> Found[Path]:
-    """The files of a running text: ``train.txt`` or ``ptb.train.txt`` and the like, or a file alone to train on."""
+    """The files of a running text: ``train.txt``, ``ptb.train.txt``, ``train-00.txt`` and more, or a file alone."""
     found: Found[Path] = Found()
     for path in data:
         if path.is_file():
             found.train.append(path)
             continue
         listing = _list(path, "a text file")
-        train = _text(path, listing, names.train)
-        if train is None:
+        if one := _text(path, listing, names.train):
+            train = [one]
+        else:
+            train = [listing[f"{stem}.txt"] for stem in _shards(path, listing, names.train, (".txt",))]
+        if not train:
             raise DataError(_lacks(path, f"{names.train}.txt", f"{names.train}.txt", listing))
-        found.train.append(train)
+        found.train += train
         found.valid += _first(path, names, partial(_text, path, listing), report)
         for name in _beginning(listing, names.test, (".txt",), anywhere=True):
             file = listing[f"{name}.txt"]
@@ -297,6 +300,36 @@ def _pairs(
         missing = f"{name}.{sides[1] if source else sides[0]}"
         raise DataError(f"{missing} should lie beside {alone}, but does not: add it, or check --source and --target.")
     return None
+
+
+def _training_pairs(path: Path, listing: dict[str, Path], names: Names, sides: tuple[str, str]) -> list[PairFiles]:
+    """The training split of a folder, in one file a side or in numbered shards; none where it has neither."""
+    if train := _pairs(listing, names.train, sides, names.layout):
+        return [train]
+    # a shard of text that is missing is reported where pairs are looked for first
+    stems = _shards(path, listing, names.train, (f".{sides[0]}", f".{sides[1]}", ".tsv", ".txt"))
+    shards = [shard for stem in stems if (shard := _pairs(listing, stem, sides, names.layout))]
+    return shards or [pairs for pairs in [_only_pairs(listing, names, sides)] if pairs]
+
+
+def _shards(path: Path, listing: dict[str, Path], split: str, ends: tuple[str, ...]) -> list[str]:
+    """The names, less their ends, of a split in numbered files: ``train-00001-of-00004``, ``train.07``; in order.
+
+    Raises DataError where a number is missing or comes twice.
+    """
+    numbered = re.compile(rf"{re.escape(split)}[-._](\d+)(?:[-._]of[-._](\d+))?")
+    matches = map(numbered.fullmatch, _beginning(listing, split, ends))
+    found = sorted((int(match[1]), int(match[2] or 0), match[0]) for match in matches if match)
+    numbers, totals, stems = ([*column] for column in zip(*found, strict=True)) if found else ([], [], [])
+    if len(found) < 2 and not any(totals):
+        return []  # train-2014.en may be a name
+    first = min(1, *numbers)
+    expected = [*range(first, max(numbers[-1] + 1, first + max(totals)))]
+    if numbers != expected:
+        lacking = sorted({*expected} - {*numbers})
+        fault = f"lacks number {lacking[0]}: add it" if lacking else "has two of one number: keep one of them"
+        raise DataError(f"{path} holds a {split} split in shards ({stems[0]} to {stems[-1]}), but {fault}.")
+    return stems
 
 
 def _only_pairs(listing: dict[str, Path], names: Names, sides: tuple[str, str]) -> PairFiles | None:

@@ -21,6 +21,9 @@ from anaphora.formats.replacing import replacing
 LONGEST = 1 << 24
 """Bytes of the longest line that is read."""
 
+Refuse = Callable[[int, DataError], None]
+"""Takes the number of a line that cannot be read, and why."""
+
 _GZIP = b"\x1f\x8b"
 _PIECE = 1 << 16
 _BLOCK = 1 << 20
@@ -36,19 +39,21 @@ def read_lines(
     any_format: bool = False,
     exact: bool = False,
     pipes: bool = False,
+    refuse: Refuse | None = None,
 ) -> Iterator[str]:
     """The lines of a file in ``encoding``, gzipped or not, one at a time.
 
     With ``any_format``, those of a table or a document too, which the caller parses. ``exact`` lines keep their line
     end and a byte order mark. With ``pipes``, a pipe or a device is read to its end; without, it is refused, since
-    most files are read more than once.
+    most files are read more than once. Where a line cannot be read, ``refuse`` is called, and it is empty; without, its
+    DataError is raised.
 
     Raises DataError for a missing or unreadable file, a damaged archive, a document that is no text of lines, a line of
     more than ``LONGEST`` bytes, a NUL, and for bytes that are no UTF-8 unless ``replace_invalid`` puts U+FFFD in their
     place.
     """
     with _open(path, pipes=pipes) as stream:
-        yield from _decoded(stream, str(path), replace_invalid, encoding, any_format, exact)
+        yield from _decoded(stream, str(path), replace_invalid, encoding, any_format, exact, refuse)
 
 
 def read_blocks(path: Path) -> Iterator[bytes]:
@@ -103,12 +108,14 @@ def bounded(lines: Iterable[str], place: str, most: int) -> Iterator[str]:
         yield line
 
 
-def decode_lines(stream: BinaryIO, name: str, *, any_format: bool = False, exact: bool = False) -> Iterator[str]:
+def decode_lines(
+    stream: BinaryIO, name: str, *, any_format: bool = False, exact: bool = False, refuse: Refuse | None = None
+) -> Iterator[str]:
     """The lines of an open stream of bytes as ``read_lines``; ``name`` is what errors call it (standard input, say)."""
     buffered: BufferedReader = BufferedReader(cast(RawIOBase, stream))
     try:
         with _plain(buffered, name) as plain:
-            yield from _decoded(plain, name, any_format=any_format, exact=exact)
+            yield from _decoded(plain, name, any_format=any_format, exact=exact, refuse=refuse)
     finally:
         buffered.detach()  # whoever opened the stream closes it
 
@@ -120,9 +127,10 @@ def _decoded(
     encoding: str = "utf-8",
     any_format: bool = False,
     exact: bool = False,
+    refuse: Refuse | None = None,
 ) -> Iterator[str]:
     _check_is_text(stream, name, any_format)
-    return _lines(stream, name, 1, replace_invalid, encoding, exact)
+    return _lines(stream, name, 1, replace_invalid, encoding, exact, refuse)
 
 
 def _check_is_text(stream: BinaryIO, name: str, any_format: bool = False) -> None:
@@ -139,28 +147,43 @@ def _lines(
     replace_invalid: bool = False,
     encoding: str = "utf-8",
     exact: bool = False,
+    refuse: Refuse | None = None,
 ) -> Iterator[str]:
     """The lines of a stream that begins with line ``first``."""
-    for number, raw in enumerate(_sound(iter(lambda: stream.readline(LONGEST + 1), b""), name), first):
-        if len(raw) > LONGEST:
-            raise DataError(f"{name}:{number} is longer than {LONGEST:,} bytes: is it text? Break it into lines.")
+    pieces = _sound(iter(lambda: stream.readline(LONGEST + 1), b""), name)
+    for number, raw in enumerate(pieces, first):
         content = raw.removesuffix(b"\n").removesuffix(b"\r")
         if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
             raise DataError(f"{name} is text in UTF-16: convert it with  iconv -f UTF-16 -t UTF-8 {name}.")
-        if 0 in content:
-            raise DataError(f"{name}:{number} has a NUL at byte {content.index(0) + 1}: is it text? Remove it.")
         try:
-            line = content.decode(encoding, "replace" if replace_invalid else "strict")
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"{name}:{number} should be UTF-8, but byte {error.start + 1} of the line is "
-                f"0x{content[error.start]:02X} ({error.reason}): convert the file, as in  "
-                f"iconv -f ISO-8859-1 -t UTF-8  for Western European text."
-            ) from None
+            if len(raw) > LONGEST:
+                raise DataError(f"{name}:{number} is longer than {LONGEST:,} bytes: is it text? Break it into lines.")
+            line = _decoded_line(content, f"{name}:{number}", encoding, "replace" if replace_invalid else "strict")
+        except DataError as error:
+            if refuse is None:
+                raise
+            refuse(number, error)
+            yield ""
+            while len(raw) > LONGEST and not raw.endswith(b"\n"):
+                raw = next(pieces, b"")  # the rest of the line
+            continue
         if exact:
             yield line + raw[len(content) :].decode()  # what was removed: the line's end
         else:
             yield line.removeprefix(BOM) if number == 1 else line
+
+
+def _decoded_line(content: bytes, place: str, encoding: str, errors: str) -> str:
+    """A line without its end; DataError, naming the ``place``, where it is no text in that encoding."""
+    if 0 in content:
+        raise DataError(f"{place} has a NUL at byte {content.index(0) + 1}: is it text? Remove it.")
+    try:
+        return content.decode(encoding, errors)
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{place} should be UTF-8, but byte {error.start + 1} of the line is 0x{content[error.start]:02X} "
+            f"({error.reason}): convert the file, as in  iconv -f ISO-8859-1 -t UTF-8  for Western European text."
+        ) from None
 
 
 def _sound_lines(block: bytes, name: str, first: int) -> Iterator[bytes]:

@@ -4,10 +4,13 @@
 makes the same calls in the same order; a user error on one is raised on all, and the first alone has its message.
 """
 
+import json
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
@@ -20,6 +23,8 @@ from anaphora.errors import AnaphoraError, ConfigError, ReportedError, RunError
 T = TypeVar("T")
 
 _RESTARTS = "TORCHELASTIC_RESTART_COUNT"
+_FAULT = "TORCHELASTIC_ERROR_FILE"
+"""Names the file from which torchrun takes the message of a failed rank (``torch.distributed.elastic``'s format)."""
 
 _LONGEST_MEETING = timedelta(minutes=10)
 """For all ranks to start."""
@@ -65,9 +70,11 @@ class Ranks:
         if not failed:
             return [value for values, _ in everyone for value in values]
         rank, (message, exit_code) = failed[0]
+        message = f"Rank {rank}: {message}" if rank and message else message
+        self.note_fault(message)
         if error is not None and self.first:
             raise error
-        raise ReportedError(f"Rank {rank}: {message}" if self.first and message else "", exit_code)
+        raise ReportedError(message if self.first else "", exit_code)
 
     def each(self, act: Callable[[], T]) -> T:
         """What ``act`` returns here, once all ranks have done it; errors as for ``agreed``."""
@@ -92,6 +99,9 @@ class Ranks:
         """Which of ``count`` things, numbered from 0, are this rank's: as many as each other's."""
         each = count // self.size
         return range(self.rank * each, (self.rank + 1) * each)
+
+    def note_fault(self, message: str) -> None:
+        """Let the launcher report an error in its own summary, since it may end the first rank before that reports."""
 
     def check_same(self, values: Mapping[str, Any]) -> None:
         """Raise ConfigError where a value differs between ranks, naming it."""
@@ -139,6 +149,11 @@ class _Together(Ranks):
         counts, *sums = torch.split(flat, [len(parameters), *map(len, blocks)])
         for parameter, count, total in zip(parameters, counts.tolist(), sums, strict=True):
             parameter.grad = total.view_as(parameter) if count else None
+
+    def note_fault(self, message: str) -> None:
+        if place := os.environ.get(_FAULT):
+            fault = {"message": message, "extraInfo": {"timestamp": int(time.time())}}
+            Path(place).write_text(json.dumps({"message": fault}))
 
     @contextmanager
     def _noticing(self) -> Iterator[None]:
