@@ -206,6 +206,23 @@ def test_plain_text_becomes_two_columns() -> None:
     assert [Plain().written(one, ["X"] * len(one.words)) for one in found[1:]] == ["", "", "No\tX\n\n"]
 
 
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("राम दिल्ली गया।", ["राम", "दिल्ली", "गया", "।"]),  # vowel signs
+        ("كِتَابٌ جميل، نعم", ["كِتَابٌ", "جميل", "،", "نعم"]),
+        ("می\u200cخواهم بروم", ["می\u200cخواهم", "بروم"]),
+        ("e\u0301te\u0301 5 m²", ["e\u0301te\u0301", "5", "m²"]),
+        ("小明去iPhone店。2024年", ["小", "明", "去", "iPhone", "店", "。", "2024", "年"]),
+        ("สวัสดี", ["ส", "วั", "ส", "ดี"]),
+        ("한국어 문장", ["한국어", "문장"]),
+        ("👩\u200d👧 ❤\ufe0f👍🏽 🙂🙂", ["👩\u200d👧", "❤\ufe0f", "👍🏽", "🙂🙂"]),
+    ],
+)
+def test_tokens_of_other_scripts(text: str, tokens: list[str]) -> None:
+    assert [text[start:end] for start, end in token_places(text)] == tokens
+
+
 @given(st.text())
 def test_tokens_hold_everything_but_white_space(text: str) -> None:
     places = token_places(text)

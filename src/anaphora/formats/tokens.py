@@ -1,17 +1,25 @@
-"""Where the words and signs of plain text are, for taggers: white space, signs, numbers, and English clitics."""
+"""Where the words and signs of plain text are, for taggers: white space, signs, numbers, and English clitics.
 
-import re
+Scripts without spaces between words are read by characters.
+"""
 
-_TOKEN = re.compile(
-    r"""
-    \d+(?:[.,:]\d+)+            # 1,000.50  10:30
-  | \w+(?=n['’]t\b)             # do|n't
-  | n['’]t\b
-  | ['’](?:s|m|d|re|ve|ll)\b    # it|'s
-  | \w+
-  | ([^\w\s])\1*                # ...  !!
+import regex
+
+_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+_WORD = rf"[\w\p{{No}}--{_UNSPACED}]+"
+_SIGN = r"[^\w\p{No}\s\x1c-\x1f][\p{M}\p{Emoji_Modifier}]*"
+
+_TOKEN = regex.compile(
+    rf"""
+    \d+(?:[.,:]\d+)+                 # 1,000.50  10:30
+  | {_UNSPACED}\p{{M}}*
+  | {_WORD}(?=(?i:n['’]t)\b)         # do|n't
+  | (?i:n['’]t)\b
+  | ['’](?i:s|m|d|re|ve|ll)\b       # it|'s
+  | {_WORD}
+  | ({_SIGN}(?:\u200d{_SIGN})*)\1*  # ...  !!
     """,
-    re.VERBOSE | re.IGNORECASE,
+    regex.VERBOSE | regex.V1,
 )
 
 

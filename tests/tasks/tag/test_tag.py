@@ -96,7 +96,10 @@ def test_a_tagger_is_trained_without_a_recipe_evaluated_and_asked(
     scores = json.loads(capsys.readouterr().out)["parts"]["test"]
     assert scores["accuracy"] > 0.95 and scores["spans"] == "none" and scores["unknown"] > 0
     assert main(["evaluate", "run", "--text", str(treebank / "xx_yy-ud-dev.conllu")]) == 0
-    assert "accuracy" in capsys.readouterr().out
+    assert "accuracy of unknown words" in capsys.readouterr().out
+    Path("known.conllu").write_text(conllu([[("sees", "VERB", "O")]]))
+    assert main(["evaluate", "run", "--text", "known.conllu"]) == 0
+    assert "unknown words" not in capsys.readouterr().out
     assert main(["evaluate", "run", "--beam", "3"]) == 2
     assert main(["info", "run"]) == 0
     [found] = tagger.predict([["Ada", "sees", "77", "cats", "."]])
@@ -213,6 +216,20 @@ def test_text_and_columns_come_through_standard_input(
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(given.encode()), isatty=lambda: False))
     assert main(["predict", "run"]) == 0
     assert [line.partition("\t")[0] for line in capsys.readouterr().out.splitlines()] == printed
+
+
+def test_a_line_that_may_be_text_or_columns_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("train.conll").write_text(columns(rows(60, 1)).replace("\t", " "))
+    trained(Path("train.conll"), "--set", "training.epochs=1")
+    for given, noted in (("Ada sees cats\n", True), ("Ada sees cats .\n", False), ("Ada\n", False)):
+        capsys.readouterr()
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(given.encode()), isatty=lambda: False))
+        assert main(["predict", "run"]) == 0
+        shown = capsys.readouterr().err
+        assert ("standard input:1 is read as a word and 2 columns: --format text reads a sentence." in shown) is noted
 
 
 def test_json_has_words_and_tags(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:

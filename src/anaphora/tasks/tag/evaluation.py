@@ -70,7 +70,7 @@ class TagScores:
         counts = self.counts
         return {
             "accuracy": counts.accuracy,
-            "accuracy_unknown": counts.unknown_accuracy,
+            "accuracy_unknown": counts.unknown_accuracy if counts.unknown else None,
             "sentences_right": counts.sentence_accuracy,
             "f1": counts.labels.f1,
             "precision": counts.labels.precision,
@@ -92,7 +92,7 @@ class TagScores:
         one, row = ("vector", "sequence") if self.of_vectors else ("token", "sentence")
         how = f"{counted(counts.tokens, one)}, {counted(counts.sentences, row)}"
         found = [Figure("accuracy", counts.accuracy, how)]
-        if not self.of_vectors:
+        if counts.unknown:
             unknown = counted(counts.unknown, "token")
             found.append(Figure("accuracy of unknown words", counts.unknown_accuracy, unknown))
         found.append(Figure(self._without_error, counts.sentence_accuracy, how))

@@ -10,7 +10,7 @@ from anaphora.config import unknown
 from anaphora.data.corpora import Splits
 from anaphora.data.tagged import TaggedCorpus, exact_lines, find_tagged, tagged_splits
 from anaphora.errors import ConfigError, DataError
-from anaphora.events import Report, silent
+from anaphora.events import Note, Report, silent
 from anaphora.formats import conllu
 from anaphora.formats.columns import DOCUMENT, Columns
 from anaphora.formats.conllu import Conllu
@@ -19,6 +19,7 @@ from anaphora.formats.plain import Plain
 from anaphora.formats.span_tags import Encoding, encoding_of
 from anaphora.formats.tagged import TaggedFormat, content_of
 from anaphora.tasks.tag.config import Format, TagExperiment, TaggerExperiment
+from anaphora.wording import counted
 
 FORMATS = ("conllu", "columns", "jsonl", "text")
 """The formats of what is to be tagged."""
@@ -76,8 +77,13 @@ def format_of(experiment: TaggerExperiment, name: str = "") -> TaggedFormat:
     return _format(name or data.format, data.column, encoding)
 
 
-def recognized(experiment: TaggerExperiment, lines: Iterable[str], file: str) -> tuple[TaggedFormat, Iterator[str]]:
-    """The format of lines to be tagged, by the name of their file or their first one; and the lines."""
+def recognized(
+    experiment: TaggerExperiment, lines: Iterable[str], file: str, report: Report = silent
+) -> tuple[TaggedFormat, Iterator[str]]:
+    """The format of lines to be tagged, by the name of their file or their first one; and the lines.
+
+    A Note reports a first line that may as well be text.
+    """
     rest = iter(lines)
     name: str = _ending(Path(file)) or ""
     held: list[str] = []
@@ -87,11 +93,12 @@ def recognized(experiment: TaggerExperiment, lines: Iterable[str], file: str) ->
             name = "text"
         else:
             held.append(line)
-            name = _kind_of(content_of(line), experiment) if content_of(line).strip() else ""
+            content = content_of(line)
+            name = _kind_of(content, experiment, f"{file}:{len(held)}", report) if content.strip() else ""
     return format_of(experiment, name), chain(held, rest)
 
 
-def _kind_of(line: str, experiment: TaggerExperiment) -> str:
+def _kind_of(line: str, experiment: TaggerExperiment, place: str, report: Report) -> str:
     """The format whose first line this may be."""
     kind = experiment.data.format
     if _is_conllu(line) or (kind == "conllu" and line.startswith("#")):
@@ -99,9 +106,12 @@ def _kind_of(line: str, experiment: TaggerExperiment) -> str:
     if encoding_in(experiment) is not None and line.lstrip().startswith(('{"', '[{"')):
         return "jsonl"
     if kind == "columns":
-        count = len(line.split("\t" if "\t" in line else None))
-        column = int(experiment.data.column)
-        if "\t" in line or line.startswith(DOCUMENT) or count in (1, column - 1, column):
+        count, column = len(line.split()), int(experiment.data.column)
+        certain = "\t" in line or line.startswith(DOCUMENT)
+        if not certain and count > 1 and count in (column - 1, column):
+            more = counted(count - 1, "column")
+            report(Note(f"{place} is read as a word and {more}: --format text reads a sentence."))
+        if certain or count in (1, column - 1, column):
             return "columns"
     return "columns" if "\t" in line else "text"
 

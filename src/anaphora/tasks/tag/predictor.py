@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from anaphora.data.tagged_store import TokenEncoder, TokenTable, prediction_batches
 from anaphora.errors import ConfigError, DataError
+from anaphora.events import silent
 from anaphora.formats.plain import Plain
 from anaphora.formats.span_tags import Encoding
 from anaphora.formats.tagged import Sentence
@@ -91,7 +92,7 @@ class TaggerPredictor:
         if format:
             found = format_of(self._experiment, format)
         else:
-            found, lines = recognized(self._experiment, lines, where)
+            found, lines = recognized(self._experiment, lines, where, streaming.get("report", silent))
 
         return self._tagged(found.read(lines, where), lambda sentence, number: sentence, found.written, **streaming)
 
