@@ -53,13 +53,22 @@ def test_lines_differ_in_their_dashes_too() -> None:
     assert len(set(COLOURS)) == len(COLOURS) == len(DASHES) == len(set(map(str, DASHES)))
 
 
-def test_a_script_without_a_font_names_the_font_to_install(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("character", "font"),
+    [
+        ("\U00010380", "Noto Sans Ugaritic"),
+        ("\U00010000", "Noto Sans Linear B"),
+        ("\U0001f469", "Noto Emoji"),
+        ("\U0001fbb0", "Noto Sans Symbols 2"),
+    ],
+)
+def test_a_character_without_a_font_names_the_font_to_install(tmp_path: Path, character: str, font: str) -> None:
     from anaphora.inspection.drawing import canvas
 
     def figure() -> Any:
         made = canvas.figure(1, 1)
-        made.text(0, 0, "\U00010380")  # Ugaritic alpa
+        made.text(0, 0, character)
         return made
 
     notes = canvas.draw([tmp_path / "picture.png"], figure)
-    assert notes == ["The picture lacks letters that no installed font has: install Noto Sans Ugaritic."]
+    assert notes == [f"The picture lacks letters that no installed font has: install {font}."]

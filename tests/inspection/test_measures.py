@@ -107,6 +107,13 @@ def test_bleu_by_length_is_that_of_the_translations_of_each_group(translator: Su
     assert tokens == 4 + 4 + 24
 
 
+def test_sentences_may_have_tabs(translator: Subject) -> None:
+    sources, targets = ["a\tb", "adf"], ["b\ta\t", "fda"]
+    [found] = by_lengths([translator], sources, targets)
+    scored = translator.predictor.score_pairs(sources, targets)
+    assert found.groups[0].loss * found.groups[0].tokens == pytest.approx(-sum(one.score for one in scored))
+
+
 def test_scores_by_length_ask_for_what_the_run_needs(translator: Subject, language_model: Subject) -> None:
     with pytest.raises(ConfigError, match="a source and its reference"):
         by_lengths([translator], ["adf"])

@@ -42,10 +42,14 @@ EXAMPLES = (
 )
 
 
+_ANY = frozenset({"arguments", "output", "as_json", "threads"})
+"""The options of every verb, by the names of their parameters."""
+
 MICROSCOPE = "The microscope, a page that computes the model, is written by anaphora export RUN --to html"
 
 
 def run(
+    context: typer.Context,
     arguments: Annotated[
         list[str] | None,
         typer.Argument(metavar="[RUN...] [VERB] [FILE|-]", help="Run folders, what to look at, and a text."),
@@ -85,6 +89,7 @@ def run(
     if not verb:
         _list(runs, known)
         return
+    _demand_effect(context, known[verb[0]], verb[0], alone=not runs)
     if instead and token is None:
         raise ConfigError("--instead is compared with a token of the output: add --token with its number.")
     asked = Given(rest, beam, fresh, blank, cut_every, token, instead, quick, remedies, output)
@@ -93,6 +98,16 @@ def run(
     _print(shown, given, as_json)
     if output is not None:
         _write(shown, given, output)
+
+
+def _demand_effect(context: typer.Context, verb: Verb, name: str, alone: bool) -> None:
+    """ConfigError for an option of the command line that has no effect on what is shown."""
+    takes = _ANY | (verb.takes_alone if alone and verb.alone else verb.takes)
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if source is not None and source.name == "COMMANDLINE" and option.name not in takes:
+            where = " without a run" if alone and verb.of_runs and verb.alone else ""
+            raise ConfigError(f"{option.opts[0]} has no effect on inspect {name}{where}: leave it out.")
 
 
 def _with_texts(
@@ -154,8 +169,10 @@ def _opened(run: str) -> "Subject":
 
 def _list(runs: Sequence[str], known: dict[str, Verb]) -> None:
     """What can be shown, of one run or at all."""
-    if len(runs) > 1:
-        raise ConfigError(f"'{runs[-1]}' is nothing that can be shown. Known: {', '.join(known)}. {MICROSCOPE}.")
+    strange = [word for word in runs if not Path(word).exists()] or runs[1:]
+    if strange:
+        what = "a second run without something to show" if Path(strange[0]).exists() else "neither a run nor a verb"
+        raise ConfigError(f"'{strange[0]}' is {what}. Known verbs: {', '.join(known)}. {MICROSCOPE}.")
     subject = _opened(runs[0]) if runs else None
     for name, verb in known.items():
         if verb.of_runs or not subject:

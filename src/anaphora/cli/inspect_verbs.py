@@ -65,6 +65,14 @@ class Verb(NamedTuple):
     """Whether it takes several runs."""
     alone: Callable[[Given], Sequence[Shown]] | None = None
     """What it shows without a run."""
+    takes: frozenset[str] = frozenset()
+    """The options that have an effect with a run, by the names of their parameters."""
+    takes_alone: frozenset[str] = frozenset()
+    """The same without a run."""
+
+
+_TEXT = frozenset({"text", "source"})
+_PAIR = _TEXT | {"target_text", "target"}
 
 
 def verbs() -> dict[str, Verb]:
@@ -75,24 +83,53 @@ def verbs() -> dict[str, Verb]:
     from anaphora.inspection.subject import Subject
 
     return {
-        "attention": Verb("alignment of a translation", _attention, attention.lacks_attention, True),
-        "gates": Verb("gates over a sentence, or over a whole file", _gates, gates.lacks_gates),
-        "gradients": Verb("how far gradients reach back", _gradients, Subject.lacks_layers, alone=_remedies),
-        "attribute": Verb("inputs that output tokens depend on", _attribute, attribution.lacks_attribution),
-        "beam": Verb("search tree of a sentence, or greedy against beam on a file", _beam, tree.lacks_search),
-        "neighbours": Verb("training data nearest to each token", _neighbours, neighbours.lacks_neighbours),
-        "length": Verb("loss and BLEU by length", _length, length.lacks_lengths, True),
-        "embeddings": Verb("neighbours of words, map of words or sentences", _embed, embeddings.lacks_embeddings),
+        "attention": Verb(
+            "alignment of a translation", _attention, attention.lacks_attention, True, takes=_PAIR | {"beam"}
+        ),
+        "gates": Verb("gates over a sentence, or over a whole file", _gates, gates.lacks_gates, takes=_PAIR),
+        "gradients": Verb(
+            "how far gradients reach back",
+            _gradients,
+            Subject.lacks_layers,
+            alone=_remedies,
+            takes=_PAIR | {"fresh"},
+            takes_alone=frozenset({"remedies"}),
+        ),
+        "attribute": Verb(
+            "inputs that output tokens depend on",
+            _attribute,
+            attribution.lacks_attribution,
+            takes=_PAIR | {"token", "instead"},
+        ),
+        "beam": Verb(
+            "search tree of a sentence, or greedy against beam on a file",
+            _beam,
+            tree.lacks_search,
+            takes=_TEXT | {"beam"},
+        ),
+        "neighbours": Verb(
+            "training data nearest to each token", _neighbours, neighbours.lacks_neighbours, takes=_PAIR
+        ),
+        "length": Verb("loss and BLEU by length", _length, length.lacks_lengths, True, takes=_PAIR),
+        "embeddings": Verb(
+            "neighbours of words, map of words or sentences", _embed, embeddings.lacks_embeddings, takes=_TEXT
+        ),
         "span": Verb(
             "memory span of recurrent layers, or of a language model",
             _context,
             lacks_context,
             alone=_span,
+            takes=_TEXT,
+            takes_alone=frozenset({"quick"}),
         ),
         "curves": Verb("training curves", _curves, several=True),
-        "report": Verb("most of these on one HTML page", _report),
-        "explain": Verb(f"worked examples: {', '.join(LESSONS)}", alone=_explain),
-        "diagram": Verb("picture of the steps of a recipe, or of the inside of a unit", alone=_diagram),
+        "report": Verb("most of these on one HTML page", _report, takes=_PAIR | {"beam"}),
+        "explain": Verb(f"worked examples: {', '.join(LESSONS)}", alone=_explain, takes_alone=frozenset({"blank"})),
+        "diagram": Verb(
+            "picture of the steps of a recipe, or of the inside of a unit",
+            alone=_diagram,
+            takes_alone=frozenset({"cut_every"}),
+        ),
     }
 
 

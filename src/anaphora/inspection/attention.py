@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from anaphora.errors import ConfigError
+from anaphora.errors import ConfigError, DataError
 from anaphora.formats.figures import Jsonable
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Subject, demand_page, layers_of
+from anaphora.text.sentences import is_blank
 from anaphora.wording import counted
 
 MOST = 20
@@ -74,13 +75,16 @@ def alignments(
     """For each source, the alignment of each model: of its own output, or of the given ``targets``.
 
     A ``beam`` of 1 is greedy decoding. Raises ConfigError for a model without attention, a sentence longer than a page,
-    or more sentences than can be shown; DataError for unequal counts.
+    or more sentences than can be shown; DataError for an empty sentence and for unequal counts.
     """
     if len(sources) > MOST:
         raise ConfigError(
             f"Alignments are drawn for at most {counted(MOST, 'sentence')} at once, but {len(sources):,} were given: "
             f"give fewer."
         )
+    for number, source in enumerate(sources, 1):
+        if is_blank(source):
+            raise DataError(f"Text {number} is empty, but an alignment needs words: leave it out.")
     columns = []
     for subject in subjects:
         subject.demand("has no alignments to show", lacks_attention(subject))

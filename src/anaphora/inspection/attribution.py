@@ -78,7 +78,8 @@ class TokenAttribution(Jsonable):
     """The same, those of the smallest values first."""
 
     def __str__(self) -> str:
-        what = f"{self.output}, not {self.instead}" if self.instead else self.output
+        [output] = labels([self.output])
+        what = f"{output}, not {self.instead}" if self.instead else output
         lines = [f"{self.run}: {self.text}", f"Why {what}: integrated gradients"]
         lines += [f"  {name:<16} {value:+.3f}" for name, value in zip(labels(self.inputs), self.values, strict=True)]
         drops = (sum(curve) / len(curve) for curve in (self.most_first, self.least_first))

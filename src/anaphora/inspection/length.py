@@ -77,25 +77,24 @@ def _of(subject: Subject, sources: Sequence[str], targets: Sequence[str] | None)
     if translates != (targets is not None):
         wants = "a source and its reference" if translates else "one text, without references"
         raise ConfigError(f"Scores by length of {subject.name} take {wants}: give that.")
-    lines = list(sources)
     outputs: list[str] = []
-    if targets is not None:
+    if targets is None:
+        scores = [(one.nats, one.tokens) for one in predictor.score_lines_of(sources, subject.name, silent)]
+    else:
         if len(targets) != len(sources):
             raise DataError(
                 f"There are {counted(len(sources), 'source')} but {counted(len(targets), 'reference')}: give as many."
             )
-        lines = [f"{source}\t{target}" for source, target in zip(sources, targets, strict=True)]
         outputs = [output.text for output in predictor.translate(sources, protect=())]
-    scores = list(predictor.score_lines_of(lines, subject.name, silent))
+        scores = [(one.score, one.tokens) for one in predictor.score_pairs(sources, targets)]
     groups = []
     for name, numbers in by_length(sources).items():
-        tokens = sum(scores[n].tokens for n in numbers)
+        nats, tokens = (sum(scores[n][which] for n in numbers) for which in (0, 1))
         score = None
         if targets is not None:
             pairs = [(outputs[n], targets[n]) for n in numbers]
             score = bleu(*map(list, zip(*pairs, strict=True)), language=_language(subject)).value
-        loss = -sum(scores[n].nats for n in numbers) / tokens
-        groups.append(Group(name, len(numbers), loss, tokens, score))
+        groups.append(Group(name, len(numbers), -nats / tokens, tokens, score))
     return ByLength(subject.name, tuple(groups))
 
 

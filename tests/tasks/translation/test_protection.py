@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 import anaphora
+from anaphora.batch import Batch
 from anaphora.cli.app import main
 from anaphora.errors import ConfigError
 from anaphora.prediction.options import SearchOptions
-from anaphora.protocols import Stepper
+from anaphora.protocols import SearchStart, Step, Stepper
 from anaphora.samples.english_french import write
 from anaphora.search.ensemble import Ensemble
 from anaphora.tasks.translation import Translation, TranslationPredictor, predictor
@@ -126,6 +128,72 @@ def test_no_reserved_word_is_written_with_placeholders_or_without() -> None:
     for protect in (None, ()):
         for found in translator.translate(texts, beam=2, alternatives=1, protect=protect):
             assert set(RESERVED).isdisjoint(found.text) and found.score > -torch.inf
+
+
+LITERAL = [*TEXT, *(f"the man {a} {{{b}}} sees %s." for a in "ab" for b in "ab" for _ in range(60))]
+
+
+@pytest.mark.parametrize(
+    "tokenizer",
+    [
+        SubwordTokenizer.learn(LITERAL, size=330, lowercase=False, byte_fallback=True),
+        WordTokenizer.learn(LITERAL, size=12, least=1, lowercase=False, segmentation="whitespace", language="en"),
+        CharacterTokenizer.learn(["{a} %s <b>."], lowercase=False, least=1),
+    ],
+    ids=["subwords", "words", "characters"],
+)
+def test_a_translator_that_has_learnt_placeholders_writes_none_a_second_time(tokenizer: Tokenizer) -> None:
+    translator = untrained(tokenizer)
+    texts = [f"the man {a} sees %s {{{b}}}" for a in ("", "is", "man") for b in "ab"]
+    for text, found in zip(texts, translator.translate(texts, beam=4, alternatives=3), strict=True):
+        for one in (found, *found.alternatives):
+            assert [one.text.count(kept) for kept in text.split() if kept[0] in "{%"] == [1, 1], one.text
+
+
+class Copying:
+    """A model without attention that copies the words it has learnt, and leaves out the others."""
+
+    normalised = True
+
+    def __init__(self, tokenizer: Tokenizer, learnt: str) -> None:
+        symbols = tokenizer.symbols
+        self.size, self.bos, self.eos, self.unk = symbols.size, symbols.bos, symbols.eos, symbols.unk
+        self._learnt = set(tokenizer.encode(learnt))
+
+    def start(self, batch: Batch) -> SearchStart:
+        rows = [[token for token in row if token in self._learnt] for row in batch.input_ids.ids_BT.tolist()]
+        memory = torch.tensor([(row + [self.eos] * 40)[:40] for row in rows])
+        return SearchStart(memory, torch.zeros(len(rows), dtype=torch.int64), batch.input_ids.lengths_B)
+
+    def advance(self, memory: Tensor, state: Tensor, ids_N: Tensor) -> Step:
+        rows_N = torch.arange(len(ids_N)) // (len(ids_N) // len(memory))
+        log_probs_NV = torch.full((len(ids_N), self.size), -20.0)
+        log_probs_NV[torch.arange(len(ids_N)), memory[rows_N, state.clamp(max=39)]] = 0.0
+        return Step(log_probs_NV, None, state + 1)
+
+    def select(self, state: Tensor, rows_N: Tensor) -> Tensor:
+        return state[rows_N]
+
+    def keep(self, memory: Tensor, sentences_B: Tensor) -> Tensor:
+        return memory[sentences_B]
+
+
+def test_what_a_translator_has_learnt_to_keep_stays_where_it_puts_it() -> None:
+    tokenizer = WordTokenizer.learn(
+        LITERAL, size=60, least=1, lowercase=False, segmentation="whitespace", language="en"
+    )
+    translator = TranslationPredictor(lambda: Copying(tokenizer, "the man sees walks {a}"), tokenizer, tokenizer)
+    given = {
+        "the man {a} walks": "the man {a} walks",
+        "the <b>man</b> {a} walks": "the <b>man</b> {a} walks",
+        "the man {a} {new} walks": None,  # the new one is not learnt: it comes back anywhere
+        "the man {a} {a} walks": "the man {a} {a} walks",
+        "the man {b} walks": None,
+    }
+    for text, expected in given.items():
+        [found] = translator.translate([text], beam=2, alternatives=1)
+        assert not lost(Segment(text, ("{new}",) if "new" in text else ()), found)
+        assert found.text == expected or (expected is None and sorted(found.text.split()) == sorted(text.split()))
 
 
 def test_alternatives_have_everything_too() -> None:

@@ -11,6 +11,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import regex
+
 from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.formats.replacing import replacing
 
@@ -61,6 +63,8 @@ _FONTS = (
     "Arial Unicode MS",
 )
 """Asked for what matplotlib's own font lacks, where they are installed."""
+
+_EMOJI = regex.compile(r"\p{Emoji}")
 
 _MARGIN = 0.12
 """Inches around what is drawn."""
@@ -167,12 +171,20 @@ def logarithmic(axes: "Axes") -> None:
 
 def _missing(messages: Sequence[str]) -> list[str]:
     """The fonts to install, from matplotlib's warnings of missing glyphs."""
-    scripts = dict[str, None]()
-    for message in messages:
-        if found := re.match(r"Glyph (\d+) ", message):
-            name = unicodedata.name(chr(int(found[1])), "")
-            if name:
-                scripts["CJK JP" if name.startswith(("CJK", "HIRAGANA", "KATAKANA")) else name.split()[0].title()] = (
-                    None
-                )
-    return [f"The picture lacks letters that no installed font has: install Noto Sans {script}." for script in scripts]
+    missing = (chr(int(found[1])) for message in messages if (found := re.match(r"Glyph (\d+) ", message)))
+    fonts = dict.fromkeys(filter(None, map(_font_for, missing)))
+    return [f"The picture lacks letters that no installed font has: install {font}." for font in fonts]
+
+
+def _font_for(character: str) -> str:
+    """A font that has a character; empty for one that is never visible, and where none is known."""
+    name = unicodedata.name(character, "")
+    match unicodedata.category(character)[0]:
+        case "L" | "M" | "N":
+            if name.startswith(("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA")):
+                return "Noto Sans CJK JP"
+            script = re.split(" (?:LETTER|CHARACTER|SIGN|SYLLABLE|VOWEL|DIGIT|NUMBER|MARK)", name)[0].title()
+            return f"Noto Sans {'CJK KR' if script == 'Hangul' else script}" if script else ""
+        case "S":
+            return "Noto Emoji" if _EMOJI.fullmatch(character) else "Noto Sans Symbols 2"
+    return ""

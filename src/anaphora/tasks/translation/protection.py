@@ -1,5 +1,6 @@
 """What a translation may not change, kept by construction: from a sentence to a search, and from there to its text."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -13,6 +14,8 @@ from anaphora.prediction.arguments import pieces_of
 from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.pointing import Placeholders, Pointing
+from anaphora.search.steering import Steering
+from anaphora.search.unspelled import Unspelled
 from anaphora.tasks.translation.confidence import signals_of
 from anaphora.tasks.translation.framed import Frame
 from anaphora.tasks.translation.required_terms import SentenceTerms
@@ -27,7 +30,7 @@ from anaphora.tasks.translation.restoring import (
     with_own_tags,
     with_tags,
 )
-from anaphora.tasks.translation.target_tokens import adjacency_of
+from anaphora.tasks.translation.target_tokens import adjacency_of, spelled, spelling_of
 from anaphora.tasks.translation.translation import Signals, Translation
 from anaphora.text.apart import Apart, StandIn, split_around, take_apart
 from anaphora.text.normalise import normalise
@@ -99,6 +102,41 @@ class Protection:
         lengths_B = torch.tensor(longest)
         placeholders = Placeholders(positions_BKS, stand_ins_BK, alone_BK, joined_BK, attended_BK, lengths_B)
         return Pointing(stepper, placeholders, adjacency_of(self._target))
+
+    def as_written(self, row: Sentence) -> Sentence | None:
+        """The same with the placeholders that the model may have learnt left in its text; None where it has none."""
+        apart, sides = row.apart, (self._source, self._target)
+        if not apart.units or apart.units[0].stand_in.word in RESERVED:
+            return None
+        known = {one.text for one in apart.units if all(spelled(one.text, side) for side in sides)}
+        found = spans(apart.sentence, self._kinds)
+        others = [one for one in found if one.tag or apart.sentence[one.start : one.end] not in known]
+        if not known:
+            return None
+        apart = take_apart(apart.sentence, others, self._stand_ins())
+        return row._replace(apart=apart, ids=self._source.encode(apart.text))
+
+    def whole(self, row: Sentence, found: Translation) -> Translation | None:
+        """A translation that has what its sentence keeps as often as that, and its alternatives that have; or None."""
+        kept = self._counted(row.apart.sentence)
+        if self._counted(found.text) != kept:
+            return None
+        return replace(found, alternatives=tuple(one for one in found.alternatives if self._counted(one.text) == kept))
+
+    def _counted(self, text: str) -> Counter[str]:
+        return Counter(text[one.start : one.end] for one in spans(text, self._kinds))
+
+    def unspelled(self, rows: Sequence[Sentence]) -> list[Steering]:
+        """What keeps a model from writing by itself what the sentences keep; nothing where it has no letters for it."""
+        texts_B = [self._kept(row) for row in rows]
+        return [Unspelled(texts_B, spelling_of(self._target))] if any(texts_B) else []
+
+    def _kept(self, row: Sentence) -> list[str]:
+        """What a sentence keeps outside of its text, as the target writes it; not what is asked for beside it."""
+        sentence, asked = row.apart.sentence, [row.frame.suffix, *(form for one in row.terms.required for form in one)]
+        found = dict.fromkeys(sentence[one.start : one.end] for one in spans(sentence, self._kinds))
+        others = "\n".join([row.apart.text, *map(self._target.decode, asked)]) if found else ""
+        return [own for text in found if text not in others and (own := spelled(text, self._target))]
 
     def hidden(self, row: Sentence, hypothesis: Hypothesis) -> Hypothesis:
         """A hypothesis that looked at no stand-in, so that none is copied."""

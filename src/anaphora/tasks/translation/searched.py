@@ -98,10 +98,23 @@ class SearchedLines:
     def answer(self, lines: Sequence[Line], watch: Watch, answered: Callable[[int], None]) -> Iterable[Translation]:
         """The translation of each line; ``answered`` takes how many are done."""
         rows = [row for line in lines for row in line.sentences]
-        found = iter(self._search(rows, watch, lambda n: answered(len(lines) * n // len(rows))))
+        found = iter(self._translated(rows, watch, lambda n: answered(len(lines) * n // len(rows))))
         for line in lines:
             parts = [next(found) for _ in line.sentences]
             yield together(line.passage, parts, self._options, self._splitter)
+
+    def _translated(self, rows: Sequence[Sentence], watch: Watch, searched: Callable[[int], None]) -> list[Translation]:
+        """The translations of sentences; ``searched`` takes how many there are.
+
+        What a sentence keeps is left in it where the model may have learnt it, and put there where some is lost.
+        """
+        protection = self._protection
+        tried = {place: one for place, row in enumerate(rows) if (one := protection.as_written(row))}
+        found = zip(tried, self._search([*tried.values()], watch, lambda _: None), strict=True)
+        whole = {place: kept for place, one in found if (kept := protection.whole(rows[place], one))}
+        others = [row for place, row in enumerate(rows) if place not in whole]
+        rest = iter(self._search(others, watch, lambda n: searched(len(whole) + n)))
+        return [whole[place] if place in whole else next(rest) for place in range(len(rows))]
 
     def _search(self, rows: Sequence[Sentence], watch: Watch, searched: Callable[[int], None]) -> list[Translation]:
         """The translations of sentences, searched in batches of like length; ``searched`` takes how many there are."""
@@ -128,7 +141,7 @@ class SearchedLines:
                 before = [length - len(row.apart.units) for length, row in zip(before, own, strict=True)]
                 terms = [row.terms for row in own]
                 steering += self._glossary.steering(terms, before, after_V, stepper.eos)
-            steering += steering_of(frames, most, after_V, stepper.eos)
+            steering += [*steering_of(frames, most, after_V, stepper.eos), *protection.unspelled(own)]
             written = Without(pointing or stepper, unwritten_of(sides.target))
             hypotheses = search(
                 written,

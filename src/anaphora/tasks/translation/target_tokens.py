@@ -6,10 +6,12 @@ from functools import lru_cache
 import torch
 
 from anaphora.search.pointing import Adjacency
+from anaphora.search.unspelled import Spelling
 from anaphora.text.apart import JOINING
 from anaphora.text.joiner import JOINER
+from anaphora.text.normalise import normalise
 from anaphora.text.placeholders import RESERVED, is_glued
-from anaphora.text.tokenizer import MARKS, Tokenizer
+from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer, written
 
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
@@ -41,6 +43,37 @@ def adjacency_of(target: Tokenizer) -> Adjacency:
     )
     joins_V = torch.tensor([own and one.startswith(JOINING) for own, one in zip(marked, pieces, strict=True)])
     return Adjacency(any_V if of_words or target.context_free else after_V, after_V, joins_V)
+
+
+@_once
+def spelling_of(target: Tokenizer) -> Spelling:
+    """What each token writes, a space for the sign in front of a word; words are written with borders around them."""
+    pieces = list(written(target))
+    of_bytes = all(_BYTE.fullmatch(piece) for piece in pieces[len(MARKS) :])
+    for number, piece in enumerate(pieces):
+        if number < len(MARKS):
+            pieces[number] = ""
+        elif isinstance(target, WordTokenizer):
+            pieces[number] = _bordered(piece)
+        elif match := _BYTE.fullmatch(piece):
+            # the bytes of letters that training had not, beside subwords, are never learnt
+            pieces[number] = chr(int(match[1], 16)) if of_bytes and int(match[1], 16) < 0x80 else ""
+        else:
+            pieces[number] = piece.replace(SPACE, " ")
+    return Spelling(pieces)
+
+
+def spelled(text: str, target: Tokenizer) -> str:
+    """A text as ``spelling_of`` a vocabulary writes it; nothing where it cannot."""
+    if isinstance(target, WordTokenizer):
+        ids = target.encode(text)
+        return "" if UNK in ids else "".join(map(_bordered, target.pieces(ids)))
+    text = normalise(text, lowercase=target.lowercase)
+    return text if spelling_of(target).letters.issuperset(text) else ""
+
+
+def _bordered(word: str) -> str:
+    return f"\1{word}\2"
 
 
 def _begins_glued(piece: str) -> bool:
