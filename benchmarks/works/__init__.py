@@ -22,4 +22,6 @@ WORKS: tuple[Work, ...] = (
     training_step.WORK,
     decoding.BEAM,
     decoding.GREEDY,
+    decoding.BEAM_SHORTLIST,
+    decoding.GREEDY_SHORTLIST,
 )

@@ -1,7 +1,8 @@
 """Decoding Multi30k test sentences, beam 5 and greedy, beside JoeyNMT's prediction.
 
 The weights are new, so every output is forced to one length: both sides take the same number of steps, and what is
-measured is the search, not what a model says. 14 units is about what the test part's references have.
+measured is the search, not what a model says. 14 units is about what the test part's references have. For the same
+reason a shortlist has as many candidates as that of a trained run, but any: the frequent ones, and some a source unit.
 """
 
 import time
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+from anaphora.batch import Batch, Constraints, Ids, pad
 from anaphora.data.pairs import search_batches
 from anaphora.data.ragged import Ragged
 from anaphora.kernels.runtime import Runtime, running
@@ -21,12 +23,15 @@ from benchmarks.work import Precision, Sample, Setting, Work, peak_mib
 from benchmarks.works.translators import LSTM_512
 
 SENTENCES = 500
+FREQUENT, EACH = 500, 20
+"""Candidates of every sentence, and of each of its units: the defaults of ``--shortlist``."""
+_STRIDE = 7919
 LENGTH = 14
 BATCH_TOKENS = 64 * 16
 """At most 64 sentences of the commonest width side by side, as the peer takes 64."""
 
 
-def decode(beam: int, setting: Setting) -> Sample:
+def decode(beam: int, shortlist: bool, setting: Setting) -> Sample:
     """Our side: from text to text."""
     tokenizer = tokenizer_of(LSTM_512.units)
     model, _ = ours.build(LSTM_512.experiment, LSTM_512.sides(), replace(setting, precision="fp32"))
@@ -39,6 +44,8 @@ def decode(beam: int, setting: Setting) -> Sample:
     outputs: dict[int, str] = {}
     units = 0
     for batch in search_batches(sources, tokenizer.symbols, batch_tokens=BATCH_TOKENS):
+        if shortlist:
+            batch = replace(batch, constraints=Constraints(_candidates(batch, tokenizer.symbols.size)))
         with running(runtime):
             hypotheses = beam_search(endless, batch, size=beam, max_length=LENGTH, attention=False)
         for number, found in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
@@ -56,23 +63,34 @@ def decode_peer(beam: int, setting: Setting) -> Sample:
     )
 
 
+def _candidates(batch: Batch, vocabulary: int) -> Ids:
+    """The candidates of each sentence."""
+    ids = batch.input_ids
+    rows = (row[:length].tolist() for row, length in zip(ids.ids_BT, ids.lengths_B.tolist(), strict=True))
+    likely = ({(_STRIDE * (unit * EACH + k)) % vocabulary for unit in row for k in range(EACH)} for row in rows)
+    return pad([sorted({*range(FREQUENT), *found}) for found in likely])
+
+
 def _sentences(setting: Setting) -> int:
     return 128 if setting.quick else SENTENCES
 
 
-def _work(name: str, beam: int, bars: Mapping[Precision, float]) -> Work:
+def _work(name: str, beam: int, bars: Mapping[Precision, float], shortlist: bool = False) -> Work:
     return Work(
         name=name,
         measures=f"the first {SENTENCES} sentences of Multi30k test_2016_flickr with the model of translator-lstm-512, "
-        f"beam {beam}, every output {LENGTH} units long",
+        f"beam {beam}, every output {LENGTH} units long"
+        + (f", from {FREQUENT} candidates and {EACH} for each source unit" if shortlist else ""),
         unit="sentences",
         peer="JoeyNMT 2.3.0, the same model in fp32",
         bars=bars,
         prepare=partial(prepare_pairs, LSTM_512.units),
-        ours=partial(decode, beam),
+        ours=partial(decode, beam, shortlist),
         theirs=partial(decode_peer, beam),
     )
 
 
 BEAM = _work("decoding-beam-5", 5, {"fp32": 5.5, "bf16": 0.0, "int8": 0.0})
 GREEDY = _work("decoding-greedy", 1, {"fp32": 5.0, "bf16": 0.0, "int8": 0.0})
+BEAM_SHORTLIST = _work("decoding-beam-5-shortlist", 5, {"int8": 12.0}, shortlist=True)
+GREEDY_SHORTLIST = _work("decoding-greedy-shortlist", 1, {"int8": 12.0}, shortlist=True)
