@@ -46,7 +46,7 @@ def keep(weight: Parameter, what: str, state: Hashable, make: Callable[[], Made]
     key, state = id(weight), (state, weight._version, weight.data_ptr())
     own = _kept.get(key)
     if own is None or own.weight() is not weight:
-        own = _Kept(weakref.ref(weight, partial(_forget, key)), {})
+        own = _Kept(weakref.ref(weight, partial(_forget, _kept, key)), {})
     found = own.made.get(what)
     if found and found[0] == state:
         return found[1]  # type: ignore[no-any-return]
@@ -67,9 +67,10 @@ _kept: dict[int, _Kept] = {}
 """By the identity of the parameter."""
 
 
-def _forget(key: int, weight: weakref.ref[Tensor]) -> None:
-    if key in _kept and _kept[key].weight is weight:
-        del _kept[key]
+def _forget(kept: dict[int, _Kept], key: int, weight: weakref.ref[Tensor]) -> None:
+    """Called at the end of a process, too, when the names of this module are gone."""
+    if key in kept and kept[key].weight is weight:
+        del kept[key]
 
 
 def state_of(tensor: Tensor) -> tuple[int, int, int]:
