@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.data.holdout import HeldOut
+from anaphora.data.holdout import HeldOut, fraction_of, is_held_out
 
 
 def hold_out(sources: list[str], seed: int = 1) -> tuple[HeldOut, list[str]]:
@@ -57,3 +57,13 @@ def test_nothing_is_held_out_when_all_sources_are_one() -> None:
 
 def test_a_small_corpus_still_gives_one_pair() -> None:
     assert len(hold_out(["a", "b", "c"])[1]) == 1
+
+
+def test_a_fraction_leaves_some_on_both_sides() -> None:
+    many = [f"sentence {n}" for n in range(500)]
+    one_in, held = fraction_of(many) or (0, 0)
+    assert one_in == 10 and held == sum(is_held_out(one, 10) for one in many) and 30 < held < 70
+    few = [one for one in many if not is_held_out(one, 10)][:8]
+    one_in, held = fraction_of(few) or (0, 0)
+    assert one_in in (5, 2) and 0 < held < 8
+    assert fraction_of(["a b"]) is None and fraction_of(["a b", "A  b"]) is None and fraction_of([]) is None

@@ -14,6 +14,8 @@ FORMATS = {
     "d.txt": "good fine film\nbad awful, dull\n",
     "e.txt": "__label__good fine film\n__label__bad awful, dull\n",
     "f.jsonl": '{"label": "good", "text": "fine film"}\n{"text": "awful, dull", "label": "bad"}\n',
+    "g.jsonl": '{"idx": 0, "Sentence": "fine film", "class": "good"}\n{"Sentence": "awful, dull", "class": "bad"}\n',
+    "h.json": '[\n {"review": "fine film", "label": "good"},\n {"review": "awful, dull", "label": "bad"}\n]\n',
 }
 
 
@@ -46,6 +48,11 @@ def test_a_label_that_is_also_a_name_of_columns_is_no_heading(tmp_path: Path) ->
     assert [one.labels for one in read_labelled(tmp_path / "a.tsv")] == [("question",), ("answer",), ("question",)]
 
 
+def test_labels_in_json_may_be_numbers_or_truth_values(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"label": 1, "text": "a"}\n{"label": true, "text": "b"}\n')
+    assert [one.labels for one in read_labelled(tmp_path / "a.jsonl")] == [("1",), ("true",)]
+
+
 def test_a_folder_per_class_is_read(tmp_path: Path) -> None:
     for label, text in (("bad", "awful,\ndull"), ("good", "fine film")):
         (tmp_path / label).mkdir()
@@ -66,7 +73,9 @@ def test_a_folder_per_class_is_read(tmp_path: Path) -> None:
         ("a.csv", "id,review,stars\n1,fine,5\n", r"a\.csv:1 should be a header .* 3 columns \(id, review, stars\)"),
         ("a.txt", "__label__a __label__b fine\n", r"a\.txt:1 has several labels"),
         ("a.tsv", "label\ttext\n\tfine\n", r"a\.tsv:2 has an empty label"),
-        ("a.jsonl", '{"label": "x"}\n', r"a\.jsonl:1 should be a JSON object"),
+        ("a.jsonl", '{"label": "x"}\n', r"a\.jsonl:1 should be an object like .* but has no text \(label\)"),
+        ("a.json", '[{"stars": "x", "text": "a"}]\n', r"a\.json:1 should be an object .* no label \(stars, text\)"),
+        ("a.jsonl", '{"label": 1.5, "text": "a"}\n', r'a\.jsonl:1 should be an object .* but has 1.5, "a"'),
         ("a.jsonl", '{"label": "x", "text": "a \\ud83d"}\n', r"a\.jsonl:1 should be JSON.*surrogates"),
         ("a.jsonl", '{"label": "x\\u0000", "text": "a"}\n', r"a\.jsonl:1 should be JSON.*NUL"),
         ("a.jsonl", "\n" + '{"label": ' * 5000, r"a\.jsonl:2 should be JSON.*nested"),

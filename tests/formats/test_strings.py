@@ -26,6 +26,7 @@ MFA_PROBABILITIES = (
 MFA_SPACES = "bath 0.99 b ae th\nbath 0.01 b ae dh\nhouse 1.0 h aw s\nhe 1 h iy\nbee 1 b iy\n"
 UNIMORPH = "sagen\tsagtest\tV;IND;PST;2;SG\nHaus\tHäuser\tN;NOM;PL\n\nfest\tquatscht fest\tV;IND\n"
 SIGMORPHON_2018 = "sagen\tV;IND;PST;2;SG\tsagtest\nHaus\tN;NOM;PL\tHäuser\n"
+FEATURES_FIRST = "V;IND;PST;2;SG\tsagen\tsagtest\nN;NOM;PL\tHaus\tHäuser\n"
 UNIMORPH_4 = "sagen\tsagtest\tV;IND;PST;2;SG\tsagen|test\nHaus\tHäuser\tN;NOM;PL\t-\n"
 
 
@@ -45,6 +46,7 @@ def read(text: str, columns: tuple[int, ...] = ()) -> list[tuple[str, str]]:
         (MFA_SPACES, ("bath", "b ae th"), ("bee", "b iy")),
         (UNIMORPH, ("sagen\tV;IND;PST;2;SG", "sagtest"), ("fest\tV;IND", "quatscht fest")),
         (SIGMORPHON_2018, ("sagen\tV;IND;PST;2;SG", "sagtest"), ("Haus\tN;NOM;PL", "Häuser")),
+        (FEATURES_FIRST, ("sagen\tV;IND;PST;2;SG", "sagtest"), ("Haus\tN;NOM;PL", "Häuser")),
         (UNIMORPH_4, ("sagen\tV;IND;PST;2;SG", "sagtest"), ("Haus\tN;NOM;PL", "Häuser")),
         ("word\tpronunciation\nHaus\th aʊ s\n", ("Haus", "h aʊ s"), ("Haus", "h aʊ s")),
         ("a(2)\tx\nb\ty\n", ("a(2)", "x"), ("b", "y")),
@@ -71,7 +73,7 @@ def test_named_columns_are_taken_whatever_else_is_there() -> None:
         (MFA + "she\t\n", "file:4 has an empty target"),
         (UNIMORPH + "a\tb\t \n", "file:5 has an empty features"),
         (CMUDICT_DICT + "she\n", "file:5 should be a word and its phones, but has no phone"),
-        ("a\tb\tc\nd\te\tf\n", "file has 3 columns and is neither .* data.columns"),
+        ("a\tb\tc\nd\te\tf\n", "file has 3 columns and is neither .* perhaps features, data.columns"),
         ("\n;;; nothing\n", "file should hold pairs of strings, but has none"),
         ("haus\nmaus\n", "file is in no format that is known"),
         ("".join(f"word{n} of sentence{n} in text{n}\n" for n in range(400)), "file is in no format that is known"),

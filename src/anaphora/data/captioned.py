@@ -15,7 +15,7 @@ import numpy as np
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.features import ENDINGS, Features, array_files, features_of
 from anaphora.data.finding import Names, demand_data, demand_path
-from anaphora.data.holdout import in_tenth
+from anaphora.data.holdout import fraction_of, is_held_out
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
 from anaphora.formats.captions import Caption, image_key, read_captions
@@ -118,11 +118,13 @@ def caption_splits(data: Sequence[Path], names: Names, report: Report = silent) 
 
 
 def _held_out(captions: Sequence[Caption]) -> tuple[list[Caption], list[Caption]]:
-    kept = [caption for caption in captions if not in_tenth(caption.image)]
-    held = [caption for caption in captions if in_tenth(caption.image)]
-    if not kept or not held:
+    found = fraction_of(caption.image for caption in captions)
+    if not found:
         raise DataError("There are too few images to hold some out for validation: give a validation split.")
-    return kept, held
+    sides = [list[Caption](), list[Caption]()]
+    for caption in captions:
+        sides[is_held_out(caption.image, found[0])].append(caption)
+    return sides[0], sides[1]
 
 
 def _check(rows: Mapping[str, Sequence[Caption]], features: Features) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.finding import Found, Names
-from anaphora.data.holdout import in_tenth
+from anaphora.data.holdout import fraction_of, is_held_out
 from anaphora.errors import DataError
 from anaphora.events import Note, Report
 from anaphora.wording import agreeing, counted, plural
@@ -29,7 +29,9 @@ class ExampleCorpus(ABC, Generic[Example]):
     count: int = 0
     """Examples in the corpus."""
     held_out: bool | None = None
-    """True for the tenth that is held out, False for the rest, None for all."""
+    """True for what is held out, False for the rest, None for all."""
+    one_in: int = 10
+    """The fraction that is held out: a tenth, or more of a corpus so small that its tenth may be empty."""
 
     @abstractmethod
     def read(self, path: Path) -> Iterator[Example]:
@@ -55,7 +57,7 @@ class ExampleCorpus(ABC, Generic[Example]):
         """The examples, read again."""
         for path in self.paths:
             for example in self.read(path):
-                if self.held_out is None or in_tenth(self.hashed(example)) is self.held_out:
+                if self.held_out is None or is_held_out(self.hashed(example), self.one_in) is self.held_out:
                     yield example
 
     def __iter__(self) -> Iterator[str]:
@@ -84,16 +86,17 @@ class ExampleCorpus(ABC, Generic[Example]):
 
     def parted(self, valid: str, rest: str, tenth: str, noun: str, report: Report) -> tuple[Self, Self]:
         """A training and a validation split named ``valid``, with these fingerprints; a Note reports the sizes."""
-        held = sum(1 for _ in replace(self, held_out=True).examples())
-        if not 0 < held < self.count:
+        found = fraction_of(map(self.hashed, self.examples()))
+        if not found:
             raise DataError(
                 f"{self.paths[0]} has too few {plural(noun)} to hold some out for validation: give a validation split."
             )
-        whole = counted(self.count, noun)
+        one_in, held = found
+        apart, whole = replace(self, one_in=one_in), counted(self.count, noun)
         report(Note(f"No validation split is used, so {held:,} of {whole} {agreeing(held, 'are')} held out (by hash)."))
         return (
-            replace(self, fingerprint=rest, count=self.count - held, held_out=False),
-            replace(self, name=valid, fingerprint=tenth, count=held, held_out=True),
+            replace(apart, fingerprint=rest, count=self.count - held, held_out=False),
+            replace(apart, name=valid, fingerprint=tenth, count=held, held_out=True),
         )
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 
 LARGEST_SHARE = 0.05
 LARGEST_COUNT = 2000
+_FRACTIONS = (10, 5, 2)
+"""One in so many texts is held out."""
 
 
 class HeldOut:
@@ -65,7 +67,24 @@ class HeldOut:
         return int.from_bytes(hashlib.blake2b(plain.encode(), digest_size=8, key=self._key).digest(), "little")
 
 
-def in_tenth(text: str) -> bool:
-    """Whether a text is in the tenth that a hash chooses; texts that differ in case or spaces alone go together."""
+def is_held_out(text: str, one_in: int) -> bool:
+    """Whether a text is in the fraction that a hash chooses; texts that differ in case or spaces alone go together."""
+    return _place(text) % one_in == 0
+
+
+def fraction_of(texts: Iterable[str]) -> tuple[int, int] | None:
+    """One in how many texts to hold out, and how many these are: a tenth, or more of so few that their tenth is empty.
+
+    None where texts are too few, or too much alike, to leave some on both sides.
+    """
+    held = dict.fromkeys((*_FRACTIONS, 1), 0)
+    for text in texts:
+        place = _place(text)
+        for one_in in held:
+            held[one_in] += place % one_in == 0
+    return next(((one_in, found) for one_in, found in held.items() if 0 < found < held[1]), None)
+
+
+def _place(text: str) -> int:
     plain = " ".join(text.casefold().split())
-    return int.from_bytes(hashlib.blake2b(plain.encode(), digest_size=8).digest(), "little") % 10 == 0
+    return int.from_bytes(hashlib.blake2b(plain.encode(), digest_size=8).digest(), "little")

@@ -4,8 +4,10 @@ import json
 from typing import Any
 
 from anaphora.errors import ConfigError
+from anaphora.export.refusal import unsupported
 from anaphora.tasks.task import Trained
 from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer
 
@@ -13,6 +15,8 @@ from anaphora.text.words import WordTokenizer
 def tokens_of(trained: Trained, tokenizer: Tokenizer) -> dict[str, Any]:
     """A tokenizer of a run; ConfigError for one that the driver does not have."""
     kind, segmentation = trained.experiment.text.tokenizer, getattr(trained.experiment.text, "segmentation", "")
+    if isinstance(tokenizer, SymbolTokenizer):
+        raise unsupported("the symbols of a transducer")
     if isinstance(tokenizer, CharacterTokenizer):
         pieces = [*MARKS, *json.loads(tokenizer.serialise())["characters"]]
     elif isinstance(tokenizer, WordTokenizer) and segmentation == "whitespace":

@@ -2,11 +2,13 @@
 
 import json
 import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 from anaphora.errors import DataError
-from anaphora.formats.lines import unpacked
+from anaphora.formats.lines import BOM, bounded, unpacked
 from anaphora.wording import counted
 
 T = TypeVar("T", dict[str, Any], list[Any])
@@ -15,6 +17,28 @@ LARGEST = 1 << 28
 """Bytes of the largest document."""
 _UNWRITABLE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 """Escapes of a NUL, and of halves of characters, which two of them make."""
+
+_LONGEST_ARRAY = 1 << 28
+"""Characters of an array, which is read as a whole."""
+
+
+def json_objects(lines: Iterable[str], where: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """The objects of JSON lines, each with the number and the text of its line; or those of one array.
+
+    An object of an array has the number of the line where that begins. Errors as for ``any_json``.
+    """
+    numbered = enumerate(lines, 1)
+    for number, line in numbered:
+        content, place = line.removeprefix(BOM).strip(), f"{where}:{number}"
+        if content.startswith("["):
+            whole = "".join(bounded(chain([content], (other for _, other in numbered)), place, _LONGEST_ARRAY))
+            for item in parsed_json(whole, place, list):
+                if not isinstance(item, dict):
+                    raise DataError(f"{place} should be an array of objects, but has {item!r:.40} in it.")
+                yield number, json.dumps(item, ensure_ascii=False) + "\n", item
+            return
+        if content:
+            yield number, line, parsed_json(content, place, dict)
 
 
 def parsed_json(content: str, place: str, kind: type[T]) -> T:

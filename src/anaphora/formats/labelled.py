@@ -1,4 +1,4 @@
-"""Labelled texts: tables with a header, ``label text`` lines, fastText's ``__label__``, JSON lines, a folder per class.
+"""Labelled texts: tables with a header, ``label text`` lines, fastText's ``__label__``, JSON, a folder per class.
 
 The format is known by the ending of the name (``.tsv``, ``.csv``, ``.jsonl``; ``.gz`` aside) and by the first line.
 Where a text may have several labels, they are several ``__label__`` in front of it, a list of JSON, or one cell or word
@@ -6,6 +6,7 @@ with a separator between them; it may also have none.
 """
 
 import csv
+import json
 from collections.abc import Iterator, Sequence
 from itertools import chain, takewhile
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 from anaphora.errors import DataError
 from anaphora.formats.arrays import Floats
-from anaphora.formats.json_text import parsed_json
+from anaphora.formats.json_text import json_objects
 from anaphora.formats.lines import LONGEST, bounded, read_lines
 from anaphora.formats.tagged import is_label
 from anaphora.wording import counted
@@ -62,7 +63,7 @@ def read_labelled(path: Path, *, encoding: str = "utf-8", separator: str | None 
     lines = read_lines(path, encoding=encoding, any_format=True)
     name = path.name.lower().removesuffix(".gz")
     if name.endswith((".jsonl", ".ndjson", ".json")):
-        rows = _json_lines(lines, path)
+        rows = _json_rows(lines, path)
     elif name.endswith(".csv"):
         rows = _table(path, _cells(lines, path))
     elif name.endswith(".tsv"):
@@ -129,19 +130,24 @@ def _plain(lines: Iterator[str], path: Path) -> Iterator[Row]:
         yield number, [label.removeprefix(_MARK) for label in labels] if marked else words[:1], text
 
 
-def _json_lines(lines: Iterator[str], path: Path) -> Iterator[Row]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        row = parsed_json(line, f"{path}:{number}", dict)
-        found, text = row.get("labels", row.get("label")), row.get("text")
-        labels = found if isinstance(found, list) else [found]
-        if not isinstance(text, str) or any(isinstance(one, bool) or not isinstance(one, str | int) for one in labels):
+def _json_rows(lines: Iterator[str], path: Path) -> Iterator[Row]:
+    for number, _, item in json_objects(lines, str(path)):
+        heads, values = [key.lower() for key in item], list(item.values())
+        label, text = _named(heads, ("labels", *LABEL_COLUMNS)), _named(heads, TEXT_COLUMNS)
+        if label is None or text is None:
+            missing = "label" if label is None else "text"
             raise DataError(
-                f'{path}:{number} should be a JSON object like {{"label": "x", "text": "..."}}, or with a list of '
-                f"labels."
+                f'{path}:{number} should be an object like {{"label": "x", "text": "..."}}, but has no {missing} '
+                f"({', '.join(item)[:60] or 'no key'}): rename its key."
             )
-        yield number, list(map(str, labels)), text
+        labels = values[label] if isinstance(values[label], list) else [values[label]]
+        if not isinstance(values[text], str) or not all(isinstance(one, str | int) for one in labels):
+            raise DataError(
+                f'{path}:{number} should be an object like {{"label": "x", "text": "..."}}, or with a list of labels, '
+                f"but has {json.dumps([values[label], values[text]])[1:60]}: correct it."
+            )
+        # true and false are read as JSON writes them
+        yield number, [one if isinstance(one, str) else json.dumps(one) for one in labels], values[text]
 
 
 def _cells(lines: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:

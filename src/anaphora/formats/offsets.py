@@ -15,8 +15,7 @@ from itertools import chain
 from typing import Any
 
 from anaphora.errors import DataError
-from anaphora.formats.json_text import parsed_json
-from anaphora.formats.lines import bounded
+from anaphora.formats.json_text import json_objects
 from anaphora.formats.span_tags import Encoding, Span, spans_of, tags_of
 from anaphora.formats.tagged import Sentence, content_of, is_label, split_end
 from anaphora.formats.tokens import token_places
@@ -24,9 +23,6 @@ from anaphora.wording import counted
 
 _LABELS = ("label", "labels", "entities", "spans")
 """Keys that spans may be under."""
-
-_LONGEST_ARRAY = 1 << 28
-"""Characters of an array, which is read as a whole."""
 
 Labelled = tuple[int, int, str]
 """Where a span begins and ends in its text, and its type."""
@@ -43,7 +39,7 @@ class Offsets:
 
         Raises DataError for a line that is no such object, and spans that overlap or lie outside of their text.
         """
-        for number, line, item in _items(lines, where):
+        for number, line, item in json_objects(lines, where):
             place = f"{where}:{number}"
             text, spans = _text(item, place), _spans(item, place) if labelled else []
             _check(spans, len(text), place)
@@ -73,22 +69,6 @@ def _places_of(words: Sequence[str], text: str) -> list[tuple[int, int]]:
         end = start + len(word)
         places.append((start, end))
     return places
-
-
-def _items(lines: Iterable[str], where: str) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
-    """Every object with the number and the text of its line; of an array, the number of its first."""
-    numbered = enumerate(lines, 1)
-    for number, line in numbered:
-        content, place = content_of(line), f"{where}:{number}"
-        if content.lstrip().startswith("["):
-            whole = "".join(bounded(chain([content], (other for _, other in numbered)), place, _LONGEST_ARRAY))
-            for item in parsed_json(whole, place, list):
-                if not isinstance(item, dict):
-                    raise DataError(f"{place} should be an array of objects, but has {item!r:.40} in it.")
-                yield number, json.dumps(item, ensure_ascii=False) + "\n", item
-            return
-        if content.strip():
-            yield number, line, parsed_json(content, place, dict)
 
 
 def _text(item: Mapping[str, Any], place: str) -> str:

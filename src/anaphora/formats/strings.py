@@ -2,7 +2,7 @@
 
     dictionary   a word, white space, phones; perhaps probabilities between them. CMUdict (``;;;`` and `` #`` begin
                  comments, ``WORD(2)`` is another pronunciation of WORD) and MFA
-    inflection   lemma, form and features, or lemma, features and form, between tabs. UniMorph and SIGMORPHON
+    inflection   lemma, form and features between tabs, or features before form or lemma. UniMorph and SIGMORPHON
     columns      source and target between tabs. WikiPron
 
 The format is known by what is in the file, never by its name. Features follow the lemma, a tab between them, so that
@@ -133,15 +133,15 @@ def recognized(lines: Iterable[str], where: str, columns: Sequence[int] = ()) ->
     rows = [cells for cells in tabbed if len(cells) == count]
     if count > 2 and _are(_NUMBER, (cell for row in rows for cell in row[1:-1])):
         return StringFormat("dictionary", (1, count), count, variants=variants)
-    for features in (3, 2):
-        cells = [row[features - 1].strip() for row in rows] if count >= 3 else []
-        if cells and _are(_FEATURES, cells) and any(";" in cell for cell in cells):
+    for lemma, form, features in ((1, 2, 3), (1, 3, 2), (2, 3, 1)) if count >= 3 else ():
+        cells = [row[features - 1].strip() for row in rows]
+        if _are(_FEATURES, cells) and any(";" in cell for cell in cells):
             # a fourth column of UniMorph has the morphemes
-            return StringFormat("inflection", (1, 5 - features, features), count)
+            return StringFormat("inflection", (lemma, form, features), count)
     if count != 2:
         raise DataError(
             f"{where} has {counted(count, 'column')} and is neither a dictionary nor a table of inflection: name those "
-            f"of source and target, data.columns = [1, 2]."
+            f"of source, target and perhaps features, data.columns = [1, 2, 3]."
         )
     return COLUMNS._replace(variants=variants)
 

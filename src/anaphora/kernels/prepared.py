@@ -68,7 +68,8 @@ _kept: dict[int, _Kept] = {}
 
 
 def _forget(kept: dict[int, _Kept], key: int, weight: weakref.ref[Tensor]) -> None:
-    if key in kept and kept[key].weight is weight:  # at the end of the process, after this module has lost its names
+    """Called at the end of a process, too, when the names of this module are gone."""
+    if key in kept and kept[key].weight is weight:
         del kept[key]
 
 

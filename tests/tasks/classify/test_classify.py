@@ -31,6 +31,21 @@ def films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def test_few_texts_are_learnt_without_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, count, start in (("train", 150, 0), ("valid", 40, 1000)):
+        verdicts = ("superb", ""), ("", "awful"), ("superb", "awful")
+        rows = ["label\ttext"]
+        for n in range(start, start + count):
+            first, second = verdicts[n % 3]
+            rows.append(f"{n % 3}\tfilm {n * 7 % 5} {first} scene {n * 3 % 7} {second} story")
+        (tmp_path / f"{name}.tsv").write_text("\n".join(rows) + "\n")
+    run = str(tmp_path / "run")
+    assert main(["train", "--data", str(tmp_path), "--task", "classify", "--run", run]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", run, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["parts"]["validation"]["accuracy"] > 0.9
+
+
 def test_a_classifier_is_trained_without_a_recipe_evaluated_and_asked(
     films: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -63,7 +78,8 @@ def test_a_prediction_never_depends_on_the_texts_beside_it(films: Path, pooling:
 
 
 def test_resumed_training_takes_the_same_steps(films: Path) -> None:
-    begin = ["train", "--data", str(films), "--task", "classify", *SMALL, "--set", "classes.balanced=true"]
+    settings = ["--set", "classes.balanced=true", "--set", "training.schedule=constant"]
+    begin = ["train", "--data", str(films), "--task", "classify", *SMALL, *settings]
     assert main([*begin, "--run", "whole", "--set", "training.epochs=4"]) == 0
     assert main([*begin, "--run", "parts", "--set", "training.epochs=2"]) == 0
     assert main(["train", "--resume", "--run", "parts", "--set", "training.epochs=4"]) == 0

@@ -41,7 +41,7 @@ def signals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_signals_are_classified_scored_and_resumed(signals: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    learn = ["--set", "training.optimizer.learning_rate=0.03", "--set", "classes.dropout=0"]
+    learn = ["--set", "training.optimizer.learning_rate=0.03", "--set", "training.schedule=constant"]
     assert main([*BEGIN, "--run", "run", *learn]) == 0
     assert "120 vector sequences of 2 classes, a classifier of vectors" in capsys.readouterr().err
     assert main(["evaluate", "run", "--json"]) == 0

@@ -10,8 +10,10 @@ import pytest
 
 import anaphora
 from anaphora.cli.app import main
+from anaphora.data.finding import Names
 from anaphora.formats.stroke_json import read_stroke_json
 from anaphora.samples import handwriting
+from anaphora.tasks.trace.sizing import choose
 
 SMALL = ["--set", "training.batch_tokens=250", "--set", "training.epochs=2", "--set", "output.components=3"]
 SYNTHESIS = ["train", "strokes", "--set", "decoder.size=8", *SMALL]
@@ -66,6 +68,11 @@ def test_strokes_are_predicted_without_a_text(kind: str, lines: Path, capsys: py
     assert capsys.readouterr().out.startswith("<svg")
     assert main(["draw", "run", "--text", "no"]) == 2
     assert "writes no given text" in capsys.readouterr().err
+
+
+def test_few_strokes_make_small_batches(lines: Path) -> None:
+    sized = choose([lines], Names(), ("", ""), None)
+    assert sized.table["training"]["batch_tokens"] == 400
 
 
 @pytest.mark.parametrize("model", ["prediction", "synthesis"])

@@ -1,6 +1,7 @@
 """A transducer of vectors trains, resumes, evaluates and predicts: strokes in, text out."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,11 @@ def test_strokes_are_read_scored_and_resumed(strokes: Path, capsys: pytest.Captu
     alone = [model.predict([strokes])[0] for _, strokes in written]
     assert [(one.text, one.score) for one in together] == [(one.text, one.score) for one in alone]
     [several] = model.predict([written[0][1]], beam=3)
-    assert several.alternatives
+    assert several.alternatives and several.weights is None
+    [seen] = model.predict([written[0][1]], attention=True)
+    assert seen == replace(together[0], pieces=(*together[0].text, "</s>")) and seen.weights is not None
+    assert seen.weights.shape == (len(seen.pieces), sum(map(len, written[0][1])))
+    assert seen.weights.sum(1) == pytest.approx(1, abs=1e-5)
     assert main(["evaluate", "run", "--data", "strokes/val.jsonl"]) == 0
     assert main([*BEGIN, "--run", "parts", *learn, "--set", "training.epochs=3"]) == 0
     assert main(["train", "--resume", "--run", "parts", "--set", "training.epochs=6"]) == 0

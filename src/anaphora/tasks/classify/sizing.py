@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anaphora.data.finding import Names
-from anaphora.data.labelled import LabelledFormat, hold_vectors, labelled_splits
+from anaphora.data.labelled import LabelledCorpus, LabelledFormat, LabelledSplits, hold_vectors, labelled_splits
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
@@ -23,11 +23,16 @@ class Tier(NamedTuple):
 
 
 TIERS = (
-    Tier(2_000, embedding=100, size=50, dropout=0.5, epochs=40),
+    Tier(500, embedding=100, size=50, dropout=0.5, epochs=40),
+    Tier(2_000, embedding=100, size=50, dropout=0.5, epochs=20),
     Tier(20_000, embedding=200, size=100, dropout=0.5, epochs=20),
     Tier(200_000, embedding=200, size=200, dropout=0.3, epochs=8),
     Tier(1 << 62, embedding=256, size=256, dropout=0.2, epochs=3),
 )
+_FEW = TIERS[1].texts
+"""At most so many texts are too few to stop early by validation."""
+_EXAMPLES = 20
+"""Of a batch where there are few."""
 
 
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
@@ -39,9 +44,9 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     tier = tier_for(count, TIERS)
     what = counted(len(found.labels), "label" if found.several else "class")
     what += ", several a text" if found.several else ""
-    if vectors:
-        return Sized(_of_vectors(tier), f"{counted(count, 'vector sequence')} of {what}")
-    return Sized(_classifier(tier, found.several), f"{counted(count, 'text')} of {what}")
+    noun = "vector sequence" if vectors else "text"
+    table = _of_vectors(tier) if vectors else _classifier(tier, found.several)
+    return Sized(table | {"training": _training(tier, found)}, f"{counted(count, noun)} of {what}")
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:
@@ -54,7 +59,7 @@ def describe(table: Table, given: AnyTokenizer | None) -> str:
 def _classifier(tier: Tier, several: bool) -> dict[str, Any]:
     return {
         "task": "classify",
-        "text": {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": 1 if tier is TIERS[0] else 2},
+        "text": {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": 1 if tier.texts <= _FEW else 2},
         "embedding": {
             "size": tier.embedding,
             "dropout": {"kind": "variational", "probability": 0.6 * tier.dropout, "words": 0.8 * tier.dropout},
@@ -62,7 +67,6 @@ def _classifier(tier: Tier, several: bool) -> dict[str, Any]:
         "encoder": {"cell": "lstm", "size": tier.size},
         "classes": {"pooling": "mean", "dropout": tier.dropout} | ({"output": "sigmoid"} if several else {}),
         "initializer": {"kind": "uniform", "range": 0.1},
-        "training": _training(tier, "micro_f1" if several else "accuracy"),
     }
 
 
@@ -72,17 +76,29 @@ def _of_vectors(tier: Tier) -> dict[str, Any]:
         "model": "vectors",
         "encoder": {"cell": "lstm", "size": tier.size},
         "classes": {"pooling": "mean", "dropout": tier.dropout},
-        "training": _training(tier, "accuracy"),
     }
 
 
-def _training(tier: Tier, metric: str) -> dict[str, Any]:
-    return {
-        "optimizer": {"kind": "adam", "learning_rate": 0.002},
-        "moving_average": 0.99,
-        "batch_tokens": 1000 if tier in TIERS[:2] else 4000,
+def _training(tier: Tier, found: LabelledSplits) -> dict[str, Any]:
+    shared = {"metric": "micro_f1" if found.several else "accuracy", "precision": "fp32"}
+    if tier.texts > _FEW:
+        return shared | {
+            "optimizer": {"kind": "adam", "learning_rate": 0.002},
+            "moving_average": 0.99,
+            "batch_tokens": 1000 if tier is TIERS[2] else 4000,
+            "epochs": tier.epochs,
+            "patience": 5,
+        }
+    return shared | {
+        "optimizer": {"kind": "adam", "learning_rate": 0.005},
+        "schedule": "linear",
+        "batch_tokens": _EXAMPLES * _mean_length(found.train),
         "epochs": tier.epochs,
-        "patience": 5,
-        "metric": metric,
-        "precision": "fp32",
+        "patience": 0,
     }
+
+
+def _mean_length(train: LabelledCorpus) -> int:
+    """Vectors, or words, of an example of mean length, rounded up."""
+    lengths = [len(one.text.split() if one.values_TD is None else one.values_TD) for one in train.examples()]
+    return max(1, -(-sum(lengths) // len(lengths)))

@@ -23,13 +23,16 @@ class Tier(NamedTuple):
     size: int
     dropout: float
     epochs: int
+    batch: int
+    """Tokens of a batch."""
 
 
 TIERS = (
-    Tier(2_000, embedding=64, size=100, dropout=0.5, epochs=60),
-    Tier(20_000, embedding=100, size=200, dropout=0.5, epochs=20),
-    Tier(200_000, embedding=200, size=300, dropout=0.3, epochs=6),
-    Tier(1 << 62, embedding=256, size=300, dropout=0.2, epochs=2),
+    Tier(500, embedding=64, size=100, dropout=0.5, epochs=60, batch=250),
+    Tier(2_000, embedding=64, size=100, dropout=0.5, epochs=60, batch=1000),
+    Tier(20_000, embedding=100, size=200, dropout=0.5, epochs=20, batch=1000),
+    Tier(200_000, embedding=200, size=300, dropout=0.3, epochs=6, batch=1000),
+    Tier(1 << 62, embedding=256, size=300, dropout=0.2, epochs=2, batch=1000),
 )
 
 
@@ -78,7 +81,7 @@ def _tagger(tier: Tier, spans: bool) -> dict[str, Any]:
         "output": {"kind": "crf" if spans else "softmax"},
         "training": {
             "optimizer": {"kind": "adam", "learning_rate": 0.002},
-            "batch_tokens": 1000,
+            "batch_tokens": tier.batch,
             "epochs": tier.epochs,
             "patience": 6,
             "metric": "f1" if spans else "accuracy",

@@ -17,12 +17,15 @@ class Tier(NamedTuple):
     vectors: int
     size: int
     epochs: int
+    batch: int
+    """Vectors of a batch."""
 
 
 TIERS = (
-    Tier(100_000, size=128, epochs=40),
-    Tier(1_000_000, size=256, epochs=20),
-    Tier(1 << 62, size=400, epochs=10),
+    Tier(10_000, size=128, epochs=80, batch=400),
+    Tier(100_000, size=128, epochs=40, batch=2500),
+    Tier(1_000_000, size=256, epochs=20, batch=2500),
+    Tier(1 << 62, size=400, epochs=10, batch=2500),
 )
 
 
@@ -39,7 +42,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
         "training": {
             "optimizer": {"kind": "adam", "learning_rate": 0.002},
             "schedule": {"kind": "decay", "half_life": max(1, tier.epochs // 6)},
-            "batch_tokens": 2500,
+            "batch_tokens": tier.batch,
             "epochs": tier.epochs,
             "patience": 0,
             "precision": "fp32",

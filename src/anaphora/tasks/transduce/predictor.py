@@ -2,8 +2,11 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from anaphora.events import Note, Report, silent
 from anaphora.prediction.arguments import demand_several
@@ -25,6 +28,10 @@ class Transduction:
     """ln p of the output given its input, ``</s>`` included."""
     alternatives: tuple["Transduction", ...] = ()
     """Other outputs that the beam finished, best first."""
+    pieces: tuple[str, ...] = ()
+    """The symbols of the output, with ``</s>`` where it is finished; with attention to vectors."""
+    weights: npt.NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
+    """Attention, symbols x vectors; None where it was not asked for."""
 
     def restored(self, stand_ins: Mapping[str, str]) -> "Transduction":
         """The same with unknown characters in the place of their stand-ins."""

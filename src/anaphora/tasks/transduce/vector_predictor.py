@@ -20,6 +20,7 @@ from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.searching import writer
 from anaphora.prediction.stream import answers, by_row
 from anaphora.search.beam import beam as beam_search
+from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import Ranking
 from anaphora.tasks.transduce.config import VectorTransductionExperiment
 from anaphora.tasks.transduce.predictor import Transduction
@@ -45,15 +46,18 @@ class VectorTransducerPredictor:
         self.model, self.target, self.experiment, self._runtime = model, target, experiment, runtime
         self._scale = experiment.scale
 
-    def predict(self, sequences: Sequence[Any], *, beam: int | None = None) -> list[Transduction]:
+    def predict(
+        self, sequences: Sequence[Any], *, beam: int | None = None, attention: bool = False
+    ) -> list[Transduction]:
         """The text of each sequence: an array of steps x width, or of a pen its strokes, each a list of points x, y.
 
-        Raises DataError for vectors of another width than those of training, and for numbers that are not finite.
+        With ``attention``, texts have their ``pieces`` and ``weights``. Raises DataError for vectors of another width
+        than those of training, and for numbers that are not finite.
         """
-        return list(self.predict_stream(sequences, beam=beam))
+        return list(self.predict_stream(sequences, beam=beam, attention=attention))
 
     def predict_file(
-        self, path: Path, *, beam: int | None = None, **streaming: Unpack[Streaming]
+        self, path: Path, *, beam: int | None = None, attention: bool = False, **streaming: Unpack[Streaming]
     ) -> Iterator[Transduction]:
         """The same for the sequences of a file (see ``data.traces``), or of one ``.npy`` file."""
         if path.name.lower().endswith(".npy"):
@@ -62,10 +66,15 @@ class VectorTransducerPredictor:
             )
         else:
             found = read_traces(path)
-        return self.predict_stream(found, beam=beam, **streaming)
+        return self.predict_stream(found, beam=beam, attention=attention, **streaming)
 
     def predict_stream(
-        self, sequences: Iterable[Any], *, beam: int | None = None, **streaming: Unpack[Streaming]
+        self,
+        sequences: Iterable[Any],
+        *,
+        beam: int | None = None,
+        attention: bool = False,
+        **streaming: Unpack[Streaming],
     ) -> Iterator[Transduction]:
         """The same for sequences as they come, in order, or ``Trace``s."""
         evaluation = self.experiment.evaluation
@@ -76,8 +85,11 @@ class VectorTransducerPredictor:
 
             def written(batch: Batch) -> Iterator[Transduction]:
                 bounds = [len(rows[number]) + _SHORTEST for number in batch.example_ids_B.tolist()]
-                for of_one in beam_search(stepper, batch, size=size, max_length=bounds, n=size, ranking=ranking):
-                    best, *others = (Transduction(self.target.decode(one.ids), one.score) for one in of_one)
+                found = beam_search(
+                    stepper, batch, size=size, max_length=bounds, n=size, ranking=ranking, attention=attention
+                )
+                for of_one in found:
+                    best, *others = map(self._written, of_one)
                     yield replace(best, alternatives=tuple(others))
 
             return by_row(prediction_batches(rows, _BUDGET), written, watch, answered).values()
@@ -85,6 +97,14 @@ class VectorTransducerPredictor:
         return answers(
             sequences, self._read, answer, task="predict", unit="sequences", runtime=self._runtime, **streaming
         )
+
+    def _written(self, found: Hypothesis) -> Transduction:
+        text = self.target.decode(found.ids)
+        if found.weights is None:
+            return Transduction(text, found.score)
+        end = [self.target.symbols.eos] if found.finished else []
+        pieces = tuple(self.target.pieces([*found.ids, *end]))
+        return Transduction(text, found.score, pieces=pieces, weights=found.weights.numpy())
 
     def _read(self, given: Any, number: int) -> Floats:
         """The scaled vectors of a sequence, and the flags of its pen."""
