@@ -1,7 +1,9 @@
-"""Every command that a document or a help text shows is one that the command line understands."""
+"""Every command and every call that a document or a help text shows is one that the program understands."""
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -81,3 +83,17 @@ def test_the_example_of_the_page_on_attention_draws_its_weights(
     [example] = re.findall(r"```python\n(.*?draw_attention.*?)```", page, re.DOTALL)
     exec(compile(example, "attention.md", "exec"), {})
     assert Path("walking.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_examples_in_python_call_what_there_is_as_it_is_called(tmp_path: Path) -> None:
+    for page in PAGES:
+        for number, example in enumerate(
+            re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+        ):
+            (tmp_path / f"{page.stem.replace('-', '_')}_{number}.py").write_text(example, encoding="utf-8")
+    # an example may go on with the names of the one before
+    options = ["--follow-imports=silent", "--disable-error-code=name-defined", f"--cache-dir={tmp_path / 'cache'}"]
+    command = [sys.executable, "-m", "mypy", *options, *map(str, sorted(tmp_path.glob("*.py")))]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout

@@ -1,4 +1,4 @@
-"""``--columns`` selects source and target of a table by number or by name, for ``check`` and ``train`` alike."""
+"""``--columns`` selects source and target of a table by number or by name; what happens where nothing names them."""
 
 from pathlib import Path
 
@@ -41,3 +41,12 @@ def test_other_columns_are_refused(
     data = ["--data", str(table), "--source", "en", "--target", "fr", "--columns", columns]
     assert main(["train", str(tiny_translator), *data, "--run", "run"]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_memory_of_three_languages_is_refused_with_their_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = "".join(f'<tuv xml:lang="{language}"><seg>a</seg></tuv>' for language in ("en-us", "DE-AT", "fr"))
+    (tmp_path / "m.tmx").write_text(f'<tmx version="1.4"><header srclang="en-us"/><body><tu>{texts}</tu></body></tmx>')
+    assert main(["check", "--data", str(tmp_path / "m.tmx")]) == 2
+    assert "m.tmx is in (it names en, de, fr), source first: name them with --source" in capsys.readouterr().err

@@ -74,6 +74,12 @@ def test_a_document_without_gaps_comes_back_as_it_is(
     document.write_bytes(XLIFF.format("<target>x</target>").replace("\n", "\r\n").encode())
     assert main(["translate", run, str(document), "--output", str(tmp_path / "out.xlf")]) == 0
     assert (tmp_path / "out.xlf").read_bytes() == document.read_bytes()
+    assert "other languages" not in capsys.readouterr().err
+    document.write_text(XLIFF.format("").replace('"en"', '"es"'))
+    assert main(["translate", run, str(document)]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == document.read_text()
+    assert "d.xlf is in other languages than en and fr, which are those of the run." in printed.err
 
 
 @pytest.mark.parametrize("option", [["--json"], ["--pairs", "p.tsv"], ["--alignments", "a.txt"]])

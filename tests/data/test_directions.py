@@ -90,6 +90,17 @@ def test_of_a_heading(tmp_path: Path, heading: str, expected: tuple[str, str] | 
     assert direction_of([tmp_path / "pairs.tsv"], ("", ""), USUAL) == expected
 
 
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [("ID,en,Deutsch", ("en", "de")), ("No,Note,de,fr", ("de", "fr")), ("en,id", ("en", "id")), ("en,de,fr", None)],
+)
+def test_a_column_that_numbers_the_rows_is_no_language(
+    tmp_path: Path, heading: str, expected: tuple[str, str] | None
+) -> None:
+    (tmp_path / "pairs.csv").write_text(f"{heading}\na,b,c\n", encoding="utf-8")
+    assert direction_of([tmp_path / "pairs.csv"], ("", ""), ("en", "")) == expected
+
+
 def test_no_target_is_usual_where_no_recipe_names_one(tmp_path: Path) -> None:
     files(tmp_path / "two", "train.de", "train.fr")
     files(tmp_path / "three", "train.en", "train.de", "train.fr")

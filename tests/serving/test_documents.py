@@ -18,6 +18,11 @@ PAIR = {"source": "en", "target": "fr"}
 PO = b'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "A man."\nmsgstr ""\n'
 
 
+FOREIGN = (
+    b'<xliff><file source-language="es" target-language="pt"><trans-unit><source>a</source></trans-unit></file></xliff>'
+)
+
+
 class Tags(HTMLParser):
     """The tags of a page, as they are written."""
 
@@ -88,16 +93,17 @@ def test_a_form_may_come_in_chunks_up_to_the_limit(serve: Serve) -> None:
     [
         ({}, 400, "missing file parameter"),
         ({"file": ("a.md", b"text")}, 400, "a.md is none that is known"),
+        ({"file": ("a.xlf", FOREIGN)}, 400, "a.xlf is in other languages than en and fr"),
         ({"file": ("a.txt", b"text\n\xe4")}, 400, "a.txt:2 should be UTF-8"),
         ({"file": ("a.pdf", b"%PDF-1.7")}, 400, "a.pdf is a PDF: convert it with  pdftotext a.pdf"),
         ({"file": ("a.po", b"msgid")}, 400, ""),
-        ({"file": ("a.po", b"#" * 200)}, 413, "exceeds the limit (100)"),
+        ({"file": ("a.po", b"#" * 300)}, 413, "exceeds the limit (150)"),
     ],
 )
 def test_what_is_no_document_is_refused(
     serve: Serve, files: dict[str, tuple[str, bytes]], status: int, error: str
 ) -> None:
-    client = serve(limits=ServingLimits(document=100))
+    client = serve(limits=ServingLimits(document=150))
     answer = client.post("/translate_file", data=PAIR, files=files)
     assert answer.status_code == status
     assert error in answer.json()["error"]

@@ -2,6 +2,7 @@
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -63,6 +64,18 @@ def test_at_sigterm_what_is_in_work_is_answered_and_the_process_ends_with_0() ->
         thread.join()
         assert process.wait(30) == 0
     assert answers[0].status_code == 200
+
+
+@pytest.mark.slow
+def test_a_header_without_end_is_refused() -> None:
+    with (
+        server_process() as (_, address),
+        socket.create_connection(("127.0.0.1", int(address[:-1].rpartition(":")[2]))) as client,
+    ):
+        client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: ")
+        with pytest.raises(OSError, match=r"reset|pipe"):
+            for _ in range(64):
+                client.sendall(b"x" * (1 << 20))
 
 
 @pytest.mark.slow

@@ -66,6 +66,9 @@ def translate_document(
     gaps = f"{counted(total, 'missing translation')} {agreeing(total, 'were')}"
     outcome = "left in the source language" if kind in REPLACED else "left empty"
     report(Note(f"{filled.entries:,} of {gaps} filled{unchanged}."))
+    if document.is_foreign:
+        between = " and ".join(translator.languages)
+        report(Note(f"{file} is in other languages than {between}, which are those of the run.", warning=True))
     for why, lines in filled.left.items():
         shown = ", ".join(map(str, lines[:5])) + (", ..." if len(lines) > 5 else "")
         one = agreeing(len(lines), f"{why} were")

@@ -66,7 +66,7 @@ def with_languages(asked: Asked, report: Report) -> Asked:
     does.
     """
     from anaphora.data.directions import direction_of
-    from anaphora.data.entry_files import holds_pairs
+    from anaphora.data.entry_files import holds_pairs, languages_of_entries
     from anaphora.experiment.auto import layout_in
     from anaphora.experiment.overrides import override
 
@@ -89,8 +89,10 @@ def with_languages(asked: Asked, report: Report) -> Asked:
         return asked._replace(source=found.source, target=found.target)
     open_ones = [path for path in data if holds_pairs(path)]
     if open_ones and not (source or target):
+        languages = languages_of_entries(open_ones[:1])
+        which = f" (it names {', '.join(languages)})" if len(languages) > 2 else ""
         raise ConfigError(
-            f"Nothing says which two languages {open_ones[0]} is in, source first: name them with --source and "
+            f"Nothing says which two languages {open_ones[0]} is in{which}, source first: name them with --source and "
             f"--target."
         )
     return asked

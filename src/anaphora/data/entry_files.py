@@ -5,7 +5,7 @@ of the training split. Of an OmegaT project, its memory and those it was given a
 translations, and no document.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from anaphora.data.corpora import EntryFile
@@ -57,8 +57,12 @@ def stem_of(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).stem
 
 
-def languages_of_entries(paths: Sequence[Path]) -> tuple[str, ...]:
-    """The languages of the files of entries among ``paths``, without their regions; errors as for ``entry_file``."""
+def languages_named(paths: Iterable[Path]) -> tuple[str, ...]:
+    """The languages of the files of entries among ``paths``, as they write them; errors as for ``entry_file``."""
     found = (languages_in(path, kind) for path in paths if (kind := kind_of(path)) in KINDS)
-    codes = (bare(language) for languages in found for language in languages)
-    return tuple(dict.fromkeys(code for code in codes if code in CODES))
+    return tuple(dict.fromkeys(language for languages in found for language in languages))
+
+
+def languages_of_entries(paths: Sequence[Path]) -> tuple[str, ...]:
+    """The same without their regions, and only those that are known."""
+    return tuple(dict.fromkeys(code for code in map(bare, languages_named(paths)) if code in CODES))

@@ -26,6 +26,7 @@ from anaphora.data.corpora import (
     fingerprint_of,
     plain_pair,
 )
+from anaphora.data.entry_files import languages_named
 from anaphora.data.filters import Filter, Filters
 from anaphora.data.finding import USUAL, Found, Names, demand_data, find_files, find_pairs, find_texts
 from anaphora.data.holdout import LARGEST_COUNT, LARGEST_SHARE, HeldOut
@@ -207,7 +208,8 @@ def _scan(
     if empty:
         told(Skipped("pairs with an empty side were left out of the training split", empty))
     if not usable:
-        why = "".join(f"; {one}" for one in left_out)
+        languages = ", ".join(languages_named(_flat(files)))
+        why = "".join(f"; {one}" for one in left_out) + (f"; languages there are {languages}" if languages else "")
         raise DataError(f"The training split should hold pairs of sentences, but {_paths(_flat(files))} has none{why}.")
     return usable
 

@@ -74,6 +74,8 @@ async def _filled(content: bytes, name: str, kind: str, languages: tuple[str, st
 
     def filled() -> bytes:
         document = Document(content, name, kind, languages)
+        if document.is_foreign:
+            raise bad(f"Invalid request: {name} is in other languages than {' and '.join(languages)}")
         return fill(document, trying_again(wait(True), wait(False)), languages[1]).content
 
     return await asyncio.to_thread(filled)

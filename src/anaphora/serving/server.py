@@ -24,6 +24,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
+                http="h11",  # which bounds headers, whatever else is installed
                 log_config=None,  # its log of requests would hold query strings, with text and keys
                 access_log=False,
                 server_header=False,

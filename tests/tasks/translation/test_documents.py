@@ -168,6 +168,7 @@ def test_line_ends_of_pages_and_subtitles_are_white_space(name: str, tmp_path: P
         ("- open\n- file", ["open", "file"], "- OPEN\n- FILE"),
         ("<i>- open\nthe file</i>\n\u2013 file--", ["open the file", "file"], "<i>- OPEN\nthe FILE</i>\n\u2013 FILE--"),
         ("\u266a open \u266a", ["open"], "\u266a OPEN \u266a"),
+        ("open\n<i>the</i>\n<i>file</i>", ["open <x1/>the<x2/> <x3/>file"], "OPEN\n<i>the</i>\n<i>FILE</i>"),
         (
             "- open <i>file</i>\n- open <i>the</i> file -",
             ["open <x1/>file", "open <x1/>the<x2/> file"],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.encoded import PEEKED, Encoding
-from anaphora.formats.entries.entry import Edit, Entry, Gap, edited, one_line
+from anaphora.formats.entries.entry import OTHER_LANGUAGES, Edit, Entry, Gap, edited, one_line
 from anaphora.formats.entries.kinds import READERS
 from anaphora.formats.entries.short_tags import short_tagged
 from anaphora.formats.lines import unpacked
@@ -48,6 +48,12 @@ class Document:
             if len(content) > LONGEST:
                 raise DataError(f"{path} has more than {LONGEST:,} bytes: split it.")
         return cls(bytes(content), str(path), kind, languages)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether entries are in other languages, and none in those of source and target."""
+        ours = any(entry.gap or not entry.skipped for entry in self.entries)
+        return not ours and any(entry.skipped == OTHER_LANGUAGES for entry in self.entries)
 
     def takes(self, text: str) -> bool:
         """Whether its encoding has all characters of a text, or a way to write them."""

@@ -71,12 +71,19 @@ class Subtitles(Reader):
         edits = []
         for run, text in zip(runs, texts, strict=True):
             end = "\r\n" if "\r\n" in run.text else "\n"
-            core = text.strip()
-            before, _, behind = text.partition(core) if core else (text, "", "")
-            lines = wrapped(one_line(core), run.text.strip().count("\n") + 1)
+            lines = wrapped(one_line(text), run.text.strip().count("\n") + 1)
+            # a line that ends beside a code does so again
+            spaces = zip(_spaces(run.text), _spaces(text), strict=True)
+            before, behind = (own if "\n" in own else its for own, its in spaces)
             filled = f"{before}{end.join(lines)}{behind}"
             edits.append(Edit(run.begin, run.end, (escape(filled, quote=False) if self._escaped else filled).encode()))
         return edits
+
+
+def _spaces(text: str) -> tuple[str, str]:
+    """The white space at both ends of a text; of one that has nothing else, all of it is in front."""
+    begin = len(text) - len(text.lstrip())
+    return text[:begin], text[max(begin, len(text.rstrip())) :]
 
 
 def wrapped(text: str, count: int) -> list[str]:

@@ -15,6 +15,8 @@ from anaphora.formats.lines import raw_lines
 from anaphora.formats.tsv import PLAIN, Layout
 
 _DELIMITERS = ",;\t"
+_NUMBERS = ("id", "no", "nr")
+"""Names of columns that number the rows, although they are also codes of languages."""
 _CODE = re.compile(r"[a-z]{2,3}(?:[-_][a-z]{2,4})?")
 
 
@@ -89,5 +91,7 @@ def delimiter_of(heading: str) -> str:
 def languages_of_table(pieces: Iterable[bytes], name: str) -> tuple[str, ...]:
     """The languages that a heading names, in the order of its columns."""
     first = next((line.decode() for _, line in raw_lines(pieces, name)), "")
-    codes = (Column.of(cell).name for cell in _heading(first, name))
-    return tuple(dict.fromkeys(code for code in codes if _CODE.fullmatch(code)))
+    codes = [Column.of(cell).name for cell in _heading(first, name)]
+    found = dict.fromkeys(code for code in codes if _CODE.fullmatch(code))
+    others = tuple(code for code in found if code not in _NUMBERS)
+    return others if len(others) > 1 else tuple(found)
