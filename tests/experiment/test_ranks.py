@@ -115,6 +115,14 @@ def test_ranks_whose_data_differs_are_refused(ask_ranks: AskRanks, place: Path, 
     assert not (tmp_path / "run").exists()
 
 
+def test_a_rank_that_does_not_see_the_run_folder_is_an_error(ask_ranks: AskRanks, place: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    command = ["train", str(place / "experiment.toml"), "--data", str(place / "data"), "--run", "run", *TWO]
+    first, second = ask_ranks(ranks=2, commands=[command, command], at=[place, tmp_path / "other"])
+    assert first["code"] == second["code"] == 2
+    assert "Rank 1: run is not there on " in first["err"] and "on a disk that all machines see" in first["err"]
+
+
 @pytest.mark.parametrize("resume", [False, True])
 def test_ranks_that_cannot_share_the_micro_batches_are_refused(ask_ranks: AskRanks, place: Path, resume: bool) -> None:
     command = [*map(str, named("language-model").training()), "--set", "training.micro_batches=3"]
