@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -114,6 +115,14 @@ def test_ranks_whose_data_differs_are_refused(ask_ranks: AskRanks, place: Path, 
     assert not (tmp_path / "run").exists()
 
 
+def test_a_rank_that_does_not_see_the_run_folder_is_an_error(ask_ranks: AskRanks, place: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    command = ["train", str(place / "experiment.toml"), "--data", str(place / "data"), "--run", "run", *TWO]
+    first, second = ask_ranks(ranks=2, commands=[command, command], at=[place, tmp_path / "other"])
+    assert first["code"] == second["code"] == 2
+    assert "Rank 1: run is not there on " in first["err"] and "on a disk that all machines see" in first["err"]
+
+
 @pytest.mark.parametrize("resume", [False, True])
 def test_ranks_that_cannot_share_the_micro_batches_are_refused(ask_ranks: AskRanks, place: Path, resume: bool) -> None:
     command = [*map(str, named("language-model").training()), "--set", "training.micro_batches=3"]
@@ -136,22 +145,32 @@ def test_torchrun_has_the_message_of_any_rank_whichever_it_ends_first(place: Pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize(("machines", "rank"), [(1, 0), (1, 1), (2, 1)])
 def test_a_killed_rank_is_started_again_by_torchrun_and_ends_with_the_same_bits(
-    place: Path, tmp_path: Path, rank: int
+    place: Path, tmp_path: Path, machines: int, rank: int
 ) -> None:
-    """The real launcher: ``torchrun --max-restarts`` starts all ranks again, which resume."""
+    """The real launcher, one for each machine: ``torchrun --max-restarts`` starts all ranks again, which resume."""
     longer = [*BOOK, "--set", "training.epochs=40", "--set", "training.patience=0"]
     named("language-model").write(tmp_path / "other" / "place")
     alone = [sys.executable, "-m", "anaphora", *longer]
     subprocess.run(alone, cwd=tmp_path / "other" / "place", check=True, capture_output=True)
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "1"]
-    with subprocess.Popen([*launcher, "-m", "--", "anaphora", *longer], cwd=place, stderr=subprocess.PIPE) as process:
-        while process.poll() is None and not list(place.glob("run/checkpoints/step-*")):
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(2 // machines)]
+    if machines > 1:
+        with socket.socket() as listening:
+            listening.bind(("127.0.0.1", 0))
+            endpoint = f"127.0.0.1:{listening.getsockname()[1]}"
+        launcher += ["--nnodes", str(machines), "--rdzv-backend", "c10d", "--rdzv-endpoint", endpoint]
+    command = [*launcher, "--max-restarts", "1", "-m", "--", "anaphora", *longer]
+    launched = [subprocess.Popen(command, cwd=place, stderr=subprocess.PIPE) for _ in range(machines)]
+    try:
+        while all(process.poll() is None for process in launched) and not list(place.glob("run/checkpoints/step-*")):
             time.sleep(0.01)
-        os.kill(_started(process.pid)[rank], signal.SIGKILL)
-        _, errors = process.communicate()
-    assert process.returncode == 0 and b"exitcode: -9" in errors, errors.decode()
+        os.kill([child for process in launched for child in _started(process.pid)][rank], signal.SIGKILL)
+        errors = b"".join(process.communicate(timeout=400)[1] for process in launched)
+    finally:
+        for process in launched:
+            process.kill()
+    assert [process.returncode for process in launched] == [0] * machines and b"exitcode: -9" in errors, errors.decode()
     assert everything(place / "run") == everything(tmp_path / "other" / "place" / "run")
 
 

@@ -1,5 +1,6 @@
 """From an experiment to a trained run folder, begun or continued."""
 
+import platform
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -155,6 +156,11 @@ def _resume(experiment: Experiment, path: Path, report: LastingReport, ranks: Ra
 
 def _follow(path: Path) -> _Begun:
     """What another rank began or resumed."""
+    if not (path / EXPERIMENT).exists():
+        raise RunError(
+            f"{path} is not there on {platform.node()}, but rank 0 has it: put the run folder on a disk that all "
+            f"machines see under one path."
+        )
     experiment = experiment_of(path)
     work = work_of(experiment, silent)
     run = FollowedRun.open(path, work.fingerprints)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
-from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.distributed_c10d import PrefixStore, Store
 from torch.distributed.rendezvous import rendezvous
 
 from anaphora.errors import AnaphoraError, ConfigError, ReportedError, RunError
@@ -126,9 +126,9 @@ ALONE = Ranks()
 class _Together(Ranks):
     """The processes of one torchrun, which have joined a process group."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, restarted: bool) -> None:
         self.local, self.rank, self.size = int(os.environ["LOCAL_RANK"]), dist.get_rank(), dist.get_world_size()
-        self.restarted = os.environ.get(_RESTARTS, "0") != "0"
+        self.restarted = restarted
 
     def gathered(self, value: T) -> list[T]:
         values: list[Any] = [None] * self.size
@@ -181,14 +181,40 @@ def joined() -> Iterator[Ranks]:
         torch.cuda.set_device(local)
     try:
         store, rank, size = next(rendezvous("env://", timeout=_LONGEST_MEETING))
-        if os.environ.get("LOCAL_WORLD_SIZE") == os.environ["WORLD_SIZE"]:
-            # on one machine torchrun keeps the store when it starts the ranks again, with the addresses of the dead
-            store = PrefixStore(os.environ.get(_RESTARTS, "0"), store)
+        meeting = _meeting(store, rank, size)
         backend = "cpu:gloo,cuda:nccl" if on_gpus else "gloo"
-        dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=_LONGEST_WAIT)
+        room = PrefixStore(str(meeting), store)
+        dist.init_process_group(backend, store=room, rank=rank, world_size=size, timeout=_LONGEST_WAIT)
     except RuntimeError as error:
         raise RunError(f"The ranks that torchrun started cannot reach each other: {error}.") from error
     try:
-        yield _Together()
+        yield _Together(restarted=meeting > 1 or os.environ.get(_RESTARTS, "0") != "0")
     finally:
         dist.destroy_process_group()
+
+
+def _meeting(store: Store, rank: int, size: int) -> int:
+    """The number of a meeting, from 1, that only these ranks attend; RuntimeError when some do not come.
+
+    torchrun keeps its store, with the addresses of the dead, when it starts ranks again; and the count of restarts may
+    differ between machines. So the first rank opens a meeting, and tells its number to whoever is there until all have
+    joined. Each has a number of its own, as what the dead had left would not be answered.
+    """
+    own = store.add("arrivals", 1)
+    if rank:
+        store.set(f"rank {rank}", str(own))
+        store.wait([f"answer to {own}"], _LONGEST_MEETING)
+        meeting = int(store.get(f"answer to {own}"))
+        store.set(f"meeting {meeting} of rank {rank}", "")
+        return meeting
+    meeting = store.add("meetings", 1)
+    waiting, until = set(range(1, size)), time.monotonic() + _LONGEST_MEETING.total_seconds()
+    while waiting:
+        for other in waiting:
+            if store.check([f"rank {other}"]):
+                store.set(f"answer to {int(store.get(f'rank {other}'))}", str(meeting))
+        waiting = {other for other in waiting if not store.check([f"meeting {meeting} of rank {other}"])}
+        if time.monotonic() > until:
+            raise RuntimeError(f"{len(waiting)} of {size} have not come")
+        time.sleep(0.02)
+    return meeting
