@@ -151,13 +151,13 @@ def test_a_refused_line_stays_empty_and_the_others_come_out(
     run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     long = tmp_path / "long.en"
-    long.write_text("abc\n" + "dab " * 5_000 + "\ndab\n")
+    long.write_text("abc\n" + "dab " * 5_000 + "{n} 15\ndab\n")
     whole, _ = printed(capsys, "translate", run, str(long), "--beam", "1")
     refused = ["translate", run, str(long), "--beam", "1", "--no-split", "--max-tokens", "50"]
     lines, said = printed(capsys, *refused, code=2)
     assert lines == [whole[0], "", whole[2]] and whole[1] != ""
     assert "Line 2 should have at most 50 tokens, but has" in said and said.count("anaphora: ") == 2
-    assert "1 line was refused and is empty in the output." in said
+    assert "1 line was refused and is empty in the output." in said and "differ" not in said
     output = tmp_path / "output"
     assert printed(capsys, *refused, "--output", str(output), code=2)[0] == []
     assert output.read_text().splitlines() == lines

@@ -31,11 +31,13 @@ def test_the_driver_translates_as_the_run_does_without_torch_or_the_package(
     assert capsys.readouterr().out.splitlines() == [str(out), f"Next: python {out / 'driver.py'} < FILE"]
     check = "import sys, runpy; sys.modules['torch'] = sys.modules['anaphora'] = None; sys.argv = sys.argv[1:]; "
     command = [sys.executable, "-c", f"{check}runpy.run_path(sys.argv[0], run_name='__main__')", str(out / "driver.py")]
+    windows = f"\ufeff{LINES}".replace("\n", "\r\n").encode()
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     said = subprocess.run(
-        [*command, "--beam", "2", "--scores"], input=LINES, capture_output=True, text=True, check=True, env=os.environ
+        [*command, "--beam", "2", "--scores"], input=windows, capture_output=True, check=True, env=environment
     )
     expected = load(RUN).translate(LINES.splitlines(), beam=2)
-    rows = [line.split("\t") for line in said.stdout.splitlines()]
+    rows = [line.split("\t") for line in said.stdout.decode().splitlines()]
     assert [text for _, text in rows] == [one.text for one in expected]
     assert [float(score) for score, _ in rows] == pytest.approx([one.score for one in expected], abs=1e-4)
 

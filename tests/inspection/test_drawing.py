@@ -72,3 +72,15 @@ def test_a_character_without_a_font_names_the_font_to_install(tmp_path: Path, ch
 
     notes = canvas.draw([tmp_path / "picture.png"], figure)
     assert notes == [f"The picture lacks letters that no installed font has: install {font}."]
+
+
+def test_a_control_character_is_drawn_as_a_space(tmp_path: Path) -> None:
+    from anaphora.inspection.drawing import canvas
+
+    def figure() -> Any:
+        made = canvas.figure(1, 1)
+        made.text(0, 0, "a\tb\x07c\u2028d")
+        return made
+
+    assert not canvas.draw([tmp_path / "picture.svg"], figure)
+    assert "a b c d" in (tmp_path / "picture.svg").read_text()

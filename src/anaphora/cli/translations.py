@@ -167,9 +167,9 @@ class Outputs:
                 if translation.is_below(self.min_confidence):
                     translation = translation.withheld()
                     unsure += 1
-                    differing = losses.of(line, line)
-                else:
-                    differing = losses.of(line, translation.text)
+                # what was refused or is left empty has lost nothing
+                left = not translation.text and not translation.tokens
+                differing = losses.of(line, line if left else translation.text)
                 if pairs:
                     sides = (translation.text, line) if self.translation_first else (line, translation.text)
                     pairs("\t".join(side.replace("\t", " ") for side in sides))

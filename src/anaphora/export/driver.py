@@ -172,8 +172,10 @@ def main() -> None:
     search = {key: getattr(given, key) for key in ("beam", "length_penalty") if getattr(given, key) is not None}
     search = {**model.config["search"], **search}
     read, written = model.side("source"), model.side("target")
+    sys.stdin.reconfigure(encoding="utf-8-sig", newline="\n")  # type: ignore[union-attr]
+    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
     for line in sys.stdin:
-        text = line.rstrip("\n")
+        text = line.rstrip("\r\n")
         ids, score = model.write(read.encode(text), **search) if text.strip() else ([], 0.0)
         answer = written.decode(ids) if text.strip() else text
         print(f"{score:.6f}\t{answer}" if given.scores else answer, flush=True)

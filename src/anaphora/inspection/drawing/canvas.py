@@ -65,6 +65,7 @@ _FONTS = (
 """Asked for what matplotlib's own font lacks, where they are installed."""
 
 _EMOJI = regex.compile(r"\p{Emoji}")
+_CONTROL = regex.compile(r"(?!\n)[\p{Cc}\p{Zl}\p{Zp}]")
 
 _MARGIN = 0.12
 """Inches around what is drawn."""
@@ -132,8 +133,19 @@ def _drawn(make: Callable[[], "Figure"], save: Callable[["Figure"], None]) -> li
     style = {**_STYLE, "font.family": ["DejaVu Sans", *(font for font in _FONTS if font in installed)]}
     with matplotlib.rc_context(style), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        save(make())
+        made = make()
+        _without_controls(made)
+        save(made)
     return _missing([str(warning.message) for warning in said])
+
+
+def _without_controls(figure: "Figure") -> None:
+    """Draw control characters of texts, such as tabs, as spaces: no font has them."""
+    from matplotlib.text import Text
+
+    for one in figure.findobj(Text):
+        if _CONTROL.search(one.get_text()):
+            one.set_text(_CONTROL.sub(" ", one.get_text()))
 
 
 def figure(width: float, height: float, **options: Any) -> "Figure":
