@@ -14,12 +14,9 @@ from anaphora.wording import counted
 T = TypeVar("T", dict[str, Any], list[Any])
 
 LARGEST = 1 << 28
-"""Bytes of the largest document."""
+"""Bytes of the largest document, and characters of the largest array, which are read as a whole."""
 _UNWRITABLE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 """Escapes of a NUL, and of halves of characters, which two of them make."""
-
-_LONGEST_ARRAY = 1 << 28
-"""Characters of an array, which is read as a whole."""
 
 
 def json_objects(lines: Iterable[str], where: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
@@ -31,7 +28,7 @@ def json_objects(lines: Iterable[str], where: str) -> Iterator[tuple[int, str, d
     for number, line in numbered:
         content, place = line.removeprefix(BOM).strip(), f"{where}:{number}"
         if content.startswith("["):
-            whole = "".join(bounded(chain([content], (other for _, other in numbered)), place, _LONGEST_ARRAY))
+            whole = "".join(bounded(chain([content], (other for _, other in numbered)), place, LARGEST))
             for item in parsed_json(whole, place, list):
                 if not isinstance(item, dict):
                     raise DataError(f"{place} should be an array of objects, but has {item!r:.40} in it.")
