@@ -9,7 +9,7 @@ import pytest
 
 from anaphora.data.corpora import fingerprint
 from anaphora.errors import DataError
-from anaphora.formats import labelled, offsets
+from anaphora.formats import json_text, labelled
 from anaphora.formats.columns import Columns
 from anaphora.formats.conllu import Conllu
 from anaphora.formats.labelled import read_labelled
@@ -34,7 +34,7 @@ def test_a_sentence_without_end_is_refused(name: str) -> None:
 
 
 def test_an_array_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offsets, "_LONGEST_ARRAY", 10_000)
+    monkeypatch.setattr(json_text, "LARGEST", 10_000)
     with pytest.raises(DataError, match="file:1 begins something of more than 10,000 characters"):
         list(Offsets("iob2").read((line for line in ("[\n", *repeat(" \n", 10_000))), "file"))
 
