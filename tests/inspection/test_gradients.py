@@ -78,6 +78,13 @@ def test_norms_of_a_translator_are_those_of_finite_differences_in_encoder_and_de
             assert reach.norms[k - 1] == pytest.approx(float(torch.linalg.matrix_norm(jacobian, 2)), rel=1e-5)
 
 
+@pytest.mark.parametrize("cell", ["gru", "lstm", "elman"])
+def test_of_two_transitions_in_one_step_the_state_that_is_carried_is_shown(make_translator: Any, cell: str) -> None:
+    flow = gradients(make_translator(cell, 'attention={query = "current", context = "state"}'), "adf", "fda")
+    [decoder] = [one for one in flow.reach if one.unit.startswith("decoder")]
+    assert len(decoder.norms) == 4 and not decoder.direct
+
+
 def test_the_memory_of_an_lstm_is_differentiated_with_its_output_following(make_language_model: Any) -> None:
     [layer] = layers(make_language_model("lstm"))
     [unit] = units(layer)

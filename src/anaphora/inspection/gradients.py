@@ -132,9 +132,15 @@ def gradients(subject: Subject, text: str, target: str | None = None, *, fresh: 
         subject.name,
         text,
         fresh,
-        tuple(reach_of(layer, unit) for layer in layers for unit in layer.seen.program.parts if isinstance(unit, Unit)),
+        tuple(reach_of(layer, unit) for layer in layers for unit in _remembering(layer)),
         tuple(itemised(layer) for layer in layers if layer.gradients),
     )
+
+
+def _remembering(layer: Layer) -> list[Unit]:
+    """Its units whose state the next step reads; of two transitions in one step, the second."""
+    units = (part for part in layer.seen.program.parts if isinstance(part, Unit))
+    return [unit for unit in units if f"{unit.name}.h" in layer.seen.first]
 
 
 def reach_of(layer: Layer, unit: Unit) -> Reach:
@@ -288,7 +294,7 @@ def _memory(layer: Layer, unit: Unit) -> Numbers:
 def _direct(layer: Layer, unit: Unit) -> Numbers:
     """The greatest product, over the cells, of what each keeps of its state in the last k steps."""
     kept_TH = _kept(unit.cell, {name.split(".")[1]: v for name, v in layer.inside().items() if unit.name in name})
-    if kept_TH is None:
+    if kept_TH is None or unit.before:
         return ()
     return tuple(kept_TH.flip(0).cumprod(0).amax(1).tolist())
 
