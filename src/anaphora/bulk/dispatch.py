@@ -8,7 +8,7 @@ its shard, down to one line, which is given up after ``LAST_TRIES`` deaths.
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from anaphora.bulk.folder import ShardFolder
@@ -86,7 +86,7 @@ class _State:
     task: Task | None = None
     piece: Piece | None = None
     """The lines that it began with."""
-    translated: int = field(default=0)
+    translated: int = 0
     """Lines of its shard before these."""
 
 

@@ -8,7 +8,7 @@ import torch
 
 from anaphora.batch import Batch, Labels, Supervision, pad
 from anaphora.data.bucketed import BucketedBatches
-from anaphora.data.buckets import cut
+from anaphora.data.buckets import prediction_rows
 from anaphora.data.columns import Integers
 from anaphora.data.pairs import WIDTH
 from anaphora.data.store import TextStore
@@ -61,11 +61,8 @@ def weights_of(weights: np.ndarray[Any, np.dtype[np.float64]] | None, rows: Inte
 
 def prediction_batches(texts: Sequence[Sequence[int]], text: VocabularyInfo, budget: int) -> list[Batch]:
     """Batches of texts whose widths depend on each text alone, so that its prediction does too."""
-    lengths = np.array([-(-(len(ids) + 1) // WIDTH) * WIDTH for ids in texts])
-    order = np.argsort(-lengths, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1)
+    widths = [(-(-(len(ids) + 1) // WIDTH) * WIDTH,) for ids in texts]
     return [
         Batch.of_rows(rows, pad([texts[row] for row in rows], value=text.pad, end=text.eos, multiple=WIDTH))
-        for group in groups
-        for rows in cut(group, lengths, budget)
+        for rows in prediction_rows(widths, budget)
     ]

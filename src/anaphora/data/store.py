@@ -148,10 +148,6 @@ def text_store(
     return TextStore(table["text.ids"], table.facts["characters"])
 
 
-def _task(corpus: PairCorpus | TextCorpus | ExampleCorpus[Any]) -> str:
-    return f"encoding {corpus.name}"
-
-
 def _blocks(corpus: Iterable[Line], length: Callable[[Line], int]) -> Iterator[list[Line]]:
     """Lines, or pairs of them, that are encoded together: to the next multiple of ``EVERY``, or fewer long ones."""
     block, characters = list[Line](), 0

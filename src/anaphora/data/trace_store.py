@@ -14,7 +14,7 @@ import torch
 
 from anaphora.batch import Batch, Values, pad
 from anaphora.data.bucketed import BucketedBatches
-from anaphora.data.buckets import cut
+from anaphora.data.buckets import prediction_rows
 from anaphora.data.columns import FLOATS, UNBOUNDED, Bound, Integers, Table, Writer
 from anaphora.data.pairs import WIDTH, LazyBatches
 from anaphora.data.ragged import Ragged
@@ -208,15 +208,6 @@ def padded(rows: Sequence[Singles], multiple: int = 1) -> Values:
     for line, row in zip(block, rows, strict=True):
         line[: len(row)] = row
     return Values(torch.from_numpy(block), torch.tensor(lengths))
-
-
-def prediction_rows(widths: Sequence[tuple[int, ...]], budget: int) -> list[Integers]:
-    """Rows put together where all their widths are the same, at most ``budget`` of the first width in a batch."""
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for row, width in enumerate(widths):
-        groups.setdefault(width, []).append(row)
-    lengths = np.array([width[0] for width in widths])
-    return [rows for group in groups.values() for rows in cut(np.array(group), lengths, budget)]
 
 
 def _check(trace: Trace, points: int, pen: bool, with_text: bool) -> None:

@@ -7,10 +7,11 @@ import numpy as np
 
 from anaphora.batch import Batch, Items
 from anaphora.data.bucketed import BucketedBatches
+from anaphora.data.buckets import prediction_rows
 from anaphora.data.columns import Integers
 from anaphora.data.labelled_batches import weights_of
 from anaphora.data.pairs import WIDTH
-from anaphora.data.trace_store import padded, prediction_rows
+from anaphora.data.trace_store import padded
 from anaphora.errors import DataError
 from anaphora.formats.arrays import Floats
 

@@ -8,8 +8,9 @@ import numpy as np
 import torch
 
 from anaphora.batch import Batch, pad
+from anaphora.data.buckets import prediction_rows
 from anaphora.data.pairs import WIDTH
-from anaphora.data.trace_store import padded, prediction_rows, sequence
+from anaphora.data.trace_store import padded, sequence
 from anaphora.errors import ConfigError
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.traces import Floats, Trace
