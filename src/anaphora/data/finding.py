@@ -20,6 +20,9 @@ VALIDATION_NAMES = ("val", "valid", "dev")
 TEST_NAME = "test"
 """What the names of test splits begin with, where nobody says otherwise."""
 
+_NUMBERED = re.compile(r"[-._](\d+)(?:[-._]of[-._](\d+))?")
+"""How the name of a shard goes on after that of its split."""
+
 HELD_OUT = "none"
 """The name of a validation split that is held out of training, whatever other files there are."""
 
@@ -317,17 +320,15 @@ def _shards(path: Path, listing: dict[str, Path], split: str, ends: tuple[str, .
 
     Raises DataError where a number is missing or comes twice.
     """
-    numbered = re.compile(rf"{re.escape(split)}[-._](\d+)(?:[-._]of[-._](\d+))?")
-    matches = map(numbered.fullmatch, _beginning(listing, split, ends))
-    found = sorted((int(match[1]), int(match[2] or 0), match[0]) for match in matches if match)
+    matches = (_NUMBERED.fullmatch(stem, len(split)) for stem in _beginning(listing, split, ends))
+    found = sorted((int(match[1]), int(match[2] or 0), match.string) for match in matches if match)
     numbers, totals, stems = ([*column] for column in zip(*found, strict=True)) if found else ([], [], [])
     if len(found) < 2 and not any(totals):
         return []  # train-2014.en may be a name
-    first = min(1, *numbers)
-    expected = [*range(first, max(numbers[-1] + 1, first + max(totals)))]
-    if numbers != expected:
-        lacking = sorted({*expected} - {*numbers})
-        fault = f"lacks number {lacking[0]}: add it" if lacking else "has two of one number: keep one of them"
+    there, first = {*numbers}, min(1, *numbers)
+    lacking = next((n for n in range(first, max(numbers[-1] + 1, first + max(totals))) if n not in there), None)
+    if lacking is not None or len(there) < len(numbers):
+        fault = "has two of one number: keep one of them" if lacking is None else f"lacks number {lacking}: add it"
         raise DataError(f"{path} holds a {split} split in shards ({stems[0]} to {stems[-1]}), but {fault}.")
     return stems
 
