@@ -63,7 +63,7 @@ class Reader:
 
 def _entries(path: Path) -> list[object]:
     """The entries of a document; it is written as it was, and with its gaps filled it has the same entries."""
-    kind = {".xlf": "xliff"}.get(path.suffix, path.suffix[1:])
+    kind = {".xlf": "xliff", ".srt": "subtitles", ".vtt": "subtitles"}.get(path.suffix, path.suffix[1:])
     document = Document.read(path, kind, ("en", "de"))
     assert document.filled({}) == b"".join(unpacked(path))
     gaps = {number: entry.gap for number, entry in enumerate(document.entries) if entry.gap}
@@ -242,6 +242,7 @@ READERS = (
     Reader("app.po", _PO, _entries),
     Reader("page.html", _HTML, _entries),
     Reader("film.srt", "1\n00:00:01,000 --> 00:00:02,000\n<i>a\nb</i>\n\n2\n00:00:03,0 --> 0:00:04,0\n- c\n", _entries),
+    Reader("film.vtt", "WEBVTT\n\nNOTE a\n\n00:01.000 --> 00:02.000 line:0\n<v Al>a &amp; b</v>\n", _entries),
     Reader("table.csv", 'en,de\n"a, ""b""\nc",d\n', lambda path: list(read_entries(path, "csv", ("en", "de")))),
     Reader("start.bin", "<?xml version='1.0'?><!-- a --><tmx version='1.4'>", _start),
     Reader("start.po", '# a\n#, fuzzy\nmsgctxt "x"\nmsgid "a"\nmsgstr "b"\n', _start),

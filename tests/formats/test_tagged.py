@@ -138,6 +138,7 @@ def test_tabs_between_spaces_change_with_their_tag_alone() -> None:
         (Offsets("iob2"), "{}\n", 1, "has nothing"),
         (Offsets("iob2"), '{"text": "a"}\n', 1, "spans"),
         (Offsets("iob2"), '{"text": "a", "label": []}\nno\n', 2, "should be JSON"),
+        (Offsets("iob2"), '\u00a0{"text": "a", "label": []}\n', 1, "should be JSON"),
         (Offsets("iob2"), '{"text": "a b", "label": [[0, 4, "X"]]}\n', 1, "lies outside"),
         (Offsets("iob2"), '{"text": "a b", "label": [[0, 2, "X"], [1, 3, "Y"]]}\n', 1, "overlaps"),
         (Offsets("iob2"), '{"text": "a b", "label": [[0, "1", "X"]]}\n', 1, "spans such as"),

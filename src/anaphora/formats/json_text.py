@@ -15,6 +15,8 @@ T = TypeVar("T", dict[str, Any], list[Any])
 
 LARGEST = 1 << 28
 """Bytes of the largest document, and characters of the largest array, which are read as a whole."""
+_SPACE = " \t\r\n"
+"""White space of JSON; U+2028 and the like are none."""
 _UNWRITABLE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 """Escapes of a NUL, and of halves of characters, which two of them make."""
 
@@ -26,7 +28,7 @@ def json_objects(lines: Iterable[str], where: str) -> Iterator[tuple[int, str, d
     """
     numbered = enumerate(lines, 1)
     for number, line in numbered:
-        content, place = line.removeprefix(BOM).strip(), f"{where}:{number}"
+        content, place = line.removeprefix(BOM).strip(_SPACE), f"{where}:{number}"
         if content.startswith("["):
             whole = "".join(bounded(chain([content], (other for _, other in numbered)), place, LARGEST))
             for item in parsed_json(whole, place, list):
@@ -34,7 +36,7 @@ def json_objects(lines: Iterable[str], where: str) -> Iterator[tuple[int, str, d
                     raise DataError(f"{place} should be an array of objects, but has {item!r:.40} in it.")
                 yield number, json.dumps(item, ensure_ascii=False) + "\n", item
             return
-        if content:
+        if content.strip():
             yield number, line, parsed_json(content, place, dict)
 
 
