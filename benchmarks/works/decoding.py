@@ -25,7 +25,7 @@ from benchmarks.works.translators import LSTM_512
 SENTENCES = 500
 FREQUENT, EACH = 500, 20
 """Candidates of every sentence, and of each of its units: the defaults of ``--shortlist``."""
-_STRIDE = 7919
+_STRIDE, _SKEW = 7919, 4
 LENGTH = 14
 BATCH_TOKENS = 64 * 16
 """At most 64 sentences of the commonest width side by side, as the peer takes 64."""
@@ -64,11 +64,15 @@ def decode_peer(beam: int, setting: Setting) -> Sample:
 
 
 def _candidates(batch: Batch, vocabulary: int) -> Ids:
-    """The candidates of each sentence."""
+    """The candidates of each sentence, of frequent units more, so that a batch has as many as with a trained run's."""
+
+    def likely(unit: int) -> set[int]:
+        shares = (_STRIDE * (unit * EACH + k) % vocabulary / vocabulary for k in range(EACH))
+        return {int(vocabulary * share**_SKEW) for share in shares}
+
     ids = batch.input_ids
     rows = (row[:length].tolist() for row, length in zip(ids.ids_BT, ids.lengths_B.tolist(), strict=True))
-    likely = ({(_STRIDE * (unit * EACH + k)) % vocabulary for unit in row for k in range(EACH)} for row in rows)
-    return pad([sorted({*range(FREQUENT), *found}) for found in likely])
+    return pad([sorted({*range(FREQUENT)}.union(*map(likely, row))) for row in rows])
 
 
 def _sentences(setting: Setting) -> int:
