@@ -17,6 +17,9 @@ from anaphora.search.watched import Watched
 from anaphora.search.without import Without
 from tests.networks import build
 
+IN_C = pytest.mark.skipif(
+    not compiled.has_loop() or not compiled.has_gemm(), reason="the library was not built, or the processor lacks AVX2"
+)
 BACKENDS: list[Backend] = ["gemm"]
 BACKENDS += ["gemm-bf16"] if compiled.has_gemm("bf16") else []
 BACKENDS += ["gemm-int8"] if compiled.has_gemm("int8") else []

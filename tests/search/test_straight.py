@@ -7,7 +7,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.kernels import compiled
 from anaphora.kernels.backends import Backend
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.protocols import TakesGreedySteps
@@ -23,6 +22,7 @@ from ..batches import pair_batch
 from .native import (
     BACKENDS,
     EOS,
+    IN_C,
     KINDS,
     SYMBOLS,
     TEXTS,
@@ -37,9 +37,7 @@ from .native import (
     tokens,
 )
 
-pytestmark = pytest.mark.skipif(
-    not compiled.has_loop() or not compiled.has_gemm(), reason="the library was not built, or the processor lacks AVX2"
-)
+pytestmark = IN_C
 
 
 @pytest.mark.matrix

@@ -23,6 +23,7 @@ from ..batches import pair_batch
 from .native import (
     BACKENDS,
     EOS,
+    IN_C,
     KINDS,
     SYMBOLS,
     TEXTS,
@@ -37,9 +38,7 @@ from .native import (
     tokens,
 )
 
-pytestmark = pytest.mark.skipif(
-    not compiled.has_loop() or not compiled.has_gemm(), reason="the library was not built, or the processor lacks AVX2"
-)
+pytestmark = IN_C
 
 rankings = st.sampled_from([Ranking(), Ranking(length_penalty=1.0), Ranking(length_penalty=0.6), Ranking(0, True)])
 
