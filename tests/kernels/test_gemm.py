@@ -101,6 +101,23 @@ def test_both_products_are_exact_up_to_their_precision(
         assert torch.equal(compiled.gemm_of_columns(a.T, from_columns), matmul)
 
 
+@OF_TRAINING
+@settings(deadline=None, max_examples=40)
+@given(M=SIZES, N=SIZES, before=st.integers(0, 40), K=SIZES)
+def test_a_product_of_columns_goes_on_from_another(
+    level: str, precision: Literal["fp32", "bf16"], M: int, N: int, before: int, K: int
+) -> None:
+    first, rows = 2 * before, 2 * before + K  # bf16 takes them in pairs
+    a, b = normal(rows, M), normal(rows, N, seed=1)
+    with limited(level):
+        whole = compiled.gemm_of_columns(a, compiled.pack_columns(b, precision))
+        begun = compiled.gemm_of_columns(a[:first], compiled.pack_columns(b[:first], precision))
+        rounding = 2.0**-8 * (begun.abs() + 2.01 * whole.abs()) + 1e-5  # of bf16: twice here, once there
+        done = compiled.gemm_of_columns(a[first:], compiled.pack_columns(b[first:], precision), begun)
+    assert done is begun
+    assert torch.equal(done, whole) if precision == "fp32" else ((done - whole).abs() <= rounding).all()
+
+
 @EVERY_WAY
 @settings(deadline=None, max_examples=40)
 @given(rows=st.integers(1, 70), N=SIZES, K=SIZES, data=st.data())

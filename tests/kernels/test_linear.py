@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.kernels.backends import backend_for
+from anaphora.kernels.backends import Backend, backend_for, runs_in_c, without_c
 from anaphora.kernels.linear import linear
 from tests.runtimes import updating
 
@@ -68,3 +68,22 @@ def test_training_rounds_it_as_it_rounds_the_products_of_the_loop() -> None:
         y = linear(a, weight)
     assert torch.equal(y, y.to(torch.bfloat16).to(torch.float32))
     assert not torch.equal(y, linear(a, weight))
+
+
+@pytest.mark.parametrize("backend", ["torch", "bf16", "gemm", "gemm-bf16"])
+def test_training_leaves_out_what_lies_past_the_end_of_a_sentence(backend: Backend) -> None:
+    if without_c(backend) != backend and not runs_in_c(backend):
+        pytest.skip("this processor lacks the product")
+    a, weight, lengths = normal(3, 7, 5), normal(4, 5, seed=1), torch.tensor([7, 1, 4])
+    there = torch.arange(7) < lengths.unsqueeze(1)
+    beside = a.masked_fill(~there.unsqueeze(2), torch.nan)
+    found = []
+    for block, own in ((a, None), (beside, lengths)):
+        leaves = block.clone().requires_grad_(), weight.clone().requires_grad_()
+        with updating(backend=backend):
+            y = linear(*leaves, own)
+            (y * normal(3, 7, 4, seed=2))[there].sum().backward()  # type: ignore[no-untyped-call]
+        found.append((y[there], *(leaf.grad for leaf in leaves)))
+    for whole, within in zip(*found, strict=True):
+        assert_close(within, whole)
+    assert not y[~there].any()

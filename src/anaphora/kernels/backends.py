@@ -56,8 +56,8 @@ class Prepared(Multiplication, Protocol):
     def back(self, dy_XN: Tensor) -> Tensor:
         """W' dy for every row."""
 
-    def outer(self, dy_RN: Tensor, a_RK: Tensor) -> Tensor:
-        """The gradient of W, sum dy a' over the rows."""
+    def outer(self, dy_RN: Tensor, a_RK: Tensor, onto_NK: Tensor | None = None) -> Tensor:
+        """The gradient of W, sum dy a' over the rows; added to ``onto_NK`` where that is given."""
 
 
 def backend_for(
@@ -170,8 +170,8 @@ class _Torch:
     def back(self, dy_XN: Tensor) -> Tensor:
         return dy_XN @ self._weight_NK
 
-    def outer(self, dy_RN: Tensor, a_RK: Tensor) -> Tensor:
-        return dy_RN.T @ a_RK
+    def outer(self, dy_RN: Tensor, a_RK: Tensor, onto_NK: Tensor | None = None) -> Tensor:
+        return dy_RN.T @ a_RK if onto_NK is None else onto_NK.addmm_(dy_RN.T, a_RK)
 
 
 class PackedForward:
@@ -204,9 +204,9 @@ class PackedWeight(PackedForward):
         """W' dy."""
         return compiled.gemm(dy_XN, self.backward)
 
-    def outer(self, dy_RN: Tensor, a_RK: Tensor) -> Tensor:
+    def outer(self, dy_RN: Tensor, a_RK: Tensor, onto_NK: Tensor | None = None) -> Tensor:
         """Sum dy a' over the rows."""
-        return compiled.gemm_of_columns(dy_RN, compiled.pack_columns(a_RK, self._precision))
+        return compiled.gemm_of_columns(dy_RN, compiled.pack_columns(a_RK, self._precision), onto_NK)
 
 
 class _Rounded:
@@ -222,8 +222,9 @@ class _Rounded:
     def back(self, dy_XN: Tensor) -> Tensor:
         return _widen(_round(dy_XN) @ self._weight_NK)
 
-    def outer(self, dy_RN: Tensor, a_RK: Tensor) -> Tensor:
-        return _widen(_round(dy_RN).T @ _round(a_RK))
+    def outer(self, dy_RN: Tensor, a_RK: Tensor, onto_NK: Tensor | None = None) -> Tensor:
+        found_NK = _widen(_round(dy_RN).T @ _round(a_RK))
+        return found_NK if onto_NK is None else onto_NK.add_(found_NK)
 
 
 class _Quantized:

@@ -18,12 +18,16 @@ from anaphora.kernels.prepared import prepare, prepared
 from anaphora.kernels.runtime import current
 
 
-def linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
-    """y = W a, ... x N, for every row of ... x K."""
+def linear(a_XK: Tensor, weight_NK: Tensor, lengths_B: Tensor | None = None) -> Tensor:
+    """y = W a, ... x N, for every row of ... x K.
+
+    With ``lengths_B``, a is B x S x K and what lies past the end of a sentence is of no consequence: in training, zero.
+    """
     wants_gradient = torch.is_grad_enabled() and (a_XK.requires_grad or weight_NK.requires_grad)
     runtime = current()
     if wants_gradient and runtime.training:
-        y_XN: Tensor = _Linear.apply(a_XK, weight_NK)  # type: ignore[no-untyped-call]
+        rows_R = None if lengths_B is None else _rows_within(lengths_B, a_XK.shape[1]).to(a_XK.device)
+        y_XN: Tensor = _Linear.apply(a_XK, weight_NK, rows_R)  # type: ignore[no-untyped-call]
         return y_XN
     return steady_linear(a_XK, weight_NK) if wants_gradient else prepared(weight_NK, runtime).times(a_XK)
 
@@ -31,17 +35,38 @@ def linear(a_XK: Tensor, weight_NK: Tensor) -> Tensor:
 class _Linear(torch.autograd.Function):
     @staticmethod
     @outside_autocast
-    def forward(ctx: Any, a_XK: Tensor, weight_NK: Tensor) -> Tensor:
-        ctx.weight = prepare(weight_NK)
-        ctx.save_for_backward(a_XK, weight_NK)
-        y_XN: Tensor = ctx.weight.times(a_XK)  # 1
-        return y_XN
+    def forward(ctx: Any, a_XK: Tensor, weight_NK: Tensor, rows_R: Tensor | None) -> Tensor:
+        ctx.weight, ctx.rows, ctx.shape = prepare(weight_NK), rows_R, a_XK.shape[:-1]
+        a_RK = _taken(a_XK, rows_R)
+        ctx.save_for_backward(a_RK, weight_NK)
+        return _put(ctx.weight.times(a_RK), rows_R, ctx.shape)  # 1
 
     @staticmethod
     @outside_autocast
     @once_differentiable
-    def backward(ctx: Any, dy_XN: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        a_XK, _ = ctx.saved_tensors  # refuses a weight changed since
-        wants_a, wants_weight = ctx.needs_input_grad
-        da_XK = ctx.weight.back(dy_XN) if wants_a else None  # 1'
-        return da_XK, ctx.weight.outer(dy_XN.flatten(0, -2), a_XK.flatten(0, -2)) if wants_weight else None
+    def backward(ctx: Any, dy_XN: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        a_RK, _ = ctx.saved_tensors  # refuses a weight changed since
+        wants_a, wants_weight, _ = ctx.needs_input_grad
+        dy_RN = _taken(dy_XN, ctx.rows)
+        da_XK = _put(ctx.weight.back(dy_RN), ctx.rows, ctx.shape) if wants_a else None  # 1'
+        return da_XK, ctx.weight.outer(dy_RN, a_RK) if wants_weight else None, None
+
+
+def _rows_within(lengths_B: Tensor, positions: int) -> Tensor:
+    """The rows of B x S positions that sentences have, S = ``positions``."""
+    places_S = torch.arange(positions, device=lengths_B.device)
+    return (places_S < lengths_B.unsqueeze(1)).flatten().nonzero().squeeze(1)
+
+
+def _taken(block_XW: Tensor, rows_R: Tensor | None) -> Tensor:
+    """Some rows of a block, or all of them, without gaps."""
+    flat = block_XW.flatten(0, -2)
+    return flat.contiguous() if rows_R is None else flat.index_select(0, rows_R)
+
+
+def _put(block_RW: Tensor, rows_R: Tensor | None, shape: torch.Size) -> Tensor:
+    """The block of such a shape with these rows, and zeros elsewhere."""
+    if rows_R is None:
+        return block_RW.view(*shape, -1)
+    flat = block_RW.new_zeros(shape.numel(), block_RW.shape[-1])
+    return flat.index_copy_(0, rows_R, block_RW).view(*shape, -1)

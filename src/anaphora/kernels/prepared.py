@@ -109,5 +109,5 @@ class _Evaluated:
     def back(self, dy_XN: Tensor) -> Tensor:
         return self._weight.back(dy_XN)
 
-    def outer(self, dy_RN: Tensor, a_RK: Tensor) -> Tensor:
-        return self._weight.outer(dy_RN, a_RK)
+    def outer(self, dy_RN: Tensor, a_RK: Tensor, onto_NK: Tensor | None = None) -> Tensor:
+        return self._weight.outer(dy_RN, a_RK, onto_NK)

@@ -85,8 +85,7 @@ def cross_entropy(
         loss += (losses if w is None else losses * w).sum(dtype=torch.float64)
         if recording:
             dhidden_NH[chunk] = weight.back(dz)  # 1'
-            of_chunk = weight.outer(dz, h)
-            dweight_VH = dweight_VH.add_(of_chunk) if start else of_chunk
+            dweight_VH = weight.outer(dz, h, dweight_VH if start else None)
             if bias_V.numel():
                 dbias_V.addmv_(dz.T, dz.new_ones(len(dz)))
     return loss, (dhidden_NH, dweight_VH, dbias_V) if recording else ()

@@ -199,7 +199,8 @@ class SoftAttention(Attention):
     def prepare(self, annotations_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """The memory of a batch; a sentence longer than the score can tell apart is cut for it."""
         own = {n.removeprefix(f"{self.name}."): w for n, w in weights.items() if n.startswith(f"{self.name}.")}
-        keys = {f"{self.name}.{short}": block for short, block in self._score.prepare(annotations_BSM, own).items()}
+        memory = self._score.prepare(annotations_BSM, lengths_B, own)
+        keys = {f"{self.name}.{short}": block for short, block in memory.items()}
         return keys | super().prepare(annotations_BSM, self._score.reach(lengths_B), weights)
 
     def initialise(self, weights: Weights) -> None:

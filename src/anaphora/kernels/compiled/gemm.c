@@ -110,6 +110,7 @@ typedef struct {
     int across; /* whether a lies as K x M */
     float *out;
     int64_t out_stride;
+    int adds; /* whether the product is added to what is there */
 } Product;
 
 static Product product(const Packed *b, int64_t M, const float *a, int64_t a_stride, int across, float *out,
@@ -117,7 +118,7 @@ static Product product(const Packed *b, int64_t M, const float *a, int64_t a_str
 {
     const Kernel *kernel = kernel_of(b->precision);
     return (Product){kernel, b, M, up(M, kernel->height), units_of(b->precision, b->K),
-                     (const int32_t *)b->panels + units_before(b->precision, b->N), a, a_stride, across, out, out_stride};
+                     (const int32_t *)b->panels + units_before(b->precision, b->N), a, a_stride, across, out, out_stride, 0};
 }
 
 static Range rows_of(const Product *p, int64_t block)
@@ -133,21 +134,30 @@ typedef struct {
     float inverses[ROWS], scales[ROWS]; /* of INT8 */
 } Left;
 
-/* Units of some rows of a, from unit k on. */
+/* 16 units, from unit j on, of 16 rows of a, or what is left of them: as those of ``rows`` from unit k on. */
+static void make_units(const Product *p, Range rows, int64_t row, int64_t k, int64_t depth, int64_t j, Left *left)
+{
+    const int64_t number = j * numbers_of_unit(p->b->precision);
+    const float *from = p->across ? p->a + number * p->a_stride + row : p->a + row * p->a_stride + number;
+    const Layout layout = {from, p->a_stride, p->across, smaller(WIDTH, rows.to - row), p->b->K - number,
+                           left->units + (row - rows.from) * ROOM + (j - k), ROOM, left->inverses + (row - rows.from)};
+    p->kernel->lay_out(&layout, smaller(WIDTH, k + depth - j));
+}
+
+/* Units of some rows of a, from unit k on. What lies side by side is read together. */
 static void make_left(const Product *p, Range rows, int64_t k, int64_t depth, Left *left)
 {
-    const int64_t numbers = numbers_of_unit(p->b->precision);
     for (int64_t row = rows.from; p->b->precision == INT8 && row < rows.to; row++)
         p->kernel->scale_line(p->b->K, p->a + row * p->a_stride, left->inverses + (row - rows.from),
                               left->scales + (row - rows.from));
-    for (int64_t row = rows.from; row < rows.to; row += WIDTH)
-        for (int64_t j = k; j < k + depth; j += WIDTH) {
-            const float *from = p->across ? p->a + j * numbers * p->a_stride + row : p->a + row * p->a_stride + j * numbers;
-            const Layout layout = {from, p->a_stride, p->across, smaller(WIDTH, rows.to - row), p->b->K - j * numbers,
-                                   left->units + (row - rows.from) * ROOM + (j - k), ROOM,
-                                   left->inverses + (row - rows.from)};
-            p->kernel->lay_out(&layout, smaller(WIDTH, k + depth - j));
-        }
+    if (p->across)
+        for (int64_t j = k; j < k + depth; j += WIDTH)
+            for (int64_t row = rows.from; row < rows.to; row += WIDTH)
+                make_units(p, rows, row, k, depth, j, left);
+    else
+        for (int64_t row = rows.from; row < rows.to; row += WIDTH)
+            for (int64_t j = k; j < k + depth; j += WIDTH)
+                make_units(p, rows, row, k, depth, j, left);
 }
 
 /* All sums of some blocks of rows and some panels, over some units. */
@@ -170,7 +180,7 @@ static void sum(const Product *p, Range blocks, Range panels, int64_t k, int64_t
                 .panel_stride = p->units * WIDTH,
                 .out = p->out + rows.from * p->out_stride + panel * WIDTH,
                 .out_stride = p->out_stride,
-                .begins = k == 0,
+                .begins = k == 0 && !p->adds,
                 .ends = k + depth == p->units,
                 .corrections = before + panel * WIDTH,
                 .column_scales = (const float *)before + (up(p->b->N, WIDTH) + panel) * WIDTH,
@@ -212,7 +222,7 @@ static void one_share(const Product *p, int64_t thread, int64_t threads)
         return;
     if (p->units > 0)
         multiply(p, blocks, own);
-    else
+    else if (!p->adds)
         for (int64_t row = rows_of(p, blocks.from).from; row < rows_of(p, blocks.to - 1).to; row++)
             memset(p->out + row * p->out_stride + own.from * WIDTH, 0,
                    (smaller(own.to * WIDTH, p->b->N) - own.from * WIDTH) * sizeof(float));
@@ -238,10 +248,12 @@ void gemm(int64_t precision, int64_t M, int64_t N, int64_t K, const float *a, co
     all_shares(&p);
 }
 
-void gemm_of_columns(int64_t precision, int64_t M, int64_t N, int64_t K, const float *a, const void *panels, float *out)
+void gemm_of_columns(int64_t precision, int64_t M, int64_t N, int64_t K, const float *a, const void *panels, float *out,
+                     int64_t adds)
 {
     const Packed b = {precision, N, K, panels};
-    const Product p = product(&b, M, a, M, 1, out, N);
+    Product p = product(&b, M, a, M, 1, out, N);
+    p.adds = adds != 0;
     all_shares(&p);
 }
 

@@ -47,8 +47,8 @@ void gemm_share(const Packed *b, int64_t M, const float *a, int64_t a_stride, fl
 /* The whole of it, by as many threads as it is worth; a and out without gaps. */
 void gemm(int64_t precision, int64_t M, int64_t N, int64_t K, const float *a, const void *panels, float *out);
 
-/* out = a' b with a: K x M. */
-void gemm_of_columns(int64_t precision, int64_t M, int64_t N, int64_t K, const float *a, const void *panels,
-                     float *out);
+/* out = a' b with a: K x M; ``adds``: to what is there, as if a and b had more rows. */
+void gemm_of_columns(int64_t precision, int64_t M, int64_t N, int64_t K, const float *a, const void *panels, float *out,
+                     int64_t adds);
 
 #endif

@@ -66,15 +66,15 @@ def gemm(a_XK: Tensor, b: Packed) -> Tensor:
     return out
 
 
-def gemm_of_columns(a_KM: Tensor, b: Packed) -> Tensor:
-    """a' b, M x N.
+def gemm_of_columns(a_KM: Tensor, b: Packed, onto_MN: Tensor | None = None) -> Tensor:
+    """a' b, M x N; added to ``onto_MN`` where that is given, in fp32 with the bits of one product of all rows.
 
     Raises ValueError where b is in int8, which training does not use.
     """
     if b.precision == "int8":
         raise ValueError("A product of columns is made in fp32 or bf16, not in int8.")
-    out = a_KM.new_empty(a_KM.shape[1], b.N)
-    run("gemm_of_columns", *_sizes(a_KM.shape[1], b), a_KM.contiguous(), b.numbers, out)
+    out = a_KM.new_empty(a_KM.shape[1], b.N) if onto_MN is None else onto_MN
+    run("gemm_of_columns", *_sizes(a_KM.shape[1], b), a_KM.contiguous(), b.numbers, out, int(onto_MN is not None))
     return out
 
 

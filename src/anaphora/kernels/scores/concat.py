@@ -38,9 +38,9 @@ class Concat(Additive):
         shapes: dict[str, tuple[int, ...]] = {"query": (hidden, query), "memory": (hidden, memory), "v": (1, hidden)}
         return shapes | ({"coverage": (hidden,)} if self.coverage else {})
 
-    def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """W_m hs for every position."""
-        return {"keys": linear(memory_BSM, weights["memory"])}
+        return {"keys": linear(memory_BSM, weights["memory"], lengths_B)}
 
     def forward(
         self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls

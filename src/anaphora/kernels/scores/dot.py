@@ -23,5 +23,5 @@ class Dot(Product):
             )
         return {}
 
-    def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         return {"keys": memory_BSM.transpose(1, 2)}

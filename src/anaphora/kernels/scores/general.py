@@ -21,6 +21,6 @@ class General(Product):
         """W, Q x M."""
         return {"memory": (query, memory)}
 
-    def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """W hs for every position."""
-        return {"keys": linear(memory_BSM, weights["memory"]).transpose(1, 2)}
+        return {"keys": linear(memory_BSM, weights["memory"], lengths_B).transpose(1, 2)}

@@ -60,9 +60,9 @@ class Hybrid(Additive):
         shapes |= ({"bias": (hidden,)} if self.bias else {}) | {"v": (1, hidden)}
         return shapes | ({"memory": (hidden, memory)} if self.content else {})
 
-    def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """W_m hs for every position."""
-        return {"keys": linear(memory_BSM, weights["memory"])} if self.content else {}
+        return {"keys": linear(memory_BSM, weights["memory"], lengths_B)} if self.content else {}
 
     def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Tensor, Tensor]:
         """Steps 1 to 3."""

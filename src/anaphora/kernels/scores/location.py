@@ -35,7 +35,7 @@ class Location(Score):
         """At most L."""
         return lengths_B.clamp(max=self.max_length)
 
-    def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Nothing: what stands at a position has no part in it."""
         return {}
 

@@ -41,8 +41,11 @@ class Score(Config):
         return lengths_B
 
     @abstractmethod
-    def prepare(self, memory_BSM: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Memory tensors of a batch: whatever of the score does not depend on the step."""
+    def prepare(self, memory_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Memory tensors of a batch: whatever of the score does not depend on the step.
+
+        What lies past the end of a sentence is not looked at.
+        """
 
     @abstractmethod
     def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Tensor, Any]:
