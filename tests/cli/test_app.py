@@ -52,6 +52,22 @@ def test_a_process_looks_for_garbage_as_usual_once_its_work_begins() -> None:
     assert done.stdout == "[False, True] True\n"
 
 
+@pytest.mark.parametrize(("thread", "expected"), [("", "work, registered, "), ("thread.start(); ", "work, thread, ")])
+def test_a_process_ends_without_taking_everything_apart_once_its_threads_have(thread: str, expected: str) -> None:
+    script = (
+        "import atexit, sys, threading, time; from anaphora.cli import app, main\n"
+        "class Kept:\n"
+        "    def __del__(self): print('taken apart, ', end='')\n"
+        "def late(): time.sleep(0.1); print('thread, ', end='')\n"
+        "kept = Kept(); atexit.register(print, 'registered, ', end=''); thread = threading.Thread(target=late)\n"
+        f"app.app = lambda **_: print('work, ', end=''); {thread}sys.exit(main() or 3)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.stdout.startswith(expected)
+    assert done.returncode == (3 if thread else 0)
+    assert thread or "taken apart" not in done.stdout
+
+
 def test_what_is_printed_is_utf8_whatever_the_locale() -> None:
     environment = os.environ | {"PYTHONIOENCODING": "latin-1"}
     script = [sys.executable, "-c", "from anaphora.cli.app import app, main; import typer;"

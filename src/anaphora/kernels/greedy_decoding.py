@@ -48,20 +48,15 @@ class GreedyDecoding:
 
     def _choose(self, scores: Scores, eos_11: Tensor, left_out: Sequence[int]) -> None:
         """Score the words, and choose one."""
-        step, ops, ids = self._step, self._step.last, Value(0, torch.empty(0))
-        columns_BX = scores.columns_of(left_out).expand(self._live, -1)
+        step, nothing = self._step, Value(0, torch.empty(0))
+        columns = self._of_sentences(scores.columns_of(left_out).expand(self._live, -1))
         if scores.candidates:
             places, bias, ids = (self._of_sentences(one) for one in scores.candidates)
-            z = step.scores((places, bias))
+            z, bias = step.scores((places, bias)), nothing
         else:
-            z, bias = step.scores(), step.bias()
-            if bias.width:
-                ops.run("add_vector", (z,), (z, bias))
-        ops.run("log_softmax_step", (z,), ())
-        if left_out:
-            ops.run("leave_out", (z,), (self._of_sentences(columns_BX),))
+            z, bias, ids = step.scores(), step.bias(), nothing
         end, tokens = (whole(one, Place.FIXED) for one in (eos_11, self.tokens_BT))
-        ops.run("choose_token", (whole(self._written.rows_B8), tokens), (z, ids, end))
+        step.last.run("choose_token", (whole(self._written.rows_B8), tokens), (z, bias, ids, columns, end))
 
     def _of_sentences(self, rows_BW: Tensor) -> Value:
         """What each sentence has for itself, and takes along."""

@@ -26,15 +26,12 @@ void best_tokens(int64_t from, int64_t to, const Block *of)
         int64_t *tokens = (int64_t *)row_of(of[1], row);
         const int64_t *ids = (int64_t *)of[5].numbers, *columns = (int64_t *)of[6].numbers;
         const int64_t forced = ((Hypothesis *)row_of(of[4], row))->forced;
-        const Normalizer normalizer = normalizer_of(size, of[3].width ? of[3].numbers : 0, z);
-        for (int64_t n = 0; n < of[6].width / 2; n++)
-            if (columns[n] >= 0)
-                z[columns[n]] = -INFINITY;
+        const Normalizer normalizer = normalizer_of(of[2], of[3], row, of[6].width / 2, columns);
         if (forced < 0)
             keep_greatest(size, each, z, normalizer, values, tokens);
         else
             for (int64_t j = 0; j < each; j++) {
-                values[j] = j ? -INFINITY : (z[forced] - normalizer.top) - normalizer.log_sum;
+                values[j] = j ? -INFINITY : normalized(z[forced], normalizer);
                 tokens[j] = forced;
             }
         for (int64_t j = 0; j < each && of[5].width; j++)

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "loop.h"
+#include "scores.h"
 
 ALWAYS Written *written_of(Block block, int64_t row)
 {
@@ -33,22 +34,6 @@ EVERY_PROCESSOR static void gather(int64_t size, const float *restrict z, const 
         out[j] = z[places[j]] + bias[j];
 }
 
-EVERY_PROCESSOR static float greatest(int64_t size, const float *z)
-{
-    float tops[LANES], top = -INFINITY;
-    const int64_t whole = size - size % LANES;
-    for (int64_t lane = 0; lane < LANES; lane++)
-        tops[lane] = -INFINITY;
-    for (int64_t j = 0; j < whole; j += LANES)
-        for (int64_t lane = 0; lane < LANES; lane++)
-            tops[lane] = z[j + lane] > tops[lane] ? z[j + lane] : tops[lane];
-    for (int64_t j = whole; j < size; j++)
-        tops[0] = z[j] > tops[0] ? z[j] : tops[0];
-    for (int64_t lane = 0; lane < LANES; lane++)
-        top = tops[lane] > top ? tops[lane] : top;
-    return top;
-}
-
 /* ids | rows: the number of the token that is read next, with which rows begin. */
 void read_token(int64_t from, int64_t to, const Block *of)
 {
@@ -71,15 +56,6 @@ void gather_columns(int64_t from, int64_t to, const Block *of)
         gather(of[0].width, row_of(of[1], row), whole_of(of[2], row), row_of(of[3], row), row_of(of[0], row));
 }
 
-/* log p | columns: those that are not to be chosen get minus infinity; -1 is none. */
-void leave_out(int64_t from, int64_t to, const Block *of)
-{
-    for (int64_t row = from; row < to; row++)
-        for (int64_t n = 0; n < of[1].width / 2; n++)
-            if (whole_of(of[1], row)[n] >= 0)
-                row_of(of[0], row)[whole_of(of[1], row)[n]] = -INFINITY;
-}
-
 /* weights of all steps (sentences x steps x width) | weights, written */
 void keep_weights(int64_t from, int64_t to, const Block *of)
 {
@@ -90,28 +66,29 @@ void keep_weights(int64_t from, int64_t to, const Block *of)
     }
 }
 
-/* written, tokens (sentences x steps) | log p, ids, end: the most probable token, of equal ones the first, unless it is
- * forced. ``ids`` are those of the columns of each sentence, of no width where a column is its id. A sentence ends after
- * its last </s>, at its greatest length, and where nothing is possible.
+/* written, tokens (sentences x steps) | z, bias, ids, columns, end: the most probable token, of equal ones the first,
+ * unless it is forced. ``bias``, ``ids`` and ``columns`` are those of best_tokens (beam.c). A sentence ends after its last
+ * </s>, at its greatest length, and where nothing is possible.
  */
 void choose_token(int64_t from, int64_t to, const Block *of)
 {
     for (int64_t row = from; row < to; row++) {
         Written *w = written_of(of[0], row);
         int64_t *token = whole_of(of[1], 0) + w->sentence * (of[1].width / 2) + w->tokens;
-        const float *log_p = row_of(of[2], row);
         const int forced = w->tokens < w->forced;
-        int64_t column = forced ? *token : 0;
-        if (!forced) {
-            const float top = greatest(of[2].width, log_p);
-            while (top > -INFINITY && log_p[column] != top)
-                column++;
-            *token = of[3].width ? whole_of(of[3], row)[column] : column;
-            w->lines -= *token == *whole_of(of[4], 0);
+        float log_p;
+        int64_t column = *token;
+        const Normalizer normalizer = normalizer_of(of[2], of[3], row, of[5].width / 2, whole_of(of[5], row));
+        if (forced)
+            log_p = normalized(row_of(of[2], row)[column], normalizer);
+        else {
+            keep_greatest(of[2].width, 1, row_of(of[2], row), normalizer, &log_p, &column);
+            *token = of[4].width ? whole_of(of[4], row)[column] : column;
+            w->lines -= *token == *whole_of(of[6], 0);
         }
         w->token = *token;
         w->tokens++;
-        w->score += (double)log_p[column];
+        w->score += (double)log_p;
         w->ended = w->lines <= 0 || w->tokens >= w->longest || (!forced && !(w->score > -INFINITY));
     }
 }

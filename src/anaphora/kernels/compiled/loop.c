@@ -189,6 +189,16 @@ static int64_t groups_of(int64_t rows, int64_t threads)
     return threads == 1 || groups >= 4 * threads ? groups : 0;
 }
 
+/* The least rows of a thread that takes all steps of a search with them: products of fewer wait for weights. */
+#define ENOUGH 16
+
+/* The same for a search, whose sentences end at about the same step and are shared out anew in each call. */
+static int64_t groups_of_search(int64_t rows, int64_t threads)
+{
+    const int64_t each = (rows + NEAR * threads - 1) / (NEAR * threads);
+    return threads == 1 || rows >= ENOUGH * threads ? each * threads : 0;
+}
+
 /* All steps, or all of them from the last to the first; ``active`` has the rows of each, ``first`` those before it. */
 void loop(int64_t steps, int64_t first, const int64_t *active, int64_t hypotheses, int64_t count, const Entry *entries,
           int64_t backward, int64_t threads)
@@ -258,7 +268,7 @@ static int64_t part(int64_t from, int64_t end, Written *written, int64_t count, 
 int64_t decode(int64_t steps, int64_t rows, int64_t count, const Entry *entries, int64_t last, int64_t some,
                Written *written, int64_t held_count, const Held *held, int64_t threads)
 {
-    const int64_t groups = groups_of(rows, threads);
+    const int64_t groups = groups_of_search(rows, threads);
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
     for (int64_t group = 0; group < groups; group++) {
         const int64_t from = rows * group / groups;

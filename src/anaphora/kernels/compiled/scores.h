@@ -5,13 +5,22 @@
 
 #include <stdint.h>
 
+#include "loop.h"
+
 /* log softmax(z) = (z - top) - log_sum */
 typedef struct {
     float top, log_sum;
 } Normalizer;
 
-/* z becomes z + b, where there is a bias. */
-Normalizer normalizer_of(int64_t size, const float *bias, float *z);
+ALWAYS float normalized(float z, Normalizer normalizer)
+{
+    return (z - normalizer.top) - normalizer.log_sum;
+}
+
+/* A row of z becomes z + b, where the bias has a width. ``columns`` are those that are never chosen, -1 for none: they
+ * become minus infinity afterwards.
+ */
+Normalizer normalizer_of(Block z, Block bias, int64_t row, int64_t count, const int64_t *columns);
 
 /* The k greatest of log softmax(z), k from 1 to size, greatest first, and their places; of equal ones the first comes
  * first.

@@ -115,15 +115,24 @@ EVERY_PROCESSOR static void subtract(int64_t size, float top, float log_sum, flo
         z[j] = (z[j] - top) - log_sum;
 }
 
-Normalizer normalizer_of(int64_t size, const float *bias, float *z)
+static Normalizer normalizer(int64_t size, const float *bias, float *z)
 {
     const float top = largest(size, bias, z);
     return (Normalizer){top, (float)log(sum_of_exponentials(size, top, z))};
 }
 
+Normalizer normalizer_of(Block z, Block bias, int64_t row, int64_t count, const int64_t *columns)
+{
+    const Normalizer found = normalizer(z.width, bias.width ? bias.numbers : 0, row_of(z, row));
+    for (int64_t n = 0; n < count; n++)
+        if (columns[n] >= 0)
+            row_of(z, row)[columns[n]] = -INFINITY;
+    return found;
+}
+
 static void log_softmax(int64_t size, float *z)
 {
-    const Normalizer found = normalizer_of(size, 0, z);
+    const Normalizer found = normalizer(size, 0, z);
     subtract(size, found.top, found.log_sum, z);
 }
 
@@ -133,11 +142,4 @@ void log_softmax_rows(int64_t rows, int64_t size, float *z)
     ROWS(rows *size)
     for (int64_t row = 0; row < rows; row++)
         log_softmax(size, z + row * size);
-}
-
-/* As an operation of the time loop (loop.c), in place: z. */
-void log_softmax_step(int64_t from, int64_t to, const Block *of)
-{
-    for (int64_t row = from; row < to; row++)
-        log_softmax(of[0].width, row_of(of[0], row));
 }

@@ -8,11 +8,6 @@
 
 #define BLOCK 64
 
-ALWAYS float normalized(float number, Normalizer normalizer)
-{
-    return (number - normalizer.top) - normalizer.log_sum;
-}
-
 EVERY_PROCESSOR static int32_t any_above(float least, Normalizer normalizer, const float *restrict numbers)
 {
     int32_t found = 0;
