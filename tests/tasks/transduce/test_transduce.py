@@ -132,13 +132,6 @@ def test_hundreds_of_short_strings_over_few_symbols_are_searched_side_by_side(
     assert rows == [500]
 
 
-def test_a_transducer_cannot_be_exported(dictionary: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("onnx")
-    trained(dictionary, "--set", "training.epochs=1")
-    assert main(["export", "run", "--to", "onnx", "--output", "exported"]) == 2
-    assert "can be exported to ONNX, but not the symbols of a transducer" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("data", ["dictionary", "inflection"])
 def test_resumed_training_takes_the_same_steps(dictionary: Path, data: str) -> None:
     given = ["--set", "training.schedule=constant"]
