@@ -46,6 +46,11 @@ class VectorTransducerPredictor:
         self.model, self.target, self.experiment, self._runtime = model, target, experiment, runtime
         self._scale = experiment.scale
 
+    @property
+    def attends(self) -> bool:
+        """Whether it has attention."""
+        return self.model.decoder.attention is not None
+
     def predict(
         self, sequences: Sequence[Any], *, beam: int | None = None, attention: bool = False
     ) -> list[Transduction]:
