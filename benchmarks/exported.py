@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import torch
 
 import anaphora
-from anaphora.export.driver import Model
+from anaphora.export.driver import Writer
 from anaphora.export.folder import write_folder
 from anaphora.tasks.runs import load_trained
 
@@ -43,9 +43,9 @@ def main(run: Path, lines: Path) -> None:
         exported = {name: Path(folder) / name for name in ("onnxruntime", "onnxruntime int8")}
         for name, place in exported.items():
             write_folder(trained, place, int8=name.endswith("int8"))
-        models = {name: Model(place) for name, place in exported.items()}
+        models = {name: Writer(place) for name, place in exported.items()}
 
-    def by_onnxruntime(model: Model) -> list[str]:
+    def by_onnxruntime(model: Writer) -> list[str]:
         found = (model.write(model.side("source").encode(source))[0] for source in sources)
         return [model.side("target").decode(ids) for ids in found]
 

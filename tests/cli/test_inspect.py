@@ -156,7 +156,7 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.Capture
         (["translator", "attribute", "--text", "adf", "--token", "99"], "but token 99 was asked for"),
         (["translator", "attribute", "--text", "adf", "--instead", "a"], "add --token with its number"),
         (["span"], "takes hours, and goes on from what it finds in --output FOLDER"),
-        (["translator", "span", "test.en"], "has no context to measure: it is no language model"),
+        (["translator", "span", "test.en"], "does not support inspect span: it is no language model"),
         (["model", "span", "test.en"], "takes more than 612 tokens"),
         (["gradients"], "takes a run: name its folder, or add --remedies"),
         (["translator", "gates", "--text", "a", "--fresh"], "--fresh has no effect on inspect gates: leave it out"),

@@ -17,7 +17,7 @@ from anaphora.text.words import WordTokenizer
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from anaphora.export.driver import Model, Tokens
+from anaphora.export.driver import Tokens, Writer
 
 RUN = Path(__file__).parents[1] / "runs" / "format-2"
 LINES = "The old man sees a cat.\n\nAlice is in the garden.\n"
@@ -57,7 +57,7 @@ def test_int8_is_smaller_and_its_loss_is_reported(
     assert main(["export", run, "--to", "onnx", "--output", str(tmp_path / "whole")]) == 0
     small, whole = (sum(p.stat().st_size for p in (tmp_path / n).glob("*.onnx")) for n in ("int8", "whole"))
     assert small < 0.5 * whole
-    model = Model(tmp_path / "int8")
+    model = Writer(tmp_path / "int8")
     found, score = model.write(model.tokens["source"].encode("adf"), beam=2)
     assert isinstance(model.tokens["target"].decode(found), str) and score < 0
 
@@ -76,6 +76,15 @@ def test_what_cannot_be_exported_is_one_clear_error(
 ) -> None:
     assert main(["export", str(RUN), *options, "--output", str(tmp_path)]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("to", ["onnx", "html"])
+def test_an_ngram_model_is_refused_with_the_format_that_it_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], to: str
+) -> None:
+    run = RUN.with_name("kinds-2") / "counts"
+    assert main(["export", str(run), "--to", to, "--output", str(tmp_path / "exported")]) == 2
+    assert "use --to arpa" in capsys.readouterr().err
 
 
 def test_a_missing_library_is_named_with_what_installs_it(

@@ -15,7 +15,7 @@ from anaphora.text.characters import CharacterTokenizer
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from anaphora.export.driver import Model
+from anaphora.export.driver import Writer
 from anaphora.export.folder import write_folder
 
 SENTENCES = ["The old man sees a cat.", "Alice is  in the garden!", "a Ünicode çat", "b"]
@@ -89,7 +89,7 @@ def translator(name: str) -> Trained:
 def test_an_exported_translator_translates_as_the_package_does(tmp_path: Path, name: str) -> None:
     trained = translator(name)
     write_folder(trained, tmp_path / "exported")
-    model, predictor = Model(tmp_path / "exported"), task_of(trained.experiment).predictor(trained)
+    model, predictor = Writer(tmp_path / "exported"), task_of(trained.experiment).predictor(trained)
     for beam, penalty in ((1, 0.0), (3, 0.6)):
         expected = predictor.translate(SENTENCES, beam=beam, length_penalty=penalty)
         for sentence, translation in zip(SENTENCES, expected, strict=True):
@@ -127,12 +127,12 @@ def test_an_exported_language_model_continues_and_scores_as_the_package_does(tmp
     recurrence |= {"layer_norm": cell == "gru", "residual": cell == "elman"}
     trained = untrained({"task": "language-model", "embedding": SMALL, "recurrence": recurrence})
     write_folder(trained, tmp_path / "exported")
-    model, predictor = Model(tmp_path / "exported"), task_of(trained.experiment).predictor(trained)
+    model, predictor = Writer(tmp_path / "exported"), task_of(trained.experiment).predictor(trained)
     for sentence in SENTENCES:
         ids = model.tokens["text"].encode(sentence)
         for beam in (1, 2):
             expected = predictor.generate(sentence, length=20, lines=1, beam=beam)
-            found, score = model.write(ids, beam, more=20)
+            found, score = model.write(ids, beam, longest=len(ids) + 20)
             assert sentence + model.tokens["text"].decode(found[len(ids) :]) == expected.text
             assert score == pytest.approx(expected.score, abs=1e-4)
         [scored] = predictor.score_lines([sentence])

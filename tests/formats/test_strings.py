@@ -1,13 +1,16 @@
 """Files of pairs of strings: each format is known by its content, and what is not in it is refused with its line."""
 
+import gzip
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError
-from anaphora.formats.strings import recognized
+from anaphora.formats.string_tables import holds_strings, string_lines
+from anaphora.formats.strings import read_format, recognized
 
 CMUDICT = """\
 ;;; # CMUdict  --  Major Version: 0.07
@@ -66,9 +69,9 @@ def test_named_columns_are_taken_whatever_else_is_there() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        (MFA + "she\n", "file:4 should have 2 columns with tabs between them, but has 1"),
-        (UNIMORPH + "a\tb\n", "file:5 should have 3 columns with tabs between them, but has 2"),
-        (MFA + "she\tsh iy\tx\n", "file:4 should have 2 columns with tabs between them, but has 3"),
+        (MFA + "she\n", "file:4 should have 2 columns, but has 1"),
+        (UNIMORPH + "a\tb\n", "file:5 should have 3 columns, but has 2"),
+        (MFA + "she\tsh iy\tx\n", "file:4 should have 2 columns, but has 3"),
         (MFA + "\tsh iy\n", "file:4 has an empty source"),
         (MFA + "she\t\n", "file:4 has an empty target"),
         (UNIMORPH + "a\tb\t \n", "file:5 has an empty features"),
@@ -105,3 +108,58 @@ def test_features_are_found_in_either_column(rows: list[tuple[str, str, str]], o
     if all(re.fullmatch("[A-Z]+", form) for _, form, _ in rows):
         return  # forms that look like features
     assert read(text) == [(f"{lemma}\t{features}", form) for lemma, form, features in rows]
+
+
+PAIRS = [("colour", "color", 2), ("a, b", 'x "y"', 3)]
+TABLES = {
+    "csv of a heading": ("a.csv", 'target,n,Source\ncolor,1,colour\n"x ""y""",2,"a, b"\n'),
+    "csv without": ("a.csv", 'colour;color\n"a, b";"x ""y"""\n'),
+    "tsv of a heading": ("a.tsv", 'output\tinput\ncolor\tcolour\nx "y"\ta, b\n'),
+    "objects": (
+        "a.jsonl",
+        '{"target": "color", "source": "colour"}\n\n{"source": "a, b", "target": "x \\"y\\""}\n',
+    ),
+    "arrays": ("a.ndjson.gz", '["colour", "color"]\n["a, b", "x \\"y\\""]\n'),
+}
+
+
+def read_file(path: Path, content: str) -> list[tuple[str, str, int]]:
+    raw = content.encode()
+    path.write_bytes(gzip.compress(raw) if path.suffix == ".gz" else raw)
+    return [(row.source, row.target, row.line) for row in read_format(path).read(string_lines(path), str(path))]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_csv_and_json_lines_are_pairs_as_tables_are(name: str, tmp_path: Path) -> None:
+    file, content = TABLES[name]
+    found = read_file(tmp_path / file, content)
+    assert [row[:2] for row in found] == [pair[:2] for pair in PAIRS]
+    assert holds_strings(tmp_path / file) == ("json" in file)
+
+
+def test_features_are_named_by_a_heading_or_a_key(tmp_path: Path) -> None:
+    expected = [("sagen\tV;PST", "sagte")]
+    for file, content in (
+        ("a.csv", "features,form,lemma\nV;PST,sagte,sagen\n"),
+        ("a.jsonl", '{"lemma": "sagen", "tags": ["V", "PST"], "form": "sagte"}\n'),
+        ("b.jsonl", '{"lemma": "sagen", "form": "sagte", "features": "V;PST"}\n'),
+    ):
+        assert [row[:2] for row in read_file(tmp_path / file, content)] == expected
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "complaint"),
+    [
+        ("a.csv", 'source,target\n"a\nb",c\nd\n', "a.csv:4 should have 2 columns, but has 1"),
+        ("a.csv", 'source,target\na,"b\n', "a.csv:2 is no CSV"),
+        ("a.jsonl", '{"source": "a", "target": "b"}\n{"source": "a"}\n', "a.jsonl:2 should be an object like"),
+        ("a.jsonl", '{"source": "a", "target": 1}\n', "a.jsonl:1 should be an object like"),
+        ("a.jsonl", '["a", "b", "N;PL"]\n["a", "b"]\n', "a.jsonl:2 has an empty features"),
+        ("a.jsonl", "nothing\n", "a.jsonl:1 should be JSON"),
+    ],
+)
+def test_a_row_that_is_no_pair_is_refused_with_its_line(
+    file: str, content: str, complaint: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match=complaint):
+        read_file(tmp_path / file, content)

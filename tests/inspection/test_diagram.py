@@ -39,6 +39,12 @@ def test_each_part_is_a_box_at_each_step_and_each_carried_signal_an_arrow(name: 
         assert step.svg().count('class="box"') == len(program)
 
 
+def test_a_single_step_is_written_in_the_singular() -> None:
+    whole, *steps = drawn("luong2015")
+    assert str(whole).startswith("luong2015, 4 steps\n")
+    assert all(str(step).splitlines()[0].endswith(", 1 step") for step in steps)
+
+
 def test_a_direction_from_right_to_left_carries_its_state_from_the_last_word_to_the_first() -> None:
     whole = drawn("bahdanau2015")[0]
     [backward] = [one for one in whole.programs if one.startswith("encoder") and one.endswith("right to left")]

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from anaphora.cli.app import main
+from anaphora.cli.compare import markdown
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Event, silent
 from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
 from anaphora.run import Run
-from anaphora.tasks.comparison import Table, compare_runs
+from anaphora.tasks.comparison import Row, System, Table, compare_runs
 from anaphora.tasks.evaluation import Request, Text
 from tests.faults.tasks import SAMPLES, Sample
 
@@ -114,3 +115,12 @@ def test_the_table_is_markdown_with_a_row_for_every_run(
     assert len({len(line) for line in (heads, rule, *rows)}) == 1
     perplexities = [row for row in rows if " perplexity (lower is better) " in row]
     assert len(perplexities) == 1 and sum(runs[2] in row for row in rows) == len(rows) / 3
+
+
+def test_all_values_of_a_metric_have_as_many_decimals() -> None:
+    rows = (
+        Row("test", "BLEU", "", "higher", System(name, (Path(name),)), (value,), None, None)
+        for name, value in (("a", 100.0), ("b", 0.0), ("c", 0.25))
+    )
+    printed = markdown(Table(tuple(rows), 10, 1))
+    assert [line.split("|")[4].strip() for line in printed[2:5]] == ["100.00", "0.00", "0.25"]

@@ -54,19 +54,21 @@ def run(
     with listening() as report:
         table = compare_runs(runs, request, report, samples=samples, seed=seed)
     with writing(output) as write:
-        for line in [figures_as_json(table.json())] if as_json else _markdown(table):
+        for line in [figures_as_json(table.json())] if as_json else markdown(table):
             write(line)
 
 
 _HEADS = ("text", "metric", "run", "value", "difference", "95% interval", "p (randomisation)", "p (bootstrap)")
 
 
-def _markdown(table: "Table") -> list[str]:
+def markdown(table: "Table") -> list[str]:
     """The table, aligned, and below it what its columns mean."""
     cells, above = [_HEADS], ("", "")
+    large = {(row.text, row.metric) for row in table.rows if abs(row.value) >= 10}
     for row in table.rows:
         of = row.text, f"{row.metric}{' (lower is better)' if row.better == 'lower' else ''}"
-        cells.append((*(of if of != above else ("", "")), *_cells(row)))
+        decimals = 2 if (row.text, row.metric) in large else 4
+        cells.append((*(of if of != above else ("", "")), *_cells(row, decimals)))
         above = of
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in cells]
@@ -80,9 +82,7 @@ def _markdown(table: "Table") -> list[str]:
     return [lines[0], rule, *lines[1:], "", *notes]
 
 
-def _cells(row: "Row") -> tuple[str, str, str, str, str, str]:
-    decimals = 2 if abs(row.value) >= 10 else 4
-
+def _cells(row: "Row", decimals: int) -> tuple[str, str, str, str, str, str]:
     def number(value: float, sign: str = "") -> str:
         return f"{value:{sign}.{decimals}f}"
 

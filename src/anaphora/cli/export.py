@@ -1,5 +1,7 @@
 """``anaphora export``: a run in the format of another program."""
 
+import json
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +13,6 @@ from anaphora.cli.options import RunFolder
 from anaphora.cli.progress import listening
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Note, Report
-from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from anaphora.export.folder import Example
@@ -27,7 +28,7 @@ EXAMPLES = (
 
 
 NETWORKS = ("html", "onnx")
-"""What any network that can be computed there is written as, whatever its task."""
+"""What networks are written as, whatever their task, where they can be computed there."""
 
 _MEASURED = 200
 """Lines of the validation split on which rounding to int8 is measured."""
@@ -59,6 +60,10 @@ def run(
         raise ConfigError(unknown("--to", to, [*known, *NETWORKS]))
     if int8 and to != "onnx":
         raise ConfigError("--int8 belongs to --to onnx: leave it out.")
+    exports = kind_of(experiment_of(run_folder)).exports
+    if to in NETWORKS and exports:
+        others = " or ".join(f"--to {name}" for name in exports)
+        raise ConfigError(f"{run_folder} cannot be exported as {to}, which is for networks: use {others}.")
     if to == "onnx":
         _write_graphs(run_folder, output, int8)
         return
@@ -70,7 +75,6 @@ def run(
             write_microscope(run_folder, output, report=report)
         typer.echo(output)
         return
-    exports = kind_of(experiment_of(run_folder)).exports
     to = to or next(iter(exports), "")
     if to not in exports:
         whose = " and ".join(kind.plural for _, kind in every_kind() if kind.exports.keys() & ({to} if to else known))
@@ -88,21 +92,20 @@ def _write_graphs(run_folder: Path, output: Path, int8: bool) -> None:
         check_writable(output, read=[run_folder])
     with listening() as report:
         trained = load_trained(run_folder, report=report)
-        examples = _examples(trained, report) if int8 else []
-        rounded = write_folder(trained, output, int8=int8, examples=examples)
+        rounded = write_folder(trained, output, int8=int8, examples=_examples(trained, report))
     if rounded:
-        measured = f" ({counted(len(examples), 'line')} of the validation split)" if examples else ""
-        typer.echo(f"{rounded}{measured}")
+        typer.echo(rounded)
     typer.echo(output)
-    typer.echo(f"Next: python {output / 'driver.py'} < FILE")
+    config = json.loads((output / "config.json").read_text(encoding="utf-8"))
+    given = "FILE.npz" if config["reads"] in ("vectors", "grid") else "< FILE"
+    typer.echo(f"Next: python {output / 'driver.py'} {given}")
 
 
-def _examples(trained: "Trained", report: Report) -> "list[Example]":
+def _examples(trained: "Trained", report: Report) -> "Iterator[Example]":
     """Some of the validation split; none where the data is no longer there, with a Note."""
     from anaphora.tasks.registry import kind_of
 
     try:
-        return list(islice(kind_of(trained.experiment).work(trained.experiment, report).splits.valid, _MEASURED))
+        yield from islice(kind_of(trained.experiment).work(trained.experiment, report).splits.valid, _MEASURED)
     except AnaphoraError as error:
         report(Note(f"What rounding does to the loss is not measured: {error}", warning=True))
-        return []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anaphora.cli.files import given_lines, is_typed, typed_texts, writing
-from anaphora.cli.options import Machine, RunFolder
+from anaphora.cli.options import InitialState, Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import say
@@ -47,6 +47,7 @@ def run(
         float, typer.Option(help="Sample from the most probable tokens with this total probability.")
     ] = 1.0,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    initial_state: InitialState = None,
     *,
     machine: Machine,
 ) -> None:
@@ -75,7 +76,7 @@ def run(
     if (prompt, prompts, length, lines) == (None,) * 4 and is_typed("-"):
         prompts = "-"
     with listening() as report:
-        model = load_as(LanguageModelPredictor, run_folder, "a language model", report, *where)
+        model = load_as(LanguageModelPredictor, run_folder, "a language model", report, *where, initial_state)
     if prompts is None:
         unknown = model.generate(prompt or "", **asked, lines=lines, on_text=_write).unknown
         typer.echo()

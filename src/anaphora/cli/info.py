@@ -45,7 +45,7 @@ def _show(found: "RunInfo") -> None:
     _section("Parameters", _counted(found.parameters, found.total_parameters))
     if found.mixed:
         _section("Mixed of", (f"{weight:.4f}  {name}" for name, weight in found.mixed.items()))
-    _section("Vocabulary", (f"{side}: {size:,} tokens" for side, size in found.vocabularies.items()))
+    _section("Vocabulary", (f"{side}: {counted(size, 'token')}" for side, size in found.vocabularies.items()))
     _section("Settings", _chosen(found))
     _section("Data", _data(found))
     _section("Validation", (f"{name} {value:.4f}" for name, value in found.validation.items()))

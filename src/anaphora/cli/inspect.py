@@ -152,12 +152,12 @@ def _shown(verb: Verb, name: str, runs: Sequence[str], given: Given) -> Sequence
         raise ConfigError(f"inspect {name} takes one run, but {len(runs)} were given: name one.")
     if len(given.words) > 1:
         raise ConfigError(f"inspect {name} takes one file, but {len(given.words)} were given: name one.")
-    if given.words and name != "curves":
-        given = replace(given, texts=_lines(given.words[0]), from_file=True)
     subjects = [_opened(run) for run in runs]
     for subject in subjects:
         if not given.texts:
             subject.demand(f"does not support inspect {name}", verb.lacks(subject))
+    if given.words and not any(map(verb.reads_file, subjects)):
+        given = replace(given, texts=_lines(given.words[0]), from_file=True)
     return verb.of_runs(subjects, given)
 
 

@@ -65,6 +65,8 @@ class Verb(NamedTuple):
     """Whether it takes several runs."""
     alone: Callable[[Given], Sequence[Shown]] | None = None
     """What it shows without a run."""
+    reads_file: "Callable[[Subject], bool]" = lambda subject: False
+    """Whether FILE is none of lines, for a run, but the verb reads it itself."""
     takes: frozenset[str] = frozenset()
     """The options that have an effect with a run, by the names of their parameters."""
     takes_alone: frozenset[str] = frozenset()
@@ -77,14 +79,18 @@ _PAIR = _TEXT | {"target_text", "target"}
 
 def verbs() -> dict[str, Verb]:
     """Every verb by name."""
-    from anaphora.inspection import attention, attribution, embeddings, gates, length, neighbours, tree
+    from anaphora.inspection import attention, attribution, embeddings, gates, length, neighbours, span, tree
     from anaphora.inspection.explain import LESSONS
-    from anaphora.inspection.span import lacks_context
     from anaphora.inspection.subject import Subject
 
     return {
         "attention": Verb(
-            "alignment of a translation", _attention, attention.lacks_attention, True, takes=_PAIR | {"beam"}
+            "alignment of a translation, or of strokes and their text",
+            _attention,
+            attention.lacks_attention,
+            True,
+            takes=_PAIR | {"beam"},
+            reads_file=attention.reads_vectors,
         ),
         "gates": Verb("gates over a sentence, or over a whole file", _gates, gates.lacks_gates, takes=_PAIR),
         "gradients": Verb(
@@ -117,12 +123,12 @@ def verbs() -> dict[str, Verb]:
         "span": Verb(
             "memory span of recurrent layers, or of a language model",
             _context,
-            lacks_context,
+            span.lacks_context,
             alone=_span,
             takes=_TEXT,
             takes_alone=frozenset({"quick"}),
         ),
-        "curves": Verb("training curves", _curves, several=True),
+        "curves": Verb("training curves", _curves, several=True, reads_file=lambda subject: True),
         "report": Verb("most of these on one HTML page", _report, takes=_PAIR | {"beam"}),
         "explain": Verb(f"worked examples: {', '.join(LESSONS)}", alone=_explain, takes_alone=frozenset({"blank"})),
         "diagram": Verb(
@@ -140,9 +146,14 @@ def _report(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
 
 
 def _attention(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
-    from anaphora.inspection.attention import alignments
+    from anaphora.inspection.attention import alignments, reads_vectors, vector_alignments
 
-    found = alignments(subjects, given.some("attention"), given.targets, given.beam or 1)
+    if any(map(reads_vectors, subjects)):
+        if not given.words:
+            raise ConfigError("inspect attention of a transducer of strokes or vectors takes a FILE of them: name one.")
+        found = vector_alignments(subjects, Path(given.words[0]), given.beam or 1)
+    else:
+        found = alignments(subjects, given.some("attention"), given.targets, given.beam or 1)
     return [
         Shown("attention" if len(found) == 1 else f"attention-{number}", row) for number, row in enumerate(found, 1)
     ]

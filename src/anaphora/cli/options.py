@@ -33,6 +33,10 @@ Mean = Annotated[
     str,
     models_option(metavar="arithmetic|geometric", help="Mean of an ensemble's probabilities. [default: arithmetic]"),
 ]
+InitialState = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Array file (.npz, .safetensors) of initial states by name, e.g. layer0.h."),
+]
 NeuralCacheOption = Annotated[
     str,
     typer.Option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.files import check_writable, given_lines, given_texts, named, writing, writing_exact
-from anaphora.cli.options import Machine, RunFolder
+from anaphora.cli.options import InitialState, Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import with_tables
 from anaphora.errors import ConfigError, RunError
@@ -50,6 +50,7 @@ def run(
     pictures: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="For images: draw the attention for each word as PNG.")
     ] = None,
+    initial_state: InitialState = None,
     *,
     machine: Machine,
 ) -> None:
@@ -60,7 +61,7 @@ def run(
     from anaphora.tasks.runs import load, task_at
 
     with listening() as report:
-        model = load(run_folder, device=where[0], precision=where[1], report=report)
+        model = load(run_folder, device=where[0], precision=where[1], initial_state=initial_state, report=report)
         task = task_at(run_folder)
         if not hasattr(model, "predict_stream"):
             raise RunError(f"{run_folder} is {task.noun}, which predicts no labels: {task.see}.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.files import check_writable, given_texts, named, writing
-from anaphora.cli.options import DynamicOption, Machine, NeuralCacheOption, RunFolder, adaptation_of
+from anaphora.cli.options import DynamicOption, InitialState, Machine, NeuralCacheOption, RunFolder, adaptation_of
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import say
@@ -34,6 +34,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per line instead of a number.")] = False,
     neural_cache: NeuralCacheOption = "",
     dynamic: DynamicOption = "",
+    initial_state: InitialState = None,
     *,
     machine: Machine,
 ) -> None:
@@ -51,7 +52,7 @@ def run(
     count = tokens = unknown = 0
     total = 0.0
     with listening() as report, writing(output) as write:
-        model = load(run_folder, device=where[0], precision=where[1], report=report)
+        model = load(run_folder, device=where[0], precision=where[1], initial_state=initial_state, report=report)
         if not hasattr(model, "score_lines_of"):
             task = task_at(run_folder)
             raise RunError(f"{run_folder} is {task.noun}, which scores no text: {task.see}.")

@@ -12,6 +12,7 @@ from anaphora.data.filters import Filters
 from anaphora.errors import DataError
 from anaphora.formats.entries.kinds import read_entries
 from anaphora.formats.lines import check_regular, read_lines
+from anaphora.formats.string_tables import string_lines
 from anaphora.formats.strings import COLUMNS, StringFormat
 from anaphora.formats.tsv import PLAIN, Layout, Rejected, Row, ignore, read_pairs
 from anaphora.text.special_tokens import without_special_tokens
@@ -112,7 +113,7 @@ class StringFile(PairFile):
 
     def rows(self, rejected: Rejected = ignore) -> Iterator[Row]:
         """The pairs with their lines; DataError for a line that is not in the format."""
-        return self.format.read(read_lines(self.path), str(self.path))
+        return self.format.read(string_lines(self.path), str(self.path))
 
 
 @dataclass(frozen=True)

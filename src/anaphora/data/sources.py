@@ -33,13 +33,14 @@ from anaphora.data.holdout import LARGEST_COUNT, LARGEST_SHARE, HeldOut
 from anaphora.data.readings import Facts, known_or_read
 from anaphora.errors import DataError
 from anaphora.events import Event, Note, Report, Skipped, silent
+from anaphora.formats import string_tables
 from anaphora.formats.lines import read_lines
 from anaphora.formats.strings import read_format
 from anaphora.formats.tsv import HEADING
 from anaphora.text.special_tokens import without_special_tokens
 from anaphora.wording import agreeing, counted
 
-_STRING_ENDINGS = (".tsv", ".txt", ".dict", ".dic")
+_STRING_ENDINGS = (".tsv", ".txt", ".dict", ".dic", *string_tables.ENDINGS)
 _TENTH = 0.1
 """Fraction of the inputs of strings that is held out at most."""
 

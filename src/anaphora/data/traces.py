@@ -21,6 +21,7 @@ from anaphora.formats.arrays import ArrayFile, Sequences
 from anaphora.formats.ink_xml import read_ink_xml
 from anaphora.formats.labelled_vectors import read_vectors
 from anaphora.formats.lines import read_lines, write_lines
+from anaphora.formats.string_tables import holds_strings
 from anaphora.formats.stroke_json import read_stroke_json
 from anaphora.formats.traces import Trace
 from anaphora.wording import counted
@@ -90,7 +91,8 @@ def ending_of(path: Path) -> str:
 def are_traces(data: Sequence[Path]) -> bool:
     """Whether data is real-valued sequences and no text, by the names of its files and the first lines of tables."""
     files = [file for path in data for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file()]
-    return any(ending_of(file) in READERS and ending_of(file) != ".tsv" for file in files) or hold_vectors(data)
+    are_read = (ending_of(file) in READERS and ending_of(file) != ".tsv" and not holds_strings(file) for file in files)
+    return any(are_read) or hold_vectors(data)
 
 
 @dataclass(frozen=True)

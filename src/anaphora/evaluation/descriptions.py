@@ -8,6 +8,7 @@ from typing import Any
 from anaphora.evaluation.bleu import Score, bleu_of_several, segment_bleu_of_several, word_splitter
 from anaphora.evaluation.cider import cider_d
 from anaphora.evaluation.segments import SegmentMetric, counts, fraction
+from anaphora.wording import counted
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ class DescriptionScores:
         }
 
     def __str__(self) -> str:
-        return f"{self.bleu}, CIDEr-D {self.cider:.3f}, exact match {self.exact_match:.4f} ({self.count:,} images)"
+        images = counted(self.count, "image")
+        return f"{self.bleu}, CIDEr-D {self.cider:.3f}, exact match {self.exact_match:.4f} ({images})"
 
 
 def description_scores(

@@ -1,160 +1,84 @@
-"""A recurrent encoder and what a decoder starts from, for one sentence: no padding, so nothing is masked or turned."""
+"""Encoders as ONNX operators, for one sequence: no padding, so nothing is masked or turned."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from anaphora.export.graph import Graph
 from anaphora.export.parts import Parts
 from anaphora.export.refusal import unsupported
-from anaphora.kernels.parts import is_previous, signal_of
-from anaphora.kernels.scores import Concat, Dot, General, Hybrid
-from anaphora.models.translator import Translator
-from anaphora.nn.attention import AttentionConfig
+from anaphora.nn.encoders.encoder import Encoder
+from anaphora.nn.encoders.grid import GridEncoder
+from anaphora.nn.encoders.none import NoEncoder
 from anaphora.nn.encoders.recurrent import RecurrentEncoder
 
 _END = 1 << 40
 
 
-class Signal(NamedTuple):
-    """A signal that a graph gives out."""
+class Annotated(NamedTuple):
+    """What an encoder makes of a sequence."""
 
-    name: str
-    shape: tuple[str | int | None, ...]
+    annotations: str
+    """S x M."""
+    summaries: list[dict[str, str]]
+    """The sequence as a whole, a vector by field: one for each layer, from the bottom up."""
 
 
-class SentenceReader:
-    """The encoder of a translator on its way into a graph."""
+def encoded(graph: Graph, encoder: Encoder, x: str) -> Annotated:
+    """An encoder over vectors (S x D). Raises ConfigError for one without operators."""
+    match encoder:
+        case RecurrentEncoder():
+            return _recurrent(graph, encoder, x)
+        case GridEncoder():
+            return _grid(graph, encoder, x)
+        case NoEncoder():
+            return Annotated(x, [{"h": graph.row(x, -1)}])
+    config: Any = encoder.config
+    raise unsupported(f'encoder.kind = "{config.kind}"')
 
-    def __init__(self, graph: Graph, model: Translator) -> None:
-        """Raises ConfigError for an encoder or an attention without operators."""
-        if not isinstance(model.encoder, RecurrentEncoder):
-            raise unsupported(f'encoder.kind = "{model.config.encoder.kind}"')
-        if model.decoder.attention is not None and not isinstance(model.attention, AttentionConfig):
-            raise unsupported(f'attention.kind = "{model.attention.kind}"')
-        self._graph, self._model, self._encoder = graph, model, model.encoder
-        self._bridge = Parts(graph, "decoder.weights.", model.decoder.weights.tensors(), {})
 
-    def read(self, x: str) -> tuple[dict[str, Signal], dict[str, Signal]]:
-        """From word vectors (S x D) to the memory of the decoder, and its initial state for one row."""
-        annotations, summaries = self._encoded(x)
-        if self._model.config.decoder.sentence_encoding_layer == "tanh":
-            projected = self._projected("summary", summaries[-1]["h"])
-            summaries = [{"h": self._graph.node("Tanh", projected)}]
-        first = self._first(annotations, summaries)
-        if self._model.decoder.attention is None:
-            return self._of_every_step(summaries[-1]["h"]), first
-        return self._attended(annotations), first | self._carried(annotations)
+def _recurrent(graph: Graph, encoder: RecurrentEncoder, x: str) -> Annotated:
+    config = encoder.config
+    kept = {"both": slice(0, 2), "backward": slice(0, 1), "forward": slice(1, 2)}[config.sentence_encoding_from]
+    x, summaries = _words_turned(graph, x) if config.reversed else x, list[dict[str, str]]()
+    for layer in range(config.layers):
+        outputs, states = [], list[dict[str, str]]()
+        for way in encoder.directions:
+            stack, prefix = encoder.stack(layer, way), f"encoder.layers.{layer}.{way}."
+            learned = stack.initial.tensors()
+            first = {
+                name: graph.weight(f"{prefix}initial.{name}", learned[name])
+                if name in learned
+                else graph.constant([0.0] * config.size)
+                for name in stack.program.carried
+            }
+            parts = Parts(graph, f"{prefix}weights.", stack.weights.tensors(), {})
+            given = x if way == "left_to_right" else _turned(graph, x)
+            found = parts.whole(stack.program, {"x": given}, first)
+            h = found[stack.program.returns[0]]
+            outputs.append(h if way == "left_to_right" else _turned(graph, h))
+            states.append({name.removeprefix("layer0."): found[f"last {name}"] for name in stack.program.carried})
+        both = graph.join(outputs)
+        x = graph.add([both, x]) if config.residual and layer else both
+        last = states[kept]
+        summaries.append({field: graph.join([state[field] for state in last]) for field in config.cell.state})
+    return Annotated(_words_turned(graph, x) if config.reversed else x, summaries)
 
-    def _encoded(self, x: str) -> tuple[str, list[dict[str, str]]]:
-        """Annotations (S x M), and the last state of every layer by field."""
-        graph, encoder, config = self._graph, self._encoder, self._encoder.config
-        kept = {"both": slice(0, 2), "backward": slice(0, 1), "forward": slice(1, 2)}[config.sentence_encoding_from]
-        x, summaries = self._words_turned(x) if config.reversed else x, list[dict[str, str]]()
-        for layer in range(config.layers):
-            outputs, states = [], list[dict[str, str]]()
-            for way in encoder.directions:
-                stack, prefix = encoder.stack(layer, way), f"encoder.layers.{layer}.{way}."
-                learned = stack.initial.tensors()
-                first = {
-                    name: graph.weight(f"{prefix}initial.{name}", learned[name])
-                    if name in learned
-                    else graph.constant([0.0] * config.size)
-                    for name in stack.program.carried
-                }
-                parts = Parts(graph, f"{prefix}weights.", stack.weights.tensors(), {})
-                given = x if way == "left_to_right" else self._turned(x)
-                found = parts.whole(stack.program, {"x": given}, first)
-                h = found[stack.program.returns[0]]
-                outputs.append(h if way == "left_to_right" else self._turned(h))
-                states.append({name.removeprefix("layer0."): found[f"last {name}"] for name in stack.program.carried})
-            both = graph.join(outputs)
-            x = graph.add([both, x]) if config.residual and layer else both
-            last = states[kept]
-            summaries.append({field: graph.join([state[field] for state in last]) for field in config.cell.state})
-        return self._words_turned(x) if config.reversed else x, summaries
 
-    def _turned(self, x: str) -> str:
-        return self._graph.slice(x, -1, -_END, -1)
+def _turned(graph: Graph, x: str) -> str:
+    return graph.slice(x, -1, -_END, -1)
 
-    def _words_turned(self, x: str) -> str:
-        """All positions but the last, which is ``</s>``, in reverse."""
-        graph = self._graph
-        return graph.join([self._turned(graph.slice(x, 0, -1)), graph.slice(x, -1, _END)], axis=0)
 
-    def _projected(self, name: str, whole: str) -> str:
-        return self._bridge.project(name, whole, self._model.config.decoder.bias)
+def _words_turned(graph: Graph, x: str) -> str:
+    """All positions but the last, which is ``</s>``, in reverse."""
+    return graph.join([_turned(graph, graph.slice(x, 0, -1)), graph.slice(x, -1, _END)], axis=0)
 
-    def _first(self, annotations: str, summaries: list[dict[str, str]]) -> dict[str, Signal]:
-        """The initial state of all layers, and what input feeding feeds at first (see ``nn/bridge.py``)."""
-        graph, config = self._graph, self._model.config.decoder
-        if config.initial_state == "mean":
-            mean = graph.node("ReduceMean", annotations, graph.constant([0]), keepdims=0)
-            summaries = [{"h": mean}]
-        above, state = max(0, len(summaries) - config.layers), dict[str, Signal]()
-        for layer in range(config.layers):
-            summary = summaries[min(above + layer, len(summaries) - 1)]
-            for field in config.cell.state:
-                whole = summary.get(field, summary["h"])
-                match config.initial_state:
-                    case "zero":
-                        value = graph.constant([0.0] * config.size)
-                    case "copy":
-                        value = whole
-                    case _:
-                        value = self._projected(f"start{layer}_{field}", whole)
-                        if config.initial_state_activation == "tanh":
-                            value = graph.node("Tanh", value)
-                state[f"layer{layer}.{field}"] = self._row(value, config.size)
-        if config.input_feeding:
-            width = self._model.decoder.weights.tensors()["feed.weight"].shape[1]
-            fed = "context" if config.input_feeding_from == "context" else "o"
-            state[fed] = self._row(graph.constant([0.0] * width), width)
-        return state
 
-    def _row(self, vector: str, width: int | str) -> Signal:
-        return Signal(self._graph.node("Unsqueeze", vector, self._graph.constant([0])), (1, width))
-
-    def _of_every_step(self, summary: str) -> dict[str, Signal]:
-        """The summary on its way into every step, where it enters there."""
-        weights, memory = self._model.decoder.weights.tensors(), dict[str, Signal]()
-        bottom = "layer0.condition" if self._model.decoder.bridge.beside_state else "context.vector"
-        for part, name in (("context", bottom), ("combine_context", "combine_context.vector")):
-            if f"{part}.weight" in weights:
-                projected = self._bridge.project(part, summary, f"{part}.bias" in weights)
-                memory[name] = Signal(projected, (len(weights[f"{part}.weight"]),))
-        return memory
-
-    def _attended(self, annotations: str) -> dict[str, Signal]:
-        """What attention looks at: values, and the keys of the score."""
-        assert isinstance(self._model.attention, AttentionConfig)
-        width, score = self._encoder.width, self._model.attention.score
-        memory = {"attention.values": Signal(annotations, ("S", width))}
-        match score:
-            case Dot():
-                memory["attention.keys"] = memory["attention.values"]
-            case General() | Concat() | Hybrid() if "attention.memory" in self._bridge.weights:
-                keys = self._bridge.matmul("attention.memory", annotations)
-                memory["attention.keys"] = Signal(keys, ("S", len(self._bridge.weights["attention.memory"])))
-        return memory
-
-    def _carried(self, annotations: str) -> dict[str, Signal]:
-        """What attention carries, before the first step: weights of 1 at the first position, coverage, step 0."""
-        graph, program = self._graph, self._model.decoder.program
-        carried = {signal_of(read) for part in program.parts for read in part.reads if is_previous(read)}
-        found = dict[str, Signal]()
-        positions = graph.node("Shape", annotations, start=0, end=1)
-        shape = graph.node("Concat", graph.constant([1]), positions, axis=0)
-        zeros = graph.node("Expand", graph.constant(0.0), shape)
-        if "weights" in carried:
-            first = graph.node("Pad", graph.constant([[1.0]]), self._beyond_first(positions))
-            found["weights"] = Signal(first, (1, "S"))
-        if "coverage" in carried:
-            found["coverage"] = Signal(zeros, (1, "S"))
-        if "clock" in carried:
-            found["clock"] = self._row(graph.constant([0.0]), 1)
-        return found
-
-    def _beyond_first(self, positions: str) -> str:
-        """How a 1 x 1 matrix is padded to 1 x S."""
-        graph = self._graph
-        rest = graph.node("Sub", positions, graph.constant([1]))
-        return graph.node("Concat", graph.constant([0, 0, 0]), rest, axis=0)
+def _grid(graph: Graph, encoder: GridEncoder, x: str) -> Annotated:
+    config = encoder.config
+    parts = Parts(graph, "encoder.weights.", encoder.weights.tensors(), {})
+    if config.layer != "none":
+        x = parts.project("grid", x, bias=True)
+    if config.layer in ("tanh", "relu"):
+        x = graph.node("Tanh" if config.layer == "tanh" else "Relu", x)
+    if config.positions:
+        x = graph.add([x, parts.vector("positions.weight")])
+    return Annotated(x, [{"h": graph.mean(x)}])

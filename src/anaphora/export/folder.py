@@ -11,9 +11,9 @@ from typing import Any
 
 from anaphora.errors import DataError
 from anaphora.export.graph import library
-from anaphora.export.networks import Graphs, graphs_of
-from anaphora.export.tokens import tokens_of
+from anaphora.export.networks import graphs_of
 from anaphora.tasks.task import Trained
+from anaphora.wording import counted
 
 CONFIG = "config.json"
 Example = str | tuple[str, str]
@@ -30,25 +30,31 @@ class Rounded:
     loss_before: float
     loss_after: float
     """Mean -ln p of a token of the examples; nan without any."""
+    examples: int
+    """How many there were."""
 
     def __str__(self) -> str:
         sizes = f"int8: {self.bytes_after / 1e6:.1f} MB in place of {self.bytes_before / 1e6:.1f} MB"
-        return f"{sizes}; loss a token {self.loss_before:.4f} before and {self.loss_after:.4f} after"
+        if not self.examples:
+            return sizes
+        loss = f"loss a token {self.loss_before:.4f} before and {self.loss_after:.4f} after"
+        return f"{sizes}; {loss} ({counted(self.examples, 'line')} of the validation split)"
 
 
-def write_folder(trained: Trained, folder: Path, *, int8: bool = False, examples: Sequence[Example] = ()) -> Any:
-    """Write a trained translator or language model to a new folder, whole or not at all.
+def write_folder(trained: Trained, folder: Path, *, int8: bool = False, examples: Iterable[Example] = ()) -> Any:
+    """Write a trained network to a new folder, whole or not at all.
 
-    With ``int8``, weights of products are rounded to 8 bits, and what that does to the loss of ``examples`` is returned
-    as ``Rounded``. Raises ConfigError, naming the option, for a model without a graph or a tokenizer that the driver
-    does not have, MissingExtraError without the libraries, DataError for a folder that is there.
+    With ``int8``, weights of products are rounded to 8 bits, and what that does is returned as ``Rounded``: to the loss
+    of ``examples``, too, where the model reads and writes text. Raises ConfigError, naming the option, for a model
+    without a graph or a tokenizer that the driver does not have, MissingExtraError without the libraries, DataError for
+    a folder that is there.
     """
     if folder.exists():
         raise DataError(f"{folder} is there already: name a new folder.")
     if not folder.absolute().parent.is_dir():
         raise DataError(f"{folder} cannot be written: there is no folder {folder.absolute().parent}; make it first.")
-    graphs = graphs_of(trained.model)
-    config = _config(trained, graphs)
+    graphs = graphs_of(trained)
+    config = {"format": 1, "graphs": list(graphs.models), **graphs.config}
     new = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir()
@@ -56,26 +62,10 @@ def write_folder(trained: Trained, folder: Path, *, int8: bool = False, examples
         library("onnx").save(model, str(new / f"{name}.onnx"))
     (new / CONFIG).write_text(json.dumps(config, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     (new / "driver.py").write_text(files("anaphora.export").joinpath("driver.py").read_text(encoding="utf-8"))
-    rounded = _rounded(new, examples) if int8 else None
+    of_text = config["reads"] == config["answers"] == "text"
+    rounded = _rounded(new, list(examples) if of_text else []) if int8 else None
     new.rename(folder)
     return rounded
-
-
-def _config(trained: Trained, graphs: Graphs) -> dict[str, Any]:
-    evaluation = getattr(trained.experiment, "evaluation", None)
-    return {
-        "format": 1,
-        "graphs": list(graphs.models),
-        "memory": list(graphs.memory),
-        "state": list(graphs.state),
-        "initial": dict(graphs.initial),
-        "bos": graphs.bos,
-        "search": {
-            "beam": getattr(evaluation, "beam", 1),
-            "length_penalty": getattr(evaluation, "length_penalty", 0.0),
-        },
-        "tokenizers": {side: tokens_of(trained, tokenizer) for side, tokenizer in trained.tokenizers.items()},
-    }
 
 
 def _rounded(folder: Path, examples: Sequence[Example]) -> Rounded:
@@ -94,7 +84,7 @@ def _rounded(folder: Path, examples: Sequence[Example]) -> Rounded:
             small.replace(graph)
     finally:
         logging.getLogger().removeFilter(_silenced)
-    return Rounded(before, _bytes(graphs), loss_before, mean_loss(folder, examples))
+    return Rounded(before, _bytes(graphs), loss_before, mean_loss(folder, examples), len(examples))
 
 
 def _silenced(record: logging.LogRecord) -> bool:
@@ -107,9 +97,9 @@ def _bytes(paths: Iterable[Path]) -> int:
 
 def mean_loss(folder: Path, examples: Sequence[Example]) -> float:
     """Mean -ln p of a token of examples, line ends included, by the graphs of a folder; nan without any."""
-    from anaphora.export.driver import Model
+    from anaphora.export.driver import Writer
 
-    model, found = Model(folder), list[float]()
+    model, found = Writer(folder), list[float]()
     for example in examples:
         source, target = ("", example) if isinstance(example, str) else example
         found += model.score(model.side("source").encode(source), model.side("target").encode(target))

@@ -1,7 +1,7 @@
 """An ONNX graph that is written node by node; names of nodes are made up, those of weights are of the checkpoint."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from torch import Tensor
@@ -24,6 +24,15 @@ def library(name: str) -> Any:
         return import_module(name)
     except ImportError:
         raise MissingExtraError(name.partition(".")[0], "onnx") from None
+
+
+class Graphs(NamedTuple):
+    """A network as ONNX models."""
+
+    models: Mapping[str, Any]
+    """By name."""
+    config: Mapping[str, Any]
+    """What the driver needs beside them."""
 
 
 class Graph:
@@ -105,6 +114,14 @@ class Graph:
     def slice(self, signal: str, start: int, end: int, step: int = 1, axis: int = 0) -> str:
         """A part of a signal along an axis, perhaps backwards."""
         return self.node("Slice", signal, *(self.constant([number]) for number in (start, end, axis, step)))
+
+    def row(self, signal: str, place: int) -> str:
+        """One row of a signal."""
+        return self.node("Gather", signal, self.constant(place))
+
+    def mean(self, signal: str) -> str:
+        """The mean of all rows."""
+        return self.node("ReduceMean", signal, self.constant([0]), keepdims=0)
 
     def proto(self) -> Any:
         """The graph as ONNX has it; the outermost one with all weights."""

@@ -1,12 +1,11 @@
 """Tokenizers as tables for the driver."""
 
-import json
 from typing import Any
 
 from anaphora.errors import ConfigError
-from anaphora.export.refusal import unsupported
 from anaphora.tasks.task import Trained
 from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.joiner import OPENING, WORD, JoinerTokens
 from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer
@@ -15,18 +14,21 @@ from anaphora.text.words import WordTokenizer
 def tokens_of(trained: Trained, tokenizer: Tokenizer) -> dict[str, Any]:
     """A tokenizer of a run; ConfigError for one that the driver does not have."""
     kind, segmentation = trained.experiment.text.tokenizer, getattr(trained.experiment.text, "segmentation", "")
+    table: dict[str, Any] = {"kind": kind, "lowercase": tokenizer.lowercase}
     if isinstance(tokenizer, SymbolTokenizer):
-        raise unsupported("the symbols of a transducer")
+        return table | {"kind": "symbol", "separated": tokenizer.separated, "pieces": [*MARKS, *tokenizer.alphabet]}
     if isinstance(tokenizer, CharacterTokenizer):
-        pieces = [*MARKS, *json.loads(tokenizer.serialise())["characters"]]
-    elif isinstance(tokenizer, WordTokenizer) and segmentation == "whitespace":
-        pieces = [*MARKS, *tokenizer.vocabulary]
-    elif kind == "bpe":
-        pieces = tokenizer.pieces(range(tokenizer.symbols.size))
-    else:
-        raise ConfigError(
-            f'The driver of an exported model has tokenizers "bpe", "character" and "word" with segmentation '
-            f'"whitespace", but this run has text.tokenizer = "{kind}"'
-            f"{f' with segmentation {segmentation}' if segmentation else ''}: train a run with one of those."
-        )
-    return {"kind": kind, "pieces": pieces, "lowercase": tokenizer.lowercase}
+        return table | {"pieces": [*MARKS, *tokenizer.alphabet]}
+    if isinstance(tokenizer, WordTokenizer) and segmentation in ("whitespace", "joiner"):
+        tokens, pieces = tokenizer.tokens, [*MARKS, *tokenizer.vocabulary]
+        if isinstance(tokens, JoinerTokens):
+            patterns = {"tokens": f"(?s){tokens.pattern.pattern}", "word": WORD.pattern, "opening": OPENING.pattern}
+            table |= {"kind": "joiner", "patterns": patterns}
+        return table | {"pieces": pieces}
+    if kind == "bpe":
+        return table | {"pieces": tokenizer.pieces(range(tokenizer.symbols.size))}
+    raise ConfigError(
+        f'The driver of an exported model has tokenizers "bpe", "character", "symbol" and "word" with segmentation '
+        f'"joiner" or "whitespace", but this run has text.tokenizer = "{kind}"'
+        f"{f' with segmentation {segmentation}' if segmentation else ''}: train a run with one of those."
+    )

@@ -5,7 +5,6 @@ Where a text may have several labels, they are several ``__label__`` in front of
 with a separator between them; it may also have none.
 """
 
-import csv
 import json
 from collections.abc import Iterator, Sequence
 from itertools import chain, takewhile
@@ -14,6 +13,7 @@ from typing import NamedTuple
 
 from anaphora.errors import DataError
 from anaphora.formats.arrays import Floats
+from anaphora.formats.csv_rows import csv_rows
 from anaphora.formats.json_text import json_objects
 from anaphora.formats.lines import LONGEST, bounded, read_lines
 from anaphora.formats.tagged import is_label
@@ -65,7 +65,7 @@ def read_labelled(path: Path, *, encoding: str = "utf-8", separator: str | None 
     if name.endswith((".jsonl", ".ndjson", ".json")):
         rows = _json_rows(lines, path)
     elif name.endswith(".csv"):
-        rows = _table(path, _cells(lines, path))
+        rows = _table(path, csv_rows(lines, str(path)))
     elif name.endswith(".tsv"):
         rows = _table(path, ((number, line.split("\t")) for number, line in enumerate(lines, 1)))
     else:
@@ -150,31 +150,6 @@ def _json_rows(lines: Iterator[str], path: Path) -> Iterator[Row]:
         yield number, [one if isinstance(one, str) else json.dumps(one) for one in labels], values[text]
 
 
-def _cells(lines: Iterator[str], path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows of values between commas, or semicolons or tabs, each with the number of its first line."""
-    begin = length = 0
-    first = next(lines, "")
-    delimiter = _delimiter(first)
-
-    def fed() -> Iterator[str]:
-        nonlocal length
-        for line in chain([first], lines):
-            length += len(line) + 1
-            if length > LONGEST:
-                raise DataError(
-                    f"{path}:{begin + 1} begins a row of more than {LONGEST:,} characters: check its quotes."
-                )
-            yield line + "\n"
-
-    reader = csv.reader(fed(), delimiter=delimiter, strict=True)
-    try:
-        for row in reader:
-            yield begin + 1, row
-            begin, length = reader.line_num, 0
-    except csv.Error as error:
-        raise DataError(f"{path}:{begin + 1} is no CSV that can be read ({error}): check its quotes.") from None
-
-
 def _first(rows: Iterator[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
     """The rows that are looked at to tell the columns: ``_PEEK`` of them, or fewer long ones."""
     first, length = list[tuple[int, list[str]]](), 0
@@ -217,14 +192,6 @@ def _table(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
                 f"same columns."
             )
         yield number, [row[label]], row[text]
-
-
-def _delimiter(line: str) -> str:
-    """What stands between the values of a line, a comma where it has one value or none that can be told."""
-    try:
-        return next((one for one in ",;\t" if len(next(csv.reader([line], delimiter=one))) > 1), ",")
-    except csv.Error:
-        return ","  # reading the row says what is wrong
 
 
 def _is_heading(rows: Sequence[tuple[int, list[str]]]) -> bool:

@@ -3,7 +3,7 @@
     dictionary   a word, white space, phones; perhaps probabilities between them. CMUdict (``;;;`` and `` #`` begin
                  comments, ``WORD(2)`` is another pronunciation of WORD) and MFA
     inflection   lemma, form and features between tabs, or features before form or lemma. UniMorph and SIGMORPHON
-    columns      source and target between tabs. WikiPron
+    columns      source and target between tabs, WikiPron; CSV and JSON lines (``formats.string_tables``)
 
 The format is known by what is in the file, never by its name. Features follow the lemma, a tab between them, so that
 both are the source.
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.lines import read_lines
+from anaphora.formats.string_tables import NO_COLUMNS, SIDE_NAMES, SIDES, named_columns, string_lines
 from anaphora.formats.tsv import Row
 from anaphora.wording import counted
 
@@ -29,14 +29,12 @@ _MOST = 0.9
 """Fraction of them that must look like it."""
 _PHONES = 300
 """Different phones of a dictionary at most."""
-_SIDES = ("source", "target", "features")
 _COMMENT = ";;;"
 _REMARK = re.compile(r"\s#.*")
 _VARIANT = re.compile(r"(.+)\(\d+\)")
 _NUMBER = re.compile(r"(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE]-?\d++)?")
 _FEATURES = re.compile(r"[A-Z0-9.+\-/{}()*_,|:=]+(?:;[A-Z0-9.+\-/{}()*_,|:=]*)*")
-_HEADINGS = frozenset(("source", "target", "input", "output", "word", "spelling", "pronunciation", "lemma", "form"))
-_HEADINGS |= {"phones", "phonemes", "graphemes", "features", "tags", "transcription"}
+_HEADINGS = frozenset(name for names in SIDE_NAMES for name in names)
 
 
 class StringFormat(NamedTuple):
@@ -65,7 +63,7 @@ class StringFormat(NamedTuple):
             cells = self._cells(line, f"{where}:{number}")
             if number == 1 and all(cell.strip().casefold() in _HEADINGS for cell in cells):
                 continue
-            for cell, name in zip(cells, _SIDES, strict=False):
+            for cell, name in zip(cells, SIDES, strict=False):
                 if not cell.strip():
                     raise DataError(f"{where}:{number} has an empty {name}: fill it in, or remove the line.")
             word, target, *features = (cell.strip() for cell in cells)
@@ -86,13 +84,13 @@ class StringFormat(NamedTuple):
         needed = self.width or max(self.columns)
         if len(cells) < needed or (self.width and len(cells) > needed):
             raise DataError(
-                f"{place} should have {counted(needed, 'column')}{'' if self.width else ' or more'} with tabs between "
-                f"them, but has {len(cells)}: correct the line, remove it, or name the columns, data.columns = [1, 2]."
+                f"{place} should have {counted(needed, 'column')}{'' if self.width else ' or more'}, but has "
+                f"{len(cells)}: correct the line, remove it, or name the columns, data.columns = [1, 2]."
             )
         return [cells[column - 1] for column in self.columns]
 
     def __str__(self) -> str:
-        named = zip(_SIDES, self.columns, strict=False)
+        named = zip(SIDES, self.columns, strict=False)
         places = ", ".join(f"{name} in column {column}" for name, column in named)
         if not self.tabs:
             return "a pronunciation dictionary: a word and its phones between spaces"
@@ -110,8 +108,10 @@ _NAMES: dict[Kind, str] = {
 
 
 def read_format(path: Path, columns: Sequence[int] = ()) -> StringFormat:
-    """The format of a file; errors as for ``recognized`` and ``read_lines``."""
-    return recognized(islice(read_lines(path), _SAMPLE), str(path), columns)
+    """The format of a file, whose heading may name its columns; errors as for ``recognized`` and ``string_lines``."""
+    sample, named = list(islice(string_lines(path), _SAMPLE)), NO_COLUMNS if columns else named_columns(path)
+    found = recognized(sample, str(path), columns or named.columns)
+    return found._replace(width=named.width) if named.columns else found
 
 
 def recognized(lines: Iterable[str], where: str, columns: Sequence[int] = ()) -> StringFormat:

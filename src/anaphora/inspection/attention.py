@@ -1,13 +1,17 @@
 """Alignments: which source pieces a translator looked at for each piece that it wrote, by one model or several."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.formats.figures import Jsonable
 from anaphora.inspection.labels import labels
-from anaphora.inspection.subject import Subject, demand_page, layers_of
+from anaphora.inspection.subject import LONGEST, Subject, demand_page, layers_of
 from anaphora.text.sentences import is_blank
 from anaphora.wording import counted
 
@@ -28,6 +32,18 @@ class Attends(Protocol):
 
     def score_pairs(self, sources: Sequence[str], targets: Sequence[str], *, attention: bool) -> Any:
         """Given outputs with attention."""
+
+
+@runtime_checkable
+class AttendsToVectors(Protocol):
+    """A predictor that looks at sequences of vectors as it writes."""
+
+    @property
+    def attends(self) -> bool:
+        """Whether it does."""
+
+    def predict_file(self, path: Path, *, beam: int, attention: bool) -> Iterator[Any]:
+        """Outputs with attention for the sequences of a file."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +77,7 @@ class Alignment(Jsonable):
 
 def lacks_attention(subject: Subject) -> str:
     """Why a run has no alignments to show; empty where it has."""
-    if not isinstance(subject.predictor, Attends):
+    if not isinstance(subject.predictor, Attends | AttendsToVectors):
         return "it writes no text from a source"
     return "" if subject.predictor.attends else "it has no attention: a fixed vector is all that its decoder sees"
 
@@ -94,6 +110,44 @@ def alignments(
             outputs = subject.predictor.score_pairs(sources, targets, attention=True)
         columns.append([_of(subject, *both) for both in zip(sources, outputs, strict=True)])
     return list(zip(*columns, strict=True))
+
+
+def vector_alignments(subjects: Sequence[Subject], path: Path, beam: int = 1) -> list[tuple[Alignment, ...]]:
+    """For each sequence of a file of strokes or vectors, the alignment of each model.
+
+    Long sequences are shown in groups of neighbouring vectors, whose weights are summed. Raises ConfigError for a model
+    that reads something else or has no attention, and for more sequences than can be shown; DataError as the file's
+    reader.
+    """
+    columns = []
+    for subject in subjects:
+        subject.demand("has no alignments to show", lacks_attention(subject))
+        if not reads_vectors(subject):
+            raise ConfigError(f"{subject.name} reads texts, but others read vectors: name runs of one kind.")
+        found = list(islice(subject.predictor.predict_file(path, beam=beam, attention=True), MOST + 1))
+        if len(found) > MOST:
+            raise ConfigError(
+                f"Alignments are drawn for at most {counted(MOST, 'sequence')} at once, but {path} has more: give "
+                f"fewer."
+            )
+        columns.append([_of_vectors(subject, f"{path.name}, sequence {n}", one) for n, one in enumerate(found, 1)])
+    return list(zip(*columns, strict=True))
+
+
+def reads_vectors(subject: Subject) -> bool:
+    """Whether its alignments are those of ``vector_alignments``."""
+    return isinstance(subject.predictor, AttendsToVectors)
+
+
+def _of_vectors(subject: Subject, place: str, output: Any) -> Alignment:
+    demand_page(output.pieces, f"The text of {place}")
+    steps = output.weights.shape[1]
+    begins = range(0, steps, -(-steps // LONGEST))
+    ends = [*begins[1:], steps]
+    names = [str(end) if end == begin + 1 else f"{begin + 1}-{end}" for begin, end in zip(begins, ends, strict=True)]
+    weights = np.add.reduceat(output.weights, begins, axis=1)
+    rows = tuple(tuple(map(float, row)) for row in weights)
+    return Alignment(subject.name, place, output.text, output.score, tuple(names), output.pieces, rows)
 
 
 def _of(subject: Subject, source: str, output: Any) -> Alignment:

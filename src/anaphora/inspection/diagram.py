@@ -12,6 +12,7 @@ from typing import Any
 
 from anaphora.inspection.svg import FILLS, path, picture, text
 from anaphora.kernels.description import PartDescription
+from anaphora.wording import counted
 
 WORDS = ("I", "am", "a", "student")
 TARGETS = ("<s>", "Je", "suis", "étudiant")
@@ -41,7 +42,7 @@ class Diagram:
         return {"name": self.name, "steps": self.steps, "cut_every": self.cut_every, "programs": parts}
 
     def __str__(self) -> str:
-        lines = [f"{self.name}, {self.steps} steps"]
+        lines = [f"{self.name}, {counted(self.steps, 'step')}"]
         lines += [f"  {name}: {', '.join(part.name for part in parts)}" for name, parts in self.programs.items()]
         return "\n".join(lines)
 

@@ -13,6 +13,7 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.formats.figures import Jsonable
 from anaphora.inspection.subject import LONGEST, Layer, Subject, demand_page, layers_of
 from anaphora.prediction.examples import GivesSearches
+from anaphora.wording import counted
 
 LOW, HIGH = 0.1, 0.9
 """A gate is saturated below the one and above the other."""
@@ -45,7 +46,7 @@ class Gates(Jsonable):
         lines = [f"{self.run}: {self.text}"]
         for unit in self.units:
             means = ", ".join(f"{name} {_mean(rows):.3f}" for name, rows in unit.values.items())
-            lines.append(f"  {unit.unit}: {len(unit.steps)} steps, means {means}")
+            lines.append(f"  {unit.unit}: {counted(len(unit.steps), 'step')}, means {means}")
         return "\n".join(lines)
 
 
@@ -72,7 +73,7 @@ class Saturation(Jsonable):
     gates: tuple[GateSaturation, ...]
 
     def __str__(self) -> str:
-        lines = [f"{self.run}: {self.steps:,} steps"]
+        lines = [f"{self.run}: {counted(self.steps, 'step')}"]
         for gate in self.gates:
             low, high = sum(gate.low) / len(gate.low), sum(gate.high) / len(gate.high)
             lines.append(f"  {gate.unit} {gate.gate}: {low:.1%} below {LOW}, {high:.1%} above {HIGH}")
@@ -107,7 +108,7 @@ class Followers(Jsonable):
     """For each property, the greatest absolute correlation first."""
 
     def __str__(self) -> str:
-        lines = [f"{self.run}: {self.count:,} steps"]
+        lines = [f"{self.run}: {counted(self.count, 'step')}"]
         lines += [
             f"  {one.property:<12} {one.unit} cell {one.cell:<5} r = {one.correlation:+.3f}" for one in self.found
         ]

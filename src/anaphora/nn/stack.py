@@ -210,6 +210,8 @@ class Stack(nn.Module):
         self.program, self._training = self._program(training=False), self._program(training=True)
         learned = self.program.carried if config.initial_state == "learned" else ()
         self.initial = Weights({name: Matrix(config.size) for name in learned})
+        self.given: dict[str, Tensor] = {}
+        """Vectors that sequences start from in place of zeros or learned ones, H numbers by name: ``given_state``."""
 
     def _program(self, training: bool) -> Program:
         """One step of the stack; ``training`` with dropout after every layer."""
@@ -221,13 +223,13 @@ class Stack(nn.Module):
         self, sentences: int, carry: Mapping[str, Tensor] | None = None, carry_mask_B: Tensor | None = None
     ) -> dict[str, Tensor]:
         """The state before anything was read; that of ``carry``, B x H by name, where ``carry_mask_B`` is true."""
-        like, learned = next(self.parameters()), self.initial.tensors()
+        like, vectors = next(self.parameters()), {**self.initial.tensors(), **self.given}
         state = {name: like.new_zeros(sentences, self.config.size) for name in self.program.carried}
         mask_B = like.new_zeros(sentences, dtype=torch.bool)
         if carry and carry_mask_B is not None:
             mask_B = carry_mask_B
             state = {name: carry[name].where(mask_B.unsqueeze(1), zeros_BH) for name, zeros_BH in state.items()}
-        return state | {name: initial_state(value_H, state[name], mask_B) for name, value_H in learned.items()}
+        return state | {name: initial_state(value_H, state[name], mask_B) for name, value_H in vectors.items()}
 
     def forward(
         self,

@@ -4,14 +4,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy.typing as npt
 import torch
 
 from anaphora.errors import ConfigError, RunError
 from anaphora.events import Report, silent
+from anaphora.formats.arrays import ArrayFile
 from anaphora.kernels.backends import InferencePrecision
 from anaphora.kernels.device import Device
 from anaphora.kernels.runtime import Runtime
 from anaphora.models import registry as networks
+from anaphora.nn.given_state import start_from
 from anaphora.prediction.running import runtime_for
 from anaphora.protocols import Growing
 from anaphora.run import Checkpoint, Run, Which
@@ -116,27 +119,41 @@ def load(
     *,
     device: Device = "cpu",
     precision: InferencePrecision = "fp32",
+    initial_state: str | Path | Mapping[str, npt.ArrayLike] | None = None,
     report: Report = silent,
 ) -> Any:
     """The predictor of a run folder's checkpoint, ready to use.
 
     It runs on ``device`` ("cpu" or "cuda") and multiplies in ``precision`` ("fp32", "bf16", "int8", or "auto" for bf16
     where the processor has instructions for it). In place of a run, an ARPA file (``.arpa``, ``.lm``, also gzipped) is
-    the language model in it.
+    the language model in it. Recurrent layers start from the vectors of ``initial_state``, arrays by name or a file of
+    them (``nn.given_state``), in place of zeros or of learned ones.
 
-    Raises RunError where there is no run that is whole, DataError for a file that is no ARPA file, ConfigError for a
-    device that is not there or that such a model cannot run on.
+    Raises RunError where there is no run that is whole, DataError for a file that is no ARPA or array file, ConfigError
+    for a device that is not there or that such a model cannot run on, and for an initial state that it has not,
+    ShapeError for one of another size.
     """
     path, runtime = Path(run), runtime_for(device, precision)
     if name := _opener(path):
         opener = task_named(name).open_file
         assert opener is not None
         _check_on_gpu(path, False, runtime)
+        if initial_state is not None:
+            raise ConfigError(f"{path} has no recurrent layers, which an initial state is for: leave it out.")
         return opener(path)
     trained = load_trained(path, which, report)
     _check_on_gpu(path, kind_of(trained.experiment).on_gpu, runtime)
     trained.model.to(runtime.device)
+    if initial_state is not None:
+        start_from(trained.model, _arrays(initial_state))
     return task_of(trained.experiment).predictor(trained._replace(runtime=runtime))
+
+
+def _arrays(given: str | Path | Mapping[str, npt.ArrayLike]) -> Mapping[str, npt.ArrayLike]:
+    if isinstance(given, Mapping):
+        return given
+    file = ArrayFile(Path(given))
+    return {name: file.real(name)[:] for name in file.names}
 
 
 def _check_on_gpu(path: Path, can: bool, runtime: Runtime) -> None:
@@ -151,9 +168,10 @@ def load_as(
     report: Report = silent,
     device: Device = "cpu",
     precision: InferencePrecision = "fp32",
+    initial_state: Path | None = None,
 ) -> Predictor:
     """The same where the predictor is of one ``kind``, which errors call ``what``; RunError where it is another."""
-    found = load(run, device=device, precision=precision, report=report)
+    found = load(run, device=device, precision=precision, initial_state=initial_state, report=report)
     if not isinstance(found, kind):
         task = task_at(run)
         raise RunError(f"{run} should be {what}, but is {task.noun}: {task.see}.")

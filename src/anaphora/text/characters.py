@@ -21,10 +21,11 @@ class CharacterTokenizer:
     def __init__(self, alphabet: Sequence[str], *, lowercase: Lowercase) -> None:
         """``alphabet`` gives the characters in the order of their ids, special tokens left out."""
         self.lowercase: Lowercase = lowercase
-        self._alphabet = tuple(alphabet)
-        self._ids = {character: len(MARKS) + place for place, character in enumerate(self._alphabet)}
-        self._shown = (*MARKS, *(SPACE if character == " " else shown(character) for character in self._alphabet))
-        self._written = ("", UNKNOWN, "", "", *self._alphabet)
+        self.alphabet = tuple(alphabet)
+        """The characters, special tokens left out."""
+        self._ids = {character: len(MARKS) + place for place, character in enumerate(self.alphabet)}
+        self._shown = (*MARKS, *(SPACE if character == " " else shown(character) for character in self.alphabet))
+        self._written = ("", UNKNOWN, "", "", *self.alphabet)
 
     @classmethod
     def learn(cls, lines: Iterable[Iterable[str]], *, lowercase: Lowercase, least: int) -> Self:
@@ -59,12 +60,12 @@ class CharacterTokenizer:
 
     def extended(self, other: Self) -> Self:
         """The tokenizer with those of another's characters appended that it has not."""
-        alphabet = tuple(dict.fromkeys((*self._alphabet, *other._alphabet)))
-        return self if alphabet == self._alphabet else type(self)(alphabet, lowercase=self.lowercase)
+        alphabet = tuple(dict.fromkeys((*self.alphabet, *other.alphabet)))
+        return self if alphabet == self.alphabet else type(self)(alphabet, lowercase=self.lowercase)
 
     def serialise(self) -> bytes:
         """JSON, readable by people: the characters in the order of their ids."""
-        return (json.dumps({"characters": self._alphabet}, ensure_ascii=False) + "\n").encode()
+        return (json.dumps({"characters": self.alphabet}, ensure_ascii=False) + "\n").encode()
 
     @property
     def symbols(self) -> VocabularyInfo:

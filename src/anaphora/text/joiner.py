@@ -28,8 +28,10 @@ _INSIDE = (
 )
 _SIGN = r"\s|\.\.\.|.[\p{M}\u200d]*"
 
-_WORD = regex.compile(f"{_APOSTROPHE}?{_LETTER}")
-_OPENING = regex.compile(r"[\p{Ps}\p{Pi}¿¡]")
+WORD = regex.compile(f"{_APOSTROPHE}?{_LETTER}")
+"""What a word begins with."""
+OPENING = regex.compile(r"[\p{Ps}\p{Pi}¿¡]")
+"""What opens something."""
 
 _ENDS_WORD = frozenset(("ca", "fr", "ga", "it", "oc"))
 """Languages whose apostrophe ends a word that leans on the next one: l'eau."""
@@ -43,10 +45,11 @@ class JoinerTokens:
 
     def __init__(self, language: str) -> None:
         """``language`` is a two-letter code, which says to which word an apostrophe belongs."""
-        self._pattern = _pattern(language)
+        self.pattern = _pattern(language)
+        """What matches the tokens of a text one after the other, and all of it."""
 
     def split(self, text: str) -> list[str]:
-        parts = self._pattern.findall(text.replace(JOINER, "\N{BLACK SQUARE}"))
+        parts = self.pattern.findall(text.replace(JOINER, "\N{BLACK SQUARE}"))
         tokens: list[str] = []
         apart = True
         for place, part in enumerate(parts):
@@ -81,13 +84,12 @@ def _marks_first(first: str, second: str) -> bool:
     """Whether it is the first of two tokens without a space between them that is marked."""
     if _UNKNOWN in (first, second):
         return second == _UNKNOWN != first
-    if _WORD.match(second):
-        return not _WORD.match(first) or first[-1] in "'\u2019"
-    return bool(_OPENING.match(first))
+    if WORD.match(second):
+        return not WORD.match(first) or first[-1] in "'\u2019"
+    return bool(OPENING.match(first))
 
 
 def _pattern(language: str) -> regex.Pattern[str]:
-    """What matches the tokens of a text one after the other, and all of it."""
     inside, before, after = _INSIDE, "", ""
     if language in _BEGINS_WORD:
         before = f"|(?<={_LETTER}){_APOSTROPHE}\\p{{L}}{_LETTER}*"

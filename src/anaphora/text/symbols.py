@@ -14,7 +14,7 @@ from unicodedata import category
 from anaphora.errors import RunError
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.normalise import Lowercase, case_name, normalise
-from anaphora.text.tokenizer import UNK, one_line
+from anaphora.text.tokenizer import UNK, Tokenizer, one_line
 
 TAB = "\t"
 """What separates a string from its tags, and stands in front of a tag in a vocabulary."""
@@ -36,7 +36,7 @@ class SymbolTokenizer(CharacterTokenizer):
 
     def beside(self, separated: bool) -> Self:
         """The same vocabulary for strings that are written otherwise."""
-        return type(self)(self._alphabet, lowercase=self.lowercase, separated=separated)
+        return type(self)(self.alphabet, lowercase=self.lowercase, separated=separated)
 
     def extended(self, other: Self) -> Self:
         both = super().extended(other)
@@ -57,7 +57,7 @@ class SymbolTokenizer(CharacterTokenizer):
 
     def serialise(self) -> bytes:
         """JSON, readable by people: the symbols in the order of their ids, and whether spaces separate them."""
-        table = {"separated": self.separated, "symbols": self._alphabet}
+        table = {"separated": self.separated, "symbols": self.alphabet}
         return (json.dumps(table, ensure_ascii=False) + "\n").encode()
 
     @property
@@ -91,7 +91,7 @@ class SymbolTokenizer(CharacterTokenizer):
             if unknown in self._ids:
                 continue
             kind, taken = category(unknown), {*string, *found.values()}
-            alike = [one for one in self._alphabet if len(one) == 1 and category(one) == kind and one not in taken]
+            alike = [one for one in self.alphabet if len(one) == 1 and category(one) == kind and one not in taken]
             if alike:
                 found[unknown] = alike[len(alike) // 2]
         return found
@@ -118,6 +118,13 @@ class SymbolTokenizer(CharacterTokenizer):
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The symbols one by one, a space shown as U+2581."""
         return [piece.removeprefix(TAB) for piece in super().pieces(ids)]
+
+
+def can_copy(source: Tokenizer, target: Tokenizer) -> bool:
+    """Whether an unknown character of the source can be copied: both sides have one vocabulary of characters."""
+    if not isinstance(source, SymbolTokenizer) or not isinstance(target, SymbolTokenizer):
+        return False
+    return not (source.separated or target.separated) and source.fingerprint == target.fingerprint
 
 
 def are_separated(strings: Iterable[str]) -> bool:

@@ -128,13 +128,13 @@ class WordTokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The line, words joined as the language writes them."""
-        return one_line(self._tokens.join(self._visible(ids)))
+        return one_line(self.tokens.join(self._visible(ids)))
 
     def filled(self, ids: Sequence[int], words: Sequence[str]) -> str:
         """``decode`` with ``words`` in the place of the unknown ones, in their order."""
         given = iter(words)
         visible = (next(given) if word == MARKS[UNK] else word for word in self._visible(ids))
-        return one_line(self._tokens.join(list(visible)))
+        return one_line(self.tokens.join(list(visible)))
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The words one by one, with U+2581 in front of those that ``decode`` sets a space before."""
@@ -143,7 +143,7 @@ class WordTokenizer:
             if number in (PAD, BOS, EOS):
                 pieces.append(self._written[number])
                 continue
-            word = self._tokens.surface(self._written[number])
+            word = self.tokens.surface(self._written[number])
             spaced = line.startswith(" ", place) and not word.isspace()
             found = line.startswith(word, place + spaced)
             place += spaced + len(word) if found else 0
@@ -152,7 +152,7 @@ class WordTokenizer:
 
     def words(self, text: str) -> list[str]:
         """The words of one line, known or not; white space at its ends is none."""
-        return self._tokens.split(normalise(text, lowercase=self.lowercase).strip())
+        return self.tokens.split(normalise(text, lowercase=self.lowercase).strip())
 
     def pieces_of(self, text: str) -> list[str]:
         """The words of one line as ``pieces`` shows them, but with U+2581 where the line itself has a space."""
@@ -160,20 +160,21 @@ class WordTokenizer:
         words = self.words(text)
         for word, (start, end) in zip(words, self._spans(line, words), strict=True):
             spaced = start == end or not line[:start].strip() or " " in line[place:start]
-            pieces.append(_piece(self._tokens.surface(self._written[self._ids.get(word, UNK)]), spaced))
+            pieces.append(_piece(self.tokens.surface(self._written[self._ids.get(word, UNK)]), spaced))
             place = end
         return pieces
 
     def _spans(self, line: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Where each word begins and ends in its line; one that is written otherwise is empty, after the one before."""
         place = 0
-        for word in map(self._tokens.surface, words):
+        for word in map(self.tokens.surface, words):
             start = line.find(word, place)
             start, place = (start, start + len(word)) if start >= 0 else (place, place)
             yield start, place
 
     @cached_property
-    def _tokens(self) -> Tokens:
+    def tokens(self) -> Tokens:
+        """How a line is segmented, and put together again."""
         return tokens_of(self._segmentation, self._language)
 
     def _visible(self, ids: Sequence[int]) -> list[str]:

@@ -132,11 +132,16 @@ def test_hundreds_of_short_strings_over_few_symbols_are_searched_side_by_side(
     assert rows == [500]
 
 
-def test_a_transducer_cannot_be_exported(dictionary: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("onnx")
-    trained(dictionary, "--set", "training.epochs=1")
-    assert main(["export", "run", "--to", "onnx", "--output", "exported"]) == 2
-    assert "can be exported to ONNX, but not the symbols of a transducer" in capsys.readouterr().err
+def test_json_lines_of_strings_are_trained_on_and_scored(dictionary: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [line.split("\t") for line in spoken(60, 4).splitlines()]
+    data = dictionary.with_name("pairs.jsonl")
+    data.write_text("".join(json.dumps({"target": phones, "source": word}) + "\n" for word, phones in rows))
+    trained(data, "--set", "training.epochs=1")
+    assert f"{data} is read as columns: source in column 1, target in column 2." in capsys.readouterr().err
+    assert main(["evaluate", "run", "--data", str(data), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["parts"]["pairs.jsonl"]["inputs"] == len({word for word, _ in rows})
+    assert main(["evaluate", "run", "--data", str(data), "--text", str(data)]) == 2
+    assert "no use for --text" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("data", ["dictionary", "inflection"])
@@ -195,9 +200,7 @@ def test_faults_of_the_data_end_with_one_sentence(dictionary: Path, capsys: pyte
         assert not Path("run").exists()
         return capsys.readouterr().err.splitlines()[-1]
 
-    assert f"{train}:3 should have 2 columns with tabs between them, but has 3" in refused(
-        "a\tAA\nb\tB\nc\tK\tx\n" + whole
-    )
+    assert f"{train}:3 should have 2 columns, but has 3" in refused("a\tAA\nb\tB\nc\tK\tx\n" + whole)
     assert f"{train}:1 has an empty target" in refused("a\t\n" + whole)
     assert f"{train}:1 has an empty source" in refused("\tAA\n" + whole)
     assert f"{train} is in no format that is known" in refused("abc\nabd\n")

@@ -1,8 +1,10 @@
 """A transducer of vectors trains, resumes, evaluates and predicts: strokes in, text out."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,9 @@ import pytest
 
 import anaphora
 from anaphora.cli.app import main
+from anaphora.inspection.attention import vector_alignments
+from anaphora.inspection.subject import Subject
+from anaphora.tasks.transduce import Transduction
 
 SIZES = ["encoder.size=12", "decoder.size=12", "decoder.readout_size=8", "embedding.size=8", "attention.size=6"]
 TRAINING = ["encoder.dropout=0", "decoder.dropout=0", "training.batch_tokens=150", "training.epochs=6"]
@@ -112,3 +117,44 @@ def test_the_data_is_checked(strokes: Path, capsys: pytest.CaptureFixture[str]) 
     found = json.loads(capsys.readouterr().out)
     assert found["trainable"] and found["estimate"]["updates"] > 0
     assert "unknown-tokens" in {finding["kind"] for finding in found["findings"]}
+
+
+def test_attention_to_strokes_is_drawn_for_a_file(
+    strokes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    once = ["--set", "training.epochs=1"]
+    assert main([*BEGIN, "--run", "run", *once]) == 0
+    assert main([*BEGIN[:5], "--run", "blind", *once, "--set", "attention=none"]) == 0
+    (tmp_path / "two.jsonl").write_text(_lines(_written(2, 4)))
+    capsys.readouterr()
+    assert main(["inspect", "run", "attention", "two.jsonl", "--output", "pictures"]) == 0
+    assert (tmp_path / "pictures" / "attention-2.png").exists()
+    [first], [second] = (json.loads((tmp_path / f"pictures/attention-{n}.json").read_text()) for n in (1, 2))
+    assert first["source_pieces"] == second["source_pieces"] == ["1", "2", "3", "4", "5", "6"]
+    assert all(sum(row) == pytest.approx(1, abs=1e-5) for one in (first, second) for row in one["weights"])
+    capsys.readouterr()
+    for given, said in (
+        (["run", "attention", "strokes/train.jsonl"], "at most 20 sequences at once, but strokes/train.jsonl has more"),
+        (["run", "attention"], "takes a FILE of them"),
+        (["run", "attention", "--text", "ab"], "takes a FILE of them"),
+        (["blind", "attention", "two.jsonl"], "it has no attention"),
+        (["run", "gates", "two.jsonl"], "cannot be shown a text"),
+    ):
+        assert main(["inspect", *given]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_attention_to_many_vectors_is_summed_in_groups() -> None:
+    weights = np.random.default_rng(1).random((2, 250), np.float32)
+
+    class Reader:
+        attends = True
+
+        def predict_file(self, path: Path, *, beam: int, attention: bool) -> Iterator[Transduction]:
+            yield Transduction("a", -1.0, pieces=("a", "</s>"), weights=weights)
+
+    trained: Any = SimpleNamespace(path=Path("run"))
+    [[found]] = vector_alignments([Subject(trained, Reader())], Path("long.jsonl"))
+    assert found.source_pieces[:2] == ("1-3", "4-6") and found.source_pieces[-1] == "250"
+    assert np.allclose(found.weights[1][1], weights[1, 3:6].sum())
+    assert np.allclose(np.sum(found.weights, 1), weights.sum(1))

@@ -25,6 +25,7 @@ from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn.stack import StackConfig
 from anaphora.nn.weights import Orthogonal
 from anaphora.training.rules import Adam
+from anaphora.wording import counted
 
 LEARNT = 0.99
 CHECKED = 1600
@@ -134,7 +135,7 @@ class Spans:
             cells = [self._shown(found.get((task, unit), [])) for task in TASKS]
             lines.append(f"  {unit:<24}{''.join(f'{cell:>18}' for cell in cells)}")
         seconds = sum(one.seconds for one in self.trials)
-        return "\n".join([*lines, f"  {len(self.trials):,} networks, {seconds:,.0f} s of processor time"])
+        return "\n".join([*lines, f"  {counted(len(self.trials), 'network')}, {seconds:,.0f} s of processor time"])
 
     def _shown(self, own: Sequence[int]) -> str:
         """The median, and the extremes where they differ; at least the longest where that was learnt."""

@@ -150,11 +150,11 @@ class LinearChainTags(TagOutput):
     def loss(self, states_TBH: Tensor, targets: Items | None, supervision: Supervision = NO_SUPERVISION) -> Loss:
         ids = _tags(targets)
         weights_B = supervision.weights_B
-        loss = linear_chain_loss(self.scores(states_TBH), self._chain(), ids.ids_BT.T, ids.lengths_B, weights_B)
+        loss = linear_chain_loss(self.scores(states_TBH), self.chain(), ids.ids_BT.T, ids.lengths_B, weights_B)
         return Loss(loss, int(ids.lengths_B.sum()))
 
     def predict(self, states_TBH: Tensor, lengths_B: Tensor) -> Items:
-        return Ids(best_tags(self.scores(states_TBH), self._chain(), lengths_B).T, lengths_B)
+        return Ids(best_tags(self.scores(states_TBH), self.chain(), lengths_B).T, lengths_B)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from; transitions start from 0."""
@@ -162,7 +162,8 @@ class LinearChainTags(TagOutput):
         with torch.no_grad():
             self.weights.tensors()["chain.transitions"].zero_()
 
-    def _chain(self) -> Chain:
+    def chain(self) -> Chain:
+        """The scores of neighbouring tags and of the ends; -inf bars."""
         weights = self.weights.tensors()
         return Chain(
             weights["chain.transitions"].masked_fill(self.barred_CC, -torch.inf),

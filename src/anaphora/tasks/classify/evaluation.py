@@ -65,6 +65,6 @@ def _figures(scores: Scores) -> tuple[Figure, ...]:
         how = f"{counted(scores.count, 'example')}, {counted(len(scores.labels), 'class')}"
         first = [
             Figure("accuracy", scores.accuracy, how),
-            Figure("calibration error", scores.calibration_error, f"{how}, {len(scores.reliability)} bins"),
+            Figure("calibration error", scores.calibration_error, f"{how}, {counted(len(scores.reliability), 'bin')}"),
         ]
     return (*first, Figure("macro-F1", scores.macro_f1, how), Figure("loss", scores.loss, how))

@@ -52,7 +52,7 @@ class TagScores:
         none = Matches()
         by_tag = [[one.by_tag.get(name, none) for one in rows] for name in names]
         found = [SegmentMetric("accuracy", _column(rows, "right", "tokens"), fraction)]
-        if not self.of_vectors:
+        if self.counts.unknown:
             unknown = _column(rows, "unknown_right", "unknown")
             found.append(SegmentMetric("accuracy of unknown words", unknown, fraction))
         found.append(SegmentMetric(self._without_error, _column(rows, "sentences_right", "sentences"), fraction))

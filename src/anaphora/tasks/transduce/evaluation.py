@@ -7,7 +7,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
-from anaphora.data.corpora import Pair
+from anaphora.data.corpora import Pair, StringFile
 from anaphora.data.trace_store import written_in
 from anaphora.data.traces import TraceCorpus, trace_corpus
 from anaphora.errors import DataError
@@ -15,7 +15,7 @@ from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.strings import StringScores
 from anaphora.events import Report, silent
 from anaphora.formats.figures import figures_as_json
-from anaphora.formats.strings import recognized
+from anaphora.formats.strings import read_format, recognized
 from anaphora.run.evaluations import Figure
 from anaphora.tasks.evaluation import Answer, Request, one_run, own_splits
 from anaphora.tasks.runs import experiment_of
@@ -81,7 +81,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     path = one_run(paths, NOUN)
     experiment = experiment_of(path)
     of_vectors = isinstance(experiment, VectorTransductionExperiment)
-    request.refuse(path, NOUN, ("data" if of_vectors else "text", "search", "sentences"))
+    request.refuse(path, NOUN, ("data" if of_vectors or request.data else "text", "search", "sentences"))
     find: Any = _sequences if of_vectors else _texts
     texts = find(path, experiment, request, report)
     measure: Any = _of_sequences if of_vectors else partial(_of_strings, cast(TransductionExperiment, experiment))
@@ -117,6 +117,9 @@ def _texts(
         first = list(islice(lines, _PEEK))
         rows = recognized(first, name, experiment.data.columns).read(chain(first, lines), name)
         return {name: Digested((row.source, row.target) for row in rows)}
+    if request.data is not None:
+        file = StringFile(request.data, format=read_format(request.data, experiment.data.columns))
+        return {request.data.name: Digested((row.source, row.target) for row in file.rows())}
     splits = own_splits(path, experiment, splits_of, "--text", report)
     return {name: Digested(corpus) for name, corpus in splits.items()}
 

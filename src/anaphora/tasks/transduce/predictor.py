@@ -14,7 +14,7 @@ from anaphora.prediction.limits import UNLIMITED, Limits
 from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.translation import Translation, TranslationPredictor
 from anaphora.text.normalise import normalise
-from anaphora.text.symbols import TAB, SymbolTokenizer
+from anaphora.text.symbols import TAB, SymbolTokenizer, can_copy
 
 _USUAL = SearchOptions()
 
@@ -62,8 +62,7 @@ class TransducerPredictor:
     def __init__(self, translator: TranslationPredictor, source: SymbolTokenizer, target: SymbolTokenizer) -> None:
         """The tokenizers are those of ``translator``."""
         self.translator, self.source, self.target = translator, source, target
-        # with one vocabulary for both sides, what is read can be copied
-        self._copies = not (source.separated or target.separated) and source.fingerprint == target.fingerprint
+        self._copies = can_copy(source, target)
 
     def predict(self, texts: Sequence[str], options: SearchOptions = _USUAL, **asked: Any) -> list[Transduction]:
         """The output of every string, in their order; the features of an input follow it, a tab between them.

@@ -28,7 +28,7 @@ from anaphora.text.symbols import SymbolTokenizer
 
 _BUDGET = 4000
 """Vectors of a batch."""
-_SHORTEST = 10
+SHORTEST = 10
 """Symbols that any text may have; others may have as many as their sequence has vectors."""
 
 
@@ -45,6 +45,11 @@ class VectorTransducerPredictor:
         """``experiment`` is the settled one that the model was trained by."""
         self.model, self.target, self.experiment, self._runtime = model, target, experiment, runtime
         self._scale = experiment.scale
+
+    @property
+    def attends(self) -> bool:
+        """Whether it has attention."""
+        return self.model.decoder.attention is not None
 
     def predict(
         self, sequences: Sequence[Any], *, beam: int | None = None, attention: bool = False
@@ -84,7 +89,7 @@ class VectorTransducerPredictor:
             stepper = writer(self.model.stepper(), self.target.symbols, watch)
 
             def written(batch: Batch) -> Iterator[Transduction]:
-                bounds = [len(rows[number]) + _SHORTEST for number in batch.example_ids_B.tolist()]
+                bounds = [len(rows[number]) + SHORTEST for number in batch.example_ids_B.tolist()]
                 found = beam_search(
                     stepper, batch, size=size, max_length=bounds, n=size, ranking=ranking, attention=attention
                 )

@@ -1,0 +1,140 @@
+"""Exported transducers and describers write as the package does: strings, strokes, vectors and grids in."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from anaphora.tasks.registry import task_of
+from anaphora.text.symbols import SymbolTokenizer
+from anaphora.text.words import WordTokenizer
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+from anaphora.export.driver import opened
+from anaphora.export.folder import write_folder
+from tests.export.conftest import ASKED, Untrained
+from tests.export.test_labels import COMMAND, sequences
+
+DECODER = {"cell": "gru", "size": 8}
+ENCODER = {"cell": "gru", "size": 8}
+LETTERS = [*"abcdeéß ", "\tV", "\tPST", "\tN"]
+STRINGS = ["abc\tV;PST", "Ébéß", "xay", "  ", "bca\tQ;N", "a"]
+
+
+def symbols(separated: bool = False) -> SymbolTokenizer:
+    return SymbolTokenizer(LETTERS, lowercase=True, separated=separated)
+
+
+@pytest.mark.parametrize("separated", [False, True])
+def test_a_transducer_of_strings(tmp_path: Path, untrained: Untrained, separated: bool) -> None:
+    table = {"task": "transduce", "encoder": ENCODER, "decoder": DECODER, "embedding": {"size": 8}}
+    trained = untrained(
+        {**table, "text": {"tokenizer": "symbol", "lowercase": True}, "evaluation": {"beam": 3, "length_penalty": 0.5}},
+        {"source": symbols(), "target": symbols(separated)},
+    )
+    write_folder(trained, tmp_path / "exported")
+    model = opened(tmp_path / "exported")
+    expected = task_of(trained.experiment).predictor(trained).predict(STRINGS)
+    assert [model.answer(text, ASKED).strip() for text in STRINGS] == [one.text.strip() for one in expected]
+
+
+def vector_table(**values: Any) -> dict[str, Any]:
+    shared = {"task": "transduce", "model": "vectors", "encoder": ENCODER, "decoder": DECODER, "embedding": {"size": 8}}
+    return {**shared, "evaluation": {"beam": 2}, "values": values}
+
+
+@pytest.mark.parametrize("y_axis", ["down", "up"])
+def test_a_transducer_of_strokes(tmp_path: Path, untrained: Untrained, y_axis: str) -> None:
+    values = {"kind": "strokes", "size": 2, "mean": [1.0, -0.5], "deviation": [3.0, 2.0]}
+    table = {**vector_table(**values), "data": {"points": "absolute", "y_axis": y_axis}}
+    trained = untrained(table, {"target": symbols()})
+    write_folder(trained, tmp_path / "exported")
+    drawn = [[[[1, 2], [3, 5.5], [7, 2]], [[9, 1]]], [[[400, 300], [420, 310]]], [[[0, 0]]]]
+    lines = "".join(json.dumps({"strokes": strokes}) + "\n" for strokes in drawn)
+    driver = str(tmp_path / "exported" / "driver.py")
+    answered = subprocess.run([*COMMAND, driver], input=lines, capture_output=True, check=True, encoding="utf-8")
+    expected = task_of(trained.experiment).predictor(trained).predict(drawn)
+    assert answered.stdout.splitlines() == [one.text for one in expected]
+
+
+def test_a_transducer_of_vectors(tmp_path: Path, untrained: Untrained) -> None:
+    values = {"kind": "vectors", "size": 3, "mean": [1.0, -0.5, 0.0], "deviation": [3.0, 2.0, 1.0]}
+    trained = untrained({**vector_table(**values), "data": {"points": "absolute"}}, {"target": symbols()})
+    write_folder(trained, tmp_path / "exported")
+    model, given = opened(tmp_path / "exported"), sequences(1, 4, 25)
+    expected = task_of(trained.experiment).predictor(trained).predict(given)
+    for one, wanted in zip(given, expected, strict=True):
+        ids, score = model.write(one, 2)
+        assert model.side("target").decode(ids) == wanted.text
+        assert score == pytest.approx(wanted.score, abs=1e-4)
+
+
+GRIDS: dict[str, dict[str, Any]] = {
+    "xu": {
+        "encoder": {"layer": "none", "positions": False},
+        "attention": {"score": "concat", "query": "previous", "context": "state", "gate": True},
+        "decoder": {**DECODER, "initial_state": "mean", "input_feeding": False},
+    },
+    "vinyals": {
+        "encoder": {"rows": 1, "columns": 1, "layer": "linear", "positions": False},
+        "attention": "none",
+        "decoder": {**DECODER, "input_feeding": False},
+    },
+    "positions": {"encoder": {"layer": "relu"}, "decoder": DECODER},
+}
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_a_describer(tmp_path: Path, untrained: Untrained, name: str) -> None:
+    encoder = {"rows": 2, "columns": 3, "width": 4, **GRIDS[name]["encoder"]}
+    if encoder["layer"] != "none":
+        encoder["size"] = 6
+    table = {"task": "describe", "embedding": {"size": 8}, **GRIDS[name], "encoder": encoder, "data": {"max_length": 7}}
+    text = WordTokenizer.learn(
+        ["a cat, a dog"], size=30, least=1, lowercase=False, segmentation="joiner", language="en"
+    )
+    trained = untrained({**table, "text": {"tokenizer": "word"}}, {"text": text})
+    write_folder(trained, tmp_path / "exported")
+    shape, file = (encoder["rows"], encoder["columns"], 4), tmp_path / "features.npz"
+    numbers = np.random.default_rng(2)
+    np.savez(file, **{f"image{n}": numbers.normal(size=shape).astype(np.float32) for n in range(3)})
+    driver = [str(tmp_path / "exported" / "driver.py"), str(file)]
+    answered = subprocess.run([*COMMAND, *driver], capture_output=True, check=True, encoding="utf-8")
+    expected = task_of(trained.experiment).predictor(trained).predict_file(file)
+    assert answered.stdout.splitlines() == list(map(str, expected))
+
+
+def test_a_translator_of_words_in_running_text(tmp_path: Path, untrained: Untrained) -> None:
+    texts = ["«Non», he said: don't!", "l'eau  est 1,5 fois… plus-value", "Алиса (да)", "猫。", "\u00a0a\tb"]
+    tokens = WordTokenizer.learn(texts[:3], size=60, least=1, lowercase=True, segmentation="joiner", language="fr")
+    table = {"task": "translate", "encoder": ENCODER, "decoder": DECODER, "embedding": {"size": 8}}
+    trained = untrained(
+        {**table, "text": {"tokenizer": "word", "lowercase": True, "sentences": "whole"}},
+        {"source": tokens, "target": tokens},
+    )
+    write_folder(trained, tmp_path / "exported")
+    model = opened(tmp_path / "exported")
+    for text in texts:
+        assert model.tokens["source"].encode(text) == tokens.encode(text)
+        ids = [*tokens.encode(text), 1]
+        assert model.tokens["target"].decode(ids) == tokens.decode(ids)
+    expected = task_of(trained.experiment).predictor(trained).translate(texts[:3])
+    assert [model.answer(text, ASKED) for text in texts[:3]] == [one.text for one in expected]
+
+
+def test_a_language_model_of_spelt_words_becomes_a_table(tmp_path: Path, untrained: Untrained) -> None:
+    lines = ["a cat sees a dog", "the dog"]
+    tokens = WordTokenizer.learn(lines, size=30, least=1, lowercase=False, segmentation="whitespace", language="en")
+    table = {"task": "language-model", "embedding": {"kind": "character-cnn", "filters": 2}, "recurrence": {"size": 6}}
+    text = {"tokenizer": "word", "segmentation": "whitespace"}
+    trained = untrained({**table, "text": text}, {"text": tokens})
+    write_folder(trained, tmp_path / "exported")
+    model = opened(tmp_path / "exported")
+    for line in [*lines, "the unseen"]:
+        [scored] = task_of(trained.experiment).predictor(trained).score_lines([line])
+        assert sum(model.score([], tokens.encode(line))) == pytest.approx(scored.log10 * 2.302585093, abs=1e-4)

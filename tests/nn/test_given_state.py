@@ -1,0 +1,92 @@
+"""Sequences start from vectors that are given, in language models and encoders, in Python and on the command line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import anaphora
+from anaphora.batch import Batch, pad
+from anaphora.cli.app import main
+from anaphora.errors import AnaphoraError, ConfigError, ShapeError
+from anaphora.models.language_model import LanguageModel, LanguageModelConfig
+from anaphora.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from anaphora.nn.given_state import start_from
+from anaphora.tasks.runs import load_trained
+from anaphora.text.tokenizer import symbols_of
+
+
+def language_model(initial_state: str = "zero") -> LanguageModel:
+    table: dict[str, Any] = {"embedding": {"size": 4}, "recurrence": {"size": 3, "layers": 2}}
+    table["recurrence"]["initial_state"] = initial_state
+    model = LanguageModel(LanguageModelConfig.model_validate(table), symbols_of(9))
+    model.initialise(1)
+    return model.eval()
+
+
+@pytest.mark.parametrize("initial_state", ["zero", "learned"])
+def test_a_text_continues_from_the_state_that_another_ended_in(initial_state: str) -> None:
+    model, ids = language_model(initial_state), [3, 4, 5, 6, 7, 8, 4]
+    with torch.no_grad():
+        whole, _ = model.target_log_probs(Batch.of_rows([0], pad([ids[:-1]]), pad([ids[1:]])))
+        carry = model.carry_after(Batch.of_rows([0], pad([ids[:3]]), pad([ids[1:4]])))
+        start_from(model, {name: rows[0].tolist() for name, rows in carry.items()})
+        rest, _ = model.target_log_probs(Batch.of_rows([0, 1], pad([ids[3:-1]] * 2), pad([ids[4:]] * 2)))
+    assert torch.allclose(rest, whole[:, 3:].expand(2, -1), atol=1e-6)
+    stepped = model.stepper().start(Batch.of_rows([0], pad([[4]]))).state
+    assert all(torch.equal(stepped[name], carry[name]) for name in carry)
+
+
+def test_an_encoder_starts_each_direction_from_its_own_vector() -> None:
+    encoder = EncoderConfig.model_validate({"size": 3, "cell": "gru", "layers": 2}).build(2)
+    assert isinstance(encoder, RecurrentEncoder)
+    with torch.no_grad():
+        for weight in encoder.parameters():
+            weight.uniform_(-1, 1, generator=torch.Generator().manual_seed(1))
+        x_BSD, lengths_B, given = torch.randn(2, 4, 2), torch.tensor([4, 2]), {"0.right_to_left.h": torch.ones(2, 3)}
+        expected = encoder(x_BSD, lengths_B, None, given, torch.tensor([True, True])).annotations_BSM
+        start_from(encoder, {"0.right_to_left.h": [1, 1, 1]})
+        assert torch.equal(encoder(x_BSD, lengths_B).annotations_BSM, expected)
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "said"),
+    [
+        ({"layer0.x": [0.0]}, ConfigError, "has 'layer0.x', but the model has layer0.h, layer0.c, layer1.h, layer1.c"),
+        ({"layer1.h": [0.0, 1.0]}, ShapeError, r"'layer1.h' should have the shape \(3,\), but has \(2,\)"),
+        ({"layer1.h": [[0.0] * 3]}, ShapeError, r"but has \(1, 3\)"),
+        ({"layer1.h": [0.0, np.nan, 1.0]}, ShapeError, "'layer1.h' has a number that is not finite"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(state: Any, error: type[AnaphoraError], said: str) -> None:
+    with pytest.raises(error, match=said):
+        start_from(language_model(), state)
+    with pytest.raises(ConfigError, match="no recurrent layers"):
+        start_from(torch.nn.Linear(2, 2), {"layer0.h": [1.0]})
+
+
+def test_commands_start_from_a_file(
+    tiny_language_model: Path, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, file = str(tmp_path / "run"), tmp_path / "state.npz"
+    data = ["--data", str(toy_book), "--set", "training.epochs=1"]
+    assert main(["train", str(tiny_language_model), *data, "--run", run]) == 0
+    size = len(load_trained(Path(run)).model.get_parameter("recurrence.weights.layer0.h").T)
+    given = {"layer0.h": np.full(size, 3.0)}
+    np.savez(file, **given)
+    (tmp_path / "lines.txt").write_text("the man\n")
+    scores = []
+    for more in ([], ["--initial-state", str(file)]):
+        capsys.readouterr()
+        assert main(["score", run, str(tmp_path / "lines.txt"), "--json", *more]) == 0
+        scores.append(json.loads(capsys.readouterr().out)["log10"])
+        assert main(["generate", run, "--prompt", "the", "--greedy", "--length", "3", *more]) == 0
+    assert scores[0] != scores[1]
+    assert anaphora.load(run, initial_state=given).score_lines(["the man"])[0].log10 == pytest.approx(scores[1])
+    assert anaphora.load(run, initial_state=file).score_lines(["the man"])[0].log10 == pytest.approx(scores[1])
+    np.savez(file, **{"layer0.h": np.zeros(size + 1)})
+    assert main(["score", run, str(tmp_path / "lines.txt"), "--initial-state", str(file)]) == 2
+    assert "'layer0.h' should have the shape" in capsys.readouterr().err
