@@ -33,6 +33,7 @@ RECURRENT: dict[str, dict[str, Any]] = {
     "bidirectional": {"cell": "lstm", "size": 5, "layers": 2},
     "forward": {"cell": "gru", "size": 5, "bidirectional": False, "initial_state": "learned"},
 }
+ENCODERS: dict[str, Any] = {**RECURRENT, "cnn": {"kind": "cnn", "size": 3, "widths": [1, 2, 5]}, "none": "none"}
 CLASSES: dict[str, dict[str, Any]] = {
     "mean": {"pooling": "mean"},
     "max": {"pooling": "max", "output": "sigmoid"},
@@ -58,7 +59,7 @@ def sequences(*lengths: int) -> list[np.ndarray[Any, Any]]:
 
 
 @pytest.mark.parametrize("pooling", CLASSES)
-@pytest.mark.parametrize("encoder", [*RECURRENT, "none"])
+@pytest.mark.parametrize("encoder", ENCODERS)
 def test_a_classifier_of_texts(tmp_path: Path, untrained: Untrained, encoder: str, pooling: str) -> None:
     segmentation = "whitespace" if encoder == "none" else "joiner"
     embedding = {"kind": "character-cnn", "filters": 3} if pooling == "last" else {"size": 4}
@@ -67,7 +68,7 @@ def test_a_classifier_of_texts(tmp_path: Path, untrained: Untrained, encoder: st
             "task": "classify",
             "text": {"tokenizer": "word", "segmentation": segmentation, "lowercase": True},
             "embedding": embedding,
-            "encoder": RECURRENT.get(encoder, "none"),
+            "encoder": ENCODERS[encoder],
             "classes": {"names": NAMES, **CLASSES[pooling]},
             "data": {"max_length": 6},
         },
@@ -82,11 +83,11 @@ def test_a_classifier_of_texts(tmp_path: Path, untrained: Untrained, encoder: st
 
 
 @pytest.mark.parametrize("pooling", CLASSES)
-@pytest.mark.parametrize("encoder", [*RECURRENT, "none"])
+@pytest.mark.parametrize("encoder", ENCODERS)
 def test_a_classifier_of_vectors(tmp_path: Path, untrained: Untrained, encoder: str, pooling: str) -> None:
     classes = {"names": NAMES, **CLASSES[pooling]}
     table = {"task": "classify", "model": "vectors", "vectors": VECTORS, "classes": classes}
-    trained = untrained({**table, "encoder": RECURRENT.get(encoder, "none")}, {})
+    trained = untrained({**table, "encoder": ENCODERS[encoder]}, {})
     write_folder(trained, tmp_path / "exported")
     model, given = opened(tmp_path / "exported"), [*sequences(1, 7, 2, 33), np.float32([1, 2, 3])]
     for one, expected in zip(given, task_of(trained.experiment).predictor(trained).predict(given), strict=True):

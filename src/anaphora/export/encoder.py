@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from anaphora.export.graph import Graph
 from anaphora.export.parts import Parts
 from anaphora.export.refusal import unsupported
+from anaphora.nn.encoders.cnn import CnnEncoder
 from anaphora.nn.encoders.encoder import Encoder
 from anaphora.nn.encoders.grid import GridEncoder
 from anaphora.nn.encoders.none import NoEncoder
@@ -29,6 +30,8 @@ def encoded(graph: Graph, encoder: Encoder, x: str) -> Annotated:
             return _recurrent(graph, encoder, x)
         case GridEncoder():
             return _grid(graph, encoder, x)
+        case CnnEncoder():
+            return _convolved(graph, encoder, x)
         case NoEncoder():
             return Annotated(x, [{"h": graph.row(x, -1)}])
     config: Any = encoder.config
@@ -70,6 +73,23 @@ def _turned(graph: Graph, x: str) -> str:
 def _words_turned(graph: Graph, x: str) -> str:
     """All positions but the last, which is ``</s>``, in reverse."""
     return graph.join([_turned(graph, graph.slice(x, 0, -1)), graph.slice(x, -1, _END)], axis=0)
+
+
+def _convolved(graph: Graph, encoder: CnnEncoder, x: str) -> Annotated:
+    weights, found = encoder.weights.tensors(), list[str]()
+    columns = graph.node("Unsqueeze", graph.node("Transpose", x, perm=[1, 0]), graph.constant([0]))
+    for width in encoder.config.widths:
+        part, left = f"width{width}", (width - 1) // 2
+        matrix = weights[f"{part}.weight"]
+        filters = matrix.view(len(matrix), width, -1).transpose(1, 2)
+        names = (
+            graph.weight(f"encoder.weights.{part}.filters", filters),
+            graph.weight(f"encoder.weights.{part}.bias", weights[f"{part}.bias"]),
+        )
+        found.append(graph.node("Conv", columns, *names, pads=[left, width - 1 - left]))
+    rows = graph.node("Squeeze", graph.node("Relu", graph.join(found, axis=1)), graph.constant([0]))
+    annotations = graph.node("Transpose", rows, perm=[1, 0])
+    return Annotated(annotations, [{"h": graph.row(annotations, -1)}])
 
 
 def _grid(graph: Graph, encoder: GridEncoder, x: str) -> Annotated:
