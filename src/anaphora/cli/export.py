@@ -97,8 +97,9 @@ def _write_graphs(run_folder: Path, output: Path, int8: bool) -> None:
         typer.echo(rounded)
     typer.echo(output)
     config = json.loads((output / "config.json").read_text(encoding="utf-8"))
-    given = "FILE.npz" if config["reads"] in ("vectors", "grid") else "< FILE"
-    typer.echo(f"Next: python {output / 'driver.py'} {given}")
+    program = "sampler.py" if config["answers"] == "vectors" else "driver.py"
+    given = {"vectors": "FILE.npz", "grid": "FILE.npz", "nothing": "--count 3"}.get(config["reads"], "< FILE")
+    typer.echo(f"Next: python {output / program} {given}")
 
 
 def _examples(trained: "Trained", report: Report) -> "Iterator[Example]":
