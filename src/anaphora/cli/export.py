@@ -60,6 +60,8 @@ def run(
         raise ConfigError(unknown("--to", to, [*known, *NETWORKS]))
     if int8 and to != "onnx":
         raise ConfigError("--int8 belongs to --to onnx: leave it out.")
+    if to != "onnx":
+        check_writable(output, read=[run_folder])
     exports = kind_of(experiment_of(run_folder)).exports
     if to in NETWORKS and exports:
         others = " or ".join(f"--to {name}" for name in exports)
@@ -67,7 +69,6 @@ def run(
     if to == "onnx":
         _write_graphs(run_folder, output, int8)
         return
-    check_writable(output, read=[run_folder])
     if to == "html":
         from anaphora.inspection.microscope import write_microscope
 
