@@ -29,8 +29,8 @@ def test_no_file_class_or_function_is_too_long() -> None:
 MAY_NAME_OPTIONS = {"cli", "experiment", "tasks", "data", "datacheck", "run", "serving"}
 """Folders whose messages may name options of the command line; the others are called from Python too."""
 
-PROGRAMS = {"__main__.py", "driver.py"}
-"""Files that are run by themselves; the driver of exported models is one outside of the package."""
+PROGRAMS = {"__main__.py", "driver.py", "sampler.py"}
+"""Files that are run by themselves; those of exported models are outside of the package."""
 
 
 def texts_in(tree: ast.Module) -> list[str]:

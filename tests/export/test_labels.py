@@ -43,7 +43,8 @@ CLASSES: dict[str, dict[str, Any]] = {
 NAMES = ["good", "bad", "so-so"]
 VECTORS = {"size": 3, "mean": [0.5, -1.0, 2.0], "deviation": [2.0, 0.5, 1.0]}
 ENVIRONMENT = {**os.environ, "PYTHONIOENCODING": "latin-1"}
-ALONE = "import sys, runpy; sys.modules['torch'] = sys.modules['anaphora'] = None; sys.argv = sys.argv[1:]; "
+ALONE = "import os, sys, runpy; sys.modules['torch'] = sys.modules['anaphora'] = None; sys.argv = sys.argv[1:]; "
+ALONE += "sys.path[0] = os.path.dirname(sys.argv[0]); "
 COMMAND = [sys.executable, "-c", f"{ALONE}runpy.run_path(sys.argv[0], run_name='__main__')"]
 
 

@@ -73,6 +73,7 @@ TRANSLATORS: dict[str, dict[str, Any]] = {
     "chorowski": {"attention": {"score": "hybrid", "normalizer": "sigmoid", "window": "median"}},
     "location": {"attention": {"score": {"kind": "location", "max_length": 12}}, "decoder": {"initial_state": "zero"}},
     "local-m": {"attention": {"window": {"kind": "local-m", "radius": 2}, "gate": True}},
+    "graves": {"attention": {"kind": "gaussian-window", "components": 3}},
     "local-p": {"attention": {"window": {"kind": "local-p", "radius": 3}}, "encoder": {"layers": 2}},
 }
 
@@ -107,7 +108,6 @@ def test_an_exported_translator_translates_as_the_package_does(tmp_path: Path, n
     ("table", "named"),
     [
         ({"decoder": {"cell": "peephole"}}, "peephole"),
-        ({"attention": {"kind": "gaussian-window"}}, "gaussian-window"),
         ({"encoder": {"kind": "convolution"}, "attention": "none"}, "convolution"),
         ({"output": {"kind": "hierarchical"}}, "Hierarchical"),
     ],

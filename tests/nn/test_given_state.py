@@ -58,6 +58,8 @@ def test_an_encoder_starts_each_direction_from_its_own_vector() -> None:
         ({"layer0.x": [0.0]}, ConfigError, "has 'layer0.x', but the model has layer0.h, layer0.c, layer1.h, layer1.c"),
         ({"layer1.h": [0.0, 1.0]}, ShapeError, r"'layer1.h' should have the shape \(3,\), but has \(2,\)"),
         ({"layer1.h": [[0.0] * 3]}, ShapeError, r"but has \(1, 3\)"),
+        ({"layer1.h": "abc"}, ShapeError, "'layer1.h' should be numbers, but is 'abc'"),
+        ({"layer1.h": [[0.0], [1.0, 2.0]]}, ShapeError, "'layer1.h' should be numbers"),
         ({"layer1.h": [0.0, np.nan, 1.0]}, ShapeError, "'layer1.h' has a number that is not finite"),
     ],
 )

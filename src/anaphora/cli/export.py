@@ -60,6 +60,8 @@ def run(
         raise ConfigError(unknown("--to", to, [*known, *NETWORKS]))
     if int8 and to != "onnx":
         raise ConfigError("--int8 belongs to --to onnx: leave it out.")
+    if to != "onnx":
+        check_writable(output, read=[run_folder])
     exports = kind_of(experiment_of(run_folder)).exports
     if to in NETWORKS and exports:
         others = " or ".join(f"--to {name}" for name in exports)
@@ -67,7 +69,6 @@ def run(
     if to == "onnx":
         _write_graphs(run_folder, output, int8)
         return
-    check_writable(output, read=[run_folder])
     if to == "html":
         from anaphora.inspection.microscope import write_microscope
 
@@ -97,8 +98,9 @@ def _write_graphs(run_folder: Path, output: Path, int8: bool) -> None:
         typer.echo(rounded)
     typer.echo(output)
     config = json.loads((output / "config.json").read_text(encoding="utf-8"))
-    given = "FILE.npz" if config["reads"] in ("vectors", "grid") else "< FILE"
-    typer.echo(f"Next: python {output / 'driver.py'} {given}")
+    program = "sampler.py" if config["answers"] == "vectors" else "driver.py"
+    given = {"vectors": "FILE.npz", "grid": "FILE.npz", "nothing": "--count 3"}.get(config["reads"], "< FILE")
+    typer.echo(f"Next: python {output / program} {given}")
 
 
 def _examples(trained: "Trained", report: Report) -> "Iterator[Example]":

@@ -89,7 +89,8 @@ class ExampleCorpus(ABC, Generic[Example]):
         found = fraction_of(map(self.hashed, self.examples()))
         if not found:
             raise DataError(
-                f"{self.paths[0]} has too few {plural(noun)} to hold some out for validation: give a validation split."
+                f"{self.paths[0]} has too few different {plural(noun)} to hold some out for validation: give a "
+                f"validation split."
             )
         one_in, held = found
         apart, whole = replace(self, one_in=one_in), counted(self.count, noun)

@@ -8,13 +8,49 @@ from anaphora.kernels.attention import Attend
 from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location
 from anaphora.kernels.spans import Global, LocalMonotonic, LocalPredictive, Median
 from anaphora.kernels.weighing import Sigmoid, Softmax
+from anaphora.kernels.window import LARGEST, GaussianWindow
 
 if TYPE_CHECKING:
     from anaphora.export.parts import Parts
 
 
+def moved(parts: "Parts", inputs: Sequence[str]) -> str:
+    """Where Gaussians stand after a step."""
+    graph, (hat, before) = parts.graph, inputs
+    return graph.add([before, _exp(parts, graph.split(hat, 3)[2])])
+
+
+def through_window(parts: "Parts", part: GaussianWindow, inputs: Sequence[str]) -> Sequence[str]:
+    """The context of Gaussians, and the weights."""
+    graph, (hat, kappa) = parts.graph, inputs
+
+    def columns(signal: str) -> str:
+        """N x K as N x K x 1."""
+        return graph.node("Unsqueeze", signal, graph.constant([-1]))
+
+    values = parts.memory[f"{part.name}.values"]
+    alpha, beta = (columns(_exp(parts, block)) for block in graph.split(hat, 3)[:2])  # 2
+    distance = graph.node("Sub", columns(kappa), positions(parts, values))  # 3
+    exponent = graph.node("Neg", graph.node("Mul", beta, graph.node("Mul", distance, distance)))
+    heights = graph.node("Mul", alpha, graph.node("Exp", exponent))
+    weights = graph.node("ReduceSum", heights, graph.constant([-2]), keepdims=0)  # 4
+    return graph.node("MatMul", weights, values), weights  # 5
+
+
+def _exp(parts: "Parts", hat: str) -> str:
+    return parts.graph.node("Exp", parts.graph.node("Min", hat, parts.graph.constant(LARGEST)))
+
+
+def positions(parts: "Parts", values: str) -> str:
+    """1 .. S as real numbers, for a memory of S rows."""
+    graph = parts.graph
+    length = graph.node("Shape", values, start=0, end=1)
+    end = graph.node("Squeeze", graph.node("Add", length, graph.constant([1])))
+    return graph.node("Cast", graph.node("Range", graph.constant(1), end, graph.constant(1)), to=1)
+
+
 class Attention:
-    """One attention on its way into a graph."""
+    """One attention by scores on its way into a graph."""
 
     def __init__(self, parts: "Parts", part: Attend) -> None:
         self._parts, self._part, self._graph = parts, part, parts.graph
@@ -95,10 +131,7 @@ class Attention:
         return self._graph.node("Shape", self._memory("values"), start=0, end=1)
 
     def _positions(self) -> str:
-        """1 .. S as real numbers."""
-        graph = self._graph
-        end = graph.node("Squeeze", graph.node("Add", self._length(), graph.constant([1])))
-        return graph.node("Cast", graph.node("Range", graph.constant(1), end, graph.constant(1)), to=1)
+        return positions(self._parts, self._memory("values"))
 
     def _focus(self, query: str, beside: Sequence[str]) -> tuple[str, str]:
         """Which positions are closed, and the factor of the weights; empty for none."""

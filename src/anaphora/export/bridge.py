@@ -5,11 +5,10 @@ from typing import NamedTuple
 from anaphora.export.encoder import Annotated
 from anaphora.export.graph import Graph
 from anaphora.export.parts import Parts
-from anaphora.export.refusal import unsupported
 from anaphora.kernels.parts import is_previous, signal_of
 from anaphora.kernels.scores import Concat, Dot, General, Hybrid
-from anaphora.models.encoder_decoder import EncoderDecoder
-from anaphora.nn.attention import AttentionConfig
+from anaphora.nn.attention import AnyAttention, WindowAttention
+from anaphora.nn.decoder import Decoder
 
 
 class Signal(NamedTuple):
@@ -22,14 +21,19 @@ class Signal(NamedTuple):
 class Start:
     """The memory and the initial state of a decoder on their way into a graph."""
 
-    def __init__(self, graph: Graph, model: EncoderDecoder) -> None:
-        """Raises ConfigError for an attention without operators."""
-        if model.decoder.attention is not None and not isinstance(model.attention, AttentionConfig):
-            raise unsupported(f'attention.kind = "{model.attention.kind}"')
-        self._graph, self._model, self._decoder = graph, model, model.decoder
-        self._bridge = Parts(graph, "decoder.weights.", model.decoder.weights.tensors(), {})
+    def __init__(self, graph: Graph, decoder: Decoder, attention: AnyAttention, width: int) -> None:
+        """``attention`` are its options, ``width`` that of an annotation."""
+        self._graph, self._decoder, self._attention, self._width = graph, decoder, attention, width
+        self._bridge = Parts(graph, "decoder.weights.", decoder.weights.tensors(), {})
 
-    def of(self, encoded: Annotated) -> tuple[dict[str, Signal], dict[str, Signal]]:
+    def given_out(self, encoded: Annotated) -> dict[str, Signal]:
+        """The memory, after it and ``state NAME`` were made outputs of the graph."""
+        memory, first = self._of(encoded)
+        for name, signal in (memory | {f"state {name}": signal for name, signal in first.items()}).items():
+            self._graph.output(name, signal.name, signal.shape)
+        return memory
+
+    def _of(self, encoded: Annotated) -> tuple[dict[str, Signal], dict[str, Signal]]:
         """The memory of the decoder, and its initial state for one row."""
         annotations, summaries = encoded
         if self._decoder.config.sentence_encoding_layer == "tanh":
@@ -84,10 +88,8 @@ class Start:
 
     def _attended(self, annotations: str) -> dict[str, Signal]:
         """What attention looks at: values, and the keys of the score."""
-        assert isinstance(self._model.attention, AttentionConfig)
-        width, score = self._model.encoder.width, self._model.attention.score
-        memory = {"attention.values": Signal(annotations, ("S", width))}
-        match score:
+        memory = {"attention.values": Signal(annotations, ("S", self._width))}
+        match getattr(self._attention, "score", None):
             case Dot():
                 memory["attention.keys"] = memory["attention.values"]
             case General() | Concat() | Hybrid() if "attention.memory" in self._bridge.weights:
@@ -108,6 +110,8 @@ class Start:
             found["weights"] = Signal(first, (1, "S"))
         if "coverage" in carried:
             found["coverage"] = Signal(zeros, (1, "S"))
+        if isinstance(self._attention, WindowAttention):
+            found["kappa"] = self._row(graph.constant([0.0] * self._attention.components), self._attention.components)
         if "clock" in carried:
             found["clock"] = self._row(graph.constant([0.0]), 1)
         return found

@@ -1,12 +1,13 @@
 """Trained networks as graphs: which file makes those of which network."""
 
 from anaphora.errors import ConfigError
-from anaphora.export import classifier, language_model, tagger, writer
+from anaphora.export import classifier, language_model, tagger, values, writer
 from anaphora.export.graph import Graphs
 from anaphora.models.classifier import PooledClassifier
 from anaphora.models.encoder_decoder import EncoderDecoder
 from anaphora.models.language_model import LanguageModel
 from anaphora.models.tagger import StepTagger
+from anaphora.models.values import ValueNetwork
 from anaphora.tasks.registry import kind_of
 from anaphora.tasks.task import Trained
 
@@ -25,5 +26,7 @@ def graphs_of(trained: Trained) -> Graphs:
             return classifier.graphs_of(trained)
         case StepTagger():
             return tagger.graphs_of(trained)
+        case ValueNetwork():
+            return values.graphs_of(trained)
     plural = kind_of(trained.experiment).plural
     raise ConfigError(f"There are no ONNX graphs of {plural}: use the run itself.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from anaphora.export.attention import Attention
+from anaphora.export.attention import Attention, moved, through_window
 from anaphora.export.graph import Graph
 from anaphora.export.refusal import unsupported
 from anaphora.kernels.attention import Attend
@@ -21,6 +21,7 @@ from anaphora.kernels.normalisation import EPSILON, Normalise
 from anaphora.kernels.parts import Part, Project, Unit, previous
 from anaphora.kernels.program import Program, stages
 from anaphora.kernels.sums import Activate, Add
+from anaphora.kernels.window import GaussianWindow, Move
 
 _ACTIVATIONS = {"tanh": "Tanh", "sigmoid": "Sigmoid", "relu": "Relu"}
 
@@ -95,6 +96,10 @@ class Parts:
                 return self._unit(part, graph.add(inputs[: len(part.inputs)]), inputs[len(part.inputs) :])
             case Attend():
                 return Attention(self, part).weighed(inputs)
+            case Move():
+                return [moved(self, inputs)]
+            case GaussianWindow():
+                return through_window(self, part, inputs)
             case Activate():
                 return [graph.node("Tanh", graph.add(inputs))]
             case Add():

@@ -26,12 +26,8 @@ def graphs_of(trained: Trained) -> Graphs:
     if model.language_model:
         raise unsupported('deep fusion (fusion.kind = "deep")')
     x, reads = _read(graph, trained)
-    memory, first = Start(graph, model).of(encoded(graph, model.encoder, x))
-    for name, signal in memory.items():
-        graph.output(name, signal.name, signal.shape)
-    for name, signal in first.items():
-        graph.output(f"state {name}", signal.name, signal.shape)
     decoder = model.decoder
+    memory = Start(graph, decoder, model.attention, model.encoder.width).given_out(encoded(graph, model.encoder, x))
     inputs = {name: step.input(name, signal.shape) for name, signal in memory.items()}
     parts = Parts(step, "decoder.weights.", decoder.weights.tensors(), inputs)
     add_step(parts, decoder.program, ("target_embedding", model.written), model.output)

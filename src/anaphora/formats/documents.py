@@ -15,7 +15,9 @@ PEEKED = 1 << 12
 _PAIRS = "export its segments as a .tsv, source, tab, target a line"
 _MESSAGES = "convert it to PO with  {tool} {{file}} messages.po  of the Translate Toolkit, or " + _PAIRS
 _ENTRIES = "translate it as a document, or train a translator on it"
-_CSV = "train a translator on it, or save its columns as tab-separated text, and name it .tsv"
+_AS_LINES = "write its texts as lines, or its pairs as a .tsv, source, tab, target a line"
+_CSV = f"train a translator, classifier or transducer on it, or {_AS_LINES}"
+_JSON_LINES = f"train a classifier, tagger or transducer on it, or {_AS_LINES}"
 _DOCUMENT = "translate it as a document, or save its text as plain text in UTF-8"
 _PLAIN = "save its text as plain text in UTF-8, a sentence or paragraph a line"
 _NOT_TEXT = "name a file of text"
@@ -112,8 +114,9 @@ DOCUMENTS = (
         "train a tagger on it, or write its sentences as lines",
         r"(?:#[^\n]*+\n)*+1(?:-\d)?\t(?:[^\t\n]++\t){8}[^\t\n]++\r?+\n",
     ),
+    _document("a file of JSON lines", _JSON_LINES, r"\s*+[\[{]", ".jsonl", ".ndjson"),
     _document("a JSON document", _MESSAGES.format(tool="json2po"), r'\s*+\[?\s*+\{\s*+"[^"\n]*+"\s*+:'),
-    _document("a JSON document", _MESSAGES.format(tool="json2po"), r'\s*+\[\s*+[\["{]', ".json", ".jsonl", ".ndjson"),
+    _document("a JSON document", _MESSAGES.format(tool="json2po"), r'\s*+\[\s*+[\["{]', ".json"),
     _document(
         "a YAML document",
         _MESSAGES.format(tool="yaml2po"),

@@ -19,7 +19,7 @@ def start_from(model: nn.Module, state: Mapping[str, npt.ArrayLike]) -> None:
     """Let every sequence start from these vectors, H numbers each; what is not named starts as before.
 
     Raises ConfigError for a name that the model has not, or a model without such states, ShapeError for a vector of
-    another size or a number that is not finite.
+    another size, and for what is no finite number.
     """
     places = {
         _name(path, signal): (stack, signal)
@@ -33,7 +33,12 @@ def start_from(model: nn.Module, state: Mapping[str, npt.ArrayLike]) -> None:
         if name not in places:
             raise ConfigError(f"The initial state has '{name}', but the model has {', '.join(places)}: rename it.")
         stack, signal = places[name]
-        vector_H = np.asarray(values, dtype=np.float32)
+        try:
+            vector_H = np.asarray(values, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise ShapeError(
+                f"The initial state '{name}' should be numbers, but is {values!r:.40}: correct it."
+            ) from None
         if vector_H.shape != (stack.config.size,):
             raise ShapeError(
                 f"The initial state '{name}' should have the shape ({stack.config.size},), but has {vector_H.shape}: "

@@ -161,30 +161,30 @@ class MixtureOutput(ValueOutput):
     def __init__(self, shape: MixtureShape, width: int, flags: int) -> None:
         """``shape`` of the densities, ``width`` of the states, F."""
         super().__init__(shape.width, width, shape.size, flags)
-        self._shape = shape
+        self.shape = shape
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Means start apart from each other, so that components differ."""
         super().initialise(start, generator)
-        weights, (before, means, *_) = self.weights.tensors(), self._shape.blocks
+        weights, (before, means, *_) = self.weights.tensors(), self.shape.blocks
         with torch.no_grad():
             weights["values.bias"][before : before + means].normal_(0, 1, generator=generator)
 
     def vector_loss(self, parameters_NP: Tensor, targets_ND: Tensor, weights_N: Tensor | None) -> Tensor:
         """-ln p."""
-        return mixture_loss(parameters_NP, targets_ND, self._shape, weights_N)
+        return mixture_loss(parameters_NP, targets_ND, self.shape, weights_N)
 
     def log_probs(self, parameters_NP: Tensor, targets_ND: Tensor) -> Tensor:
         """Of the mixture."""
-        return mixture_log_probs(mixture_of(parameters_NP, self._shape), targets_ND)
+        return mixture_log_probs(mixture_of(parameters_NP, self.shape), targets_ND)
 
     def means(self, parameters_NP: Tensor) -> Tensor:
         """Of the mixture."""
-        return mean(mixture_of(parameters_NP, self._shape))
+        return mean(mixture_of(parameters_NP, self.shape))
 
     def vectors(self, parameters_NP: Tensor, draws: Draws, bias: float) -> Tensor:
         """Drawn from the mixture, biased (Graves 2013, section 5.4)."""
-        return draw(biased(mixture_of(parameters_NP, self._shape), bias), draws.component_N, draws.normal_ND)
+        return draw(biased(mixture_of(parameters_NP, self.shape), bias), draws.component_N, draws.normal_ND)
 
 
 class SquaredError(Config):
