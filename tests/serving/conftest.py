@@ -5,13 +5,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("starlette", reason="needs the extra 'serve'")
 
+from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from anaphora.memory import Memory
@@ -37,11 +39,10 @@ def stored() -> Served:
 
 
 @pytest.fixture
-def serve(stored: Served) -> Iterator[Serve]:
-    """Start a server of the stored translator, or of others, in this process; a client of it is returned."""
-    open_clients: list[TestClient] = []
+def assemble(stored: Served) -> Callable[..., Starlette]:
+    """The application that serves the stored translator, or others."""
 
-    def start(
+    def assembled(
         translators: Sequence[Served] = (),
         limits: ServingLimits = ServingLimits(),  # noqa: B008  (a frozen value)
         keys: Sequence[Key] = (),
@@ -49,7 +50,7 @@ def serve(stored: Served) -> Iterator[Serve]:
         origins: Sequence[str] = (),
         lines: list[str] | None = None,
         learns: bool = False,
-    ) -> TestClient:
+    ) -> Starlette:
         served, metrics = Translators(translators or [stored]), Metrics()
         service = Service(
             served,
@@ -63,14 +64,23 @@ def serve(stored: Served) -> Iterator[Serve]:
             learns=learns,
         )
         app = application(service, (lambda line: None) if lines is None else lines.append)
-        client = TestClient(app, base_url="http://localhost:5000", raise_server_exceptions=False)
-        client.app.state.service = service  # type: ignore[attr-defined]
-        open_clients.append(client.__enter__())
-        return client
+        app.state.service = service
+        return app
 
-    yield start
-    for client in open_clients:
-        client.__exit__(None, None, None)
+    return assembled
+
+
+@pytest.fixture
+def serve(assemble: Callable[..., Starlette]) -> Iterator[Serve]:
+    """Start a server of what is assembled, in this process; a client of it is returned."""
+    with ExitStack() as running:
+
+        def start(*arguments: Any, **settings: Any) -> TestClient:
+            app = assemble(*arguments, **settings)
+            client = TestClient(app, base_url="http://localhost:5000", raise_server_exceptions=False)
+            return running.enter_context(client)
+
+        yield start
 
 
 @pytest.fixture

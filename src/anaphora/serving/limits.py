@@ -27,6 +27,6 @@ class ServingLimits(NamedTuple):
     deadline: float = 30.0
     """Seconds after which a request without an answer is given up, its place in the queue included."""
     upload: float = 20.0
-    """Seconds that a client may take to send its request."""
+    """Seconds that a client may take to send the headers of a request, and as many for its body."""
     drain: float = 30.0
     """Seconds that requests in work are given when the server has to stop."""

@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 
 from anaphora.errors import ConfigError
 from anaphora.serving.actions import Service
+from anaphora.serving.connection import connections
 
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 
@@ -24,7 +25,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http="h11",  # which bounds headers, whatever else is installed
+                http=connections(service.limits.upload),
                 log_config=None,  # its log of requests would hold query strings, with text and keys
                 access_log=False,
                 server_header=False,

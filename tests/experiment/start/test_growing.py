@@ -1,6 +1,7 @@
 """A translator that learns new pairs: old ones are in every batch, and both kinds are measured."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,14 +9,18 @@ import torch
 
 from anaphora.cli.app import main
 from anaphora.errors import ConfigError
+from anaphora.evaluation.bleu import Score
 from anaphora.events import Event, Note, Validated
 from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.start.growth import growing
 from anaphora.models.guide import LearntGuide
+from anaphora.run import Run
+from anaphora.run.checkpoint import AVERAGE
+from anaphora.run.weights import tensors_of
 from anaphora.tasks.base import ExperimentBase, StartConfig
 from anaphora.tasks.runs import experiment_of
-from anaphora.tasks.translation.growing import Standing
+from anaphora.tasks.translation.growing import GrowingWork, Standing
 from tests.resuming import weights
 
 TMX = """<tmx version="1.4"><header srclang="en" segtype="sentence" o-tmf="x" adminlang="en" datatype="plaintext"
@@ -125,6 +130,68 @@ def test_a_loss_of_old_pairs_is_a_warning_that_says_what_to_do(old: Path, week: 
     assert said == [Note("Held out, after: old pairs BLEU 29.71 (-0.29); new pairs BLEU 9.00 (+4.00).")]
     Standing({"BLEU": 29.6}, {"BLEU": 9.0}).tell("after", before, said.append)
     assert isinstance(said[-1], Note) and said[-1].warning and "lost 0.40 points" in said[-1].text
+
+
+@pytest.fixture
+def whole(old: Path, week: Path, tmp_path: Path) -> Path:
+    """A run of the new pairs before whose end old pairs lose nothing."""
+    assert grow(old, week, tmp_path / "whole") == 0
+    assert Run.open(tmp_path / "whole").best() != AVERAGE
+    return tmp_path / "whole"
+
+
+@pytest.fixture
+def forgetful(old: Path, whole: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Let old pairs lose as many points as are given, in proportion to how far the weights of ``whole`` are."""
+    first, last = weights(old), weights(whole)
+
+    def moved(now: dict[str, torch.Tensor]) -> float:
+        return sum(float((tensor - first[name]).double().square().sum()) for name, tensor in now.items()) ** 0.5
+
+    def forget(points: float) -> None:
+        def score(_: object, model: torch.nn.Module, *__: object) -> Score:
+            return Score("BLEU", 30 - points * moved(tensors_of(model)) / moved(last), "", "raw")
+
+        monkeypatch.setattr(GrowingWork, "_score", score)
+
+    return forget
+
+
+@pytest.mark.parametrize(("points", "share"), [(0.2, 1.0), (0.5, 0.5), (1.0, 0.25), (2.3, 0.125), (9.0, 0.0)])
+def test_as_much_of_the_change_is_kept_as_old_pairs_bear(
+    old: Path,
+    whole: Path,
+    week: Path,
+    tmp_path: Path,
+    forgetful: Callable[[float], None],
+    points: float,
+    share: float,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    forgetful(points)
+    assert grow(old, week, tmp_path / "new") == 0
+    assert (Run.open(tmp_path / "new").best() == AVERAGE) == (share < 1)
+    first, last, kept = weights(old), weights(whole), weights(tmp_path / "new")
+    assert all(torch.equal(kept[name], torch.lerp(first[name], last[name], share)) for name in kept)
+    said = capsys.readouterr().err
+    assert (f"{share:.1%} of the change of the weights is kept" in said) == (share < 1)
+    assert f"Held out, after: old pairs BLEU {30 - points * share:.2f}" in said
+    assert "Old pairs have lost" not in said
+
+
+def test_a_run_that_kept_a_part_resumes_grows_on_and_translates(
+    old: Path, week: Path, tmp_path: Path, forgetful: Callable[[float], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    forgetful(1.0)
+    new = tmp_path / "new"
+    assert grow(old, week, new) == 0
+    before = weights(new)
+    assert main(["train", "--resume", "--run", str(new)]) == 0
+    assert all(torch.equal(one, before[name]) for name, one in weights(new).items())
+    assert grow(new, week, tmp_path / "next") == 0
+    assert "Starting from average" in capsys.readouterr().err
+    (tmp_path / "text").write_text("abc\n")
+    assert main(["translate", str(new), str(tmp_path / "text")]) == 0
 
 
 def test_what_cannot_be_replayed_is_refused_with_what_to_do(

@@ -1,20 +1,27 @@
 """Translators that learn new pairs and keep what they know: old pairs in every batch, both kinds held out."""
 
 import hashlib
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
 from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
-from anaphora.data.corpora import PairCorpus, Splits
+from anaphora.data.corpora import PairCorpus
 from anaphora.data.replay import ReplayedBatches, shares
 from anaphora.errors import MissingExtraError
-from anaphora.evaluation.bleu import bleu, chrf
+from anaphora.evaluation.bleu import Score, bleu, chrf
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Note, Report
 from anaphora.protocols import Batches
+from anaphora.run import Run
+from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.loading import load_weights
+from anaphora.run.weights import fill
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.data import TranslationWork, held_out_batches
 from anaphora.tasks.translation.old_pairs import OldPairs, lent
@@ -26,7 +33,7 @@ from anaphora.training.ranks import Ranks
 MOST_MEASURED = 1000
 """Pairs of each kind that are translated before and after."""
 TOLERATED = 0.3
-"""Points that old pairs may lose without a warning."""
+"""Points that old pairs may lose: in validation, and in the test without a warning."""
 
 
 class GrowingWork(TranslationWork):
@@ -81,28 +88,77 @@ class GrowingWork(TranslationWork):
             before.tell("before", None, report)
         outcome = super().learn(begun, report, stop, ranks)
         if ranks.first and outcome.reason != "stopped":
+            outcome = self._interpolated(begun, outcome, report)
             self._standing(load_weights(model, run.load("best", report)), tokenizers).tell("after", before, report)
         return outcome
 
-    def _standing(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer]) -> "Standing":
-        return Standing(*(self._figures(model, tokenizers, of) for of in (self._old.first, self.splits)))
+    def _interpolated(self, begun: Begun, outcome: Outcome, report: Report) -> Outcome:
+        """Mark as the best the weights between old and new that forget no more than is tolerated.
 
-    def _figures(
-        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], splits: Splits[PairCorpus]
-    ) -> Mapping[str, float]:
-        """BLEU of the first pairs of the test split, or of the validation split where there is none.
-
-        It is chrF where the tokeniser that BLEU needs is missing.
+        Interpolation in weight space (WiSE-FT, Wortsman et al. 2022), by what old validation pairs lose.
         """
-        corpus = next(iter(splits.tests.values()), splits.valid)
+        start, run, model = begun.experiment.start, begun.run, begun.model
+        if start.vocabulary != "keep" or not outcome.best_update:
+            return outcome
+        checkpoint = run.load(outcome.best_update, report)
+        old = Run.open(Path(start.run)).load("best", report).model
+
+        def weights(share: float) -> dict[str, torch.Tensor]:
+            return {
+                name: torch.lerp(old[name], new, share) if new.is_floating_point() else new
+                for name, new in checkpoint.model.items()
+            }
+
+        @cache
+        def score(share: float) -> float:
+            fill(model.eval(), weights(share), checkpoint.path)
+            return self._score(model, begun.tokenizers, self._old.first.valid).value
+
+        share = largest_share(lambda share: score(0) - score(share) <= TOLERATED)
+        if share == 1:
+            return outcome
+        fill(model, tensors := weights(share), checkpoint.path)
+        with torch.no_grad():
+            metrics = self.validation(begun, report)(model)
+        state = {"averaged": [0, outcome.best_update], "share": share, "validation": dict(metrics)}
+        run.save(outcome.best_update, tensors, {}, state, average=True, report=report)
+        run.mark_best(AVERAGE)
+        run.write_card(metrics, report)
+        report(
+            Note(
+                f"{share:.1%} of the change of the weights is kept, so that old validation pairs lose "
+                f"{score(0) - score(share):.2f} points and not {score(0) - score(1):.2f}; the loss of new ones is "
+                f"{metrics['new_loss']:.3f} and not {outcome.metrics['new_loss']:.3f}.",
+                warning=not share,
+            )
+        )
+        return replace(outcome, metrics=metrics)
+
+    def _standing(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer]) -> "Standing":
+        return Standing(
+            *(
+                {score.name: score.value}
+                for of in (self._old.first, self.splits)
+                for score in [self._score(model, tokenizers, next(iter(of.tests.values()), of.valid))]
+            )
+        )
+
+    def _score(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], corpus: PairCorpus) -> Score:
+        """BLEU of the first pairs of a corpus, or chrF where the tokeniser that BLEU needs is missing."""
         sources, references = zip(*islice(corpus, MOST_MEASURED), strict=True)
         texts = self.searched(model, tokenizers, sources)
         language, condition = self._of_sentences.data.target, self._of_sentences.evaluation.conditions
         try:
-            score = bleu(texts, references, language=language, condition=condition)
+            return bleu(texts, references, language=language, condition=condition)
         except MissingExtraError:
-            score = chrf(texts, references, language=language, condition=condition)
-        return {score.name: score.value}
+            return chrf(texts, references, language=language, condition=condition)
+
+
+def largest_share(tolerable: Callable[[float], bool]) -> float:
+    """The largest share, in eighths, that is ``tolerable`` as all smaller ones are taken to be; 0 where none is."""
+    if tolerable(1):
+        return 1
+    return (7 - bisect_left(range(1, 8), True, key=lambda left: tolerable(1 - left / 8))) / 8
 
 
 class Standing(NamedTuple):

@@ -1,0 +1,89 @@
+"""Connections of clients that send nothing, or never end what they send."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+from starlette.applications import Starlette
+
+from anaphora.serving.limits import ServingLimits
+from anaphora.serving.server import Server, bound
+
+SECONDS = 0.4
+WHOLE = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+POST = b"POST /%b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Assemble = Callable[..., Starlette]
+
+
+@asynccontextmanager
+async def connected(assemble: Assemble) -> AsyncIterator[Streams]:
+    """A connection to a running server whose clients have ``SECONDS`` to send something."""
+    app, listening = assemble(limits=ServingLimits(upload=SECONDS)), asyncio.Event()
+    server = Server(app, app.state.service, listening.set)
+    with bound("127.0.0.1", 0) as address:
+        running = asyncio.create_task(server.serve([address]))
+        await listening.wait()
+        streams = await asyncio.open_connection(*address.getsockname())
+        yield streams
+        streams[1].close()
+        server.should_exit = True
+        await running
+
+
+async def answer_to(streams: Streams, first: bytes, then: bytes = b"") -> bytes:
+    """What comes until the server closes, where ``then`` is sent again and again after ``first``."""
+
+    async def trickle() -> None:
+        with suppress(OSError):
+            while then:
+                await asyncio.sleep(SECONDS / 8)
+                writer.write(then)
+
+    reader, writer = streams
+    writer.write(first)
+    trickling = asyncio.create_task(trickle())
+    async with asyncio.timeout(8 * SECONDS):
+        found = b""
+        with suppress(ConnectionError):
+            while piece := await reader.read(1 << 16):
+                found += piece
+    trickling.cancel()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "status"),
+    [
+        (b"", b"", b""),
+        (b"GET", b"", b""),
+        (b"GET /health HTTP/1.1\r\nHost: localhost\r\n", b"X: y\r\n", b""),
+        (WHOLE + b"GET /", b"x", b"HTTP/1.1 200"),
+        (POST % b"translate", b" ", b"HTTP/1.1 408"),
+        (POST % b"languages", b" ", b"HTTP/1.1 405"),
+    ],
+    ids=["silent", "begun", "headers", "second-request", "body", "unread-body"],
+)
+def test_a_client_that_never_ends_its_request_is_cut_off(
+    assemble: Assemble, first: bytes, then: bytes, status: bytes
+) -> None:
+    async def met() -> bytes:
+        async with connected(assemble) as streams:
+            return await answer_to(streams, first, then)
+
+    assert asyncio.run(met())[: len(b"HTTP/1.1 200")] == status
+
+
+def test_a_connection_is_kept_for_requests_that_come_in_time(assemble: Assemble) -> None:
+    async def met() -> list[bytes]:
+        found = []
+        async with connected(assemble) as (reader, writer):
+            for _ in range(4):
+                await asyncio.sleep(SECONDS / 2)
+                writer.write(WHOLE)
+                found.append(await reader.readuntil(b"}"))
+        return found
+
+    assert all(b"200 OK" in one for one in asyncio.run(met()))
