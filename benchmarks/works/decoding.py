@@ -10,13 +10,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from anaphora.batch import Batch, Constraints, Ids, pad
+import numpy as np
+
+from anaphora.batch import Batch, Constraints, Ids
 from anaphora.data.pairs import search_batches
 from anaphora.data.ragged import Ragged
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.models.translator import Translator
+from anaphora.prediction.candidates import Shortlist
 from anaphora.search.beam import beam as beam_search
 from anaphora.search.without import Without
+from anaphora.tasks.translation.shortlisted import Columns, candidates_of
 from benchmarks import joeynmt, ours
 from benchmarks.material import prepare_pairs, test_sources, tokenizer_of
 from benchmarks.work import Precision, Sample, Setting, Work, peak_mib
@@ -39,13 +43,14 @@ def decode(beam: int, shortlist: bool, setting: Setting) -> Sample:
     texts = test_sources(LSTM_512.units)[: _sentences(setting)]
     endless = Without(model.stepper(), [tokenizer.symbols.eos])
     runtime = Runtime.inference(precision=setting.precision)
+    columns = _shortlist(tokenizer.symbols.size)
     begin = time.perf_counter()
     sources = Ragged.of(tokenizer.encode(text) for text in texts)
     outputs: dict[int, str] = {}
     units = 0
     for batch in search_batches(sources, tokenizer.symbols, batch_tokens=BATCH_TOKENS):
         if shortlist:
-            batch = replace(batch, constraints=Constraints(_candidates(batch, tokenizer.symbols.size)))
+            batch = replace(batch, constraints=Constraints(_candidates(batch, columns)))
         with running(runtime):
             hypotheses = beam_search(endless, batch, size=beam, max_length=LENGTH, attention=False)
         for number, found in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
@@ -63,16 +68,18 @@ def decode_peer(beam: int, setting: Setting) -> Sample:
     )
 
 
-def _candidates(batch: Batch, vocabulary: int) -> Ids:
-    """The candidates of each sentence, of frequent units more, so that a batch has as many as with a trained run's."""
+def _shortlist(vocabulary: int) -> Columns:
+    """A shortlist of frequent units more than others, so that a batch has as many candidates as a trained run's."""
+    places = np.arange(vocabulary * EACH)
+    likely = vocabulary * (_STRIDE * places % vocabulary / vocabulary) ** _SKEW
+    return Columns(np.arange(vocabulary), likely.astype(np.int64), range(0, len(places) + 1, EACH))
 
-    def likely(unit: int) -> set[int]:
-        shares = (_STRIDE * (unit * EACH + k) % vocabulary / vocabulary for k in range(EACH))
-        return {int(vocabulary * share**_SKEW) for share in shares}
 
+def _candidates(batch: Batch, columns: Columns) -> Ids:
+    """Those of each sentence."""
     ids = batch.input_ids
-    rows = (row[:length].tolist() for row, length in zip(ids.ids_BT, ids.lengths_B.tolist(), strict=True))
-    return pad([sorted({*range(FREQUENT)}.union(*map(likely, row))) for row in rows])
+    rows = [row[:length] for row, length in zip(ids.ids_BT.tolist(), ids.lengths_B.tolist(), strict=True)]
+    return candidates_of(columns, rows, Shortlist(FREQUENT, EACH), [()] * len(rows))
 
 
 def _sentences(setting: Setting) -> int:

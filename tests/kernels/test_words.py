@@ -156,6 +156,27 @@ def test_and_in_a_large_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not network.reads_tables(WORDS)
 
 
+@torch.no_grad()
+def test_there_words_that_are_known_are_projected_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, rows, product = Network(), list[int](), words.linear
+    lengths_B = torch.tensor([2])
+
+    def counted(x_MD: Tensor, weight_NK: Tensor) -> Tensor:
+        rows.append(len(x_MD))
+        return product(x_MD, weight_NK)
+
+    monkeypatch.setattr(words, "_MOST", WORDS - 1)
+    monkeypatch.setattr(words, "linear", counted)
+    with running(Runtime.inference()):
+        for ids in ([1, 2], [2, 3], [3, 1], [9, 9]):
+            read = network.words(torch.tensor(ids).unsqueeze(1))
+            found = network.stack(read, lengths_B).outputs["h"]
+            assert torch.equal(found, network.stack(read.vectors, lengths_B).outputs["h"])
+        monkeypatch.setattr(words, "_LARGEST", WORDS)
+        network.stack(network.words(torch.tensor([[5], [6]])), lengths_B)
+    assert rows == [2, 1, 1]
+
+
 def made(task: str, tables: dict[str, Any]) -> EncoderDecoder | LanguageModel:
     found = build(task, {"embedding": {"size": 8}, **tables}, dict.fromkeys(("source", "target", "text"), SYMBOLS))
     assert isinstance(found, EncoderDecoder | LanguageModel)

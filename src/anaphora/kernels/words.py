@@ -1,11 +1,14 @@
-"""Words as a network reads them: by their vectors or, in a small vocabulary, by what its projections make of these.
+"""Words as a network reads them: by their vectors, or by what its projections make of these.
 
     a = W (scale x_w) + b
 
 is the same wherever word w stands, so a table with a row for each word takes the place of the products. A product
-without a gradient gives a row the same bits in any batch, and so does the table. It is made when as many words have
-been read as it has rows, so that no text costs more than twice the products, and kept while the weights have these
-values.
+without a gradient gives a row the same bits in any batch, and so does the table. It is kept while the weights have
+these values.
+
+Where words are known before they are read, the rows of those that were never read are made first. A search writes any
+word: in a small vocabulary its table is made when as many words have been read as it has rows, so that no text costs
+more than twice the products.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +29,10 @@ from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import current
 
 _MOST = 4096
-"""Words of a vocabulary whose projections are looked up."""
+"""Words of a vocabulary whose table is made whole."""
+
+_LARGEST = 1 << 24
+"""Numbers of a table (64 MiB in single precision)."""
 
 
 class Words(NamedTuple):
@@ -88,10 +94,10 @@ class LookUp(OneToOne):
 
 
 def reading(program: Program, weights: Mapping[str, Tensor], x: Tensor | Words, count: int = 0) -> Reading:
-    """How to run a program that reads ``x``; ``count``: how many words it will read, where not those of ``x`` alone."""
+    """How to run a program that reads ``x``; ``count``: how many words it will read, where those are not known."""
     if isinstance(x, Tensor):
         return Reading(program, weights, x)
-    tables = _tables(program, weights, x, count or x.ids_XB1.numel())
+    tables = _tables(program, weights, x, count)
     if not tables:
         return Reading(program, weights, x.vectors)
     return Reading(_looking_up(program), {**weights, **tables}, x.ids_XB1.to(x.table_VD.dtype))
@@ -99,36 +105,58 @@ def reading(program: Program, weights: Mapping[str, Tensor], x: Tensor | Words, 
 
 @dataclass
 class _Kept:
-    """The tables of a program and, until they are made, how many words were read without."""
+    """The tables of a program, and how many words were read."""
 
     weights: tuple[Tensor, ...]
     """What they are made of; it lives on, so that no other has its identity."""
-    tables: Mapping[str, Tensor] | None = None
+    tables: Mapping[str, Tensor]
+    made_V: Tensor
+    """Which rows they have."""
     read: int = 0
 
 
 def _tables(program: Program, weights: Mapping[str, Tensor], words: Words, count: int) -> Mapping[str, Tensor] | None:
-    """By name, the table of each projection of words; None where there is none, or none yet."""
-    runtime, projections = current(), _projections(program)
-    if not projections or len(words.table_VD) > _MOST or torch.is_grad_enabled() or not runtime.caches_weights:
+    """By name, the table of each projection of words; None where there is none, or none yet.
+
+    ``count`` is 0 where the words are known.
+    """
+    runtime, projections, vocabulary = current(), _projections(program), len(words.table_VD)
+    if not projections or torch.is_grad_enabled() or not runtime.caches_weights:
         return None
     of_program = [weights[f"{part.name}.{short}"] for part in projections for short in _weights_of(part)]
-    first = of_program[0]
+    first, widths = of_program[0], {part.name: len(weights[f"{part.name}.weight"]) for part in projections}
+    is_large = vocabulary > _MOST
+    if (count and is_large) or vocabulary * max(widths.values()) > _LARGEST:
+        return None
     if runtime.training or runtime.observer or not words.table_VD.is_cpu or not isinstance(first, Parameter):
         return None
     others = (words.table_VD, *of_program[1:])
     state = runtime.inference_backend, steps_of_optimizers(), *map(state_of, others)
-    kept = keep(first, "words", state, lambda: _Kept(others))
-    kept.read += count
-    if kept.tables is None and kept.read >= len(words.table_VD):
-        with torch.inference_mode(False), torch.no_grad():
-            kept.tables = {f"{part.name}.table": _table(part, weights, words) for part in projections}
+
+    def make() -> _Kept:
+        tables = {f"{name}.table": words.table_VD.new_empty(vocabulary, width) for name, width in widths.items()}
+        return _Kept(others, tables, torch.zeros(vocabulary, dtype=torch.bool))
+
+    kept = keep(first, "words", state, make)
+    kept.read += count or words.ids_XB1.numel()
+    if kept.read >= vocabulary and not is_large:
+        missing_V = ~kept.made_V
+    elif count:
+        return None
+    else:
+        missing_V = torch.zeros_like(kept.made_V).index_fill_(0, words.ids_XB1.flatten(), True) & ~kept.made_V
+    if missing_V.any():
+        ids_M = missing_V.nonzero().squeeze(1)
+        for part in projections:
+            rows_MN = _rows(part, weights, words.table_VD[ids_M] * words.scale)
+            kept.tables[f"{part.name}.table"].data[ids_M] = rows_MN  # lists of operations hold for the whole table
+        kept.made_V |= missing_V
     return kept.tables
 
 
-def _table(part: Project, weights: Mapping[str, Tensor], words: Words) -> Tensor:
-    a_VN = linear(words.table_VD.detach() * words.scale, weights[f"{part.name}.weight"])
-    return a_VN + weights[f"{part.name}.bias"].detach() if part.bias else a_VN
+def _rows(part: Project, weights: Mapping[str, Tensor], x_MD: Tensor) -> Tensor:
+    a_MN = linear(x_MD, weights[f"{part.name}.weight"])
+    return a_MN + weights[f"{part.name}.bias"].detach() if part.bias else a_MN
 
 
 def _weights_of(part: Project) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ token itself, which names and numbers need.
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -22,6 +22,33 @@ from anaphora.text.tokenizer import EOS, UNK, Tokenizer
 Rows = Sequence[Sequence[int]]
 
 
+class Columns(NamedTuple):
+    """A shortlist as it is looked up."""
+
+    frequent_V: Integers
+    """Target tokens, the most frequent first."""
+    translations_M: Integers
+    """The translations of each source token, the most probable first, one source token after the other."""
+    starts: Sequence[int]
+    """Where those of each source token begin; and the end of all."""
+
+
+def candidates_of(columns: Columns, rows: Rows, asked: Shortlist, also: Rows) -> Ids:
+    """The candidates of sentences of such source tokens; ids rise. ``also`` are those that each needs."""
+    frequent, translations, starts = columns
+    always = np.zeros(len(frequent), dtype=bool)
+    always[[UNK, EOS]] = True
+    always[frequent[: asked.frequent]] = True
+    found = []
+    for row, needed in zip(rows, also, strict=True):
+        inside = always.copy()
+        inside[list(needed)] = True
+        for token in row:
+            inside[translations[starts[token] : min(starts[token + 1], starts[token] + asked.each)]] = True
+        found.append(np.flatnonzero(inside))
+    return pad(found)
+
+
 class RunShortlist:
     """The shortlist of one run folder, read when it is first used."""
 
@@ -34,26 +61,15 @@ class RunShortlist:
         ``also`` are tokens that the translation of each must be able to have. Raises ConfigError where the run has no
         shortlist, and as ``run.shortlists.read``.
         """
-        frequent, translations, starts = self._columns
-        always = np.zeros(len(frequent), dtype=bool)
-        always[[UNK, EOS]] = True
-        always[frequent[: asked.frequent]] = True
-        found = []
-        for row, needed in zip(rows, also, strict=True):
-            inside = always.copy()
-            inside[list(needed)] = True
-            for token in row:
-                inside[translations[starts[token] : min(starts[token + 1], starts[token] + asked.each)]] = True
-            found.append(np.flatnonzero(inside))
-        return pad(found)
+        return candidates_of(self._columns, rows, asked, also)
 
     @cached_property
-    def _columns(self) -> tuple[Integers, Integers, list[int]]:
+    def _columns(self) -> Columns:
         sizes = self._source.symbols.size, self._target.symbols.size
         read = shortlists.read(self._path, digest_of(self._source, self._target), sizes)
         if read is None:
             raise ConfigError(f"{self._path} has no shortlist: make one with anaphora shortlist {self._path}.")
-        return read.frequent_V.numpy(), read.translations_M.numpy(), [0, *read.ends_S.tolist()]
+        return Columns(read.frequent_V.numpy(), read.translations_M.numpy(), [0, *read.ends_S.tolist()])
 
 
 def no_shortlist(rows: Rows, asked: Shortlist, also: Rows) -> NoReturn:
