@@ -1,5 +1,6 @@
 """Networks with random weights, for the proof that their graphs compute the same."""
 
+import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +14,13 @@ from anaphora.tasks.runs import build
 from anaphora.tasks.task import Trained
 from anaphora.text.tokenizer import Tokenizer
 
+ALONE = [
+    sys.executable,
+    "-c",
+    "import os, runpy, sys; sys.modules['torch'] = sys.modules['anaphora'] = None; sys.argv = sys.argv[1:]; "
+    "sys.path[0] = os.path.dirname(sys.argv[0]); runpy.run_path(sys.argv[0], run_name='__main__')",
+]
+"""A command that runs the file behind it as Python does, without torch and without the package."""
 Untrained = Callable[[dict[str, Any], Mapping[str, Tokenizer]], Trained]
 ASKED = Namespace(beam=None, length_penalty=None, scores=False)
 """The driver's options by default."""

@@ -17,7 +17,9 @@ from anaphora.text.words import WordTokenizer
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from anaphora.export.driver import Tokens, Writer
+from anaphora.export.driver import Writer
+from anaphora.export.reading import Tokens, strokes
+from tests.export.conftest import ALONE
 
 RUN = Path(__file__).parents[1] / "runs" / "format-2"
 LINES = "The old man sees a cat.\n\nAlice is in the garden.\n"
@@ -29,8 +31,7 @@ def test_the_driver_translates_as_the_run_does_without_torch_or_the_package(
     out = tmp_path / "exported"
     assert main(["export", str(RUN), "--to", "onnx", "--output", str(out)]) == 0
     assert capsys.readouterr().out.splitlines() == [str(out), f"Next: python {out / 'driver.py'} < FILE"]
-    check = "import sys, runpy; sys.modules['torch'] = sys.modules['anaphora'] = None; sys.argv = sys.argv[1:]; "
-    command = [sys.executable, "-c", f"{check}runpy.run_path(sys.argv[0], run_name='__main__')", str(out / "driver.py")]
+    command = [*ALONE, str(out / "driver.py")]
     windows = f"\ufeff{LINES}".replace("\n", "\r\n").encode()
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     said = subprocess.run(
@@ -40,6 +41,37 @@ def test_the_driver_translates_as_the_run_does_without_torch_or_the_package(
     rows = [line.split("\t") for line in said.stdout.decode().splitlines()]
     assert [text for _, text in rows] == [one.text for one in expected]
     assert [float(score) for score, _ in rows] == pytest.approx([one.score for one in expected], abs=1e-4)
+
+
+@pytest.mark.parametrize("options", [["--folder", "nowhere"], ["nowhere.npz", "--folder", "{out}"]])
+def test_what_a_person_can_put_right_is_one_line_of_the_driver(tmp_path: Path, options: list[str]) -> None:
+    out = tmp_path / "exported"
+    assert main(["export", str(RUN), "--to", "onnx", "--output", str(out)]) == 0
+    (out / "config.json").write_text((out / "config.json").read_text().replace('"reads": "text"', '"reads": "vectors"'))
+    asked = [option.format(out=out) for option in options]
+    said = subprocess.run([*ALONE, str(out / "driver.py"), *asked], capture_output=True, text=True)
+    assert (said.returncode, said.stdout) == (2, "")
+    assert said.stderr.startswith("driver.py: [Errno 2]") and said.stderr.count("\n") == 1
+
+
+def test_the_driver_ends_where_nobody_reads_on(tmp_path: Path) -> None:
+    out = tmp_path / "exported"
+    assert main(["export", str(RUN), "--to", "onnx", "--output", str(out)]) == 0
+    with subprocess.Popen(
+        [*ALONE, str(out / "driver.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as driver:
+        assert driver.stdin and driver.stdout and driver.stderr
+        driver.stdout.close()
+        driver.stdin.write(LINES.encode())
+        driver.stdin.close()
+        assert driver.stderr.read() == b""
+    assert driver.returncode == 0
+
+
+@pytest.mark.parametrize("line", ["", "[", "7", "{}", "[[1, 2]]", '[["a", "b"]]', "[[[1], [2, 3]]]"])
+def test_strokes_of_another_shape_are_refused(line: str) -> None:
+    with pytest.raises(ValueError, match="should be strokes as JSON"):
+        strokes(line, upward=False)
 
 
 def test_int8_is_smaller_and_its_loss_is_reported(

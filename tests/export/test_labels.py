@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ pytest.importorskip("onnxruntime")
 
 from anaphora.export.driver import opened
 from anaphora.export.folder import write_folder
-from tests.export.conftest import ASKED, Untrained
+from tests.export.conftest import ALONE, ASKED, Untrained
 
 TEXTS = [
     "The old man doesn't see a cat.",
@@ -43,9 +42,6 @@ CLASSES: dict[str, dict[str, Any]] = {
 NAMES = ["good", "bad", "so-so"]
 VECTORS = {"size": 3, "mean": [0.5, -1.0, 2.0], "deviation": [2.0, 0.5, 1.0]}
 ENVIRONMENT = {**os.environ, "PYTHONIOENCODING": "latin-1"}
-ALONE = "import os, sys, runpy; sys.modules['torch'] = sys.modules['anaphora'] = None; sys.argv = sys.argv[1:]; "
-ALONE += "sys.path[0] = os.path.dirname(sys.argv[0]); "
-COMMAND = [sys.executable, "-c", f"{ALONE}runpy.run_path(sys.argv[0], run_name='__main__')"]
 
 
 def words(segmentation: Any, lowercase: bool = True) -> WordTokenizer:
@@ -126,7 +122,7 @@ def test_a_tagger_of_words(tmp_path: Path, untrained: Untrained, output: str, ch
     write_folder(trained, tmp_path / "exported")
     expected = task_of(trained.experiment).predictor(trained).predict_lines([*TEXTS, "end"], "lines", format="text")
     answered = subprocess.run(
-        [*COMMAND, str(tmp_path / "exported" / "driver.py")],
+        [*ALONE, str(tmp_path / "exported" / "driver.py")],
         input="\r\n".join([*TEXTS, " ", "end"]).encode(),
         capture_output=True,
         check=True,
@@ -144,6 +140,6 @@ def test_a_tagger_of_vectors(tmp_path: Path, untrained: Untrained, output: str) 
     given, file = sequences(3, 1, 20), tmp_path / "vectors.npz"
     np.savez(file, values=np.concatenate(given), lengths=[3, 1, 20])
     driver = str(tmp_path / "exported" / "driver.py")
-    answered = subprocess.run([*COMMAND, driver, str(file)], capture_output=True, check=True, text=True)
+    answered = subprocess.run([*ALONE, driver, str(file)], capture_output=True, check=True, text=True)
     expected = task_of(trained.experiment).predictor(trained).predict(given)
     assert answered.stdout.splitlines() == list(map(str, expected))

@@ -15,8 +15,7 @@ pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
 from anaphora.export.folder import write_folder
-from tests.export.conftest import Untrained
-from tests.export.test_labels import COMMAND
+from tests.export.conftest import ALONE, Untrained
 
 STROKES = {"kind": "strokes", "size": 2, "mean": [0.5, -0.25], "deviation": [2.0, 3.0]}
 SIGNALS = {"kind": "vectors", "size": 3, "mean": [0.5, -0.25, 1.0], "deviation": [2.0, 3.0, 0.5]}
@@ -25,7 +24,7 @@ RECURRENCE = {"cell": "lstm", "size": 6, "layers": 2}
 
 
 def drawn(exported: Path, texts: str, *options: str) -> list[dict[str, Any]]:
-    command = [*COMMAND, str(exported / "sampler.py"), "--seed", "3", "--bias", "0.5", "--length", "12", *options]
+    command = [*ALONE, str(exported / "sampler.py"), "--seed", "3", "--bias", "0.5", "--length", "12", *options]
     answered = subprocess.run(command, input=texts, capture_output=True, check=True, encoding="utf-8")
     return [json.loads(line) for line in answered.stdout.splitlines()]
 

@@ -17,8 +17,8 @@ pytest.importorskip("onnxruntime")
 
 from anaphora.export.driver import opened
 from anaphora.export.folder import write_folder
-from tests.export.conftest import ASKED, Untrained
-from tests.export.test_labels import COMMAND, sequences
+from tests.export.conftest import ALONE, ASKED, Untrained
+from tests.export.test_labels import sequences
 
 DECODER = {"cell": "gru", "size": 8}
 ENCODER = {"cell": "gru", "size": 8}
@@ -57,7 +57,7 @@ def test_a_transducer_of_strokes(tmp_path: Path, untrained: Untrained, y_axis: s
     drawn = [[[[1, 2], [3, 5.5], [7, 2]], [[9, 1]]], [[[400, 300], [420, 310]]], [[[0, 0]]]]
     lines = "".join(json.dumps({"strokes": strokes}) + "\n" for strokes in drawn)
     driver = str(tmp_path / "exported" / "driver.py")
-    answered = subprocess.run([*COMMAND, driver], input=lines, capture_output=True, check=True, encoding="utf-8")
+    answered = subprocess.run([*ALONE, driver], input=lines, capture_output=True, check=True, encoding="utf-8")
     expected = task_of(trained.experiment).predictor(trained).predict(drawn)
     assert answered.stdout.splitlines() == [one.text for one in expected]
 
@@ -104,7 +104,7 @@ def test_a_describer(tmp_path: Path, untrained: Untrained, name: str) -> None:
     numbers = np.random.default_rng(2)
     np.savez(file, **{f"image{n}": numbers.normal(size=shape).astype(np.float32) for n in range(3)})
     driver = [str(tmp_path / "exported" / "driver.py"), str(file)]
-    answered = subprocess.run([*COMMAND, *driver], capture_output=True, check=True, encoding="utf-8")
+    answered = subprocess.run([*ALONE, *driver], capture_output=True, check=True, encoding="utf-8")
     expected = task_of(trained.experiment).predictor(trained).predict_file(file)
     assert answered.stdout.splitlines() == list(map(str, expected))
 

@@ -61,9 +61,9 @@ def write_folder(trained: Trained, folder: Path, *, int8: bool = False, examples
     for name, model in graphs.models.items():
         library("onnx").save(model, str(new / f"{name}.onnx"))
     (new / CONFIG).write_text(json.dumps(config, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    for program in ("driver.py", *(["sampler.py"] if config["answers"] == "vectors" else [])):
+    for program in ("reading.py", "driver.py", *(["sampler.py"] if config["answers"] == "vectors" else [])):
         code = files("anaphora.export").joinpath(program).read_text(encoding="utf-8")
-        (new / program).write_text(code.replace("anaphora.export.driver", "driver"), encoding="utf-8")
+        (new / program).write_text(code.replace("from anaphora.export.", "from "), encoding="utf-8")
     of_text = config["reads"] == config["answers"] == "text"
     rounded = _rounded(new, list(examples) if of_text else []) if int8 else None
     new.rename(folder)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from anaphora.export.driver import Arrays, Model
+from anaphora.export.driver import Arrays, Model, ending_well
 
 
 class Sampler(Model):
@@ -96,4 +96,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    ending_well(main)
