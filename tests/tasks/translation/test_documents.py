@@ -5,7 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.tasks.translation.documents import LOST, NO_TEXT, UNKNOWN, UNSURE, UNWRITABLE, Filled, fill, trying_again
+from anaphora.tasks.translation.documents import (
+    LOST,
+    NO_TEXT,
+    TOO_LONG,
+    UNKNOWN,
+    UNSURE,
+    UNWRITABLE,
+    Filled,
+    fill,
+    trying_again,
+)
 from tests.formats.entries.filling import document_of
 
 HEAD = 'msgid ""\nmsgstr "Content-Type: text/plain; charset={}\\n"\n\n'
@@ -216,3 +226,39 @@ def test_white_space_at_the_ends_of_a_sentence_with_codes_stays(tmp_path: Path) 
     filled = fill(document_of(tmp_path, "a.html", text.format(" ")), translator, "de")
     assert translator.asked == ["<x1/>open<x2/> the <x3/>file<x4/> !"]
     assert filled.content.decode() == "<html><p>\n  <b>OPEN</b> the <i>FILE</i> !\n</p>"
+
+
+XLIFF_1 = '<xliff version="1.2"><file source-language="en" target-language="de"><body>\n{}</body></file></xliff>'
+XLIFF_2 = '<xliff version="2.0" srcLang="en" trgLang="de"><file id="f"><unit id="u" {}>\n{}</unit></file></xliff>'
+
+
+@pytest.mark.parametrize(
+    ("size", "allowed"),
+    [
+        ('maxwidth="6" size-unit="char"', True),
+        ('maxwidth="5" size-unit="char"', False),
+        ('size-unit="byte" maxwidth="7"', True),
+        ('size-unit="byte" maxwidth="6"', False),
+        ('maxbytes="7"', True),
+        ('maxbytes="6"', False),
+        ('maxwidth="5"', True),
+        ('maxwidth="5" size-unit="pixel"', True),
+        ('maxwidth="" size-unit="char"', True),
+        ('maxwidth="many" maxbytes="-1" size-unit="char"', True),
+        ('slr:sizeRestriction="6"', True),
+        ('slr:sizeRestriction="5"', False),
+        ('slr:sizeRestriction="2,5"', False),
+        ('slr:sizeRestriction="9,*"', True),
+        ('slr:sizeRestriction="*"', True),
+    ],
+)
+def test_a_translation_longer_than_its_unit_allows_is_left_out(size: str, allowed: bool, tmp_path: Path) -> None:
+    unit = "<{}><source>o<x id='1'/>pen</source></{}>"
+    if "slr" in size:
+        text = XLIFF_2.format(size, unit.format("segment", "segment"))
+    else:
+        text = XLIFF_1.format(unit.format(f"trans-unit id='1' {size}", "trans-unit"))
+    translate = Translator(**{"o<x1/>pen": "öff<x1/>nen"})
+    filled = fill(document_of(tmp_path, "a.xlf", text, ("en", "de")), translate, "de")
+    assert (filled.entries, filled.left) == ((1, {}) if allowed else (0, {TOO_LONG: [2]}))
+    assert allowed or filled.content == text.encode()

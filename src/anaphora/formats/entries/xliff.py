@@ -5,6 +5,7 @@ declared unapproved. 2: a ``segment``, unless its state is initial. Proposals (`
 what is not to be translated is left out.
 """
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
@@ -40,6 +41,7 @@ _UNTOUCHED = {"new", "needs-translation", "needs-l10n", "needs-adaptation", "ini
 _UNIT = {"trans-unit": "1.2", "segment": "2"}
 _TRANSLATE = "translate"
 _TEXTS = ("source", "target", "seg-source")
+_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 class _Segment(NamedTuple):
@@ -59,11 +61,14 @@ class Xliff(Markup):
             self._languages = attributes.get("srcLang", ""), attributes.get("trgLang", "")
             self._translate = [True]
             self._open_segment: _Segment | None = None
+            self._unit: Attributes = {}
         elif name == "file":
             self._languages = (
                 attributes.get("source-language", self._root.get("srcLang", "")),
                 attributes.get("target-language", self._root.get("trgLang", "")),
             )
+        elif name == "unit":
+            self._unit = attributes
         if name in _UNIT:
             self._open_segment = _Segment(self.line, at, attributes)
             self._contents: dict[str, Content] = {}
@@ -103,7 +108,8 @@ class Xliff(Markup):
             if state in _TRANSLATED or segment.attributes.get("approved") == "yes":
                 return [Entry(segment.line, text, "", UNTRANSLATED)]
             shape = self._contents.get("seg-source", source)
-            gap = Gap(shape.runs, partial(self._filled, name, segment, source, shape, target))
+            fits = partial(_fits, {**self._unit, **segment.attributes})
+            gap = Gap(shape.runs, partial(self._filled, name, segment, source, shape, target), fits)
             return [Entry(segment.line, text, "", UNTRANSLATED, gap)]
         if not self._is_translated(state, segment.attributes.get("approved", "")):
             return [Entry(segment.line, one_line(source.text), "", UNAPPROVED)]
@@ -146,3 +152,17 @@ class Xliff(Markup):
             return []
         tag = start_tag(content, self._root_begin)
         return [Edit(self._root_begin, self._root_begin + len(tag), with_attribute(tag, "trgLang", self.target))]
+
+
+def _fits(attributes: Attributes, text: str) -> bool:
+    """Whether a text is as short as attributes of its unit ask, where they count characters or bytes and no pixels."""
+    characters, octets = len(text), len(text.encode())
+    sizes = {"char": characters, "byte": octets}
+    found = [
+        (attributes.get("maxbytes"), octets),
+        (attributes.get("maxwidth"), sizes.get(attributes.get("size-unit", ""))),
+    ]
+    found += [
+        (value.rpartition(",")[2], characters) for key, value in attributes.items() if key.endswith(":sizeRestriction")
+    ]
+    return all(size is None or size <= int(most) for most, size in found if most and _NUMBER.fullmatch(most.strip()))

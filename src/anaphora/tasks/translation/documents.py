@@ -2,8 +2,8 @@
 
 A sentence with inline codes is translated as a whole, with a tag for each code. Where the tags do not come back in
 their order, the texts between them are translated apart, so that codes always stay in place. What would lose a
-placeholder, a tag, an address or a bracket, or has an unknown word, stays without a translation, and so does what the
-translator is not sure of.
+placeholder, a tag, an address or a bracket, has an unknown word, or is longer than its file allows, stays without a
+translation, and so does what the translator is not sure of.
 """
 
 import re
@@ -26,6 +26,7 @@ LOST = "whose placeholders, tags, addresses or brackets did not come back"
 UNKNOWN = "with unknown words"
 UNWRITABLE = "with characters that the encoding of the file lacks"
 NO_TEXT = "that came back without a word"
+TOO_LONG = "longer than the file allows"
 UNSURE = "of too low a confidence"
 """Why an entry stays without a translation."""
 
@@ -60,12 +61,15 @@ def fill(document: Document, translate: Translate, language: str) -> Filled:
     filled: dict[int, list[str]] = {}
     left: dict[str, list[int]] = {}
     for number, of_entry in flows.items():
+        entry = document.entries[number]
         why = next((why for flow in of_entry if (why := flow.fault(known))), "")
         put = [text for flow in of_entry for text in flow.put(known, language)] if not why else []
         if not all(map(document.takes, put)):
             why = UNWRITABLE
+        if put and entry.gap and not entry.gap.fits("".join(put)):
+            why = TOO_LONG
         if why:
-            left.setdefault(why, []).append(document.entries[number].line)
+            left.setdefault(why, []).append(entry.line)
         else:
             filled[number] = put
     return Filled(document.filled(filled), len(filled), left)
