@@ -26,7 +26,7 @@ from anaphora.kernels.parts import previous
 from anaphora.kernels.program import Program, stages
 from anaphora.kernels.rows import rows_of
 from anaphora.kernels.runtime import current
-from anaphora.kernels.walk import Walk
+from anaphora.kernels.walk import Walk, Walked
 
 
 class Scanned(NamedTuple):
@@ -74,9 +74,11 @@ def scan(
         )
     observed = Observation(observer, rows, given) if observer else None
     spec = Walk(program, rows, (tuple(inputs), tuple(first), tuple(weights), tuple(memory)), observed)
-    results = _Scan.apply(  # type: ignore[no-untyped-call]
-        spec, torch.is_grad_enabled(), *inputs.values(), *first.values(), *weights.values(), *memory.values()
-    )
+    tensors = (*inputs.values(), *first.values(), *weights.values(), *memory.values())
+    if torch.is_grad_enabled() or torch.is_autocast_enabled(device.type):
+        results = _Scan.apply(spec, torch.is_grad_enabled(), *tensors)  # type: ignore[no-untyped-call]
+    else:
+        _, results = _forward(spec, False, tensors)
     outputs = dict(zip(program.returns, results, strict=False))
     state = dict(zip(program.carried, results[len(outputs) :], strict=True))
     if not rows.sorted:
@@ -104,20 +106,26 @@ def advance(program: Program, inputs: Tensors, state: Tensors, weights: Tensors,
     return signals
 
 
+def _forward(spec: Walk, recording: bool, tensors: tuple[Tensor, ...]) -> tuple[Walked, tuple[Tensor, ...]]:
+    """The walk forward, and its results: what the program returns, and the last value of what it carries."""
+    walked = walk.forward(spec, recording, *spec.named(tensors))
+    if spec.observed:
+        spec.observed.forward(walked.blocks, walked.saved)
+    rows, program = spec.rows, spec.program
+    outputs = (rows.to_batch(walked.blocks.all(name)) for name in program.returns)
+    return walked, (*outputs, *(walked.blocks.all(name).index_select(0, rows.last_B) for name in program.carried))
+
+
 class _Scan(torch.autograd.Function):
     """A thin adapter between autograd and the two walks of ``walk.py``."""
 
     @staticmethod
     @outside_autocast
     def forward(ctx: Any, spec: Walk, recording: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
-        walked = walk.forward(spec, recording and any(ctx.needs_input_grad), *spec.named(tensors))
-        if spec.observed:
-            spec.observed.forward(walked.blocks, walked.saved)
+        walked, results = _forward(spec, recording and any(ctx.needs_input_grad), tensors)
         ctx.spec, ctx.walked = spec, walked
         ctx.save_for_backward(*tensors)
-        rows, program = spec.rows, spec.program
-        outputs = (rows.to_batch(walked.blocks.all(name)) for name in program.returns)
-        return (*outputs, *(walked.blocks.all(name).index_select(0, rows.last_B) for name in program.carried))
+        return results
 
     @staticmethod
     @outside_autocast

@@ -121,12 +121,12 @@ def _tables(program: Program, weights: Mapping[str, Tensor], words: Words, count
     ``count`` is 0 where the words are known.
     """
     runtime, projections, vocabulary = current(), _projections(program), len(words.table_VD)
-    if not projections or torch.is_grad_enabled() or not runtime.caches_weights:
+    is_large = vocabulary > _MOST
+    if not projections or (count and is_large) or torch.is_grad_enabled() or not runtime.caches_weights:
         return None
     of_program = [weights[f"{part.name}.{short}"] for part in projections for short in _weights_of(part)]
     first, widths = of_program[0], {part.name: len(weights[f"{part.name}.weight"]) for part in projections}
-    is_large = vocabulary > _MOST
-    if (count and is_large) or vocabulary * max(widths.values()) > _LARGEST:
+    if vocabulary * max(widths.values()) > _LARGEST:
         return None
     if runtime.training or runtime.observer or not words.table_VD.is_cpu or not isinstance(first, Parameter):
         return None
@@ -143,6 +143,8 @@ def _tables(program: Program, weights: Mapping[str, Tensor], words: Words, count
         missing_V = ~kept.made_V
     elif count:
         return None
+    elif kept.made_V[words.ids_XB1].all():
+        return kept.tables
     else:
         missing_V = torch.zeros_like(kept.made_V).index_fill_(0, words.ids_XB1.flatten(), True) & ~kept.made_V
     if missing_V.any():

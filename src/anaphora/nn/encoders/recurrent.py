@@ -108,7 +108,7 @@ class RecurrentEncoder(Encoder):
                 h = scanned.outputs["h"]
                 outputs.append(h if way == "left_to_right" else _taken(h, turned_SB))
                 states.append({name.removeprefix("layer0."): state for name, state in scanned.state.items()})
-            both_SBM = torch.cat(outputs, -1)
+            both_SBM = torch.cat([h.transpose(0, 1) for h in outputs], -1).transpose(0, 1)  # lies as it is attended to
             adds = self.config.residual and layer > 0
             x_SBD = both_SBM + x_SBD if adds and isinstance(x_SBD, Tensor) else both_SBM
             last = states[self._summarised]

@@ -53,7 +53,8 @@ class CandidateOutput(NamedTuple):
         bias_W = functional.pad(bias_V if bias_V.numel() else weight_VH.new_zeros(size), (0, 1), value=-torch.inf)
         words_U = functional.pad(words_U, (0, -len(words_U) % _WIDTH))
         with torch.inference_mode(False):
-            weight_UH = Parameter(weight_VH.detach()[words_U], requires_grad=False)  # prepared once for all steps
+            rows_UH = weight_VH.detach().index_select(0, words_U)
+            weight_UH = Parameter(rows_UH, requires_grad=False)  # prepared once for all steps
         return cls(weight_UH, place_W[ids_BC], bias_W[ids_BC], ids_BC, size)
 
     def log_probs(self, states_NH: Tensor) -> Tensor:

@@ -118,6 +118,8 @@ class SearchedLines:
 
     def _search(self, rows: Sequence[Sentence], watch: Watch, searched: Callable[[int], None]) -> list[Translation]:
         """The translations of sentences, searched in batches of like length; ``searched`` takes how many there are."""
+        if not rows:
+            return []
         sides, options, protection = self._sides, self._options, self._protection
         after_V = adjacency_of(sides.target).after_V
         full = [place for place, row in enumerate(rows) if row.ids]
