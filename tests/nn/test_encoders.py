@@ -7,6 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from anaphora.errors import ConfigError
+from anaphora.models.classifier import ClassifierConfig
 from anaphora.models.translator import TranslatorConfig
 from anaphora.nn.encoders import Encoded, Encoder, NgramConvolutionEncoder
 from anaphora.nn.randomness import generator
@@ -21,12 +22,15 @@ KINDS: list[dict[str, Any]] = [
     {"kind": "gated-convolution", "size": 16},
     {"kind": "gated-convolution", "size": 16, "bias": False},
     {"kind": "ngram-convolution", "folds": 1, "max_kernel": 3},
+    {"kind": "cnn", "size": 5},
+    {"kind": "cnn", "size": 3, "widths": [1, 5]},
 ]
 EVERY_KIND = pytest.mark.parametrize("table", KINDS, ids=lambda table: "-".join(map(str, table.values())))
 
 
 def made(table: dict[str, Any], width: int = 12) -> Encoder:
-    encoder = TranslatorConfig.parse({"encoder": table}, "test").encoder.build(width)
+    config = ClassifierConfig if table.get("kind") == "cnn" else TranslatorConfig
+    encoder = config.parse({"encoder": table}, "test").encoder.build(width)
     encoder.initialise(Xavier(), generator(1, "initialise"))
     return encoder
 
@@ -106,6 +110,23 @@ def test_a_sentence_encoding_from_one_direction_is_its_half_of_both(sentence_enc
     assert torch.equal(whole.annotations_BSM, part.annotations_BSM)
     for field in "hc":
         assert torch.equal(whole.summaries[0][field][:, half], part.summaries[0][field])
+
+
+def test_a_filter_sees_a_word_and_its_neighbours() -> None:
+    encoder, x_BSD = made({"kind": "cnn", "size": 3, "widths": [1, 2, 3]}), torch.randn(1, 6, 12, requires_grad=True)
+    seen = {1: [3], 2: [3, 4], 3: [2, 3, 4]}
+    for place, width in enumerate(seen):
+        encoder.weights.tensors()[f"width{width}.bias"].data.fill_(100.0)  # every filter lets its sum through
+        annotations_BSM = encoder(x_BSD, torch.tensor([6])).annotations_BSM
+        [gradient] = torch.autograd.grad(annotations_BSM[0, 3, 3 * place : 3 * place + 3].sum(), x_BSD)
+        assert gradient[0].abs().sum(-1).nonzero().flatten().tolist() == seen[width]
+
+
+def test_the_cnn_is_a_convolution_of_torch_over_the_padded_text() -> None:
+    encoder, x_BSD = made({"kind": "cnn", "size": 4, "widths": [3]}), torch.randn(2, 6, 12)
+    weight = encoder.weights.tensors()["width3.weight"].view(4, 3, 12).transpose(1, 2)
+    expected = torch.conv1d(x_BSD.transpose(1, 2), weight, padding=1).relu().transpose(1, 2)
+    assert_close(encoder(x_BSD, torch.tensor([6, 6])).annotations_BSM, expected)
 
 
 def test_a_reversed_encoder_reads_c_b_a_and_the_end_and_gives_annotations_in_the_order_of_the_sentence() -> None:

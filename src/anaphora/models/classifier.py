@@ -18,6 +18,7 @@ from anaphora.kernels.labels import label_loss
 from anaphora.kernels.linear import linear
 from anaphora.kernels.pooling import attention_pooled, max_pooled, mean_pooled
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
+from anaphora.nn.encoders.cnn import CnnConfig
 from anaphora.nn.encoders.none import NoEncoderConfig
 from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.randomness import dropped
@@ -54,10 +55,10 @@ class ClassesConfig(Config):
 class PooledConfig(Config):
     """The tables of every classifier."""
 
-    encoder: Annotated[EncoderConfig | NoEncoderConfig, Field(discriminator="kind"), by_kind_or("recurrent")] = (
-        EncoderConfig()
-    )
-    """Recurrent encoder, or "none" to pool the vectors themselves."""
+    encoder: Annotated[
+        EncoderConfig | CnnConfig | NoEncoderConfig, Field(discriminator="kind"), by_kind_or("recurrent")
+    ] = EncoderConfig()
+    """Encoder: recurrent, "cnn" for convolutions, or "none" to pool the vectors themselves."""
     classes: ClassesConfig = ClassesConfig()
     """Classes and the output layer."""
     initializer: AnyStart = Orthogonal()

@@ -164,3 +164,15 @@ def test_without_an_encoder_the_words_themselves_are_pooled(films: Path) -> None
     one, other, third = model.predict(["the film was dull", "dull was film the", "fine"])
     assert one.probabilities == pytest.approx(other.probabilities)
     assert one.probabilities != pytest.approx(third.probabilities)
+
+
+def test_convolutions_tell_the_order_of_words_and_repeated_widths_are_refused(
+    films: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train = ["train", "--data", str(films), "--task", "classify", "--run", "run", "--set", "training.epochs=1"]
+    settings = [*SMALL[:2], *SMALL[4:], "--set", 'encoder={kind="cnn",size=8}', "--set", "classes.pooling=max"]
+    assert main([*train, *settings]) == 0
+    one, other = anaphora.load("run").predict(["the film was dull", "dull was film the"])
+    assert one.probabilities != pytest.approx(other.probabilities, abs=1e-6)
+    assert main([*train, *settings, "--set", "encoder.widths=[2,2]"]) == 2
+    assert "encoder.widths names a width twice; raise encoder.size for more filters" in capsys.readouterr().err

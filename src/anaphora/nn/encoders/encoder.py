@@ -70,6 +70,17 @@ class Encoder(nn.Module, ABC):
         self.weights.initialise(start, generator)
 
 
+def open_positions(x_BSD: Tensor, lengths_B: Tensor) -> Tensor:
+    """Whether each position is within its sentence, B x S x 1."""
+    return (torch.arange(x_BSD.shape[1], device=x_BSD.device) < lengths_B.to(x_BSD.device).unsqueeze(1)).unsqueeze(-1)
+
+
+def annotations_alone(h_BSM: Tensor, lengths_B: Tensor) -> Encoded:
+    """What an encoder gives that has no summary of its own: annotations, zero past the end, and the last of them."""
+    last_B, rows_B = lengths_B.to(h_BSM.device) - 1, torch.arange(len(h_BSM), device=h_BSM.device)
+    return Encoded(h_BSM.masked_fill(~open_positions(h_BSM, lengths_B), 0), [{"h": h_BSM[rows_B, last_B]}])
+
+
 def summary_alone(summary: Tensor) -> Encoded:
     """What an encoder gives that leaves no annotations, but a vector (B x M) or columns (B x T x M)."""
     return Encoded(summary.new_zeros(len(summary), 0, summary.shape[-1]), [{"h": summary}])

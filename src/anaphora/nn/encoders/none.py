@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Literal
 
-import torch
 from torch import Tensor
 
 from anaphora.config import Config
-from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec
+from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, annotations_alone
 from anaphora.nn.weights import Weights
 
 
@@ -39,7 +38,4 @@ class NoEncoder(Encoder):
         carry_mask_B: Tensor | None = None,
     ) -> Encoded:
         """The vectors, zero past the end of a row; nothing starts from a carried state."""
-        last_B = lengths_B.to(x_BSD.device) - 1
-        open_BS = torch.arange(x_BSD.shape[1], device=x_BSD.device) <= last_B.unsqueeze(1)
-        rows_B = torch.arange(len(x_BSD), device=x_BSD.device)
-        return Encoded(x_BSD.masked_fill(~open_BS.unsqueeze(-1), 0), [{"h": x_BSD[rows_B, last_B]}])
+        return annotations_alone(x_BSD, lengths_B)
