@@ -1,10 +1,12 @@
 """How many sentences a server translates in a second, and how long clients wait.
 
     python -m benchmarks.serving RUN... --text FILE --seconds 30
+    python -m benchmarks.serving RUN --text FILE --peer "PYTHON benchmarks/peers/ctranslate2_serve.py"
 
 Starts ``anaphora serve`` with the runs, measures the start up to the first answer and the memory then, and lets 1, 8
 and 64 clients translate one line of FILE after the other by the first run, each over a connection of its own. Every
-answer is compared with the one that a line got first. Seconds of the clock mean something on a quiet machine alone; the
+answer is compared with the one that a line got first. A peer is a command that serves likewise; it is measured in turns
+with ours. Seconds of the clock mean something on a quiet machine alone; the
 load of the machine and the server's processor time are printed beside them.
 """
 
@@ -12,12 +14,13 @@ import argparse
 import http.client
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 from threading import Thread
@@ -51,9 +54,8 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def serving(runs: Sequence[str]) -> Iterator[Served]:
-    """A server of runs, until the block ends."""
-    command = [sys.executable, "-m", "anaphora", "serve", *runs, "--port", "0", "--quiet"]
+def serving(command: Sequence[str]) -> Iterator[Served]:
+    """A server that says its address on standard error, until the block ends."""
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         line = next(line for line in process.stderr if " at http" in line)
@@ -149,19 +151,25 @@ def main() -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN")
     parser.add_argument("--text", type=Path, required=True)
     parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--peer", type=shlex.split, help="command that starts another server")
     given = parser.parse_args()
     lines = [line for line in read_lines(given.text) if line.strip()]
     print(f"{this_machine()}; {this_machine().load:.1f} cores at work before, {os.getloadavg()[0]:.1f} waiting")
-    begin = time.monotonic()
-    with serving(given.runs) as served:
-        with Client(served.address) as client:
-            client.translated(lines[0])
-        used = f"{time.monotonic() - begin:.1f} s, {served.processor_seconds:.1f} s of processor time"
-        print(f"start to first answer: {used}; {len(given.runs)} runs in {served.megabytes:.0f} MB")
-        print("clients | requests/s | p50 ms | p99 ms | processor ms per request | wrong | MB")
-        load = Load(served, lines)
+    ours = [sys.executable, "-m", "anaphora", "serve", *given.runs, "--port", "0", "--quiet"]
+    with ExitStack() as running:
+        loads = {}
+        for name, command in {"anaphora": ours, **({"peer": given.peer} if given.peer else {})}.items():
+            begin = time.monotonic()
+            served = running.enter_context(serving(command))
+            with Client(served.address) as client:
+                client.translated(lines[0])
+            used = f"{time.monotonic() - begin:.1f} s, {served.processor_seconds:.1f} s of processor time"
+            print(f"{name}: start to first answer: {used}; {served.megabytes:.0f} MB")
+            loads[name] = Load(served, lines)
+        print("server | clients | requests/s | p50 ms | p99 ms | processor ms per request | wrong | MB")
         for clients in CLIENTS:
-            print(load.run(clients, given.seconds), flush=True)
+            for name, load in loads.items():
+                print(name, load.run(clients, given.seconds), sep=" | ", flush=True)
 
 
 if __name__ == "__main__":

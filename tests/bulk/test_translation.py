@@ -1,7 +1,10 @@
 """Trained translators in worker processes, from the command line."""
 
 import gzip
+import os
+import signal
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,13 +51,36 @@ def test_workers_write_the_bytes_that_one_process_writes(
     [refused] = [line for line in said.splitlines() if "split it into sentences" in line]
     assert refused in said_too.splitlines()
     assert (
-        said_too.splitlines()[-1]
-        == said.splitlines()[-1]
-        == ("anaphora: 1 line was refused and is empty in the output.")
+        said_too.splitlines()[-1] == said.splitlines()[-1] == ("anaphora: 1 line was refused and has no translation.")
     )
     [listed] = (tmp_path / "bulk.gz.refused.tsv").read_text().splitlines()
     assert listed.startswith("5\t") and listed.split("\t")[1] in refused
     assert not (tmp_path / "bulk.gz.shards").exists()
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_a_signal_ends_it_with_how_to_go_on(
+    run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    number: signal.Signals,
+    code: int,
+    word: str,
+) -> None:
+    def lines(*_: object) -> Iterator[str]:
+        os.kill(os.getpid(), number)
+        yield "adf"
+
+    before = signal.getsignal(number)
+    monkeypatch.setattr("anaphora.cli.bulk.given_texts", lines)
+    command = ["translate", str(run), "-", "--workers", "1", "--output", str(tmp_path / "out")]
+    assert main(command) == code
+    kept = "Finished shards are kept; to continue, give the same command again."
+    assert capsys.readouterr().err.splitlines()[-2:] == [kept, f"anaphora: {word}."]
+    assert signal.getsignal(number) == before
 
 
 def test_lines_that_are_no_text_are_left_empty_and_listed(

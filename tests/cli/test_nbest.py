@@ -157,10 +157,14 @@ def test_a_refused_line_stays_empty_and_the_others_come_out(
     lines, said = printed(capsys, *refused, code=2)
     assert lines == [whole[0], "", whole[2]] and whole[1] != ""
     assert "Line 2 should have at most 50 tokens, but has" in said and said.count("anaphora: ") == 2
-    assert "1 line was refused and is empty in the output." in said and "differ" not in said
+    assert "1 line was refused and has no translation." in said and "differ" not in said
     output = tmp_path / "output"
     assert printed(capsys, *refused, "--output", str(output), code=2)[0] == []
     assert output.read_text().splitlines() == lines
+    pairs = tmp_path / "pairs.tsv"
+    _, said = printed(capsys, *refused, "--pairs", str(pairs), code=2)
+    assert lines[2] == "" and pairs.read_text() == f"abc\t{lines[0]}\n"
+    assert f"2 lines without a translation were left out of {pairs}." in said
 
 
 def test_an_evaluation_says_how_it_searched(run: str, capsys: pytest.CaptureFixture[str]) -> None:

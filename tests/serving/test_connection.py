@@ -1,6 +1,7 @@
 """Connections of clients that send nothing, or never end what they send."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
@@ -87,3 +88,21 @@ def test_a_connection_is_kept_for_requests_that_come_in_time(assemble: Assemble)
         return found
 
     assert all(b"200 OK" in one for one in asyncio.run(met()))
+
+
+def test_answers_are_sent_without_waiting_for_the_client_to_acknowledge_their_headers() -> None:
+    async def met() -> int:
+        options = asyncio.Queue[int]()
+
+        def accepted(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            connection = writer.get_extra_info("socket")
+            options.put_nowait(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        address = bound("127.0.0.1", 0)
+        async with await asyncio.start_server(accepted, sock=address):
+            _, writer = await asyncio.open_connection(*address.getsockname())
+            writer.close()
+            return await options.get()
+
+    assert asyncio.run(met())

@@ -11,7 +11,8 @@ from anaphora.cli.files import given_texts
 from anaphora.cli.framing import Framing
 from anaphora.cli.progress import listening
 from anaphora.cli.remembering import Remembering
-from anaphora.cli.talk import complain
+from anaphora.cli.signals import handling_signals
+from anaphora.cli.talk import complain, say
 from anaphora.cli.translations import Outputs
 from anaphora.config import unknown
 from anaphora.errors import ConfigError, DataError
@@ -104,17 +105,21 @@ class Workers:
         def refuse(number: int, error: DataError) -> None:
             unreadable[number] = str(error)
 
-        with listening() as report:
-            done = translate_lines(
-                given_texts(file, refuse),
-                outputs.output,
-                load,
-                self.count,
-                shard_lines=self.shard_lines or LINES,
-                engine=engine,
-                report=report,
-                unreadable=unreadable,
-            )
+        try:
+            with handling_signals(), listening() as report:
+                done = translate_lines(
+                    given_texts(file, refuse),
+                    outputs.output,
+                    load,
+                    self.count,
+                    shard_lines=self.shard_lines or LINES,
+                    engine=engine,
+                    report=report,
+                    unreadable=unreadable,
+                )
+        except (KeyboardInterrupt, typer.Exit):
+            say("Finished shards are kept; to continue, give the same command again.")
+            raise
         for refused in done.refused[:_SHOWN]:
             complain(refused.reason)
         if done.refused:

@@ -151,8 +151,8 @@ class _Faults:
         """Report how many lines were refused and what else was wrong, and exit with that, if anything was."""
         found = [*self.others]
         if self.refused:
-            was, is_empty = (agreeing(self.refused, clause) for clause in ("were refused", "are empty in the output"))
-            found.append(f"{counted(self.refused, 'line')} {was} and {is_empty}.")
+            was, have = (agreeing(self.refused, clause) for clause in ("were refused", "have no translation"))
+            found.append(f"{counted(self.refused, 'line')} {was} and {have}.")
         for fault in found:
             complain(fault)
         if found:

@@ -154,7 +154,7 @@ class Outputs:
         from anaphora.formats.pharaoh import to_pharaoh
         from anaphora.text.tokenizer import MARKS, UNK
 
-        count = unknown = fewer = unsure = 0
+        count = unknown = fewer = unsure = single = 0
         losses = _Losses(report)
         with ExitStack() as files:
             texts = files.enter_context(writing(self.output)) if self.output or not self.pairs else None
@@ -170,9 +170,12 @@ class Outputs:
                 # what was refused or is left empty has lost nothing
                 left = not translation.text and not translation.tokens
                 differing = losses.of(line, line if left else translation.text)
-                if pairs:
+                # alignments are one a line, and are read beside the pairs
+                if pairs and (self.aligns or (line.strip() and translation.text.strip())):
                     sides = (translation.text, line) if self.translation_first else (line, translation.text)
                     pairs("\t".join(side.replace("\t", " ") for side in sides))
+                else:
+                    single += bool(pairs)
                 if texts:
                     for written in self._lines(count, translation, differing, model):
                         texts(written)
@@ -190,6 +193,9 @@ class Outputs:
             report(_unsure(unsure, count, self.min_confidence or 0.0))
         if fewer:
             report(_fewer(fewer, count, self.nbest))
+        if single:
+            was = agreeing(single, "without a translation were")
+            report(Note(f"{counted(single, 'line')} {was} left out of {self.pairs}."))
         if self.pairs is not None and unknown:
             report(_unknown_in_pairs(unknown, count))
 
