@@ -136,7 +136,7 @@ def test_what_a_killed_process_left_is_swept_and_nothing_else(tmp_path: Path) ->
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:
         pass
     mine, other = part_of(tmp_path / "best"), part_of(tmp_path / "card.md")
-    theirs = [tmp_path / path.name.replace(str(os.getpid()), str(gone.pid)) for path in (mine, other)]
+    theirs = [tmp_path / path.name.replace(f".{os.getpid()}.", f".{gone.pid}.") for path in (mine, other)]
     kept = [mine, tmp_path / ".hidden", tmp_path / ".notes.part", tmp_path / "a.1.part"]
     for path in (theirs[0], *kept, tmp_path / f".latest.{gone.pid}.new"):
         path.touch()

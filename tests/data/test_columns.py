@@ -189,7 +189,7 @@ def test_what_a_killed_process_left_half_made_is_removed(tmp_path: Path, whose: 
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:
         pass
     number = {"this": os.getpid(), "another": gone.pid, "one that is alive": os.getppid()}[whose]
-    left = tmp_path / part_of(tmp_path / "train[1]").name.replace(str(os.getpid()), str(number))
+    left = tmp_path / part_of(tmp_path / "train[1]").name.replace(f".{os.getpid()}.", f".{number}.")
     left.mkdir()
     (left / "source.ids").write_bytes(b"half")
     assert content(table(tmp_path / "train[1]", lambda event: None)) == EXPECTED

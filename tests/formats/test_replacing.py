@@ -87,7 +87,8 @@ def test_what_a_killed_process_left_of_the_same_file_is_removed(tmp_path: Path) 
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         pass
     left, other = (
-        tmp_path / part_of(tmp_path / name).name.replace(str(os.getpid()), str(process.pid)) for name in ("out", "b")
+        tmp_path / part_of(tmp_path / name).name.replace(f".{os.getpid()}.", f".{process.pid}.")
+        for name in ("out", "b")
     )
     for file in (left, other):
         file.write_bytes(b"half")

@@ -236,7 +236,7 @@ def main() -> None:
 
 
 def ending_well(main: Callable[[], None]) -> None:
-    """Call it; what a person can put right is one line and exit code 2, and a pipe that nobody reads is the end."""
+    """Call it; a user error is one line and exit code 2, and a pipe that nobody reads is the end."""
     try:
         main()
     except BrokenPipeError:

@@ -8,6 +8,11 @@ import torch
 from torch import Tensor
 
 
+def autocasts(device: str) -> bool:
+    """Whether torch chooses precisions on this kind of device now; some have no autocast."""
+    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
+
+
 def outside_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
     """Run a function's ``forward`` or ``backward`` in the precision of its tensors, whatever is around it.
 
@@ -17,7 +22,7 @@ def outside_autocast(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def outside(ctx: Any, *arguments: Any) -> Any:
         device = next(argument.device.type for argument in arguments if isinstance(argument, Tensor))
-        if not torch.amp.is_autocast_available(device):
+        if not autocasts(device):
             return function(ctx, *arguments)
         with torch.autocast(device, enabled=False):
             return function(ctx, *arguments)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels import cudnn, graphs, native, stepping, walk
-from anaphora.kernels.autograd import once_differentiable, outside_autocast
+from anaphora.kernels.autograd import autocasts, once_differentiable, outside_autocast
 from anaphora.kernels.checks import check_scan
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.naive.parts import with_naive_units
@@ -75,7 +75,7 @@ def scan(
     observed = Observation(observer, rows, given) if observer else None
     spec = Walk(program, rows, (tuple(inputs), tuple(first), tuple(weights), tuple(memory)), observed)
     tensors = (*inputs.values(), *first.values(), *weights.values(), *memory.values())
-    if torch.is_grad_enabled() or torch.is_autocast_enabled(device.type):
+    if torch.is_grad_enabled() or autocasts(device.type):
         results = _Scan.apply(spec, torch.is_grad_enabled(), *tensors)  # type: ignore[no-untyped-call]
     else:
         _, results = _forward(spec, False, tensors)
