@@ -1,6 +1,6 @@
 """Serve a Transformer by CTranslate2 with LibreTranslate's ``/languages`` and ``/translate``, as a peer of our server.
 
-It has new weights and as many parameters as the model it stands beside (4.7 million: 256 wide, 2 layers a side, 8,000
+Its weights are random, and it has as many parameters as our model (4.7 million: 256 wide, 2 layers a side, 8,000
 tokens, one table for both sides and the output), so its outputs have a forced length. Each request is a call of its own
 from a thread of its own, as in LibreTranslate. Runs in an environment with ``ctranslate2`` (README.md beside this
 file); the address goes to standard error.

@@ -1,4 +1,4 @@
-"""One step of a decoder or a language model as a graph, for N rows of one sentence."""
+"""One step of a recurrent network as a graph, for N rows of one sentence; and of one that writes words."""
 
 from typing import Any
 
@@ -13,20 +13,26 @@ from anaphora.kernels.program import Program
 from anaphora.nn.outputs.output import SoftmaxOutput
 
 
+def stepped(parts: Parts, program: Program, x: str) -> dict[str, str]:
+    """All signals of a step of N rows that reads ``x``; what it carries comes in and goes out, by name."""
+    graph = parts.graph
+    state = {previous(name): graph.input(f"state {name}", ["N", None]) for name in program.carried}
+    signals = parts.step(program, {"x": x, **state})
+    for name in program.carried:
+        graph.output(f"next {name}", signals[name], ["N", None])
+    return signals
+
+
 def add_step(parts: Parts, program: Program, embedding: tuple[str, Any], output: Any) -> None:
     """From ids and the state to log-probabilities, weights and the next state.
 
     Raises ConfigError for what has no operators.
     """
     graph = parts.graph
-    ids = graph.input("ids", ["N"], integers=True)
-    state = {previous(name): graph.input(f"state {name}", ["N", None]) for name in program.carried}
-    signals = parts.step(program, {"x": embedded(graph, *embedding, ids), **state})
+    signals = stepped(parts, program, embedded(graph, *embedding, graph.input("ids", ["N"], integers=True)))
     graph.output("log_probs", _log_probs(graph, output, signals[program.returns[0]]), ["N", "V"])
     if "weights" in program.returns:
         graph.output("weights", signals["weights"], ["N", "S"])
-    for name in program.carried:
-        graph.output(f"next {name}", signals[name], ["N", None])
 
 
 def _log_probs(graph: Graph, output: Any, states: str) -> str:

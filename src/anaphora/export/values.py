@@ -13,9 +13,9 @@ from anaphora.export.encoder import encoded
 from anaphora.export.graph import Graph, Graphs
 from anaphora.export.inputs import embedded
 from anaphora.export.parts import Parts
+from anaphora.export.step import stepped
 from anaphora.export.tokens import tokens_of
 from anaphora.kernels.mixture import LARGEST, MixtureShape
-from anaphora.kernels.parts import previous
 from anaphora.kernels.program import Program
 from anaphora.models.values import PredictionNetwork, SynthesisNetwork, ValueNetwork
 from anaphora.nn.outputs.values import MixtureOutput, ValueOutput
@@ -61,8 +61,7 @@ def graphs_of(trained: Trained) -> Graphs:
 
 def _step(parts: Parts, program: Program, output: ValueOutput, width: int) -> None:
     graph = parts.graph
-    state = {previous(name): graph.input(f"state {name}", ["N", None]) for name in program.carried}
-    signals = parts.step(program, {"x": graph.input("values", ["N", width]), **state})
+    signals = stepped(parts, program, graph.input("values", ["N", width]))
     layer = Parts(graph, "output.weights.", output.weights.tensors(), {})
     states = signals[program.returns[0]]
     made = layer.project("values", states, bias=True)
@@ -71,8 +70,6 @@ def _step(parts: Parts, program: Program, output: ValueOutput, width: int) -> No
     else:
         graph.output("means", made, ["N", output.size])
     graph.output("flags", layer.project("flags", states, bias=True), ["N", output.flags])
-    for name in program.carried:
-        graph.output(f"next {name}", signals[name], ["N", None])
 
 
 def _mixture(graph: Graph, shape: MixtureShape, parameters: str) -> None:

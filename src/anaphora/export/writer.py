@@ -1,4 +1,4 @@
-"""What writes a text over something else, as two graphs: an encoder of the inputs, and a step that writes a token."""
+"""Translators, transducers and describers as two graphs: an encoder of the input, and a step that writes a token."""
 
 from typing import Any
 
