@@ -170,7 +170,8 @@ def test_a_killed_rank_is_started_again_by_torchrun_and_ends_with_the_same_bits(
     finally:
         for process in launched:
             process.kill()
-    assert [process.returncode for process in launched] == [0] * machines and b"exitcode: -9" in errors, errors.decode()
+    assert [process.returncode for process in launched] == [0] * machines, errors.decode()
+    assert b"failed (exitcode: " in errors  # of the killed rank, or of another that ended for want of it
     assert everything(place / "run") == everything(tmp_path / "other" / "place" / "run")
 
 
