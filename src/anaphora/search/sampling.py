@@ -1,15 +1,14 @@
 """Sampling from a model's distribution.
 
-A token is drawn by the Gumbel-max trick: the greatest ln p / temperature + noise. The noise is a function of (seed,
-example id, step), from a counter-based generator (Philox: Salmon et al. 2011), so the sample of a sentence does not
-depend on the other sentences of the batch.
+A token is drawn by inversion: the first whose probability, with those of all tokens before it, exceeds a number drawn
+from 0 to 1. That number is a function of (seed, example id, step), from a counter-based generator (Philox: Salmon et
+al. 2011), so the sample of a sentence does not depend on the other sentences of the batch.
 """
 
 import math
 from collections import abc
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -71,10 +70,11 @@ def sample(
     example_ids = batch.example_ids_B.tolist()
 
     def draw(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> Tensor:
-        rows = [_gumbel(seed, example_ids[b], step, log_probs_BV.shape[1]) for b in sentences_B.tolist()]
-        noise_BV = torch.from_numpy(np.stack(rows)).to(log_probs_BV.device)
-        scores_BV = likeliest(log_probs_BV.double() / temperature, top_k, top_p)
-        return (scores_BV + noise_BV).argmax(dim=1)
+        shares = [[_uniform(seed, example_ids[b], step)] for b in sentences_B.tolist()]
+        scores_BV = likeliest(log_probs_BV.cpu().double() / temperature, top_k, top_p)  # a GPU adds up in any order
+        sums_BV = torch.exp(scores_BV - scores_BV.amax(dim=1, keepdim=True)).cumsum(dim=1)
+        share_B1 = torch.tensor(shares, dtype=torch.float64) * sums_BV[:, -1:]
+        return torch.searchsorted(sums_BV, share_B1, right=True).squeeze(1).to(log_probs_BV.device)
 
     start = stepper.start(batch)
     bounds = Bounds.of(batch.constraints.prefixes, max_length, len(start.memory_lengths_B))
@@ -94,9 +94,7 @@ def likeliest(scores_BV: Tensor, top_k: int, top_p: float) -> Tensor:
     return torch.full_like(scores_BV, -torch.inf).scatter(1, order_BV, sorted_BV.where(kept_BV, -torch.inf))
 
 
-def _gumbel(seed: int, example_id: int, step: int, size: int) -> npt.NDArray[np.float64]:
-    """``size`` draws of -ln(-ln u); they never change for the same three numbers."""
+def _uniform(seed: int, example_id: int, step: int) -> float:
+    """A number from 0 to below 1; it never changes for the same three numbers."""
     key = np.array([seed, example_id], dtype=np.uint64)
-    generator = np.random.Generator(np.random.Philox(key=key, counter=np.array([0, 0, 0, step], dtype=np.uint64)))
-    exponential = -np.log1p(-generator.random(size))
-    return -np.log(np.maximum(exponential, np.finfo(np.float64).tiny))
+    return np.random.Generator(np.random.Philox(key=key, counter=np.array([0, 0, 0, step], np.uint64))).random()
