@@ -4,10 +4,10 @@
     python -m benchmarks.serving RUN --text FILE --peer "PYTHON benchmarks/peers/ctranslate2_serve.py"
 
 Starts ``anaphora serve`` with the runs, measures the start up to the first answer and the memory then, and lets 1, 8
-and 64 clients translate one line of FILE after the other by the first run, each over a connection of its own. Every
-answer is compared with the one that a line got first. A peer is a command that serves likewise; it is measured in turns
-with ours. Seconds of the clock mean something on a quiet machine alone; the
-load of the machine and the server's processor time are printed beside them.
+and 64 clients translate one line of FILE after the other by one run after the other, each over a connection of its own.
+Every answer is compared with the one that a line got first. A peer is a command that serves likewise; it is measured in
+turns with ours. Seconds of the clock mean something on a quiet machine alone; the load of the machine and the server's
+processor time are printed beside them.
 """
 
 import argparse
@@ -71,15 +71,15 @@ class Client(AbstractContextManager["Client"]):
     def __init__(self, address: str) -> None:
         self._connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
         languages = json.loads(self._asked("GET", "/languages"))
-        source = next(one for one in languages if one["targets"])
-        self._pair = {"source": source["code"], "target": source["targets"][0]}
+        self.pairs = [(one["code"], target) for one in languages for target in one["targets"]]
 
     def __exit__(self, *error: object) -> None:
         self._connection.close()
 
-    def translated(self, text: str) -> str:
+    def translated(self, text: str, pair: tuple[str, str]) -> str:
         """The translation of a text."""
-        return str(json.loads(self._asked("POST", "/translate", {"q": text, **self._pair}))["translatedText"])
+        fields = {"q": text, "source": pair[0], "target": pair[1]}
+        return str(json.loads(self._asked("POST", "/translate", fields))["translatedText"])
 
     def _asked(self, method: str, path: str, fields: object = None) -> bytes:
         body = None if fields is None else json.dumps(fields)
@@ -119,7 +119,7 @@ class Load:
     """Clients that ask at once."""
 
     def __init__(self, served: Served, lines: Sequence[str]) -> None:
-        self._served, self._lines, self._known = served, lines, dict[str, str]()
+        self._served, self._lines, self._known = served, lines, dict[tuple[str, tuple[str, str]], str]()
         self._seconds, self._wrong = list[float](), 0
 
     def run(self, clients: int, seconds: float) -> Measured:
@@ -138,11 +138,12 @@ class Load:
     def _ask(self, turns: "count[int]", end: float) -> None:
         with Client(self._served.address) as client:
             while time.monotonic() < end:
-                line = self._lines[next(turns) % len(self._lines)]
+                turn = next(turns)
+                line, pair = self._lines[turn % len(self._lines)], client.pairs[turn % len(client.pairs)]
                 begin = time.monotonic()
-                found = client.translated(line)
+                found = client.translated(line, pair)
                 self._seconds.append(time.monotonic() - begin)
-                self._wrong += self._known.setdefault(line, found) != found
+                self._wrong += self._known.setdefault((line, pair), found) != found
 
 
 def main() -> None:
@@ -162,7 +163,7 @@ def main() -> None:
             begin = time.monotonic()
             served = running.enter_context(serving(command))
             with Client(served.address) as client:
-                client.translated(lines[0])
+                client.translated(lines[0], client.pairs[0])
             used = f"{time.monotonic() - begin:.1f} s, {served.processor_seconds:.1f} s of processor time"
             print(f"{name}: start to first answer: {used}; {served.megabytes:.0f} MB")
             loads[name] = Load(served, lines)

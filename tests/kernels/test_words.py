@@ -1,6 +1,7 @@
 """Projections of words are looked up in tables with the bits of their products, made once enough words were read."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
@@ -148,33 +149,63 @@ def test_and_where_nothing_is_kept_or_products_are_looked_at(runtime: Runtime) -
         assert not network.reads_tables(WORDS)
 
 
+def rows_made(monkeypatch: pytest.MonkeyPatch, rows: int) -> list[int]:
+    """How many rows are made each time from now on, in tables of so many rows of a network."""
+    found, product = list[int](), words.linear
+
+    def counted(x_MD: Tensor, weight_NK: Tensor) -> Tensor:
+        found.append(len(x_MD))
+        return product(x_MD, weight_NK)
+
+    monkeypatch.setattr(words, "_LARGEST", rows * len(Network().stack.weights.tensors()["input0.weight"]))
+    monkeypatch.setattr(words, "linear", counted)
+    return found
+
+
 @torch.no_grad()
-def test_and_in_a_large_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_and_where_a_table_has_no_room_for_all_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows_made(monkeypatch, WORDS - 1)
     network = Network()
-    monkeypatch.setattr(words, "_MOST", WORDS - 1)
     with running(Runtime.inference()):
         assert not network.reads_tables(WORDS)
 
 
 @torch.no_grad()
-def test_there_words_that_are_known_are_projected_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    network, rows, product = Network(), list[int](), words.linear
-    lengths_B = torch.tensor([2])
-
-    def counted(x_MD: Tensor, weight_NK: Tensor) -> Tensor:
-        rows.append(len(x_MD))
-        return product(x_MD, weight_NK)
-
-    monkeypatch.setattr(words, "_MOST", WORDS - 1)
-    monkeypatch.setattr(words, "linear", counted)
+@pytest.mark.parametrize(
+    ("room", "made"), [(WORDS, [2, 1, 1, 7]), (WORDS - 1, [2, 1, 1, 4]), (4, [2, 1, 1, 4]), (3, [2, 1, 1]), (1, [1])]
+)
+def test_there_words_that_are_known_are_projected_once_each(
+    room: int, made: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or again after the table was full; where it has no room for those of one block, each time."""
+    network, rows, lengths_B = Network(), rows_made(monkeypatch, room), torch.tensor([2])
     with running(Runtime.inference()):
         for ids in ([1, 2], [2, 3], [3, 1], [9, 9]):
             read = network.words(torch.tensor(ids).unsqueeze(1))
             found = network.stack(read, lengths_B).outputs["h"]
             assert torch.equal(found, network.stack(read.vectors, lengths_B).outputs["h"])
-        monkeypatch.setattr(words, "_LARGEST", WORDS)
-        network.stack(network.words(torch.tensor([[5], [6]])), lengths_B)
-    assert rows == [2, 1, 1]
+        four = network.words(torch.tensor([[4, 5, 6, 7], [7, 6, 5, 4]]).T)
+        assert torch.equal(
+            network.stack(four, torch.tensor([4, 4])).outputs["h"],
+            network.stack(four.vectors, torch.tensor([4, 4])).outputs["h"],
+        )
+    assert rows == made
+
+
+@torch.no_grad()
+def test_threads_that_read_other_words_get_the_bits_of_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, _ = Network(), rows_made(monkeypatch, 4)
+    texts = [torch.randint(WORDS, (3, 1), generator=torch.Generator().manual_seed(seed)) for seed in range(200)]
+
+    def reads(start: int) -> bool:
+        with torch.no_grad(), running(Runtime.inference()):
+            found = [network.stack(network.words(text), torch.tensor([3])).outputs["h"] for text in texts[start::2]]
+        return all(map(torch.equal, found, expected[start::2]))
+
+    with running(Runtime.inference()):
+        expected = [network.stack(network.words(text).vectors, torch.tensor([3])).outputs["h"] for text in texts]
+    with ThreadPoolExecutor(2) as pool:
+        assert all(pool.map(reads, range(2)))
 
 
 def made(task: str, tables: dict[str, Any]) -> EncoderDecoder | LanguageModel:

@@ -2,18 +2,18 @@
 
     a = W (scale x_w) + b
 
-is the same wherever word w stands, so a table with a row for each word takes the place of the products. A product
-without a gradient gives a row the same bits in any batch, and so does the table. It is kept while the weights have
-these values.
+is the same wherever word w stands, so a table with rows of words takes the place of the products. A product without a
+gradient gives a row the same bits in any batch, and so does the table. It is kept while the weights have these values.
 
-Where words are known before they are read, the rows of those that were never read are made first. A search writes any
-word: in a small vocabulary its table is made when as many words have been read as it has rows, so that no text costs
-more than twice the products.
+Where words are known before they are read, the rows of those that have none are made first; where there is no room for
+them, the table is begun anew. A search writes any word: where a table has room for all words, it is made whole when as
+many have been read, so that no text costs more than twice the products.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from threading import Lock
 from typing import NamedTuple
 
 import torch
@@ -28,11 +28,8 @@ from anaphora.kernels.prepared import keep, state_of, steps_of_optimizers
 from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import current
 
-_MOST = 4096
-"""Words of a vocabulary whose table is made whole."""
-
-_LARGEST = 1 << 24
-"""Numbers of a table (64 MiB in single precision)."""
+_LARGEST = 1 << 21
+"""Numbers of a table (8 MiB in single precision)."""
 
 
 class Words(NamedTuple):
@@ -61,17 +58,17 @@ class Reading(NamedTuple):
     program: Program
     weights: Mapping[str, Tensor]
     x_XBW: Tensor
-    """Vectors, or of width 1 the numbers of words as a ``LookUp`` takes them."""
+    """Vectors, or of width 1 the rows of words as a ``LookUp`` takes them."""
 
 
 @dataclass(frozen=True)
 class LookUp(OneToOne):
-    """y = T_w: the row of a table that belongs to a word; it reads the number of the word."""
+    """y = T_w: the row of a table that belongs to a word; it reads the number of the row."""
 
     def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
         """y = T_w."""
-        ids_XB = inputs[0].squeeze(-1).to(torch.int64)
-        return (torch.nn.functional.embedding(ids_XB, matmuls.of(self.name).vector("table")),), None
+        rows_XB = inputs[0].squeeze(-1).to(torch.int64)
+        return (torch.nn.functional.embedding(rows_XB, matmuls.of(self.name).vector("table")),), None
 
     def backward(self, matmuls: Matmuls, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
         """Tables are made where there are no gradients."""
@@ -94,71 +91,99 @@ class LookUp(OneToOne):
 
 
 def reading(program: Program, weights: Mapping[str, Tensor], x: Tensor | Words, count: int = 0) -> Reading:
-    """How to run a program that reads ``x``; ``count``: how many words it will read, where those are not known."""
+    """How to run a program that reads ``x``; ``count``: how many words it will read, where those are not known.
+
+    The rows of words that are not known are those of their numbers.
+    """
     if isinstance(x, Tensor):
         return Reading(program, weights, x)
     tables = _tables(program, weights, x, count)
     if not tables:
         return Reading(program, weights, x.vectors)
-    return Reading(_looking_up(program), {**weights, **tables}, x.ids_XB1.to(x.table_VD.dtype))
+    rows_XB1 = x.ids_XB1 if count else tables.row_V[x.ids_XB1]
+    return Reading(_looking_up(program), {**weights, **tables.blocks}, rows_XB1.to(x.table_VD.dtype))
+
+
+@dataclass
+class _Tables:
+    """The tables of a program; a row that was made stays as it is."""
+
+    blocks: Mapping[str, Tensor]
+    """By name, that of each projection."""
+    room: int
+    """Rows of each: where all words have room, those of their numbers."""
+    row_V: Tensor
+    """int64: the row of each word; -1 of those that have none."""
+    made: int = 0
+    """Words that have rows."""
+
+    def missing(self, ids: Tensor) -> Tensor:
+        """Those of the words that have no row, each once."""
+        ids_M = ids[self.row_V[ids] < 0]
+        return torch.unique(ids_M) if len(ids_M) else ids_M
+
+    def add(self, ids_M: Tensor, projections: tuple[Project, ...], weights: Mapping[str, Tensor], words: Words) -> None:
+        """Make rows for these words."""
+        x_MD, has_all = words.table_VD[ids_M] * words.scale, self.room == len(self.row_V)
+        rows_M = ids_M if has_all else torch.arange(self.made, self.made + len(ids_M))
+        for part in projections:
+            a_MN = linear(x_MD, weights[f"{part.name}.weight"])
+            if part.bias:
+                a_MN += weights[f"{part.name}.bias"].detach()
+            self.blocks[f"{part.name}.table"].data[rows_M] = a_MN  # lists of operations hold for the whole block
+        self.row_V[ids_M] = rows_M
+        self.made += len(ids_M)
 
 
 @dataclass
 class _Kept:
-    """The tables of a program, and how many words were read."""
+    """What is kept of a program."""
 
     weights: tuple[Tensor, ...]
-    """What they are made of; it lives on, so that no other has its identity."""
-    tables: Mapping[str, Tensor]
-    made_V: Tensor
-    """Which rows they have."""
+    """What its tables are made of; it lives on, so that no other has its identity."""
+    tables: _Tables
+    lock: Lock
+    """Of the thread that changes them."""
     read: int = 0
+    """Words that were read."""
 
 
-def _tables(program: Program, weights: Mapping[str, Tensor], words: Words, count: int) -> Mapping[str, Tensor] | None:
-    """By name, the table of each projection of words; None where there is none, or none yet.
-
-    ``count`` is 0 where the words are known.
-    """
+def _tables(program: Program, weights: Mapping[str, Tensor], words: Words, count: int) -> _Tables | None:
+    """Those with the words that are read, with all words where ``count`` is not 0; None where there are none yet."""
     runtime, projections, vocabulary = current(), _projections(program), len(words.table_VD)
-    is_large = vocabulary > _MOST
-    if not projections or (count and is_large) or torch.is_grad_enabled() or not runtime.caches_weights:
+    if not projections or torch.is_grad_enabled() or not runtime.caches_weights:
         return None
     of_program = [weights[f"{part.name}.{short}"] for part in projections for short in _weights_of(part)]
     first, widths = of_program[0], {part.name: len(weights[f"{part.name}.weight"]) for part in projections}
-    if vocabulary * max(widths.values()) > _LARGEST:
+    room = min(_LARGEST // max(widths.values()), vocabulary)
+    if count and room < vocabulary:
         return None
     if runtime.training or runtime.observer or not words.table_VD.is_cpu or not isinstance(first, Parameter):
         return None
     others = (words.table_VD, *of_program[1:])
     state = runtime.inference_backend, steps_of_optimizers(), *map(state_of, others)
 
-    def make() -> _Kept:
-        tables = {f"{name}.table": words.table_VD.new_empty(vocabulary, width) for name, width in widths.items()}
-        return _Kept(others, tables, torch.zeros(vocabulary, dtype=torch.bool))
+    def begun() -> _Tables:
+        blocks = {f"{name}.table": words.table_VD.new_empty(room, width) for name, width in widths.items()}
+        return _Tables(blocks, room, torch.full((vocabulary,), -1))
 
-    kept = keep(first, "words", state, make)
-    kept.read += count or words.ids_XB1.numel()
-    if kept.read >= vocabulary and not is_large:
-        missing_V = ~kept.made_V
-    elif count:
-        return None
-    elif kept.made_V[words.ids_XB1].all():
+    kept = keep(first, "words", state, lambda: _Kept(others, begun(), Lock()))
+    with kept.lock, torch.inference_mode(False), torch.no_grad():
+        kept.read += count or words.ids_XB1.numel()
+        if room == vocabulary and kept.read >= vocabulary:
+            ids_M = kept.tables.missing(torch.arange(vocabulary))
+        elif count:
+            return None
+        else:
+            ids_M = kept.tables.missing(words.ids_XB1)
+        if kept.tables.made + len(ids_M) > room:
+            ids_M = torch.unique(words.ids_XB1)
+            if len(ids_M) > room:
+                return None
+            kept.tables = begun()
+        if len(ids_M):
+            kept.tables.add(ids_M, projections, weights, words)
         return kept.tables
-    else:
-        missing_V = torch.zeros_like(kept.made_V).index_fill_(0, words.ids_XB1.flatten(), True) & ~kept.made_V
-    if missing_V.any():
-        ids_M = missing_V.nonzero().squeeze(1)
-        for part in projections:
-            rows_MN = _rows(part, weights, words.table_VD[ids_M] * words.scale)
-            kept.tables[f"{part.name}.table"].data[ids_M] = rows_MN  # lists of operations hold for the whole table
-        kept.made_V |= missing_V
-    return kept.tables
-
-
-def _rows(part: Project, weights: Mapping[str, Tensor], x_MD: Tensor) -> Tensor:
-    a_MN = linear(x_MD, weights[f"{part.name}.weight"])
-    return a_MN + weights[f"{part.name}.bias"].detach() if part.bias else a_MN
 
 
 def _weights_of(part: Project) -> tuple[str, ...]:
