@@ -76,9 +76,10 @@ class Client(AbstractContextManager["Client"]):
     def __exit__(self, *error: object) -> None:
         self._connection.close()
 
-    def translated(self, text: str, pair: tuple[str, str]) -> str:
-        """The translation of a text."""
-        fields = {"q": text, "source": pair[0], "target": pair[1]}
+    def translated(self, text: str, pair: tuple[str, str] | None = None) -> str:
+        """The translation of a text, by the first run if not told otherwise."""
+        source, target = pair or self.pairs[0]
+        fields = {"q": text, "source": source, "target": target}
         return str(json.loads(self._asked("POST", "/translate", fields))["translatedText"])
 
     def _asked(self, method: str, path: str, fields: object = None) -> bytes:
@@ -163,7 +164,7 @@ def main() -> None:
             begin = time.monotonic()
             served = running.enter_context(serving(command))
             with Client(served.address) as client:
-                client.translated(lines[0], client.pairs[0])
+                client.translated(lines[0])
             used = f"{time.monotonic() - begin:.1f} s, {served.processor_seconds:.1f} s of processor time"
             print(f"{name}: start to first answer: {used}; {served.megabytes:.0f} MB")
             loads[name] = Load(served, lines)

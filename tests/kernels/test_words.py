@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
+from weakref import WeakSet
 
 import pytest
 import torch
@@ -157,7 +158,8 @@ def rows_made(monkeypatch: pytest.MonkeyPatch, rows: int) -> list[int]:
         found.append(len(x_MD))
         return product(x_MD, weight_NK)
 
-    monkeypatch.setattr(words, "_LARGEST", rows * len(Network().stack.weights.tensors()["input0.weight"]))
+    monkeypatch.setattr(words, "_NUMBERS", rows * len(Network().stack.weights.tensors()["input0.weight"]))
+    monkeypatch.setattr(words, "_sharing", WeakSet())
     monkeypatch.setattr(words, "linear", counted)
     return found
 
@@ -190,6 +192,35 @@ def test_there_words_that_are_known_are_projected_once_each(
             network.stack(four.vectors, torch.tensor([4, 4])).outputs["h"],
         )
     assert rows == made
+
+
+@torch.no_grad()
+def test_networks_share_the_room_for_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has a row for each of two words, alone for each of four."""
+    first, second, rows = Network(), Network(), rows_made(monkeypatch, 4)
+
+    def reads(network: Network, *ids: int) -> list[int]:
+        rows.clear()
+        network.stack(network.words(torch.tensor([ids]).T), torch.tensor([len(ids)]))
+        return list(rows)
+
+    with running(Runtime.inference()):
+        assert reads(first, 1, 2, 3, 4) == [4]
+        assert reads(second, 1, 2) == [2]
+        assert reads(first, 1, 2, 3, 4) == []
+        assert reads(first, 1, 2) == [2]
+        assert reads(second, 1, 2) == reads(first, 1, 2) == []
+        del second
+        assert reads(first, 1, 2, 3, 4) == [4]
+
+
+@torch.no_grad()
+def test_a_search_that_has_no_room_leaves_the_tables_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, rows = Network(), Network(), rows_made(monkeypatch, WORDS)
+    with running(Runtime.inference()):
+        assert first.reads_tables(WORDS)
+        assert not second.reads_tables(WORDS)
+        assert first.reads_tables() and rows == [WORDS]
 
 
 @torch.no_grad()

@@ -1,7 +1,13 @@
 """Language codes as clients write them, and detection among several."""
 
-import pytest
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+import pytest
+from py3langid import modelio
+
+from anaphora.errors import MissingExtraError
+from anaphora.serving import detection
 from anaphora.serving.detection import Detector
 from anaphora.serving.languages import known_as, name_of
 
@@ -44,3 +50,21 @@ def test_the_likeliest_language_comes_first_with_confidences_that_add_up() -> No
     assert sum(one.confidence for one in found) == pytest.approx(100, abs=0.5)
     assert detector.detect(" ")[0].confidence == 0
     assert Detector(["nah"]).detect("anything")[0].json() == {"confidence": 100.0, "language": "nah"}
+
+
+def test_nothing_is_read_of_languages_before_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[Path]()
+    original = modelio.load_model
+    monkeypatch.setattr(modelio, "load_model", lambda path: read.append(path) or original(path))
+    detector = Detector(["en", "de"])
+    assert not read
+    with ThreadPoolExecutor(4) as pool:
+        assert {found[0].language for found in pool.map(detector.detect, ["Der Hund läuft."] * 4)} == {"de"}
+    assert len(read) == 1
+
+
+def test_a_choice_of_languages_needs_what_detects_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detection, "find_spec", lambda name: None)
+    Detector(["en"])
+    with pytest.raises(MissingExtraError, match=r"pip install 'anaphora\[serve\]'"):
+        Detector(["en", "de"])

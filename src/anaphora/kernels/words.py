@@ -7,7 +7,8 @@ gradient gives a row the same bits in any batch, and so does the table. It is ke
 
 Where words are known before they are read, the rows of those that have none are made first; where there is no room for
 them, the table is begun anew. A search writes any word: where a table has room for all words, it is made whole when as
-many have been read, so that no text costs more than twice the products.
+many have been read, so that no text costs more than twice the products. All tables of a process share what room there
+is, and have as many rows each.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from threading import Lock
 from typing import NamedTuple
+from weakref import WeakSet
 
 import torch
 from torch import Tensor
@@ -28,8 +30,8 @@ from anaphora.kernels.prepared import keep, state_of, steps_of_optimizers
 from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import current
 
-_LARGEST = 1 << 21
-"""Numbers of a table (8 MiB in single precision)."""
+_NUMBERS = 1 << 22
+"""Numbers of all tables (16 MiB in single precision)."""
 
 
 class Words(NamedTuple):
@@ -104,48 +106,71 @@ def reading(program: Program, weights: Mapping[str, Tensor], x: Tensor | Words, 
     return Reading(_looking_up(program), {**weights, **tables.blocks}, rows_XB1.to(x.table_VD.dtype))
 
 
-@dataclass
 class _Tables:
     """The tables of a program; a row that was made stays as it is."""
 
-    blocks: Mapping[str, Tensor]
-    """By name, that of each projection."""
-    room: int
-    """Rows of each: where all words have room, those of their numbers."""
-    row_V: Tensor
-    """int64: the row of each word; -1 of those that have none."""
-    made: int = 0
-    """Words that have rows."""
+    def __init__(self, table_VD: Tensor, widths: Mapping[str, int], room: int) -> None:
+        """Tables of so many rows by the name of a projection; with a row for each word, word w has row w."""
+        self.blocks = {f"{name}.table": table_VD.new_empty(room, width) for name, width in widths.items()}
+        self.room, self._made = room, 0
+        self.row_V = torch.full((len(table_VD),), -1)
+        """int64: the row of each word; -1 of those that have none."""
 
     def missing(self, ids: Tensor) -> Tensor:
         """Those of the words that have no row, each once."""
         ids_M = ids[self.row_V[ids] < 0]
         return torch.unique(ids_M) if len(ids_M) else ids_M
 
+    def has_room(self, ids_M: Tensor) -> bool:
+        """Whether these words can have rows as well."""
+        return self._made + len(ids_M) <= self.room
+
     def add(self, ids_M: Tensor, projections: tuple[Project, ...], weights: Mapping[str, Tensor], words: Words) -> None:
-        """Make rows for these words."""
+        """Make the rows of words that have none."""
         x_MD, has_all = words.table_VD[ids_M] * words.scale, self.room == len(self.row_V)
-        rows_M = ids_M if has_all else torch.arange(self.made, self.made + len(ids_M))
+        rows_M = ids_M if has_all else torch.arange(self._made, self._made + len(ids_M))
         for part in projections:
             a_MN = linear(x_MD, weights[f"{part.name}.weight"])
             if part.bias:
                 a_MN += weights[f"{part.name}.bias"].detach()
             self.blocks[f"{part.name}.table"].data[rows_M] = a_MN  # lists of operations hold for the whole block
         self.row_V[ids_M] = rows_M
-        self.made += len(ids_M)
+        self._made += len(ids_M)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Kept:
     """What is kept of a program."""
 
     weights: tuple[Tensor, ...]
     """What its tables are made of; it lives on, so that no other has its identity."""
-    tables: _Tables
-    lock: Lock
-    """Of the thread that changes them."""
+    widths: Mapping[str, int]
+    """Of the tables of its projections."""
+    tables: _Tables | None = None
     read: int = 0
     """Words that were read."""
+
+    @property
+    def room(self) -> int:
+        """Rows that each of its tables may have."""
+        return _NUMBERS // sum(sum(one.widths.values()) for one in {self, *_sharing})
+
+    def begin(self, table_VD: Tensor) -> _Tables:
+        """New tables; others that have more rows than they may have from now on are dropped."""
+        room = self.room
+        for one in _sharing:
+            if one.tables and one.tables.room > room:
+                one.tables = None
+        _sharing.add(self)
+        self.tables = _Tables(table_VD, self.widths, min(room, len(table_VD)))
+        return self.tables
+
+
+_sharing: WeakSet[_Kept] = WeakSet()
+"""Those between whom the room for tables is divided."""
+
+_lock = Lock()
+"""Of the thread that changes tables."""
 
 
 def _tables(program: Program, weights: Mapping[str, Tensor], words: Words, count: int) -> _Tables | None:
@@ -155,35 +180,30 @@ def _tables(program: Program, weights: Mapping[str, Tensor], words: Words, count
         return None
     of_program = [weights[f"{part.name}.{short}"] for part in projections for short in _weights_of(part)]
     first, widths = of_program[0], {part.name: len(weights[f"{part.name}.weight"]) for part in projections}
-    room = min(_LARGEST // max(widths.values()), vocabulary)
-    if count and room < vocabulary:
-        return None
     if runtime.training or runtime.observer or not words.table_VD.is_cpu or not isinstance(first, Parameter):
         return None
     others = (words.table_VD, *of_program[1:])
     state = runtime.inference_backend, steps_of_optimizers(), *map(state_of, others)
-
-    def begun() -> _Tables:
-        blocks = {f"{name}.table": words.table_VD.new_empty(room, width) for name, width in widths.items()}
-        return _Tables(blocks, room, torch.full((vocabulary,), -1))
-
-    kept = keep(first, "words", state, lambda: _Kept(others, begun(), Lock()))
-    with kept.lock, torch.inference_mode(False), torch.no_grad():
+    with _lock, torch.inference_mode(False), torch.no_grad():
+        kept = keep(first, "words", state, lambda: _Kept(others, widths))
         kept.read += count or words.ids_XB1.numel()
-        if room == vocabulary and kept.read >= vocabulary:
-            ids_M = kept.tables.missing(torch.arange(vocabulary))
-        elif count:
+        room, tables = min(kept.room, vocabulary), kept.tables
+        makes_all = room == vocabulary and kept.read >= vocabulary
+        if count and not makes_all:
+            if not tables:
+                _sharing.discard(kept)
             return None
-        else:
-            ids_M = kept.tables.missing(words.ids_XB1)
-        if kept.tables.made + len(ids_M) > room:
-            ids_M = torch.unique(words.ids_XB1)
-            if len(ids_M) > room:
+        if not tables or tables.room != room:
+            tables = kept.begin(words.table_VD)
+        ids = torch.arange(vocabulary) if makes_all else words.ids_XB1
+        ids_M = tables.missing(ids)
+        if not tables.has_room(ids_M):
+            tables, ids_M = kept.begin(words.table_VD), torch.unique(ids)
+            if not tables.has_room(ids_M):
                 return None
-            kept.tables = begun()
         if len(ids_M):
-            kept.tables.add(ids_M, projections, weights, words)
-        return kept.tables
+            tables.add(ids_M, projections, weights, words)
+        return tables
 
 
 def _weights_of(part: Project) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ async def translate(service: Service, given: Parameters) -> dict[str, Any]:
     alternatives = given.number("alternatives", service.limits.alternatives)
     source, target, detected = given.text("source"), given.text("target"), None
     if source.lower() == "auto":
-        found = service.detector.detect("\n".join(texts))[0]
+        found = (await asyncio.to_thread(service.detector.detect, "\n".join(texts)))[0]
         source, detected = found.language, found.json()
     served = service.translators.find(source, target)
     if format_ == "html":
@@ -134,7 +134,7 @@ async def neighbours(service: Service, given: Parameters) -> dict[str, Any]:
 async def detect(service: Service, given: Parameters) -> list[dict[str, Any]]:
     """``POST /detect``: the languages of a text, most probable first."""
     texts, _ = given.texts("q", service.limits)
-    return [one.json() for one in service.detector.detect("\n".join(texts))]
+    return [one.json() for one in await asyncio.to_thread(service.detector.detect, "\n".join(texts))]
 
 
 async def languages(service: Service, given: Parameters) -> list[dict[str, Any]]:

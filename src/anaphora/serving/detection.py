@@ -1,6 +1,9 @@
 """Which of the served languages a text is in."""
 
 from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 from anaphora.errors import MissingExtraError
@@ -19,28 +22,45 @@ class Detected(NamedTuple):
 
 
 class Detector:
-    """Chooses among some languages by py3langid; languages it does not know are chosen only where they are alone."""
+    """Chooses among some languages by py3langid; languages it does not know are chosen only where they are alone.
+
+    Its model is read when it is first needed, in half a second, and takes 45 MB.
+    """
 
     def __init__(self, languages: Sequence[str]) -> None:
         """Raises MissingExtraError where there is a choice and py3langid is not installed."""
-        self._languages, self._known = list(languages), dict[str, str]()
-        if len(self._languages) == 1:
-            return  # reading what tells languages apart takes half a second
-        try:
-            from py3langid.langid import MODEL_FILE, LanguageIdentifier
-        except ImportError:
-            raise MissingExtraError("py3langid", "serve") from None
-        self._identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-        plain_codes = {code.split("-")[0]: code for code in self._languages}
-        self._known = {plain: plain_codes[plain] for plain in self._identifier.labels if plain in plain_codes}
-        if self._known:
-            self._identifier.set_languages(sorted(self._known))
+        self._languages, self._lock = list(languages), Lock()
+        self._model: _Model | None = None
+        if len(self._languages) > 1 and not find_spec("py3langid"):
+            raise MissingExtraError("py3langid", "serve")
 
     def detect(self, text: str) -> list[Detected]:
         """The languages, most probable first. The only language there is has a confidence of 100."""
         if len(self._languages) == 1:
             return [Detected(100.0, self._languages[0])]
-        if not text.strip() or not self._known:
+        with self._lock:
+            self._model = self._model or _Model(self._languages)
+        if not text.strip() or not self._model.known:
             return [Detected(0.0, code) for code in self._languages]
+        return self._model.rank(text)
+
+
+class _Model:
+    """What py3langid knows of some languages."""
+
+    def __init__(self, languages: Sequence[str]) -> None:
+        from py3langid.langid import MODEL_DIR, MODEL_FILE, LanguageIdentifier
+        from py3langid.modelio import load_model
+
+        likelihoods_FL, priors_L, labels, moves, row, features = load_model(Path(MODEL_DIR, MODEL_FILE))
+        plain_codes = {code.split("-")[0]: code for code in languages}
+        self.known = {plain: plain_codes[plain] for plain in labels if plain in plain_codes}
+        """The languages, by its names for them."""
+        own = [place for place, label in enumerate(labels) if label in self.known]  # all of them take 28 MB more
+        parts = likelihoods_FL[:, own], priors_L[own], [labels[place] for place in own], moves, features
+        self._identifier = LanguageIdentifier(*parts, norm_probs=True, tk_row=row)
+
+    def rank(self, text: str) -> list[Detected]:
+        """Its languages, most probable first."""
         ranked = self._identifier.rank(text)
-        return [Detected(round(100 * float(share), 1), self._known[code]) for code, share in ranked]
+        return [Detected(round(100 * float(share), 1), self.known[code]) for code, share in ranked]
