@@ -69,5 +69,5 @@ def bound(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         found.close()
         why = getattr(error, "strerror", None) or error
-        raise ConfigError(f"{host}, port {port:,} cannot be used: {why}; give another --port or --host.") from None
+        raise ConfigError(f"{host}, port {port} cannot be used: {why}; give another --port or --host.") from None
     return found
