@@ -82,6 +82,16 @@ def test_a_document_without_gaps_comes_back_as_it_is(
     assert "d.xlf is in other languages than en and fr, which are those of the run." in printed.err
 
 
+def test_sizes_that_cannot_be_measured_are_said(run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = tmp_path / "d.xlf"
+    document.write_text(XLIFF.replace('id="1">', 'id="1" maxwidth="80">', 1).format(""))
+    assert main(["translate", run, str(document)]) == 0
+    printed = capsys.readouterr()
+    assert '<target state="needs-review-translation">' in printed.out
+    told = " ".join(printed.err.split())
+    assert "1 entry was filled whose size the file limits in pixels or in another way" in told and "(line 2)" in told
+
+
 @pytest.mark.parametrize("option", [["--json"], ["--pairs", "p.tsv"], ["--alignments", "a.txt"]])
 def test_what_is_for_lines_is_refused_before_any_work(
     option: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

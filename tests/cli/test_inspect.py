@@ -133,7 +133,7 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.Capture
     [
         (["model", "attention", "--text", "line"], "has no alignments to show: it writes no text from a source"),
         (["blind", "attention", "--text", "adf"], "has no attention"),
-        (["translator", "attention", "--text", "a" * 200], "201 tokens, but a picture has room for 120"),
+        (["translator", "attention", "--text", "a" * 200], "201 tokens, but at most 120 are shown"),
         (["model", "attention"], "model does not support inspect attention: it writes no text from a source"),
         (["translator", "blind", "attention"], "blind does not support inspect attention: it has no attention"),
         (["translator", "attention", "empty.txt"], "empty.txt has no lines"),

@@ -36,7 +36,7 @@ def test_a_report_has_what_each_verb_finds(translator: Subject, language_model: 
 
 
 def test_what_does_not_fit_on_a_page_is_one_sentence(translator: Subject) -> None:
-    assert "a picture has room for 120" in lacking(report(translator, ["a" * 200], ["a"]))["Gates"]
+    assert "at most 120 are shown" in lacking(report(translator, ["a" * 200], ["a"]))["Gates"]
 
 
 def test_a_report_takes_a_text(translator: Subject) -> None:

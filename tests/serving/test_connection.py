@@ -1,9 +1,10 @@
-"""Connections of clients that send nothing, or never end what they send."""
+"""Connections of clients that send nothing, never end what they send, or do not read what they are sent."""
 
 import asyncio
 import socket
+import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 
 import pytest
 from starlette.applications import Starlette
@@ -20,18 +21,50 @@ Assemble = Callable[..., Starlette]
 
 
 @asynccontextmanager
-async def connected(assemble: Assemble) -> AsyncIterator[Streams]:
-    """A connection to a running server whose clients have ``SECONDS`` to send something."""
-    app, listening = assemble(limits=ServingLimits(upload=SECONDS)), asyncio.Event()
+async def running(app: Starlette) -> AsyncIterator[tuple[Server, tuple[str, int]]]:
+    """A server and its address."""
+    listening = asyncio.Event()
     server = Server(app, app.state.service, listening.set)
     with bound("127.0.0.1", 0) as address:
-        running = asyncio.create_task(server.serve([address]))
+        task = asyncio.create_task(server.serve([address]))
         await listening.wait()
-        streams = await asyncio.open_connection(*address.getsockname())
+        yield server, address.getsockname()
+        server.should_exit = True
+        await task
+
+
+@asynccontextmanager
+async def connected(assemble: Assemble) -> AsyncIterator[Streams]:
+    """A connection to a running server whose clients have ``SECONDS`` to send something."""
+    async with running(assemble(limits=ServingLimits(upload=SECONDS))) as (_, address):
+        streams = await asyncio.open_connection(*address)
         yield streams
         streams[1].close()
-        server.should_exit = True
-        await running
+
+
+@asynccontextmanager
+async def asked(assemble: Assemble, size: int, times: int = 1) -> AsyncIterator[tuple[Server, socket.socket]]:
+    """A server asked for a document of ``size`` bytes, and the client, whose system takes few bytes ahead of it."""
+    app = assemble(limits=ServingLimits(download=SECONDS))
+    token = app.state.service.downloads.add("a.po", bytes(size))
+    async with running(app) as (server, address):
+        with closing(socket.socket()) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 14)
+            client.setblocking(False)
+            loop = asyncio.get_running_loop()
+            await loop.sock_connect(client, address)
+            await loop.sock_sendall(client, WHOLE.replace(b"health", b"download_file/" + token.encode()) * times)
+            yield server, client
+
+
+async def read(client: socket.socket, pause: float, most: int) -> bytes:
+    """What a client reads, piece by piece with pauses, until the server closes or there are ``most`` bytes."""
+    found = b""
+    with suppress(ConnectionError):
+        while len(found) < most and (piece := await asyncio.get_running_loop().sock_recv(client, 1 << 15)):
+            found += piece
+            await asyncio.sleep(pause)
+    return found
 
 
 async def answer_to(streams: Streams, first: bytes, then: bytes = b"") -> bytes:
@@ -75,6 +108,30 @@ def test_a_client_that_never_ends_its_request_is_cut_off(
             return await answer_to(streams, first, then)
 
     assert asyncio.run(met())[: len(b"HTTP/1.1 200")] == status
+
+
+@pytest.mark.parametrize(("size", "times"), [(1 << 22, 1), (60_000, 1), (10_000, 200)])
+def test_a_client_that_never_reads_an_answer_is_cut_off(assemble: Assemble, size: int, times: int) -> None:
+    async def met() -> bytes:
+        async with asked(assemble, size, times) as (server, client), asyncio.timeout(8 * SECONDS):
+            while (
+                not server.server_state.total_requests or server.server_state.connections or server.server_state.tasks
+            ):
+                await asyncio.sleep(SECONDS / 8)
+            return await read(client, 0, size * times)
+
+    assert 0 < len(asyncio.run(met())) < size * times
+
+
+def test_a_client_that_reads_an_answer_slowly_gets_all_of_it(assemble: Assemble) -> None:
+    async def met() -> bytes:
+        async with asked(assemble, 1 << 23) as (_, client):
+            begin, found = time.monotonic(), b""
+            while time.monotonic() < begin + 4 * SECONDS:
+                found += await read(client, SECONDS / 8, 1)
+            return found + await read(client, 0, (1 << 23) - len(found))
+
+    assert len(asyncio.run(met())) >= 1 << 23
 
 
 def test_a_connection_is_kept_for_requests_that_come_in_time(assemble: Assemble) -> None:

@@ -93,6 +93,7 @@ def test_a_form_may_come_in_chunks_up_to_the_limit(serve: Serve) -> None:
     [
         ({}, 400, "missing file parameter"),
         ({"file": ("a.md", b"text")}, 400, "a.md is none that is known"),
+        ({"file": ("a.po", b"")}, 400, "a.po is empty"),
         ({"file": ("a.xlf", FOREIGN)}, 400, "a.xlf is in other languages than en and fr"),
         ({"file": ("a.txt", b"text\n\xe4")}, 400, "a.txt:2 should be UTF-8"),
         ({"file": ("a.pdf", b"%PDF-1.7")}, 400, "a.pdf is a PDF: convert it with  pdftotext a.pdf"),

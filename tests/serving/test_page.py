@@ -109,6 +109,42 @@ def test_an_error_is_said_and_the_next_text_is_translated(page: Any) -> None:
     assert page.locator("#status.error").count() == 0
 
 
+def test_a_text_that_could_not_be_sent_is_sent_again(page: Any, stored: Served) -> None:
+    page.route("**/translate", lambda route: route.abort())
+    page.fill("#source", TEXT)
+    page.wait_for_selector("#status.error")
+    assert page.inner_text("#status") == "The server cannot be reached."
+    page.unroute("**/translate")
+    [wanted] = stored.predictor.translate_text([TEXT])
+    page.wait_for_function("text => document.getElementById('translation').textContent === text", arg=wanted.text)
+    assert page.inner_text("#status") == ""
+
+
+def test_a_page_that_met_no_server_asks_again(browser: Any, address: str) -> None:
+    page = browser.new_page()
+    page.route("**/languages", lambda route: route.abort())
+    page.goto(address)
+    page.wait_for_selector("#status.error")
+    page.fill("#source", TEXT)
+    page.unroute("**/languages")
+    page.wait_for_selector("#translation:not(:empty)")
+    page.close()
+
+
+@pytest.mark.parametrize("character", ["a", "\U0001f600"])
+def test_a_text_that_is_too_long_is_not_sent(page: Any, character: str) -> None:
+    sent: list[str] = []
+    assert translated(page, TEXT)
+    page.on("request", lambda request: sent.append(request.url))
+    page.fill("#source", character * 5001)
+    page.wait_for_timeout(600)
+    assert sent == [] and page.inner_text("#translation") == ""
+    assert page.inner_text("#status").startswith(
+        "The text has 5,001 characters, but at most 5,000 are translated at once"
+    )
+    assert page.inner_text("#count") == "5,001 of 5,000 characters"
+
+
 def test_a_translation_from_right_to_left_is_shown_so(page: Any) -> None:
     words = ["\u05d4\u05d0\u05d9\u05e9", "\u05e8\u05d5\u05d0\u05d4."]
     answer = {"translatedText": " ".join(words), "alternatives": [words[0]], "alignment": [[0, 0]]}
@@ -123,6 +159,18 @@ def test_it_fits_a_telephone(page: Any) -> None:
     page.set_viewport_size({"width": 360, "height": 640})
     translated(page, TEXT)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    long = "https://example.org/" + "x" * 300
+    answer = {"translatedText": long, "alternatives": [long], "alignment": [[0, 0]]}
+    page.route("**/translate", lambda route: route.fulfill(json=answer))
+    translated(page, long)
+    page.locator("#target-words button").first.click()
+    assert page.inner_text("#linked") == f"Comes from: {long}"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_the_text_and_its_translation_stand_side_by_side_in_boxes_of_one_size(page: Any) -> None:
+    one, other = (page.locator(name).bounding_box() for name in ("#source", "#translation"))
+    assert all(one[key] == pytest.approx(other[key], abs=1) for key in ("y", "width", "height"))
 
 
 def test_every_control_is_reached_by_the_keyboard_and_has_a_name(page: Any) -> None:
@@ -161,18 +209,34 @@ def confirm(page: Any, written: str) -> None:
 def test_a_confirmed_correction_is_shown_from_then_on_until_it_is_undone(page: Any) -> None:
     text = "Two cats sleep."
     before = translated(page, text)
+    page.click("#copy")
+    page.wait_for_selector("#status:not(:empty)")
     page.click("#correct")
-    assert page.input_value("#correction") == before
+    assert page.input_value("#correction") == before and page.inner_text("#status") == ""
     assert "adds this pair to the memory of run" in page.inner_text("#effect")
     page.press("#correction", "Escape")
     confirm(page, "Deux chats.")
     assert page.inner_text("#translation") == "Deux chats."
+    assert page.inner_text("#words-hint") == "What comes from the memory has no word alignments."
     assert translated(page, "Two dogs run.") != "Deux chats."
     assert translated(page, text) == "Deux chats."
     assert page.inner_text("#match").startswith("From the memory (server, ")
     page.click("#undo")
     page.wait_for_function("text => document.getElementById('translation').textContent === text", arg=before)
     assert page.is_hidden("#undo") and page.is_hidden("#match")
+    assert page.evaluate("document.activeElement.id") == "correct"
+
+
+def test_what_is_confirmed_twice_can_be_undone(page: Any) -> None:
+    before = translated(page, TEXT)
+    page.click("#correct")
+    page.fill("#correction", "Un homme.")
+    page.dblclick("#correction-form button:not([type])")
+    page.wait_for_selector("#translation:visible")
+    assert page.inner_text("#status") == "Added to the memory."
+    page.dblclick("#undo")
+    page.wait_for_function("text => document.getElementById('translation').textContent === text", arg=before)
+    assert page.is_hidden("#undo") and page.locator("#status.error").count() == 0
 
 
 def test_no_late_answer_takes_the_place_of_a_correction(page: Any) -> None:
@@ -229,6 +293,11 @@ def test_what_is_no_document_is_said(page: Any) -> None:
         page.set_input_files("#document", {"name": "a.docx", "mimeType": "", "buffer": b"PK\3\4word/"})
     page.wait_for_selector("#status.error")
     assert "a.docx is a Word document" in page.inner_text("#status")
+    translated(page, TEXT)
+    with page.expect_response("**/translate_file"):
+        page.set_input_files("#document", {"name": "a.txt", "mimeType": "", "buffer": "\u00e9".encode("latin-1")})
+    page.wait_for_selector("#status.error")
+    assert "a.txt:1 should be UTF-8" in page.inner_text("#status") and page.input_value("#source") == TEXT
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

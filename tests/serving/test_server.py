@@ -83,7 +83,7 @@ def test_a_taken_port_and_a_run_of_another_task_are_refused_in_one_sentence() ->
     with server_process() as (_, address):
         port = address.rstrip("/").rsplit(":", 1)[1]
         for arguments, message in (
-            ([str(RUN), "--port", port], "cannot be used: Address already in use"),
+            ([str(RUN), "--port", port], f"port {port} cannot be used: Address already in use"),
             ([str(RUN.parent / "kinds-2" / "aligner"), "--port", "0"], "only translators can be served"),
             ([str(RUN), str(RUN), "--port", "0"], "Two of the runs translate en to fr"),
             ([], "Give the run folders"),

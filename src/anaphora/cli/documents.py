@@ -70,9 +70,17 @@ def translate_document(
         between = " and ".join(translator.languages)
         report(Note(f"{file} is in other languages than {between}, which are those of the run.", warning=True))
     for why, lines in filled.left.items():
-        shown = ", ".join(map(str, lines[:5])) + (", ..." if len(lines) > 5 else "")
         one = agreeing(len(lines), f"{why} were")
-        report(Note(f"{counted(len(lines), 'entry')} {one} {outcome} (line {shown}).", warning=True))
+        report(Note(f"{counted(len(lines), 'entry')} {one} {outcome} ({_places(lines)}).", warning=True))
+    if unmeasured := filled.unmeasured:
+        which = f"{counted(len(unmeasured), 'entry')} {agreeing(len(unmeasured), 'were')} filled whose size the file"
+        way = "limits in pixels or in another way that cannot be measured here: see whether all fit"
+        report(Note(f"{which} {way} ({_places(unmeasured)}).", warning=True))
+
+
+def _places(lines: Sequence[int]) -> str:
+    """The first of many lines."""
+    return f"line {', '.join(map(str, lines[:5]))}" + (", ..." if len(lines) > 5 else "")
 
 
 def _write(content: bytes, output: Path | None) -> None:

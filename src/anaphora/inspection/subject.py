@@ -165,5 +165,5 @@ def demand_page(steps: Sequence[str], what: str = "The sentence") -> None:
     """ConfigError for a sentence that no page has room for."""
     if len(steps) > LONGEST:
         raise ConfigError(
-            f"{what} has {counted(len(steps), 'token')}, but a picture has room for {LONGEST}: give a shorter one."
+            f"{what} has {counted(len(steps), 'token')}, but at most {LONGEST} are shown: give a shorter one."
         )

@@ -63,6 +63,8 @@ class Run:
         self.use = ""  # Python that uses such a run, for its card
         self.kept = 2
         """How many of the newest checkpoints stay, beside the best and the average; training sets it."""
+        self.keeps_start = False
+        """Whether the checkpoint of update 0 stays too, where other runs or files gave the first weights."""
         self.metrics = MetricsLog(path / "metrics.jsonl")
         self.evaluations = EvaluationLog(path / "evaluations.jsonl")
         self._checkpoints = path / "checkpoints"
@@ -275,15 +277,15 @@ class Run:
             report(Note(f"{self.path / EXPERIMENT} was changed after {found.path.name} was saved.", warning=True))
 
     def _settle(self) -> None:
-        """Let ``latest`` name the newest checkpoint, then remove all but the newest ``kept`` and the best."""
+        """Let ``latest`` name the newest checkpoint, then remove all but the newest ``kept`` and those that stay."""
         present = self.checkpoints()
         if not present:
             return
         if _pointer(self.path / "latest") != present[-1]:
             files.replace_durably(self.path / "latest", f"step-{present[-1]}\n".encode())
-        best = self.best()
+        staying = {self.best(), 0 if self.keeps_start else None}
         for number in present[: -self.kept]:
-            if number != best:
+            if number not in staying:
                 checkpoints.remove(checkpoints.folder_of(self._checkpoints, number))
 
 

@@ -35,6 +35,8 @@ async def html(text: str, languages: tuple[str, str], translate: Translate) -> s
 
 async def document(content: bytes, name: str, languages: tuple[str, str], translate: Translate) -> bytes:
     """A document with what it lacks. Raises Refusal for one that is not read, with what it is."""
+    if not content and not name.lower().endswith(".txt"):
+        raise bad(f"{name} is empty")
     try:
         found = recognized(content[:PEEKED], name)
         if found is None and name.lower().endswith(".txt"):

@@ -28,5 +28,7 @@ class ServingLimits(NamedTuple):
     """Seconds after which a request without an answer is given up, its place in the queue included."""
     upload: float = 20.0
     """Seconds that a client may take to send the headers of a request, and as many for its body."""
+    download: float = 20.0
+    """Seconds that a client may take nothing of an answer that is sent to it."""
     drain: float = 30.0
     """Seconds that requests in work are given when the server has to stop."""

@@ -15,6 +15,8 @@ from anaphora.serving.actions import Service
 from anaphora.serving.connection import connections
 
 _STOPS = (signal.SIGINT, signal.SIGTERM)
+_UNSENT = 1 << 14
+"""Bytes of an answer that the system holds unsent: with more, a client could read for long and not be seen to."""
 
 
 class Server(uvicorn.Server):
@@ -25,7 +27,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=connections(service.limits.upload),
+                http=connections(service.limits),
                 log_config=None,  # its log of requests would hold query strings, with text and keys
                 access_log=False,
                 server_header=False,
@@ -61,10 +63,11 @@ def bound(host: str, port: int) -> socket.socket:
     # asyncio sends answers at once (TCP_NODELAY) on sockets that are said to be TCP
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT)
     try:
         found.bind((host, port))
     except (OSError, OverflowError) as error:
         found.close()
         why = getattr(error, "strerror", None) or error
-        raise ConfigError(f"{host}, port {port:,} cannot be used: {why}; give another --port or --host.") from None
+        raise ConfigError(f"{host}, port {port} cannot be used: {why}; give another --port or --host.") from None
     return found

@@ -133,20 +133,32 @@ def test_a_loss_of_old_pairs_is_a_warning_that_says_what_to_do(old: Path, week: 
 
 
 @pytest.fixture
-def whole(old: Path, week: Path, tmp_path: Path) -> Path:
+def vocabulary() -> str:
+    """What becomes of the vocabulary of the old run."""
+    return "keep"
+
+
+@pytest.fixture
+def whole(old: Path, week: Path, vocabulary: str, tmp_path: Path) -> Path:
     """A run of the new pairs before whose end old pairs lose nothing."""
-    assert grow(old, week, tmp_path / "whole") == 0
+    assert grow(old, week, tmp_path / "whole", "--vocabulary", vocabulary) == 0
     assert Run.open(tmp_path / "whole").best() != AVERAGE
     return tmp_path / "whole"
 
 
 @pytest.fixture
-def forgetful(old: Path, whole: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+def start(whole: Path) -> dict[str, torch.Tensor]:
+    """The weights that it began with."""
+    return Run.open(whole).load(0).model
+
+
+@pytest.fixture
+def forgetful(start: dict[str, torch.Tensor], whole: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """Let old pairs lose as many points as are given, in proportion to how far the weights of ``whole`` are."""
-    first, last = weights(old), weights(whole)
+    last = weights(whole)
 
     def moved(now: dict[str, torch.Tensor]) -> float:
-        return sum(float((tensor - first[name]).double().square().sum()) for name, tensor in now.items()) ** 0.5
+        return sum(float((tensor - start[name]).double().square().sum()) for name, tensor in now.items()) ** 0.5
 
     def forget(points: float) -> None:
         def score(_: object, model: torch.nn.Module, *__: object) -> Score:
@@ -157,26 +169,58 @@ def forgetful(old: Path, whole: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
     return forget
 
 
-@pytest.mark.parametrize(("points", "share"), [(0.2, 1.0), (0.5, 0.5), (1.0, 0.25), (2.3, 0.125), (9.0, 0.0)])
+@pytest.mark.parametrize(
+    ("vocabulary", "points", "share"),
+    [
+        ("keep", 0.2, 1.0),
+        ("keep", 0.5, 0.5),
+        ("keep", 1.0, 0.25),
+        ("keep", 2.3, 0.125),
+        ("keep", 9.0, 0.0),
+        ("extend", 0.5, 0.5),
+        ("extend", 9.0, 0.0),
+    ],
+)
 def test_as_much_of_the_change_is_kept_as_old_pairs_bear(
     old: Path,
     whole: Path,
+    start: dict[str, torch.Tensor],
     week: Path,
     tmp_path: Path,
     forgetful: Callable[[float], None],
+    vocabulary: str,
     points: float,
     share: float,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     forgetful(points)
-    assert grow(old, week, tmp_path / "new") == 0
+    assert grow(old, week, tmp_path / "new", "--vocabulary", vocabulary) == 0
     assert (Run.open(tmp_path / "new").best() == AVERAGE) == (share < 1)
-    first, last, kept = weights(old), weights(whole), weights(tmp_path / "new")
-    assert all(torch.equal(kept[name], torch.lerp(first[name], last[name], share)) for name in kept)
+    last, kept = weights(whole), weights(tmp_path / "new")
+    assert all(torch.equal(kept[name], torch.lerp(start[name], last[name], share)) for name in kept)
     said = capsys.readouterr().err
     assert (f"{share:.1%} of the change of the weights is kept" in said) == (share < 1)
     assert f"Held out, after: old pairs BLEU {30 - points * share:.2f}" in said
     assert "Old pairs have lost" not in said
+
+
+@pytest.mark.parametrize("vocabulary", ["keep", "extend"])
+def test_growth_begins_with_the_weights_of_the_run_before(
+    old: Path, start: dict[str, torch.Tensor], vocabulary: str
+) -> None:
+    before = weights(old)
+    assert all(torch.equal(start[name][: len(tensor)], tensor) for name, tensor in before.items())
+    assert any(len(start[name]) > len(tensor) for name, tensor in before.items()) == (vocabulary == "extend")
+
+
+def test_the_weights_of_the_start_stay_and_those_between_go(old: Path, week: Path, tmp_path: Path) -> None:
+    experiment = grown(old, week, "training.epochs=6", "training.save_every=1", "training.validate_every=0")
+    asked = iter([False, False, False, True])
+    train(experiment, tmp_path / "new", stop=lambda: next(asked))
+    train(experiment, tmp_path / "new", resume=True)
+    run = Run.open(tmp_path / "new")
+    first, *others = run.checkpoints()
+    assert first == 0 and 1 not in others and max(others) > 4
 
 
 def test_a_run_that_kept_a_part_resumes_grows_on_and_translates(

@@ -8,10 +8,10 @@ import pytest
 from anaphora.tasks.translation.documents import (
     LOST,
     NO_TEXT,
-    TOO_LONG,
     UNKNOWN,
     UNSURE,
     UNWRITABLE,
+    WRONG_SIZE,
     Filled,
     fill,
     trying_again,
@@ -228,37 +228,87 @@ def test_white_space_at_the_ends_of_a_sentence_with_codes_stays(tmp_path: Path) 
     assert filled.content.decode() == "<html><p>\n  <b>OPEN</b> the <i>FILE</i> !\n</p>"
 
 
-XLIFF_1 = '<xliff version="1.2"><file source-language="en" target-language="de"><body>\n{}</body></file></xliff>'
-XLIFF_2 = '<xliff version="2.0" srcLang="en" trgLang="de"><file id="f"><unit id="u" {}>\n{}</unit></file></xliff>'
+XLIFF_1 = (
+    '<xliff version="1.2"><file source-language="en" target-language="de"><body><group {}><group {}>\n'
+    '<trans-unit id="1" {}><source>o<x id="1"/>pen</source></trans-unit></group></group></body></file></xliff>'
+)
+XLIFF_2 = (
+    '<xliff version="2.0" srcLang="en" trgLang="de"><file id="f" {}>{}<group id="g" {}><unit id="u" {}>\n'
+    "<segment><source>o<ph id='1'/>pen</source></segment>{}</unit></group></file></xliff>"
+)
+ANOTHER = "<segment><source>open</source><target>auf</target></segment>"
+FITS, OUTSIZED, UNMEASURED = (1, {}, ()), (0, {WRONG_SIZE: [2]}, ()), (1, {}, (2,))
 
 
 @pytest.mark.parametrize(
-    ("size", "allowed"),
+    ("sizes", "expected"),
     [
-        ('maxwidth="6" size-unit="char"', True),
-        ('maxwidth="5" size-unit="char"', False),
-        ('size-unit="byte" maxwidth="7"', True),
-        ('size-unit="byte" maxwidth="6"', False),
-        ('maxbytes="7"', True),
-        ('maxbytes="6"', False),
-        ('maxwidth="5"', True),
-        ('maxwidth="5" size-unit="pixel"', True),
-        ('maxwidth="" size-unit="char"', True),
-        ('maxwidth="many" maxbytes="-1" size-unit="char"', True),
-        ('slr:sizeRestriction="6"', True),
-        ('slr:sizeRestriction="5"', False),
-        ('slr:sizeRestriction="2,5"', False),
-        ('slr:sizeRestriction="9,*"', True),
-        ('slr:sizeRestriction="*"', True),
+        (("", "", 'maxwidth="6" size-unit="char"'), FITS),
+        (("", "", 'maxwidth="5" size-unit="char"'), OUTSIZED),
+        (("", "", 'minwidth="6" maxwidth=" 6 " size-unit="char"'), FITS),
+        (("", "", 'minwidth="7" size-unit="char"'), OUTSIZED),
+        (("", "", 'size-unit="byte" maxwidth="7"'), FITS),
+        (("", "", 'size-unit="byte" maxwidth="6"'), OUTSIZED),
+        (("", "", 'size-unit="glyph" maxwidth="6"'), FITS),
+        (("", "", 'size-unit="glyph" maxwidth="5"'), OUTSIZED),
+        (("", "", 'maxbytes="7"'), FITS),
+        (("", "", 'maxbytes="6"'), OUTSIZED),
+        (("", "", 'minbytes="8"'), OUTSIZED),
+        (("", "", 'maxwidth="5"'), UNMEASURED),
+        (("", "", 'maxwidth="500" size-unit="pixel"'), UNMEASURED),
+        (("", "", 'maxwidth="5" size-unit="em"'), UNMEASURED),
+        (("", "", 'maxheight="1" size-unit="char"'), UNMEASURED),
+        (("", "", 'maxwidth="5" maxbytes="6"'), OUTSIZED),
+        (("", "", 'maxwidth="" size-unit="char"'), FITS),
+        (("", "", 'maxwidth="many" maxbytes="-1" size-unit="char"'), FITS),
+        (('maxwidth="5" size-unit="char"', "", ""), OUTSIZED),
+        (('maxwidth="5" size-unit="char"', 'maxwidth="6"', ""), FITS),
+        (('maxwidth="6" size-unit="char"', "", 'maxwidth="5"'), OUTSIZED),
+        (('size-unit="char"', 'maxwidth="5"', ""), OUTSIZED),
+        (("", 'maxbytes="6"', ""), OUTSIZED),
+        (("", 'maxwidth="5"', ""), UNMEASURED),
     ],
 )
-def test_a_translation_longer_than_its_unit_allows_is_left_out(size: str, allowed: bool, tmp_path: Path) -> None:
-    unit = "<{}><source>o<x id='1'/>pen</source></{}>"
-    if "slr" in size:
-        text = XLIFF_2.format(size, unit.format("segment", "segment"))
-    else:
-        text = XLIFF_1.format(unit.format(f"trans-unit id='1' {size}", "trans-unit"))
-    translate = Translator(**{"o<x1/>pen": "öff<x1/>nen"})
-    filled = fill(document_of(tmp_path, "a.xlf", text, ("en", "de")), translate, "de")
-    assert (filled.entries, filled.left) == ((1, {}) if allowed else (0, {TOO_LONG: [2]}))
-    assert allowed or filled.content == text.encode()
+def test_a_translation_fits_the_sizes_of_its_unit_and_of_the_groups_around_it(
+    sizes: Sequence[str], expected: tuple[int, dict[str, list[int]], tuple[int, ...]], tmp_path: Path
+) -> None:
+    assert sized(XLIFF_1.format(*sizes), tmp_path) == expected
+
+
+PROFILES = '<slr:profiles generalProfile="{}" storageProfile="{}"/>'
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        (("", "", "", 'slr:sizeRestriction="6"', ""), FITS),
+        (("", "", "", 'slr:sizeRestriction="5"', ""), OUTSIZED),
+        (("", "", "", 'slr:sizeRestriction="2,5"', ""), OUTSIZED),
+        (("", "", "", 'slr:sizeRestriction="9,*"', ""), OUTSIZED),
+        (("", "", "", 'slr:sizeRestriction="6,*"', ""), FITS),
+        (("", "", "", 'slr:sizeRestriction="*"', ""), FITS),
+        (("", "", "", 'slr:sizeRestriction="star"', ""), FITS),
+        (("", "", "", 'slr:storageRestriction="7"', ""), FITS),
+        (("", "", "", 'slr:storageRestriction="6"', ""), OUTSIZED),
+        (("", PROFILES.format("", "xliff:utf16"), "", 'slr:storageRestriction="11"', ""), OUTSIZED),
+        (("", PROFILES.format("", "xliff:utf16"), "", 'slr:storageRestriction="12"', ""), FITS),
+        (("", PROFILES.format("acme:pixels", ""), "", 'slr:sizeRestriction="500"', ""), UNMEASURED),
+        (('slr:sizeRestriction="5"', "", "", 'slr:sizeRestriction="6"', ""), OUTSIZED),
+        (("", "", 'slr:sizeRestriction="5"', "", ""), OUTSIZED),
+        (("", "", 'slr:sizeRestriction="6"', "", ""), FITS),
+        (("", "", "", 'slr:sizeRestriction="60"', ANOTHER), UNMEASURED),
+        (("", "", "", 'slr:sizeRestriction="5"', ANOTHER), OUTSIZED),
+    ],
+)
+def test_texts_fit_what_their_file_group_and_unit_allow_together(
+    sizes: Sequence[str], expected: tuple[int, dict[str, list[int]], tuple[int, ...]], tmp_path: Path
+) -> None:
+    assert sized(XLIFF_2.format(*sizes), tmp_path) == expected
+
+
+def sized(text: str, folder: Path) -> tuple[int, dict[str, list[int]], tuple[int, ...]]:
+    """What becomes of a document whose translation has six characters and seven bytes."""
+    document = document_of(folder, "a.xlf", text, ("en", "de"))
+    filled = fill(document, Translator(**{"o<x1/>pen": "öff<x1/>nen"}), "de")
+    assert filled.entries or filled.content == text.encode()
+    return filled.entries, filled.left, filled.unmeasured

@@ -76,8 +76,8 @@ class Gap(NamedTuple):
     """What is to be translated."""
     fill: Callable[[bytes, Sequence[str]], list[Edit]]
     """From the whole file and a translation of every run: the edits that put them there, together or not at all."""
-    fits: Callable[[str], bool] = lambda _: True
-    """Whether the file allows a translation of that length."""
+    fits: Callable[[str], bool | None] = lambda _: True
+    """Whether the file allows a translation of that size; None where that cannot be measured."""
 
 
 class Entry(NamedTuple):

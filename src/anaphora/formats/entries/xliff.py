@@ -5,7 +5,6 @@ declared unapproved. 2: a ``segment``, unless its state is initial. Proposals (`
 what is not to be translated is left out.
 """
 
-import re
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
@@ -33,6 +32,7 @@ from anaphora.formats.entries.markup import (
     start_tag,
     with_attribute,
 )
+from anaphora.formats.entries.sizes import Level, fits
 
 _TRANSLATED = {"translated", "final", "signed-off", "reviewed"}
 """States of a text that someone has translated."""
@@ -41,7 +41,7 @@ _UNTOUCHED = {"new", "needs-translation", "needs-l10n", "needs-adaptation", "ini
 _UNIT = {"trans-unit": "1.2", "segment": "2"}
 _TRANSLATE = "translate"
 _TEXTS = ("source", "target", "seg-source")
-_NUMBER = re.compile(r"[0-9]{1,9}")
+_PROFILES = ("generalProfile", "storageProfile")
 
 
 class _Segment(NamedTuple):
@@ -61,14 +61,18 @@ class Xliff(Markup):
             self._languages = attributes.get("srcLang", ""), attributes.get("trgLang", "")
             self._translate = [True]
             self._open_segment: _Segment | None = None
-            self._unit: Attributes = {}
+            self._levels = list[Level]()
         elif name == "file":
             self._languages = (
                 attributes.get("source-language", self._root.get("srcLang", "")),
                 attributes.get("target-language", self._root.get("trgLang", "")),
             )
-        elif name == "unit":
-            self._unit = attributes
+        elif not name and self._levels:
+            self._levels[-1].profiles.update({key: attributes[key] for key in _PROFILES if key in attributes})
+        self._levels.append(Level(attributes))
+        if name in (*_UNIT, "ignorable"):
+            for level in self._levels:
+                level.texts += 1
         if name in _UNIT:
             self._open_segment = _Segment(self.line, at, attributes)
             self._contents: dict[str, Content] = {}
@@ -79,6 +83,7 @@ class Xliff(Markup):
             if name == "target":
                 self._states = attributes
             self._translate.pop()  # its inner elements are not seen here
+            self._levels.pop()
         return gathered
 
     def ends(self, name: str, content: Content | None, at: int) -> None:
@@ -88,6 +93,7 @@ class Xliff(Markup):
         if name in _UNIT and self._open_segment is not None:
             self.entries += self._segment(name, self._open_segment)
         self._translate.pop()
+        self._levels.pop()
 
     def is_protected(self, name: str, attributes: Attributes) -> bool:
         return name in ("mrk", "sm") and (attributes.get("mtype") == "protected" or attributes.get(_TRANSLATE) == "no")
@@ -108,8 +114,8 @@ class Xliff(Markup):
             if state in _TRANSLATED or segment.attributes.get("approved") == "yes":
                 return [Entry(segment.line, text, "", UNTRANSLATED)]
             shape = self._contents.get("seg-source", source)
-            fits = partial(_fits, {**self._unit, **segment.attributes})
-            gap = Gap(shape.runs, partial(self._filled, name, segment, source, shape, target), fits)
+            filling = partial(self._filled, name, segment, source, shape, target)
+            gap = Gap(shape.runs, filling, partial(fits, tuple(self._levels)))
             return [Entry(segment.line, text, "", UNTRANSLATED, gap)]
         if not self._is_translated(state, segment.attributes.get("approved", "")):
             return [Entry(segment.line, one_line(source.text), "", UNAPPROVED)]
@@ -152,17 +158,3 @@ class Xliff(Markup):
             return []
         tag = start_tag(content, self._root_begin)
         return [Edit(self._root_begin, self._root_begin + len(tag), with_attribute(tag, "trgLang", self.target))]
-
-
-def _fits(attributes: Attributes, text: str) -> bool:
-    """Whether a text is as short as attributes of its unit ask, where they count characters or bytes and no pixels."""
-    characters, octets = len(text), len(text.encode())
-    sizes = {"char": characters, "byte": octets}
-    found = [
-        (attributes.get("maxbytes"), octets),
-        (attributes.get("maxwidth"), sizes.get(attributes.get("size-unit", ""))),
-    ]
-    found += [
-        (value.rpartition(",")[2], characters) for key, value in attributes.items() if key.endswith(":sizeRestriction")
-    ]
-    return all(size is None or size <= int(most) for most, size in found if most and _NUMBER.fullmatch(most.strip()))

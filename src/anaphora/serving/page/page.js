@@ -2,9 +2,11 @@
 
 /* The page of the server. Text is sent WAIT milliseconds after the last key, and only the answer to the latest text is
  * shown: an older request is aborted. While an input method composes a character, nothing is sent. While a translation is
- * corrected, nothing is sent either, so that no answer takes the place of what was written. */
+ * corrected, nothing is sent either, so that no answer takes the place of what was written. What could not be sent is
+ * sent again every AGAIN milliseconds. */
 
 const WAIT = 300;
+const AGAIN = 3000;
 const ALTERNATIVES = 3;
 const at = (id) => document.getElementById(id);
 
@@ -25,7 +27,10 @@ async function call(path, fields, signal) {
   const isForm = fields instanceof FormData;
   if (fields && !isForm) headers["Content-Type"] = "application/json";
   const body = isForm ? fields : fields && JSON.stringify(fields);
-  const response = await fetch(path, { method: fields ? "POST" : "GET", headers, signal, body });
+  const response = await fetch(path, { method: fields ? "POST" : "GET", headers, signal, body }).catch((error) => {
+    if (error.name === "AbortError") throw error;
+    throw Object.assign(new Error("The server cannot be reached."), { isAway: true });
+  });
   const value = await response.json().catch(() => ({ error: `The server answered with status ${response.status}.` }));
   if (!response.ok) throw Object.assign(new Error(value.error), { status: response.status });
   return value;
@@ -41,7 +46,7 @@ function fail(error) {
   const needsKey = (error.status === 400 || error.status === 403) && /key/i.test(error.message);
   at("key-form").hidden = !needsKey && !key;
   at("translation").removeAttribute("aria-busy");
-  say(error instanceof TypeError ? "The server cannot be reached." : error.message, true);
+  say(error.message, true);
 }
 
 function option(code, name) {
@@ -67,6 +72,7 @@ async function begin() {
     changed();
   } catch (error) {
     fail(error);
+    if (error.isAway) setTimeout(begin, AGAIN);
   }
 }
 
@@ -84,12 +90,19 @@ function showTargets(wanted) {
 function changed() {
   const text = at("source").value;
   at("source").lang = at("from").value === "auto" ? "" : at("from").value;
-  at("count").textContent = limit > 0 && text.length > 0.8 * limit ? `${text.length} of ${limit} characters` : "";
+  const length = text.replace(/[\uD800-\uDBFF]/g, "").length;  // in characters, as the server counts
+  const [counted, most] = [length, limit].map((number) => number.toLocaleString("en"));
+  at("count").textContent = limit > 0 && length > 0.8 * limit ? `${counted} of ${most} characters` : "";
   clearTimeout(timer);
   if (request) request.abort();
-  if (correcting) return;
+  if (correcting || !languages.length) return;
   if (!text.trim()) return clear();
-  at("correct").disabled = true;
+  if (limit > 0 && length > limit) {
+    clear();
+    const instead = at("documents").hidden ? "" : ", or open it as a document (.txt)";
+    return say(`The text has ${counted} characters, but at most ${most} are translated at once: shorten it${instead}.`, true);
+  }
+  correctable(false);
   at("translation").setAttribute("aria-busy", "true");
   timer = setTimeout(translate, WAIT);
 }
@@ -99,18 +112,24 @@ function clear() {
   at("translation").textContent = "";
   at("translation").removeAttribute("aria-busy");
   at("details").hidden = true;
-  at("copy").disabled = at("correct").disabled = true;
+  at("copy").disabled = true;
+  correctable(false);
   at("match").hidden = true;
   at("detected").textContent = "";
   say("");
 }
 
-async function translate() {
+/* The button keeps the focus while it has no effect, which one that is disabled does not. */
+function correctable(is) {
+  at("correct").setAttribute("aria-disabled", String(!is));
+}
+
+async function translate(isAgain = false) {
   const text = at("source").value;
   const sent = { q: text, source: at("from").value, target: at("to").value, alternatives: ALTERNATIVES, alignment: true, memory: true };
   request = new AbortController();
   const mine = request;
-  say("Translating ...");
+  if (!isAgain) say("Translating ...");
   try {
     const found = await call("translate", sent, mine.signal);
     if (mine.signal.aborted) return;
@@ -119,8 +138,11 @@ async function translate() {
     show();
   } catch (error) {
     if (mine.signal.aborted) return;
-    clear();
-    fail(error);
+    if (!isAgain || !error.isAway) {
+      clear();
+      fail(error);
+    }
+    if (error.isAway) timer = setTimeout(translate, AGAIN, true);
   }
 }
 
@@ -129,7 +151,8 @@ function show() {
   at("translation").lang = target;
   at("translation").textContent = translatedText;
   at("translation").removeAttribute("aria-busy");
-  at("copy").disabled = at("correct").disabled = false;
+  at("copy").disabled = false;
+  correctable(true);
   at("correct").hidden = !learns;
   showMatch();
   const name = detectedLanguage && languages.find((one) => one.code === detectedLanguage.language);
@@ -166,7 +189,8 @@ function showWords() {
   });
   const none = answer.memory === "exact" ? "What comes from the memory has no word alignments."
     : answer.alignment ? "" : "This model has no word alignments.";
-  at("target-words").replaceChildren(...(none ? [none] : buttons));
+  at("words-hint").textContent = none || "Choose a word of the translation to see which words of the text it comes from.";
+  at("target-words").replaceChildren(...(none ? [] : buttons));
   at("source-words").replaceChildren();
   at("linked").textContent = "";
   at("learnt").hidden = true;
@@ -206,7 +230,9 @@ async function showLearnt(place) {
 }
 
 function correct() {
+  if (at("correct").getAttribute("aria-disabled") === "true") return;
   correcting = true;
+  say("");
   changed();
   at("correction").value = answer.translatedText;
   at("correction").lang = answer.target;
@@ -231,6 +257,8 @@ function corrected() {
 
 async function confirm() {
   const mine = answer;
+  if (mine.confirming) return;
+  mine.confirming = true;
   const { text, source, target } = mine;
   const written = at("correction").value;
   try {
@@ -244,19 +272,24 @@ async function confirm() {
     say(undoable ? "Added to the memory." : "The memory had it already.");
   } catch (error) {
     fail(error);
+  } finally {
+    mine.confirming = false;
   }
 }
 
 async function undo() {
+  const token = undoable;
+  if (!token) return;
+  undoable = "";  // a second press finds nothing to undo
   try {
-    await call("suggest/undo", { token: undoable });
-    undoable = "";
-    at("undo").hidden = true;
+    await call("suggest/undo", { token });
     at("correct").focus();
     changed();
   } catch (error) {
+    undoable ||= token;
     fail(error);
   }
+  at("undo").hidden = correcting || !undoable;
 }
 
 async function copy() {
@@ -269,6 +302,15 @@ async function copy() {
   }
 }
 
+/* Bytes as text; null where they are not UTF-8, which the server says more of. */
+function decoded(bytes) {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
 /* A plain text that is not too long is put where text is typed; of any other document a translation is offered. */
 async function open() {
   const [file] = at("document").files;
@@ -278,10 +320,12 @@ async function open() {
   at("download").hidden = true;
   try {
     if (/\.txt$/i.test(file.name) && (limit < 0 || file.size <= limit)) {
-      const text = await file.text();
+      const text = decoded(await file.arrayBuffer());
       if (opened !== file) return;
-      at("source").value = text;
-      return changed();
+      if (text !== null) {
+        at("source").value = text;
+        return changed();
+      }
     }
     const sources = languages.filter((one) => one.targets.includes(at("to").value));
     const source = at("from").value !== "auto" ? at("from").value : sources.length === 1 ? sources[0].code : "";

@@ -26,7 +26,7 @@ LOST = "whose placeholders, tags, addresses or brackets did not come back"
 UNKNOWN = "with unknown words"
 UNWRITABLE = "with characters that the encoding of the file lacks"
 NO_TEXT = "that came back without a word"
-TOO_LONG = "longer than the file allows"
+WRONG_SIZE = "longer or shorter than the file allows"
 UNSURE = "of too low a confidence"
 """Why an entry stays without a translation."""
 
@@ -48,6 +48,8 @@ class Filled(NamedTuple):
     """How many got a translation."""
     left: dict[str, list[int]]
     """The lines of those that got none, by the reason."""
+    unmeasured: tuple[int, ...] = ()
+    """The lines of those that got one, where the file limits its size in a way that cannot be measured."""
 
 
 def fill(document: Document, translate: Translate, language: str) -> Filled:
@@ -60,19 +62,23 @@ def fill(document: Document, translate: Translate, language: str) -> Filled:
     known = _translated([text for flow in every for text in flow.apart(known)], translate, known)
     filled: dict[int, list[str]] = {}
     left: dict[str, list[int]] = {}
+    unmeasured = []
     for number, of_entry in flows.items():
         entry = document.entries[number]
         why = next((why for flow in of_entry if (why := flow.fault(known))), "")
         put = [text for flow in of_entry for text in flow.put(known, language)] if not why else []
         if not all(map(document.takes, put)):
             why = UNWRITABLE
-        if put and entry.gap and not entry.gap.fits("".join(put)):
-            why = TOO_LONG
+        fits = not (put and entry.gap) or entry.gap.fits("".join(put))
+        if fits is False:
+            why = WRONG_SIZE
         if why:
             left.setdefault(why, []).append(entry.line)
-        else:
-            filled[number] = put
-    return Filled(document.filled(filled), len(filled), left)
+            continue
+        filled[number] = put
+        if fits is None:
+            unmeasured.append(entry.line)
+    return Filled(document.filled(filled), len(filled), left, tuple(unmeasured))
 
 
 def trying_again(translate: Translate, plainly: Translate) -> Translate:

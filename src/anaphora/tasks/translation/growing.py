@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import islice
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -18,7 +17,6 @@ from anaphora.evaluation.bleu import Score, bleu, chrf
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Note, Report
 from anaphora.protocols import Batches
-from anaphora.run import Run
 from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.loading import load_weights
 from anaphora.run.weights import fill
@@ -83,6 +81,7 @@ class GrowingWork(TranslationWork):
     def learn(self, begun: Begun, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
         """Update by update, with what held-out pairs are translated to before and after; see ``Work.learn``."""
         model, tokenizers, run = begun.model, begun.tokenizers, begun.run
+        run.keeps_start = True
         before = self._standing(model, tokenizers) if ranks.first and not run.metrics.lines() else None
         if before:
             before.tell("before", None, report)
@@ -95,13 +94,13 @@ class GrowingWork(TranslationWork):
     def _interpolated(self, begun: Begun, outcome: Outcome, report: Report) -> Outcome:
         """Mark as the best the weights between old and new that forget no more than is tolerated.
 
-        Interpolation in weight space (WiSE-FT, Wortsman et al. 2022), by what old validation pairs lose.
+        Interpolation in weight space (WiSE-FT, Wortsman et al. 2022), by what old validation pairs lose. Old are the
+        weights that growth began with: those of the run before, with new rows for the tokens that it lacked.
         """
-        start, run, model = begun.experiment.start, begun.run, begun.model
-        if start.vocabulary != "keep" or not outcome.best_update:
+        run, model = begun.run, begun.model
+        if 0 not in run.present() or not outcome.best_update:  # runs of older versions dropped what they began with
             return outcome
-        checkpoint = run.load(outcome.best_update, report)
-        old = Run.open(Path(start.run)).load("best", report).model
+        checkpoint, old = run.load(outcome.best_update, report), run.load(0, report).model
 
         def weights(share: float) -> dict[str, torch.Tensor]:
             return {
