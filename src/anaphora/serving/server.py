@@ -63,7 +63,8 @@ def bound(host: str, port: int) -> socket.socket:
     # asyncio sends answers at once (TCP_NODELAY) on sockets that are said to be TCP
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT)
+    if hasattr(socket, "TCP_NOTSENT_LOWAT"):  # Windows has none
+        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT)
     try:
         found.bind((host, port))
     except (OSError, OverflowError) as error:
