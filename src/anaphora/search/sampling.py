@@ -72,7 +72,7 @@ def sample(
     def draw(step: int, sentences_B: Tensor, log_probs_BV: Tensor) -> Tensor:
         shares = [[_uniform(seed, example_ids[b], step)] for b in sentences_B.tolist()]
         scores_BV = likeliest(log_probs_BV.cpu().double() / temperature, top_k, top_p)  # a GPU adds up in any order
-        sums_BV = torch.exp(scores_BV - scores_BV.amax(dim=1, keepdim=True)).cumsum(dim=1)
+        sums_BV = torch.softmax(scores_BV, dim=1).cumsum(dim=1)
         share_B1 = torch.tensor(shares, dtype=torch.float64) * sums_BV[:, -1:]
         return torch.searchsorted(sums_BV, share_B1, right=True).squeeze(1).to(log_probs_BV.device)
 
@@ -96,5 +96,5 @@ def likeliest(scores_BV: Tensor, top_k: int, top_p: float) -> Tensor:
 
 def _uniform(seed: int, example_id: int, step: int) -> float:
     """A number from 0 to below 1; it never changes for the same three numbers."""
-    key = np.array([seed, example_id], dtype=np.uint64)
-    return np.random.Generator(np.random.Philox(key=key, counter=np.array([0, 0, 0, step], np.uint64))).random()
+    source = np.random.Philox(key=np.array([seed, example_id], np.uint64), counter=np.array([0, 0, 0, step], np.uint64))
+    return np.random.Generator(source).random()

@@ -61,8 +61,9 @@ def write(
             if not forced:
                 on_token(example_ids[sentence], token)
         chosen_B, last_B = torch.where(forced_B, forced_ids_B, picked_B), ended_B | bounds.at_end(step, sentences_B)
-        kept_B = (~last_B).nonzero().squeeze(1)
-        steered = steered.extended(kept_B, chosen_B[kept_B])
+        if steered.by:
+            kept_B = (~last_B).nonzero().squeeze(1)
+            steered = steered.extended(kept_B, chosen_B[kept_B])
         return chosen_B, last_B
 
     return unroll(stepper, start, choose, longest)
