@@ -97,7 +97,7 @@ def test_units_without_gates_are_named(make_language_model: Any) -> None:
 
 
 def test_what_cannot_be_shown_is_refused(language_model: Subject) -> None:
-    with pytest.raises(ConfigError, match=f"room for {LONGEST}"):
+    with pytest.raises(ConfigError, match=f"at most {LONGEST} are shown"):
         gates(language_model, "a" * LONGEST)
     with pytest.raises(DataError, match="no lines"):
         saturation(language_model, [])

@@ -26,7 +26,7 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "samples": {"sampling": Sampling(seed=3), "alternatives": 3},
     "sampled from few": {"sampling": Sampling(0.8, 5, 0.9), "alternatives": 5},
     "minimum risk": {"beam": 6, "minimum_risk": 6, "alternatives": 1},
-    "minimum risk of samples": {"sampling": Sampling(), "minimum_risk": 5},
+    "minimum risk of samples": {"sampling": Sampling(seed=3), "minimum_risk": 5, "alternatives": 4},
 }
 
 
