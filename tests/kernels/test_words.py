@@ -12,6 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.nn import Parameter
 
 from anaphora.kernels import compiled, words
@@ -212,6 +213,19 @@ def test_networks_share_the_room_for_tables(monkeypatch: pytest.MonkeyPatch) -> 
         assert reads(second, 1, 2) == reads(first, 1, 2) == []
         del second
         assert reads(first, 1, 2, 3, 4) == [4]
+
+
+@torch.no_grad()
+def test_a_table_that_is_begun_anew_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, _ = Network(), rows_made(monkeypatch, 4)
+    with running(Runtime.inference()):
+        tables = []
+        for ids in ([1, 2, 3], [4, 5], [6, 7, 8]):
+            network.stack(network.words(torch.tensor([ids]).T), torch.tensor([len(ids)]))
+            for kept in words._sharing:
+                assert kept.tables
+                tables += [StorageWeakRef(block.untyped_storage()) for block in kept.tables.blocks.values()]
+    assert [table.expired() for table in tables] == [True, True, False]
 
 
 @torch.no_grad()

@@ -91,11 +91,12 @@ class Listed:
         """Whether a step is worth more than one thread."""
         self._packed = ops.packed
         asked = {name: tensor for name, tensor in ops.asked.items() if ops.matmuls.is_weight(name)}
+        of_weights = {tensor.data_ptr() for tensor in asked.values()}
         self._asked = {name: (weakref.ref(tensor), state_of(tensor)) for name, tensor in asked.items()}
         places, self._size = ops.laid_out(names)
         self._numbers = compiled.entries(ops.operations())
         self._signals, self._others = list[tuple[int, str]](), list[tuple[int, int]]()
-        self._fixed = list[Tensor]()  # to be there when they are read
+        self._fixed = list[Tensor]()  # to be there when they are read, as weights are by themselves
         self._memory = [(name, change, list[int]()) for _, name, change in ops.of_memory]
         of_memory = {value: places for (value, _, _), (_, _, places) in zip(ops.of_memory, self._memory, strict=True)}
         for operation, operand, value in ops.operands():
@@ -106,7 +107,7 @@ class Listed:
                 self._others.append((place, places[value][0] * ops.like.element_size()))
             elif value in of_memory:
                 of_memory[value].append(place)
-            elif value.tensor is not None:
+            elif value.tensor is not None and value.tensor.data_ptr() not in of_weights:
                 self._fixed.append(value.tensor)
 
     @staticmethod
