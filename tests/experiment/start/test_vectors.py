@@ -193,7 +193,7 @@ def test_what_is_wrong_with_a_file_is_said_before_the_data_is_read(
         ),
         (
             {"embedding": {"source_vectors": "file"}, "start": {"encoder": "run"}},
-            r"changed\.toml: start\.encoder gives vectors of source tokens, and so does a file",
+            r"changed\.toml: start\.encoder gives vectors of tokens, and so does a file",
         ),
         ({"embedding": {"vectors": "file"}}, r"\.vectors is not an option\. Did you mean '(source|target)_vectors'"),
     ],

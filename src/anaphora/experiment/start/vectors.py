@@ -14,7 +14,7 @@ from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import written
 from anaphora.wording import counted
 
-_TABLES = {"source": "source_embedding", "target": "target_embedding", "text": "embedding"}
+TABLES = {"source": "source_embedding", "target": "target_embedding", "text": "embedding"}
 """Where a model looks up the tokens of a side."""
 
 
@@ -33,7 +33,7 @@ class WordVectors:
         """
         left: dict[torch.nn.Module, dict[str, int]] = {}
         for side, file in self._files.items():
-            table, tokens = model.get_submodule(_TABLES[side]), _rows(tokenizers[side])
+            table, tokens = model.get_submodule(TABLES[side]), _rows(tokenizers[side])
             assert isinstance(table, Embedding)
             rows = left.setdefault(table, dict(tokens))
             asked = len(rows)
