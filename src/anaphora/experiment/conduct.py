@@ -12,6 +12,7 @@ import torch
 from anaphora.errors import AnaphoraError, ConfigError, RunError
 from anaphora.events import LastingReport, Note, Report, silent
 from anaphora.experiment.memory import USUAL, check_memory, fitting_tokens, free_bytes, most_tokens
+from anaphora.experiment.start.encoder import encoder_start
 from anaphora.experiment.start.inheritance import Parent
 from anaphora.experiment.start.vectors import word_vectors
 from anaphora.kernels.cells import Recorded
@@ -98,7 +99,9 @@ def _begin(experiment: Experiment, path: Path, report: LastingReport, ranks: Ran
     kind, begun = kind_of(experiment), parent.begun if parent else None
     trained = parent if parent and experiment.start.gives_weights else None
     vectors = word_vectors(experiment, trained.begun if trained else None)
-    givers = [giver for giver in (trained, vectors, *kind.givers(experiment, begun)) if giver]
+    givers = [
+        giver for giver in (trained, vectors, encoder_start(experiment), *kind.givers(experiment, begun)) if giver
+    ]
     work = work_of(experiment, report)
     experiment = work.completed(experiment, report)
     tokenizers = parent.tokenizers(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)

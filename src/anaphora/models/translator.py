@@ -35,7 +35,8 @@ class TranslationEmbeddingConfig(TableConfig):
     shared: bool = False
     """Share one table between both sides (which must share one vocabulary)."""
     source_vectors: str = "none"
-    """File of pretrained source word vectors; words without one, or all with "none", start at random."""
+    """File of pretrained source word vectors, or run of a language model; words without one, or all with "none", start
+    at random."""
     target_vectors: str = "none"
     """The same for the target; in a shared table, for the words without a vector in ``source_vectors``."""
 

@@ -29,8 +29,13 @@ class TableConfig(Config):
 
     @property
     def files(self) -> Mapping[str, str]:
-        """The files of word vectors that the rows of a side start from."""
+        """The files, or runs, of word vectors that the rows of a side start from."""
         return {}
+
+    @property
+    def scale(self) -> float:
+        """What looked-up vectors are multiplied by."""
+        return float(self.size**0.5) if self.scaled else 1.0
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
@@ -44,7 +49,8 @@ class EmbeddingConfig(TableConfig):
     """The table of word vectors of a text."""
 
     vectors: str = "none"
-    """A file of word vectors that its rows start from, as far as it has them; "none" draws all rows."""
+    """A file of word vectors, or the run of a language model, that its rows start from, as far as it has them; "none"
+    draws all rows."""
 
     @property
     def files(self) -> Mapping[str, str]:
@@ -60,7 +66,7 @@ class Embedding(nn.Embedding):
         """``words`` rows; ``name`` tells its dropout masks apart from those of others."""
         super().__init__(words, config.size, _weight=torch.zeros(words, config.size))
         self._dropout, self._name = config.dropout, name
-        self.scale = config.size**0.5 if config.scaled else 1.0
+        self.scale = config.scale
         self._frozen = config.frozen
         if config.frozen:
             self.register_buffer("held", torch.zeros(words, dtype=torch.bool))

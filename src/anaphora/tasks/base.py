@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 import tomli_w
 from pydantic import Field, model_validator
 
-from anaphora.config import SET, Config, Conflict, unknown
+from anaphora.config import SET, Config, Conflict, other_than, unknown
 from anaphora.tasks.data_table import DataConfig
 from anaphora.text.tokenization import Bpe, TextConfig
 from anaphora.training.config import TrainingConfig
@@ -32,8 +32,8 @@ class StartConfig(Config):
     """Fraction of each batch, in tokens, that is drawn from the pairs that ``run`` was trained on, so that they are not
     forgotten; 0 draws none. For translators of sentences (docs/growing.md)."""
     encoder: str = "none"
-    """The run of a language model of the source, whose layers and word vectors the encoder of a translator starts from;
-    "none" draws them at random."""
+    """The run of a language model, whose layers and word vectors the encoder of a translator, classifier or tagger
+    starts from; "none" draws them at random."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict({"vocabulary": SET, "run": "none"}, "name a run, or leave it out"),
@@ -47,6 +47,13 @@ class StartConfig(Config):
         return self.run != "none" and self.vocabulary != "only"
 
 
+def _reads_vectors_of_files(experiment: Any) -> bool:
+    """Whether an encoder reads word vectors that a file gives."""
+    table = getattr(experiment, "embedding", None)
+    files = getattr(table, "files", {})
+    return experiment.encoder_side in files or bool(files and getattr(table, "shared", False))
+
+
 class ExperimentBase(Config):
     """What every experiment has; the folder of a task adds its own tables."""
 
@@ -57,6 +64,8 @@ class ExperimentBase(Config):
     then "auto", 0 or empty."""
     resegments: ClassVar[bool] = False
     """Whether its text may be segmented differently every epoch."""
+    encoder_side: ClassVar[str] = ""
+    """The side of the vocabulary that its encoder reads, "source" or "text"; empty where it has no encoder of text."""
     places: ClassVar[tuple[str, ...]] = ("data.files",)
     """The options that say where files lie, which may lie elsewhere when training is resumed."""
     conflicts: ClassVar[tuple[Conflict, ...]] = (
@@ -65,8 +74,37 @@ class ExperimentBase(Config):
             "it would shrink the vectors that are kept as they are; set the one to 0, or the other to false",
         ),
         Conflict(
-            lambda experiment: experiment.start.encoder != "none" and not hasattr(experiment, "encoder"),
-            "start.encoder is for models with an encoder, but this one has none: leave it out",
+            lambda experiment: experiment.start.encoder != "none" and not experiment.encoder_side,
+            "start.encoder is for models with an encoder of text, but this one has none: leave it out",
+        ),
+        Conflict(
+            lambda experiment: experiment.start.encoder != "none" and experiment.start.gives_weights,
+            "start.encoder has no effect, since start.run gives an encoder that has learnt: leave it out",
+        ),
+        Conflict(
+            lambda experiment: experiment.start.encoder != "none" and _reads_vectors_of_files(experiment),
+            "start.encoder gives vectors of tokens, and so does a file that embedding names: keep one of the two",
+        ),
+        Conflict(
+            {"start.encoder": other_than("none"), "embedding.kind": other_than("table")},
+            'it gives a table of word vectors; leave it out, or set embedding.kind = "table"',
+        ),
+        Conflict(
+            {"start.encoder": other_than("none"), "encoder.kind": other_than("recurrent")},
+            'it gives layers of recurrence; leave it out, or set encoder.kind = "recurrent"',
+        ),
+        Conflict(
+            {"start.encoder": other_than("none"), "encoder.reversed": True},
+            "it gives a forward encoder; set encoder.reversed = false, or leave start.encoder out",
+        ),
+        Conflict(
+            {
+                "start.encoder": other_than("none"),
+                "encoder.bidirectional": True,
+                "encoder.layers": lambda count: count > 1,
+            },
+            "it fits the bottom layer alone, since those above read both ways; set encoder.layers = 1, or "
+            "encoder.bidirectional = false",
         ),
         Conflict(
             lambda experiment: experiment.start.replay and not experiment.replays,

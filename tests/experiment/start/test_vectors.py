@@ -1,9 +1,11 @@
-"""Word vectors from files in whole experiments: found, told, kept, and never needed again."""
+"""Word vectors from files and language models in whole experiments: found, told, kept, and never needed again."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from anaphora.cli.app import main
 from anaphora.errors import ConfigError, DataError
@@ -95,6 +97,45 @@ def test_a_run_goes_on_to_the_same_bits_when_the_file_is_gone_and_frozen_vectors
     assert whole[f"{name}.held"][b]
     assert 0 < whole[f"{name}.held"].sum() < 4
     assert whole[f"{name}.weight"][b].tolist() == [2 * number for number in VECTOR]
+
+
+@pytest.fixture
+def letters(language_model: ExperimentBase, tmp_path: Path) -> Path:
+    """The run of a language model of letters whose vectors are scaled when they are looked up."""
+    train(with_vectors(language_model, {"epochs": 1}, scaled=True), tmp_path / "letters")
+    return tmp_path / "letters"
+
+
+def test_tokens_start_from_what_looking_them_up_in_a_language_model_gives(
+    translator: ExperimentBase, letters: Path, tmp_path: Path
+) -> None:
+    said: list[Event] = []
+    experiment = with_vectors(translator, STILL, source_vectors=str(letters))
+    train(experiment, tmp_path / "run", said.append)
+    train(with_vectors(translator, STILL), tmp_path / "drawn")
+    known = Run.open(letters).load("best").model["embedding.weight"]
+    table, drawn = (weights(tmp_path / run)["source_embedding.weight"] for run in ("run", "drawn"))
+    own, theirs = rows(tmp_path / "run", "source", "be"), rows(letters, "text", "be")
+    assert_close(table[own], 8**0.5 * known[theirs])
+    assert torch.equal(table[:4], drawn[:4])
+    [text] = told(said)
+    assert text.endswith(f"start from their vectors in {letters}.")
+
+
+def test_a_run_goes_on_to_the_same_bits_when_the_language_model_is_gone(
+    translator: ExperimentBase, letters: Path, tmp_path: Path
+) -> None:
+    experiment = with_vectors(translator, {}, frozen=True, source_vectors=str(letters))
+    assert_goes_on_without(experiment, tmp_path, lambda: shutil.rmtree(letters))
+
+
+def test_runs_that_have_no_such_vectors_are_refused(translator: ExperimentBase, letters: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"letters has vectors of 8 numbers, not 9: .* embedding\.size = 8"):
+        train(with_vectors(translator, {}, source_vectors=str(letters), size=9), tmp_path / "run")
+    train(with_vectors(translator, {"epochs": 1}), tmp_path / "other")
+    with pytest.raises(ConfigError, match=r"embedding needs a recurrent language model, but .* has task = 'translate'"):
+        train(with_vectors(translator, {}, source_vectors=str(tmp_path / "other")), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_run_that_starts_from_another_has_its_vectors_and_reads_no_file(
@@ -193,7 +234,7 @@ def test_what_is_wrong_with_a_file_is_said_before_the_data_is_read(
         ),
         (
             {"embedding": {"source_vectors": "file"}, "start": {"encoder": "run"}},
-            r"changed\.toml: start\.encoder gives vectors of source tokens, and so does a file",
+            r"changed\.toml: start\.encoder gives vectors of tokens, and so does a file",
         ),
         ({"embedding": {"vectors": "file"}}, r"\.vectors is not an option\. Did you mean '(source|target)_vectors'"),
     ],

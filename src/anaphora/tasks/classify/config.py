@@ -63,6 +63,8 @@ class ClassifyExperiment(PooledConfig, ExperimentBase):
 class ClassifierExperiment(ClassifierConfig, ClassifyExperiment):
     """A classifier of texts."""
 
+    encoder_side = "text"
+
     model: Literal["text"] = "text"
     """What is classified: texts, or sequences of vectors."""
     data: LabelledData = LabelledData()

@@ -74,6 +74,7 @@ class TaggerExperiment(TaggerConfig, TagExperiment):
         Conflict({"text.rare": SET}, "it is for the rare words of a translation; leave it out"),
     )
     chosen_by_data = ("data.format", "data.column", "spans")
+    encoder_side = "text"
 
     model: Literal["text"] = "text"
     """What is tagged: tokens, or vectors."""

@@ -15,7 +15,6 @@ from anaphora.tasks.translation.config import (
     TranslatorExperiment,
 )
 from anaphora.tasks.translation.data import TranslatorWork
-from anaphora.tasks.translation.encoder_start import EncoderStart
 from anaphora.tasks.translation.ensemble import load_together
 from anaphora.tasks.translation.evaluation import evaluate, score_translations
 from anaphora.tasks.translation.framed import Framed
@@ -57,9 +56,9 @@ def complete(experiment: TranslatorExperiment, parent: TranslatorExperiment | No
 
 
 def givers(experiment: TranslatorExperiment, parent: TranslatorExperiment | None) -> Sequence[Giver]:
-    """What its weights start from: a run that is fused, and that of its encoder."""
-    encoder = EncoderStart(experiment) if experiment.start.encoder != "none" else None
-    return [giver for giver in (fused_run(experiment, parent), encoder) if giver]
+    """What its weights start from: a run that is fused."""
+    fused = fused_run(experiment, parent)
+    return [fused] if fused else []
 
 
 def _predictor(trained: Trained) -> TranslationPredictor:

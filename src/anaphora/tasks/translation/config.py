@@ -48,6 +48,7 @@ class TranslatorExperiment(TranslatorConfig, ExperimentBase):
     """A translator of whatever pairs."""
 
     resegments = True
+    encoder_side = "source"
     places = (*ExperimentBase.places, "guided_alignment.file")
     chosen_by_data = ("data.shuffle_window",)
     conflicts: ClassVar[tuple[Conflict, ...]] = CONFLICTS

@@ -10,32 +10,6 @@ CONFLICTS = (
         "learnt, with its weights (train --from RUN, start.run)",
     ),
     Conflict(
-        lambda experiment: experiment.start.encoder != "none" and experiment.start.gives_weights,
-        "start.encoder has no effect, since start.run gives an encoder that has learnt: leave it out",
-    ),
-    Conflict(
-        lambda experiment: (
-            experiment.start.encoder != "none"
-            and experiment.embedding.files
-            and (experiment.embedding.shared or "source" in experiment.embedding.files)
-        ),
-        "start.encoder gives vectors of source tokens, and so does a file that embedding names for them: keep one of "
-        "the two",
-    ),
-    Conflict(
-        {"start.encoder": other_than("none"), "encoder.kind": other_than("recurrent")},
-        'it gives layers of recurrence; leave it out, or set encoder.kind = "recurrent"',
-    ),
-    Conflict(
-        {"start.encoder": other_than("none"), "encoder.reversed": True},
-        "it gives a forward encoder; set encoder.reversed = false, or leave start.encoder out",
-    ),
-    Conflict(
-        {"start.encoder": other_than("none"), "encoder.bidirectional": True, "encoder.layers": lambda count: count > 1},
-        "it fits the bottom layer alone, since those above read both ways; set encoder.layers = 1, or "
-        "encoder.bidirectional = false",
-    ),
-    Conflict(
         {"guided_alignment.kind": "file", "text.rare": "posall"},
         'it puts places between the words that guided_alignment.file links; set guided_alignment = "learn"',
     ),

@@ -11,8 +11,8 @@ from anaphora.models.translator import Translator
 from anaphora.nn.fusion import DeepFusion, FrozenLanguageModelConfig
 from anaphora.nn.stack import StackConfig
 from anaphora.run.weights import fill, tensors_of
+from anaphora.tasks.pretrained import Pretrained
 from anaphora.tasks.translation.config import TranslatorExperiment
-from anaphora.tasks.translation.pretrained import Pretrained
 from anaphora.text.tokenizer import Tokenizer
 
 

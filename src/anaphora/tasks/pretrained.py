@@ -1,5 +1,7 @@
 """A language model in a run folder, whose layers and word vectors another network takes over."""
 
+from collections.abc import Container, Iterator
+from itertools import islice
 from pathlib import Path
 
 from anaphora.errors import ConfigError
@@ -10,6 +12,8 @@ from anaphora.run.checkpoint import Checkpoint
 from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.language_model import RecurrentExperiment
 from anaphora.tasks.runs import begun_with
+from anaphora.text.tokenizer import MARKS
+from anaphora.text.words import written
 
 
 class Pretrained:
@@ -23,8 +27,7 @@ class Pretrained:
         if not isinstance(begun, RecurrentExperiment):
             kind = f"model = '{begun.kind}'" if begun.kind else f"task = '{begun.task}'"
             raise ConfigError(
-                f"{purpose} needs the layers of a recurrent language model, but {self.path} has {kind}: name another "
-                f"run."
+                f"{purpose} needs a recurrent language model, but {self.path} has {kind}: name another run."
             )
         if not isinstance(begun.embedding, EmbeddingConfig):
             raise ConfigError(
@@ -33,6 +36,13 @@ class Pretrained:
             )
         self.embedding, self.recurrence, self.reads = begun.embedding, begun.recurrence, begun.reads
         self.tokenizer = load_tokenizers(self._run)["text"]
+
+    def vectors(self, wanted: Container[str], report: Report) -> Iterator[tuple[str, list[float]]]:
+        """The vectors that looking up ``wanted`` tokens gives, but no special tokens; errors as for ``load``."""
+        rows_VE = self.load(report).model["embedding.weight"] * self.embedding.scale
+        for token, vector_E in islice(zip(written(self.tokenizer), rows_VE, strict=True), len(MARKS), None):
+            if token in wanted:
+                yield token, vector_E.tolist()
 
     def load(self, report: Report) -> Checkpoint:
         """Its best checkpoint; RunError when there is none that is whole."""
