@@ -49,12 +49,18 @@ TRANSLATORS: dict[str, dict[str, Any]] = {
         "output": "sampled",
     },
     "without attention": {"encoder": {"size": 9}, "decoder": {"size": 18}, "attention": "none"},
+    "normalised": {
+        "encoder": {"size": 9, "layer_norm": True},
+        "decoder": {"size": 18, "cell": "gru", "input_feeding": False, "layer_norm": True},
+        "attention": {"query": "previous", "context": "state"},
+    },
 }
 INDIFFERENT = {"encoder": {"size": 9}, "decoder": {"size": 18}}
 TEXTS: dict[str, dict[str, Any]] = {
     "lstm": {"recurrence": {"size": 18, "layers": 2, "residual": True}},
     "tied": {"recurrence": {"size": 18}, "embedding": {"size": 18, "scaled": True}, "output": {"tied": True}},
     "elman": {"recurrence": {"size": 18, "cell": "elman", "initial_state": "learned"}},
+    "normalised": {"recurrence": {"size": 18, "layers": 2, "layer_norm": True}},
 }
 KINDS = ("translate", TRANSLATORS), ("language-model", TEXTS)
 

@@ -18,15 +18,20 @@ from anaphora.kernels.listed import Given, listed
 from anaphora.kernels.lowering import Lowering, Native, Value
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.maxout import Maxout
+from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Mask, Part, Project, SentenceMask, is_previous, signal_of
 from anaphora.kernels.program import Program, Stage, stages
 from anaphora.kernels.rows import Rows
-from anaphora.kernels.sums import Add
+from anaphora.kernels.sums import Activate, Add
 from anaphora.kernels.words import LookUp
 
 _EXACT = (Add, Clock, LookUp, Mask, Maxout, Project, SentenceMask)
 """Parts with the same bits in C as by torch: products, sums and maxima. They may run in a scan by the one and in a step
 of search by the other."""
+
+
+_ROUNDED = (Activate, Normalise)
+"""Parts of one cheap operation that C rounds otherwise than torch: they loop where there are no gradients."""
 
 
 class Lowered(NamedTuple):
@@ -80,17 +85,22 @@ def is_native(stage: Stage) -> bool:
 @cache
 def stages_of_step(program: Program) -> tuple[Stage, ...]:
     """The stages of a single step: one alone, in C, where that changes no bit."""
-    found = stages(program)
+    found = _rounded_alike(program)
     if all(is_native(stage) or (not stage.loops and isinstance(stage.parts[0], _EXACT)) for stage in found):
         return (Stage(program.parts, loops=True),)
     return found
 
 
+def _rounded_alike(program: Program) -> tuple[Stage, ...]:
+    """Its stages, where each part has the same bits in a scan in C as in a step in C."""
+    return tuple(s._replace(loops=True) if isinstance(s.parts[0], _ROUNDED) else s for s in stages(program))
+
+
 @cache
 def stages_without_gradient(program: Program) -> tuple[Stage, ...]:
     """The stages of a scan in C that is not gone back through: words are looked up by the loop that reads them."""
-    found = list(stages(program))
-    for stage in stages(program):
+    found = list(_rounded_alike(program))
+    for stage in tuple(found):
         part = stage.parts[0]
         if not isinstance(part, LookUp) or part.target in program.returns:
             continue

@@ -106,6 +106,11 @@ def reading(program: Program, weights: Mapping[str, Tensor], x: Tensor | Words, 
     return Reading(_looking_up(program), {**weights, **tables.blocks}, rows_XB1.to(x.table_VD.dtype))
 
 
+def reading_step(program: Program, weights: Mapping[str, Tensor], x: Tensor | Words) -> Reading:
+    """How to run one step of a program that reads ``x``: a row for a single step would cost more than its product."""
+    return reading(program, weights, x, 0 if isinstance(x, Tensor) else x.ids_XB1.numel())
+
+
 class _Tables:
     """The tables of a program; a row that was made stays as it is."""
 

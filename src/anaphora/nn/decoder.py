@@ -33,7 +33,7 @@ from anaphora.kernels.linear import linear
 from anaphora.kernels.parts import Part, Project, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
-from anaphora.kernels.words import Words, reading
+from anaphora.kernels.words import Words, reading, reading_step
 from anaphora.nn.attention import AnyAttention, attention_of
 from anaphora.nn.bridge import Bridge, BridgeConfig
 from anaphora.nn.encoders.encoder import Encoded, EncoderSpec
@@ -244,7 +244,7 @@ class Decoder(nn.Module):
         language_KBL: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None, dict[str, Tensor]]:
         """One step of K hypotheses a sentence: o, with attention its weights, and the new state."""
-        program, weights, x_KBW = reading(self.program, self.weights.tensors(), x_KBD)
+        program, weights, x_KBW = reading_step(self.program, self.weights.tensors(), x_KBD)
         signals = advance(program, _read(x_KBW, language_KBL), state, weights, memory)
         return signals["o"], signals.get("weights"), {name: signals[name] for name in self.program.carried}
 

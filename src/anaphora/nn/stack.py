@@ -17,7 +17,7 @@ from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance
 from anaphora.kernels.sums import Add
 from anaphora.kernels.truncation import Windows, scan_windows
-from anaphora.kernels.words import Words, reading
+from anaphora.kernels.words import Words, reading, reading_step
 from anaphora.nn.dropout import AnyDropout, IndependentDropout, Rate
 from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
 
@@ -261,7 +261,7 @@ class Stack(nn.Module):
 
     def advance(self, x_XBD: Tensor | Words, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
         """One step: the output of the top layer, and the new state."""
-        program, weights, x_XBW = reading(self.program, self.weights.tensors(), x_XBD)
+        program, weights, x_XBW = reading_step(self.program, self.weights.tensors(), x_XBD)
         signals = advance(program, {"x": x_XBW}, state, weights, {})
         return signals[self.program.returns[0]], {name: signals[name] for name in self.program.carried}
 

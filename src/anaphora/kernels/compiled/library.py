@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-ROUNDING = 4
+ROUNDING = 5
 """Version of the bits that the library gives: raised with every change of a function that changes a last bit.
 Checkpoints record it, so that a resumed run can say that its last bits may differ."""
 
