@@ -89,6 +89,7 @@ def test_int8_is_smaller_and_its_loss_is_reported(
     assert main(["export", run, "--to", "onnx", "--output", str(tmp_path / "whole")]) == 0
     small, whole = (sum(p.stat().st_size for p in (tmp_path / n).glob("*.onnx")) for n in ("int8", "whole"))
     assert small < 0.5 * whole
+    assert f"int8: {small / 1e3:.0f} kB in place of {whole / 1e3:.0f} kB; loss" in said
     model = Writer(tmp_path / "int8")
     found, score = model.write(model.tokens["source"].encode("adf"), beam=2)
     assert isinstance(model.tokens["target"].decode(found), str) and score < 0

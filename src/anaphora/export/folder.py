@@ -34,11 +34,15 @@ class Rounded:
     """How many there were."""
 
     def __str__(self) -> str:
-        sizes = f"int8: {self.bytes_after / 1e6:.1f} MB in place of {self.bytes_before / 1e6:.1f} MB"
+        sizes = f"int8: {_size(self.bytes_after)} in place of {_size(self.bytes_before)}"
         if not self.examples:
             return sizes
         loss = f"loss a token {self.loss_before:.4f} before and {self.loss_after:.4f} after"
         return f"{sizes}; {loss} ({counted(self.examples, 'line')} of the validation split)"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.0f} kB"
 
 
 def write_folder(trained: Trained, folder: Path, *, int8: bool = False, examples: Iterable[Example] = ()) -> Any:
