@@ -183,14 +183,16 @@ def _tables(program: Program, weights: Mapping[str, Tensor], words: Words, count
     runtime, projections, vocabulary = current(), _projections(program), len(words.table_VD)
     if not projections or torch.is_grad_enabled() or not runtime.caches_weights:
         return None
-    of_program = [weights[f"{part.name}.{short}"] for part in projections for short in _weights_of(part)]
-    first, widths = of_program[0], {part.name: len(weights[f"{part.name}.weight"]) for part in projections}
+    widths = {part.name: len(weights[f"{part.name}.weight"]) for part in projections}
+    if count and vocabulary * sum(widths.values()) > _NUMBERS:
+        return None  # there is never room for all words
+    first, *others = [weights[f"{part.name}.{short}"] for part in projections for short in _weights_of(part)]
     if runtime.training or runtime.observer or not words.table_VD.is_cpu or not isinstance(first, Parameter):
         return None
-    others = (words.table_VD, *of_program[1:])
+    others = [words.table_VD, *others]
     state = runtime.inference_backend, steps_of_optimizers(), *map(state_of, others)
     with _lock, torch.inference_mode(False), torch.no_grad():
-        kept = keep(first, "words", state, lambda: _Kept(others, widths))
+        kept = keep(first, "words", state, lambda: _Kept(tuple(others), widths))
         kept.read += count or words.ids_XB1.numel()
         room, tables = min(kept.room, vocabulary), kept.tables
         makes_all = room == vocabulary and kept.read >= vocabulary
