@@ -29,7 +29,6 @@ _EXACT = (Add, Clock, LookUp, Mask, Maxout, Project, SentenceMask)
 """Parts with the same bits in C as by torch: products, sums and maxima. They may run in a scan by the one and in a step
 of search by the other."""
 
-
 _ROUNDED = (Activate, Normalise)
 """Parts of one cheap operation that C rounds otherwise than torch: they loop where there are no gradients."""
 

@@ -24,7 +24,7 @@ class Detected(NamedTuple):
 class Detector:
     """Chooses among some languages by py3langid; languages it does not know are chosen only where they are alone.
 
-    Its model is read when it is first needed, in half a second, and takes 45 MB.
+    The model of py3langid is loaded at its first use, which takes half a second and 45 MB.
     """
 
     def __init__(self, languages: Sequence[str]) -> None:
