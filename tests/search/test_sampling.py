@@ -91,6 +91,15 @@ def test_a_sample_is_cut_at_its_greatest_length(automaton: Make, batch: MakeBatc
         assert len(found.ids) == length and not found.finished
 
 
+@pytest.mark.parametrize("options", [{}, {"top_k": 2}, {"top_p": 0.5}])
+def test_where_nothing_is_possible_a_sample_is_as_unlikely_as_can_be(
+    automaton: Make, batch: MakeBatch, options: dict[str, float]
+) -> None:
+    stepper = automaton(size=6)
+    stepper.log_probs_QV[:] = -torch.inf
+    assert all(one.score == -math.inf for one in sample(stepper, batch(SOURCES), max_length=4, **options))
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -74,7 +74,7 @@ def sample(
         scores_BV = likeliest(log_probs_BV.cpu().double() / temperature, top_k, top_p)  # a GPU adds up in any order
         sums_BV = torch.softmax(scores_BV, dim=1).cumsum(dim=1)
         share_B1 = torch.tensor(shares, dtype=torch.float64) * sums_BV[:, -1:]
-        return torch.searchsorted(sums_BV, share_B1, right=True).squeeze(1).to(log_probs_BV.device)
+        return (sums_BV <= share_B1).sum(dim=1).to(log_probs_BV.device)  # 0 where nothing is possible
 
     start = stepper.start(batch)
     bounds = Bounds.of(batch.constraints.prefixes, max_length, len(start.memory_lengths_B))
