@@ -14,7 +14,7 @@ NOUNS = (
 )
 BARE = re.compile(rf'f"[^"]*\{{(?!counted)([^{{}}"]+)\}} (?:{NOUNS})\b')
 LARGE = re.compile(
-    r"MEGABYTE|LIMIT|LONGEST|MOST|LARGEST|SHORTEST|WIDTH|bytes|size|^tokens|most|width|^rows|_per_second|^:|tolist"
+    r"MEGABYTE|LIMIT|LONGEST|MOST|LARGEST|MAX_|SHORTEST|WIDTH|bytes|size|^tokens|most|width|^rows|_per_second|^:|tolist"
 )
 """What is never 1, such as sizes of vocabularies, batches and files; templates of options; lists."""
 

@@ -23,6 +23,10 @@ MAX_LAYERS = 64
 MAX_LENGTH = 1 << 20
 """Most tokens of a row, steps of a window, or hypotheses of a beam."""
 
+MAX_BEAM = 1_000
+"""Maximum beam size. Each hypothesis takes the scores of a whole vocabulary at every step, 200 MB in all for 50,000
+words; and translations get worse long before (Koehn and Knowles 2017, section 3.6)."""
+
 MAX_COUNT = 100_000_000
 """Most words of a vocabulary, draws from it, or tokens of a batch."""
 

@@ -8,6 +8,7 @@ _VERBS = {
     "were": "was",
     "have": "has",
     "do": "does",
+    "belong": "belongs",
     "begin or end": "begins or ends",
     "contain": "contains",
     "differ": "differs",

@@ -7,8 +7,10 @@ import typer
 
 from anaphora.cli.evaluate import LabelledOption, TextOption, pairs_of
 from anaphora.cli.files import check_writable, named, text_for, writing
-from anaphora.cli.options import Beam, Json, LengthPenalty, Threads, use_threads
+from anaphora.cli.options import Json, Threads, use_threads
 from anaphora.cli.progress import listening
+from anaphora.cli.tables import declared_option
+from anaphora.prediction.options import SearchOptions
 
 if TYPE_CHECKING:
     from anaphora.tasks.comparison import Row, Table
@@ -30,8 +32,8 @@ def run(
     reference: Annotated[Path | None, typer.Option(help="Reference translation.")] = None,
     text: TextOption = "",
     data: LabelledOption = None,
-    beam: Beam = None,
-    length_penalty: LengthPenalty = None,
+    beam: Annotated[int | None, declared_option(SearchOptions, "beam", heading="Search")] = None,
+    length_penalty: Annotated[float | None, declared_option(SearchOptions, "length_penalty", heading="Search")] = None,
     samples: Annotated[int, typer.Option(min=10, max=1_000_000, help="Draws of each test.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the draws.")] = 12345,
     output: Annotated[Path | None, typer.Option(help="Write the table to this file.")] = None,
@@ -44,7 +46,6 @@ def run(
     use_threads(threads)
 
     from anaphora.formats.figures import figures_as_json
-    from anaphora.prediction.options import SearchOptions
     from anaphora.tasks.comparison import compare_runs
     from anaphora.tasks.evaluation import Request, Text
     from anaphora.tasks.runs import task_at

@@ -7,10 +7,10 @@ import typer
 
 from anaphora.cli.files import check_writable, named, text_for
 from anaphora.cli.options import (
+    WORDS,
     DynamicOption,
     FusionWeight,
     Json,
-    KnownWords,
     LanguageModelRun,
     Mean,
     NeuralCacheOption,
@@ -24,8 +24,9 @@ from anaphora.cli.options import (
 )
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import SearchTable
-from anaphora.cli.tables import with_tables
+from anaphora.cli.tables import declared_option, with_tables
 from anaphora.errors import ConfigError
+from anaphora.prediction.options import SearchOptions
 
 if TYPE_CHECKING:
     from anaphora.tasks.evaluation import Answer
@@ -73,7 +74,7 @@ def run(
     fusion_weight: FusionWeight = None,
     neural_cache: NeuralCacheOption = "",
     dynamic: DynamicOption = "",
-    known_words: KnownWords = False,
+    known: Annotated[bool, declared_option(SearchOptions, "known", "--known-words", heading=WORDS)] = False,
     details: Annotated[
         bool, typer.Option("--details", help="Also score by source length, and by words unseen in training.")
     ] = False,
@@ -98,7 +99,7 @@ def run(
     from anaphora.tasks.evaluation import Request, Text
     from anaphora.tasks.runs import task_at
 
-    asked = search.options(known=known_words)
+    asked = search.options(known=known)
     how = known_mean(mean, len(runs)) if mean else ""
     task = task_at(runs[0])
     lines = Text(Path(named(text)).name, text_for(task, text)) if text else None

@@ -1,6 +1,7 @@
 """``anaphora generate``: a language model continues a text."""
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -8,9 +9,10 @@ import typer
 from anaphora.cli.files import given_lines, is_typed, typed_texts, writing
 from anaphora.cli.options import InitialState, Machine, RunFolder
 from anaphora.cli.progress import listening
-from anaphora.cli.tables import with_tables
+from anaphora.cli.tables import with_declared, with_tables
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
+from anaphora.search.sampling import Sampling
 
 if TYPE_CHECKING:
     from anaphora.tasks.language_model import LanguageModelPredictor
@@ -23,6 +25,12 @@ EXAMPLES = (
     "anaphora generate runs/book --prompts beginnings.txt --seed 3",
     'anaphora generate runs/book --prompt "The man" --temperature 0.8 --top-p 0.9 --seed 3',
 )
+
+
+@dataclass(frozen=True)
+@with_declared(Sampling)
+class SamplingTable:
+    """The declared options of sampling."""
 
 
 @with_tables
@@ -41,14 +49,9 @@ def run(
     ] = None,
     greedy: Annotated[bool, typer.Option("--greedy", help="Take the most probable token at every step.")] = False,
     beam: Annotated[int, typer.Option(min=0, help="Beam search for the most probable line, with this beam size.")] = 0,
-    temperature: Annotated[float, typer.Option(help="Sampling temperature; below 1 sharpens the distribution.")] = 1.0,
-    top_k: Annotated[int, typer.Option(min=0, help="Sample from this many most probable tokens; 0 for all.")] = 0,
-    top_p: Annotated[
-        float, typer.Option(help="Sample from the most probable tokens with this total probability.")
-    ] = 1.0,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     initial_state: InitialState = None,
     *,
+    sampling: SamplingTable,
     machine: Machine,
 ) -> None:
     """Generate text, or continue a prompt.
@@ -57,7 +60,7 @@ def run(
     """
     if greedy and beam:
         raise ConfigError("--greedy is a beam of 1, but --beam was given too: keep one of them.")
-    if (greedy or beam) and (temperature, top_k, top_p, seed) != (1.0, 0, 1.0, 0):
+    if (greedy or beam) and sampling != SamplingTable():
         raise ConfigError(
             "--temperature, --top-k, --top-p and --seed are for drawing, but --greedy and --beam draw nothing: keep "
             "the ones or the other."
@@ -71,8 +74,8 @@ def run(
     from anaphora.tasks.language_model import LanguageModelPredictor
     from anaphora.tasks.runs import load_as
 
-    asked: dict[str, Any] = {"beam": 1 if greedy else beam, "temperature": temperature}
-    asked |= {"top_k": top_k, "top_p": top_p, "seed": seed} | ({} if length is None else {"length": length})
+    asked: dict[str, Any] = {"beam": 1 if greedy else beam, **vars(sampling)}
+    asked |= {} if length is None else {"length": length}
     if (prompt, prompts, length, lines) == (None,) * 4 and is_typed("-"):
         prompts = "-"
     with listening() as report:

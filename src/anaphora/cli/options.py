@@ -21,14 +21,11 @@ if TYPE_CHECKING:
 
 search_option = partial(typer.Option, rich_help_panel="Search")
 models_option = partial(typer.Option, rich_help_panel="Several models")
-words_option = partial(typer.Option, rich_help_panel="Unknown words and candidates")
+WORDS = "Unknown words and candidates"
+words_option = partial(typer.Option, rich_help_panel=WORDS)
 """Options under a heading of their help."""
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder, as created by anaphora train.")]
-Beam = Annotated[int | None, search_option(min=1, help="Beam size; 1 is greedy search. [default: the run's own]")]
-LengthPenalty = Annotated[
-    float | None, search_option(min=0, help="Strength of the reward for length. [default: the run's own]")
-]
 Mean = Annotated[
     str,
     models_option(metavar="arithmetic|geometric", help="Mean of an ensemble's probabilities. [default: arithmetic]"),
@@ -56,10 +53,6 @@ LanguageModelRun = Annotated[
 ]
 FusionWeight = Annotated[
     float | None, models_option(help="With --language-model: weight of its log-probabilities. [default: 0.2]")
-]
-KnownWords = Annotated[
-    bool,
-    words_option("--known-words", help="Skip pairs with unknown words, and never output <unk> (Bahdanau et al. 2015)."),
 ]
 DataOption = Annotated[
     list[Path] | None,

@@ -1,46 +1,28 @@
 """Options of a search, in the groups of their help, and the value that they make."""
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anaphora.cli.options import Beam, LengthPenalty, candidates_of, replacements_of, search_option, words_option
+from anaphora.cli.options import candidates_of, replacements_of, search_option, words_option
+from anaphora.cli.tables import declared_in, with_declared
 from anaphora.errors import ConfigError
+from anaphora.prediction.options import SearchOptions
+from anaphora.search.sampling import Sampling
 
 if TYPE_CHECKING:
     from anaphora.prediction.glossary import Glossary
-    from anaphora.prediction.options import SearchOptions
-    from anaphora.search.sampling import Sampling
     from anaphora.text.placeholders import Kind
-
-_sampling_option = partial(typer.Option, rich_help_panel="Sampling")
 
 
 @dataclass(frozen=True)
+@with_declared(SearchOptions, "Search", without=("alternatives", "known", "max_tokens"))
+@with_declared(Sampling, "Sampling", last=True)
 class SearchTable:
-    """What a person asks of a search of translations."""
+    """The declared options of a search, and those that only a command line has."""
 
-    beam: Beam = None
-    length_penalty: LengthPenalty = None
-    per_token: Annotated[bool, search_option("--per-token", help="Rank by score per token, not by length penalty.")] = (
-        False
-    )
-    coverage_penalty: Annotated[
-        float, search_option(min=0, help="Strength of the penalty for source tokens without attention.")
-    ] = 0.0
-    min_length: Annotated[int, search_option(min=0, help="Minimum number of tokens of a sentence.")] = 0
-    no_repeat_ngram: Annotated[int, search_option(min=0, help="Write no n-gram of this length twice.")] = 0
-    groups: Annotated[int, search_option(min=0, help="Groups of a diverse beam; they divide it.")] = 0
-    diversity: Annotated[
-        float | None, search_option(min=0, help="With --groups: strength of diversity. [default: 0.5]")
-    ] = None
-    minimum_risk: Annotated[
-        int,
-        search_option(min=0, metavar="N", help="Of N hypotheses or samples take that of greatest expected chrF (MBR)."),
-    ] = 0
     protect: Annotated[
         str,
         search_option(metavar="KINDS", help="Kept as they are: placeholders,tags,urls,emails,numbers, all or none."),
@@ -48,18 +30,9 @@ class SearchTable:
     terms: Annotated[
         Path | None, search_option(metavar="FILE", help="Glossary: source form, tab, form | form | !forbidden.")
     ] = None
-    sample: Annotated[bool, _sampling_option("--sample", help="Draw translations instead of searching them.")] = False
-    temperature: Annotated[float | None, _sampling_option(help="Below 1 sharpens the distribution. [default: 1]")] = (
-        None
-    )
-    top_k: Annotated[
-        int | None, _sampling_option(min=0, help="Draw from this many most probable tokens. [default: all]")
-    ] = None
-    top_p: Annotated[
-        float | None,
-        _sampling_option(help="Draw from the most probable tokens of this total probability. [default: 1]"),
-    ] = None
-    seed: Annotated[int | None, _sampling_option(min=0, help="Random seed. [default: 0]")] = None
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Draw translations instead of searching them.", rich_help_panel="Sampling")
+    ] = False
     replace_unknown: Annotated[
         bool,
         words_option("--replace-unknown", help="Replace each <unk> by the source word with the highest attention."),
@@ -86,23 +59,16 @@ class SearchTable:
         """The files that are read for it."""
         return [self.dictionary, self.candidates, self.terms]
 
-    def options(self, **others: Any) -> "SearchOptions":
+    def options(self, **others: Any) -> SearchOptions:
         """The search that is asked for, with ``others`` of its fields; ConfigError for what does not go together."""
-        from anaphora.prediction.options import SearchOptions
-
+        drawn = Sampling(**declared_in(self, Sampling))
+        if drawn != Sampling() and not self.sample:
+            raise ConfigError("--temperature, --top-k, --top-p and --seed belong to --sample, which is missing.")
         asked = SearchOptions(
-            self.beam,
-            self.length_penalty,
+            **declared_in(self, SearchOptions),
             replace_unknown=replacements_of(self.replace_unknown, self.dictionary),
             candidates=candidates_of(self.candidates, self.shortlist, self.frequent, self.each),
-            per_token=self.per_token,
-            coverage_penalty=self.coverage_penalty,
-            min_length=self.min_length,
-            no_repeat_ngram=self.no_repeat_ngram,
-            groups=self.groups,
-            diversity=self.diversity,
-            sampling=self._sampling(),
-            minimum_risk=self.minimum_risk,
+            sampling=drawn if self.sample else None,
             protect=self._protected(),
             terms=self._glossary(),
             **others,
@@ -124,12 +90,3 @@ class SearchTable:
 
         named = {"": None, "all": KINDS, "none": ()}
         return named[self.protect] if self.protect in named else checked_kinds(self.protect.split(","))
-
-    def _sampling(self) -> "Sampling | None":
-        from anaphora.search.sampling import Sampling
-
-        given = {"temperature": self.temperature, "top_k": self.top_k, "top_p": self.top_p, "seed": self.seed}
-        found: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        if found and not self.sample:
-            raise ConfigError("--temperature, --top-k, --top-p and --seed belong to --sample, which is missing.")
-        return Sampling(**found) if self.sample else None

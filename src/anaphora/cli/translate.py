@@ -16,10 +16,11 @@ from anaphora.cli.options import FusionWeight, LanguageModelRun, Machine, Mean, 
 from anaphora.cli.progress import listening
 from anaphora.cli.remembering import Remembering
 from anaphora.cli.searching import SearchTable
-from anaphora.cli.tables import with_tables
+from anaphora.cli.tables import declared_option, with_tables
 from anaphora.cli.talk import complain
 from anaphora.cli.translations import Outputs
 from anaphora.errors import AnaphoraError, ConfigError
+from anaphora.prediction.options import MAX_TOKENS, SearchOptions
 from anaphora.wording import agreeing, counted
 
 if TYPE_CHECKING:
@@ -49,12 +50,6 @@ EXAMPLES = (
 NoSplit = Annotated[
     bool, typer.Option("--no-split", help="Translate each line as one sentence, stripped of outer white space.")
 ]
-MaxTokens = Annotated[
-    int | None,
-    typer.Option(
-        "--max-tokens", min=1, help="Refuse a sentence of more tokens; its line stays empty. [default: 10000]"
-    ),
-]
 
 
 @with_tables
@@ -72,7 +67,7 @@ def run(
     remembering: Remembering,
     workers: Workers,
     no_split: NoSplit = False,
-    max_tokens: MaxTokens = None,
+    max_tokens: Annotated[int, declared_option(SearchOptions, "max_tokens")] = MAX_TOKENS,
     mean: Mean = "",
     language_model: LanguageModelRun = None,
     fusion_weight: FusionWeight = None,
@@ -96,7 +91,7 @@ def run(
         confidence=outputs.judges,
         adaptation=remembering.adaptation(runs[0]),
         suffixes=framing.suffixes is not None,
-        **({} if max_tokens is None else {"max_tokens": max_tokens}),
+        max_tokens=max_tokens,
     )
 
     from anaphora.tasks.translation import load_together

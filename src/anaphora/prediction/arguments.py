@@ -4,13 +4,11 @@ from collections import abc
 from typing import NamedTuple
 
 from anaphora.errors import DataError
+from anaphora.prediction.options import MAX_TOKENS
 from anaphora.text.special_tokens import without_special_tokens
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer
 from anaphora.wording import counted
-
-LONGEST = 10_000
-"""Tokens of a sentence, all of which is read before a word is written, and looked at for each: none has as many."""
 
 
 class Given(NamedTuple):
@@ -83,14 +81,14 @@ def demand_short(row: abc.Sequence[int], most: int, number: int, otherwise: str)
         )
 
 
-def sentence_of(tokenizer: Tokenizer, text: str, number: int, most: int = LONGEST) -> list[int]:
+def sentence_of(tokenizer: Tokenizer, text: str, number: int, most: int = MAX_TOKENS) -> list[int]:
     """The tokens of a text that is one sentence, on line ``number``.
 
     TypeError for what is no text, DataError where it has more tokens than ``most``, or is too long for any sentence.
     """
     demand_text(text, number)
     row = tokenizer.encode(text)
-    demand_short(row, min(most, LONGEST), number, "split it into sentences, or into shorter lines")
+    demand_short(row, min(most, MAX_TOKENS), number, "split it into sentences, or into shorter lines")
     return row
 
 

@@ -6,6 +6,7 @@ from torch import Tensor
 from anaphora.batch import Batch
 from anaphora.protocols import SearchStart, Stepper
 from anaphora.search.bounds import Bounds
+from anaphora.search.drawing import draw
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.request import SearchRequest
 from anaphora.search.steering import Steered
@@ -33,7 +34,7 @@ def write(
         if steered.by:
             log_probs_BV = log_probs_BV.clone()  # scores stay those of the model
             steered.edit(log_probs_BV)
-        drawn_B = request.sampling and request.sampling.draw(step, own_ids, log_probs_BV)
+        drawn_B = request.sampling and draw(request.sampling, step, own_ids, log_probs_BV)
         picked_B = log_probs_BV.argmax(dim=1) if drawn_B is None else drawn_B
         line_ends_B[sentences_B] += (picked_B == stepper.eos) & ~forced_B
         ended_B = line_ends_B[sentences_B] >= (request.lines or torch.inf)

@@ -7,16 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor, inf
 
+from anaphora.config import MAX_BEAM
 from anaphora.errors import ConfigError
 from anaphora.protocols import Step, Stepper
 from anaphora.search.ranking import Ranking
 from anaphora.search.sampling import Sampling
 from anaphora.search.selection import Diversity
 from anaphora.search.steering import Steering
-
-LARGEST = 1_000
-"""Maximum beam size. Each hypothesis takes the scores of a whole vocabulary at every step, 200 MB in all for 50,000
-words; and translations get worse long before (Koehn and Knowles 2017, section 3.6)."""
 
 _PLAIN = Ranking()
 
@@ -25,10 +22,10 @@ OnToken = Callable[[int, int], None]
 
 
 def check_size(size: int, what: str = "A beam") -> None:
-    """Raise ConfigError for a beam of no hypothesis, or of more than ``LARGEST``."""
-    if not 1 <= size <= LARGEST:
+    """Raise ConfigError for a beam of no hypothesis, or of more than ``MAX_BEAM``."""
+    if not 1 <= size <= MAX_BEAM:
         raise ConfigError(
-            f"{what} should be at least 1 and at most {LARGEST:,}, as each hypothesis takes the scores of a whole "
+            f"{what} should be at least 1 and at most {MAX_BEAM:,}, as each hypothesis takes the scores of a whole "
             f"vocabulary, but is {size:,}: change it."
         )
 

@@ -4,12 +4,12 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from anaphora.config import MAX_LENGTH, SET, Config, Conflict
+from anaphora.config import MAX_LENGTH, SET, Conflict
 from anaphora.models.describer import DescriberConfig
-from anaphora.search.request import LARGEST
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig
 from anaphora.tasks.fitting import segmented_alike
+from anaphora.tasks.translation import SearchConfig
 from anaphora.text.tokenization import TextConfig, Word
 from anaphora.training.stopping import Better
 
@@ -21,17 +21,6 @@ class CaptionData(DataConfig):
     """Language code of the captions, for tokenizers of words."""
     max_length: int = Field(50, ge=1, le=MAX_LENGTH)
     """Longer captions are left out of training and validation, and none longer is generated; in tokens."""
-
-
-class DescriptionEvaluation(Config):
-    """How descriptions are searched."""
-
-    beam: int = Field(5, ge=1, le=LARGEST)
-    """Hypotheses kept at each step."""
-    length_penalty: float = Field(0.0, ge=0)
-    """How strongly length is rewarded (Wu et al. 2016, equation 14); 0 is the plain sum of log-probabilities."""
-    validation_beam: int = Field(1, ge=1, le=LARGEST)
-    """Hypotheses kept at each step for BLEU and exact match during training."""
 
 
 class DescriberExperiment(DescriberConfig, ExperimentBase):
@@ -61,5 +50,5 @@ class DescriberExperiment(DescriberConfig, ExperimentBase):
     """Captions and features."""
     text: TextConfig = Word()
     """Tokenizer."""
-    evaluation: DescriptionEvaluation = DescriptionEvaluation()
+    evaluation: SearchConfig = SearchConfig()
     """How descriptions are searched."""

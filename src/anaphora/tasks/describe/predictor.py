@@ -13,6 +13,7 @@ from anaphora.data.features import GridShape, array_files, features_of, grid_of
 from anaphora.formats.arrays import Floats
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.describer import Describer
+from anaphora.options import with_known_names
 from anaphora.prediction.limits import UNLIMITED, Limits, Streaming, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers
@@ -71,6 +72,7 @@ class DescriberPredictor:
         """Whether its descriptions have attention."""
         return self.model.decoder.attention is not None
 
+    @with_known_names
     def predict(
         self, features: Sequence[npt.ArrayLike], *, beam: int | None = None, limits: Limits = UNLIMITED
     ) -> list[Description]:
@@ -80,6 +82,7 @@ class DescriberPredictor:
         """
         return list(self.predict_stream(features, beam=beam, limits=limits))
 
+    @with_known_names
     def predict_stream(
         self, features: Iterable[npt.ArrayLike], *, beam: int | None = None, **streaming: Unpack[Streaming]
     ) -> Iterator[Description]:
@@ -89,6 +92,7 @@ class DescriberPredictor:
 
         return self._described(features, read, beam, **streaming)
 
+    @with_known_names
     def predict_file(
         self, path: str | Path, *, beam: int | None = None, **streaming: Unpack[Streaming]
     ) -> Iterator[Description]:

@@ -15,13 +15,14 @@ from anaphora.evaluation.segments import counts
 from anaphora.evaluation.sentences import sentence_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.kernels.runtime import running
+from anaphora.options import with_known_names
 from anaphora.prediction.arguments import demand_several, demand_text, one_text
-from anaphora.prediction.limits import UNLIMITED, Limits, Streaming, Watch
+from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import each_within
 from anaphora.prediction.stream import answers
 from anaphora.protocols import TextStepper
 from anaphora.search.request import SearchRequest
-from anaphora.search.sampling import Sampling
+from anaphora.search.sampling import Sampling, SamplingKeywords
 from anaphora.search.search import search
 from anaphora.tasks.language_model.generation import Generation, StreamedText, check_lines, continued
 from anaphora.tasks.language_model.inspected import InspectedLanguageModel
@@ -50,6 +51,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
             )
         return self._stepper()
 
+    @with_known_names
     def generate(
         self,
         prompt: str = "",
@@ -57,12 +59,9 @@ class LanguageModelPredictor(InspectedLanguageModel):
         length: int | None = None,
         lines: int | None = None,
         beam: int = 0,
-        temperature: float = 1.0,
-        top_k: int = 0,
-        top_p: float = 1.0,
-        seed: int = 0,
         on_text: Callable[[str], None] | None = None,
         limits: Limits = UNLIMITED,
+        **sampling: Unpack[SamplingKeywords],
     ) -> Generation:
         """Continue ``prompt`` to the end of its line; or for ``length`` tokens, line ends among them, or ``lines``.
 
@@ -78,7 +77,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
         """
         if lines is None and (length is None or beam > 1):
             lines = 1
-        request, prompt = self._request(beam, Sampling(temperature, top_k, top_p, seed), lines), one_text(prompt)
+        request, prompt = self._request(beam, Sampling(**sampling), lines), one_text(prompt)
         check_lines(request)  # before the prompt is shown
         left = _LINE * (lines or 1) if length is None else length
         begin = self._begin(prompt, left, lines)
@@ -103,17 +102,16 @@ class LanguageModelPredictor(InspectedLanguageModel):
             streamed.close(text)
         return Generation(text, score, found.finished, begin.count(stepper.unk))
 
+    @with_known_names
     def generate_stream(
         self,
         prompts: Iterable[str],
         *,
         length: int = _LINE,
         beam: int = 0,
-        temperature: float = 1.0,
-        top_k: int = 0,
-        top_p: float = 1.0,
-        seed: int = 0,
-        **streaming: Unpack[Streaming],
+        limits: Limits = UNLIMITED,
+        report: Report = silent,
+        **sampling: Unpack[SamplingKeywords],
     ) -> abc.Iterator[Generation]:
         """Prompts continued as they come, in order, each to the end of its line, for ``length`` tokens at most.
 
@@ -121,7 +119,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
         Draws depend on the seed and on the number of the prompt in the stream: the first is continued as ``generate``
         continues it. Raises as ``generate``, for one of the prompts after those before it.
         """
-        request = self._request(beam, Sampling(temperature, top_k, top_p, seed))
+        request = self._request(beam, Sampling(**sampling))
         check_lines(request)
         beside = max(1, _BESIDE // max(1, beam))
 
@@ -145,7 +143,16 @@ class LanguageModelPredictor(InspectedLanguageModel):
                 answered(len(found))
             return (found[number] for number, _, _ in rows)
 
-        return answers(prompts, read, answer, task="generate", unit="prompts", runtime=self._runtime, **streaming)
+        return answers(
+            prompts,
+            read,
+            answer,
+            task="generate",
+            unit="prompts",
+            runtime=self._runtime,
+            limits=limits,
+            report=report,
+        )
 
     def _request(self, beam: int, sampling: Sampling, lines: int | None = 1) -> SearchRequest:
         """The request of a beam of this size, or of samples for 0."""

@@ -3,15 +3,16 @@
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from anaphora.events import Note, Report, silent
+from anaphora.options import with_known_names
 from anaphora.prediction.arguments import demand_several
 from anaphora.prediction.limits import UNLIMITED, Limits
-from anaphora.prediction.options import SearchOptions
+from anaphora.prediction.options import SearchKeywords, SearchOptions
 from anaphora.tasks.translation import Translation, TranslationPredictor
 from anaphora.text.normalise import normalise
 from anaphora.text.symbols import TAB, SymbolTokenizer, can_copy
@@ -64,7 +65,10 @@ class TransducerPredictor:
         self.translator, self.source, self.target = translator, source, target
         self._copies = can_copy(source, target)
 
-    def predict(self, texts: Sequence[str], options: SearchOptions = _USUAL, **asked: Any) -> list[Transduction]:
+    @with_known_names
+    def predict(
+        self, texts: Sequence[str], options: SearchOptions = _USUAL, **asked: Unpack[SearchKeywords]
+    ) -> list[Transduction]:
         """The output of every string, in their order; the features of an input follow it, a tab between them.
 
         ``asked`` are fields of ``SearchOptions``, as in ``predict(texts, beam=5, alternatives=3)``. Raises TypeError
@@ -72,6 +76,7 @@ class TransducerPredictor:
         """
         return list(self.predict_stream(texts, options._replace(**asked)))
 
+    @with_known_names
     def predict_stream(
         self,
         texts: Iterable[str],

@@ -15,6 +15,7 @@ from anaphora.formats.labelled_vectors import read_vectors
 from anaphora.formats.traces import Trace, ink
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.vector_transducer import VectorTransducer
+from anaphora.options import with_known_names
 from anaphora.prediction.limits import Streaming, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers, by_row
@@ -51,6 +52,7 @@ class VectorTransducerPredictor:
         """Whether it has attention."""
         return self.model.decoder.attention is not None
 
+    @with_known_names
     def predict(
         self, sequences: Sequence[Any], *, beam: int | None = None, attention: bool = False
     ) -> list[Transduction]:
@@ -61,6 +63,7 @@ class VectorTransducerPredictor:
         """
         return list(self.predict_stream(sequences, beam=beam, attention=attention))
 
+    @with_known_names
     def predict_file(
         self, path: Path, *, beam: int | None = None, attention: bool = False, **streaming: Unpack[Streaming]
     ) -> Iterator[Transduction]:
@@ -73,6 +76,7 @@ class VectorTransducerPredictor:
             found = read_traces(path)
         return self.predict_stream(found, beam=beam, attention=attention, **streaming)
 
+    @with_known_names
     def predict_stream(
         self,
         sequences: Iterable[Any],

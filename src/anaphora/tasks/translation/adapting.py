@@ -7,7 +7,8 @@ from torch import Tensor
 
 from anaphora.errors import ConfigError
 from anaphora.prediction.adaptation import Adaptation, SimilarPair
-from anaphora.prediction.arguments import LONGEST, Given
+from anaphora.prediction.arguments import Given
+from anaphora.prediction.options import MAX_TOKENS
 from anaphora.protocols import GivesStates, Stepper
 from anaphora.search.mixing import Mixed, Neighbours
 from anaphora.tasks.translation.forced import Batches
@@ -58,7 +59,7 @@ def _states(
     """The states that the target tokens of each pair are predicted from, and the tokens; pairs too long have none."""
     source, target = sides
     encoded = [(pair, Given(pair.source, source.encode(pair.source)), target.encode(pair.target)) for pair in pairs]
-    fitting = [row for row in encoded if 0 < len(row[1].ids) <= LONGEST and 0 < len(row[2]) <= LONGEST]
+    fitting = [row for row in encoded if 0 < len(row[1].ids) <= MAX_TOKENS and 0 < len(row[2]) <= MAX_TOKENS]
     found: dict[tuple[str, str], tuple[Tensor, Tensor]] = {}
     for batch in batches([row[1] for row in fitting], [row[2] for row in fitting]):
         states_TBH, targets = stepper.target_states(batch), batch.target_ids

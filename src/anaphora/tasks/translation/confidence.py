@@ -105,15 +105,10 @@ def settings_of(options: SearchOptions, runtime: Runtime) -> Mapping[str, Any]:
     *_, kind = runtime.backend.rpartition("-")
     return {
         "precision": "fp32" if kind in ("torch", "gemm") else kind,
-        "beam": options.beam,
+        **options.settings,
         "length_penalty": options.length_penalty or 0.0,
-        "per_token": options.per_token,
-        "coverage_penalty": options.coverage_penalty,
-        "min_length": options.min_length,
-        "no_repeat_ngram": options.no_repeat_ngram,
         "groups": options.groups,
         "diversity": options.diverse.strength if options.diverse else 0.0,
-        "minimum_risk": options.minimum_risk,
         "candidates": [*candidates.settings.values()] if candidates else [],
         "sampling": [sampling.temperature, sampling.top_k, sampling.top_p] if sampling else [],
     }

@@ -4,11 +4,10 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
-from anaphora.config import MAX_LENGTH, Config, Conflict
+from anaphora.config import MAX_BEAM, MAX_LENGTH, Config, Conflict
 from anaphora.models.guide import GivenGuide, NoGuide
 from anaphora.models.translator import TranslatorConfig
 from anaphora.nn.fusion import DeepFusion
-from anaphora.search.request import LARGEST
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData, PairsData
 from anaphora.tasks.translation.conflicts import CONFLICTS, OF_SENTENCES
@@ -27,8 +26,8 @@ class SearchConfig(Config):
 
     conflicts: ClassVar[tuple[Conflict, ...]] = tuple(
         Conflict(
-            {option: lambda beam: beam > LARGEST},
-            f"each hypothesis takes the scores of a whole vocabulary; set it to at most {LARGEST:,}",
+            {option: lambda beam: beam > MAX_BEAM},
+            f"each hypothesis takes the scores of a whole vocabulary; set it to at most {MAX_BEAM:,}",
             written=True,
         )
         for option in ("beam", "validation_beam")

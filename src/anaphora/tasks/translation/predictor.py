@@ -3,15 +3,16 @@
 from collections import abc
 from copy import copy
 from functools import cached_property
-from typing import Any
+from typing import Unpack
 
 from anaphora.batch import Ids
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Report, silent
 from anaphora.kernels.runtime import Runtime, running
+from anaphora.options import with_known_names
 from anaphora.prediction.candidates import Shortlist
 from anaphora.prediction.limits import UNLIMITED, Limits
-from anaphora.prediction.options import SearchOptions
+from anaphora.prediction.options import SearchKeywords, SearchOptions
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers
 from anaphora.protocols import Stepper
@@ -98,6 +99,7 @@ class TranslationPredictor(InspectedTranslator):
         """Whether the vocabularies have all of a pair."""
         return UNK not in self._source.encode(source) and UNK not in self._target.encode(target)
 
+    @with_known_names
     def translate(
         self,
         texts: abc.Sequence[str],
@@ -107,7 +109,7 @@ class TranslationPredictor(InspectedTranslator):
         suffixes: abc.Sequence[str] | None = None,
         limits: Limits = UNLIMITED,
         report: Report = silent,
-        **asked: Any,
+        **asked: Unpack[SearchKeywords],
     ) -> list[Translation]:
         """The translation of every text as one sentence, in their order.
 
@@ -118,6 +120,7 @@ class TranslationPredictor(InspectedTranslator):
         lines, asked_for = framed(texts, prefixes, suffixes), options._replace(suffixes=suffixes is not None, **asked)
         return list(self.stream(lines, asked_for, split=False, limits=limits, report=report))
 
+    @with_known_names
     def translate_text(
         self,
         texts: abc.Sequence[str],
@@ -127,7 +130,7 @@ class TranslationPredictor(InspectedTranslator):
         suffixes: abc.Sequence[str] | None = None,
         limits: Limits = UNLIMITED,
         report: Report = silent,
-        **asked: Any,
+        **asked: Unpack[SearchKeywords],
     ) -> list[Translation]:
         """The translation of running text: ``translate`` of every sentence, with the white space around them as it was.
 
@@ -138,6 +141,7 @@ class TranslationPredictor(InspectedTranslator):
         lines, asked_for = framed(texts, prefixes, suffixes), options._replace(suffixes=suffixes is not None, **asked)
         return list(self.stream(lines, asked_for, limits=limits, report=report))
 
+    @with_known_names
     def stream(
         self,
         lines: abc.Iterable[str | Framed],

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from anaphora.batch import Batch
-from anaphora.prediction.arguments import LONGEST, pieces_of
+from anaphora.prediction.arguments import pieces_of
+from anaphora.prediction.options import MAX_TOKENS
 from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.pointing import Placeholders, Pointing
@@ -115,7 +116,7 @@ class Protection:
             return None
         apart = take_apart(apart.sentence, others, self._stand_ins())
         ids = self._source.encode(apart.text)
-        return row._replace(apart=apart, ids=ids) if len(ids) <= LONGEST else None
+        return row._replace(apart=apart, ids=ids) if len(ids) <= MAX_TOKENS else None
 
     def whole(self, row: Sentence, found: Translation) -> Translation | None:
         """A translation that has what its sentence keeps as often as that, and its alternatives that have; or None."""

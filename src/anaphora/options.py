@@ -1,0 +1,111 @@
+"""Options that are declared once, as the fields of a named tuple: their help, bounds and conflicts.
+
+The command line, the checks of values and those of keyword arguments follow from the declaration.
+"""
+
+from collections.abc import Callable, Container, Iterable, Mapping
+from functools import cache, wraps
+from inspect import Parameter, signature
+from typing import Any, NamedTuple, ParamSpec, TypeVar, get_args
+
+from anaphora.config import unknown
+from anaphora.errors import ConfigError
+from anaphora.wording import agreeing
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Option(NamedTuple):
+    """The declaration of a field: ``beam: Annotated[int | None, Option("Beam size.", min=1)] = None``."""
+
+    help: str
+    min: float | None = None
+    max: float | None = None
+    default: str = ""
+    """What None stands for."""
+    metavar: str | None = None
+    words: str = ""
+    """A format of the value, for a description of the settings; empty for an option that changes no result."""
+
+
+class Excludes(NamedTuple):
+    """Options of which none can be combined with any of the others; names are separated by spaces."""
+
+    options: str
+    others: str
+    message: str
+    """``{option}`` is the first given of ``options``, ``{other}`` of ``others``."""
+
+    def refusal(self, given: Container[str]) -> str:
+        """Return the message for options that were given, or nothing."""
+        options, others = (_among(names, given) for names in self[:2])
+        return self.message.format(option=options[0], other=others[0]) if options and others else ""
+
+
+class Needs(NamedTuple):
+    """Options without effect where none of the others is given; names are separated by spaces."""
+
+    options: str
+    others: str
+    message: str = ""
+
+    def refusal(self, given: Container[str]) -> str:
+        """Return the message for options that were given, or nothing."""
+        options, others = _among(self.options, given), self.others.split()
+        if not options or _among(self.others, given):
+            return ""
+        missing = f"{' or '.join(others)}, which {agreeing(len(others), 'are')} missing."
+        return self.message or f"{_listed(options)} {agreeing(len(options), 'belong')} to {missing}"
+
+
+def check_conflicts(rows: Iterable[Excludes | Needs], given: Container[str]) -> None:
+    """Raise ConfigError for the first row that refuses the options that were given."""
+    for message in filter(None, (row.refusal(given) for row in rows)):
+        raise ConfigError(message)
+
+
+@cache
+def declared(table: Any) -> Mapping[str, tuple[Any, Option]]:
+    """Return the type and the declaration of every field that has one."""
+    hints = ((name, get_args(hint)) for name, hint in table.__annotations__.items())
+    return {name: (found[0], found[1]) for name, found in hints if found and isinstance(found[-1], Option)}
+
+
+def check_bounds(options: Any) -> None:
+    """Raise ConfigError for the first option that is not within its bounds."""
+    for name, (_, option) in declared(options.__class__).items():
+        value = getattr(options, name)
+        if value is not None and option.min is not None and not value >= option.min:
+            raise ConfigError(f"{name} should be at least {option.min:,}, but is {value:,}: change it.")
+        if value is not None and option.max is not None and not value <= option.max:
+            raise ConfigError(f"{name} should be at most {option.max:,}, but is {value:,}: change it.")
+
+
+def with_known_names(call: Callable[P, R]) -> Callable[P, R]:
+    """Let a function refuse keyword arguments of other names by a ConfigError that has the nearest name."""
+    names = frozenset(_names(signature(call).parameters.values()))
+
+    @wraps(call)
+    def checked(*values: P.args, **options: P.kwargs) -> R:
+        for name in options.keys() - names:
+            raise ConfigError(unknown("The option", name, names - {"self"}))
+        return call(*values, **options)
+
+    return checked
+
+
+def _names(parameters: Iterable[Parameter]) -> Iterable[str]:
+    for one in parameters:
+        if one.kind is Parameter.VAR_KEYWORD:
+            yield from get_args(one.annotation)[0].__annotations__  # Unpack of a TypedDict
+        else:
+            yield one.name
+
+
+def _among(names: str, given: Container[str]) -> list[str]:
+    return [name for name in names.split() if name in given]
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
