@@ -93,13 +93,13 @@ def test_conflicts_name_fields() -> None:
         ({"a", "b"}, "a and b belong to c or d, which are missing."),
         ({"a", "c"}, ""),
         ({"e"}, "e belongs to f, which is missing."),
-        ({"e", "f", "g"}, "f, not g."),
+        ({"e", "f", "g"}, "f, not g: leave out f, or g."),
         ({"f"}, ""),
         (set(), ""),
     ],
 )
 def test_the_first_conflict_is_refused(given: set[str], message: str) -> None:
-    rows = (Needs("a b", "c d"), Needs("e", "f"), Excludes("f", "h g", "{option}, not {other}."))
+    rows = (Needs("a b", "c d"), Needs("e", "f"), Excludes("f", "h g", "{option}, not {other}"))
     if not message:
         check_conflicts(rows, given)
         return

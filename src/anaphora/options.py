@@ -34,13 +34,16 @@ class Excludes(NamedTuple):
 
     options: str
     others: str
-    message: str
+    reason: str
     """``{option}`` is the first given of ``options``, ``{other}`` of ``others``."""
 
     def refusal(self, given: Container[str]) -> str:
         """Return the message for options that were given, or nothing."""
         options, others = (_among(names, given) for names in self[:2])
-        return self.message.format(option=options[0], other=others[0]) if options and others else ""
+        if not options or not others:
+            return ""
+        reason = self.reason.format(option=options[0], other=others[0])
+        return f"{reason}: leave out {options[0]}, or {others[0]}."
 
 
 class Needs(NamedTuple):
@@ -48,15 +51,14 @@ class Needs(NamedTuple):
 
     options: str
     others: str
-    message: str = ""
 
     def refusal(self, given: Container[str]) -> str:
         """Return the message for options that were given, or nothing."""
         options, others = _among(self.options, given), self.others.split()
         if not options or _among(self.others, given):
             return ""
-        missing = f"{' or '.join(others)}, which {agreeing(len(others), 'are')} missing."
-        return self.message or f"{_listed(options)} {agreeing(len(options), 'belong')} to {missing}"
+        missing = f"{' or '.join(others)}, which {agreeing(len(others), 'are')} missing"
+        return f"{_listed(options)} {agreeing(len(options), 'belong')} to {missing}."
 
 
 def check_conflicts(rows: Iterable[Excludes | Needs], given: Container[str]) -> None:

@@ -178,9 +178,9 @@ def test_an_aligner_is_checked_described_and_resumed(folder: Path, capsys: pytes
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["align", "links", "--source", "test.en"], "--source and --target belong together"),
+        (["align", "links", "--source", "test.en"], "--source belongs to --target, which is missing."),
         (["align", "links", "p.tsv", "--source", "test.en", "--target", "test.fr"], "but both were given: keep one"),
-        (["align", "links", "p.tsv", "--possible", "test.links"], "--gold FILE, which is missing"),
+        (["align", "links", "p.tsv", "--possible", "test.links"], "--possible belongs to --gold, which is missing"),
         (["align", "links", "--source", "test.en", "--target", "val.fr"], "40 and"),
         (["align", "links", "test.en"], "test.en:1 should be a source and its translation"),
         (
@@ -204,9 +204,9 @@ def test_an_aligner_is_checked_described_and_resumed(folder: Path, capsys: pytes
         (["evaluate", "words", "--dictionary", "d.tsv"], "--dictionary belongs to --replace-unknown"),
         (
             ["translate", "words", "test.en", "--each", "3"],
-            "belong to --candidates or --shortlist",
+            "belongs to --candidates or --shortlist",
         ),
-        (["evaluate", "words", "--frequent", "3"], "belong to --candidates or --shortlist"),
+        (["evaluate", "words", "--frequent", "3"], "belongs to --candidates or --shortlist"),
         (
             ["translate", "words", "test.en", "--replace-unknown", "--dictionary", "test.en"],
             "test.en:1 should read WORD, tab, TRANSLATION",

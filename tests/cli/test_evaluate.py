@@ -153,7 +153,7 @@ def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
     assert [path.read_bytes() for path in sorted(run.rglob("*.safetensors"))] == weights
     assert main(["info", str(run)]) == 0 and "rate 0.1" in capsys.readouterr().out
     for options, said in (
-        (["--dynamic", "0.1", "--neural-cache", "9"], "keep one of them"),
+        (["--dynamic", "0.1", "--neural-cache", "9"], "leave out --neural-cache, or --dynamic"),
         (["--dynamic", "learning_rat=0.1"], "Did you mean 'learning_rate'?"),
         (["--dynamic", "learning_rate=0.1,epsilon=2"], "leave it out, or set rule"),
         (["--neural-cache", "many"], "tokens should be a whole number, but is 'many'"),

@@ -83,7 +83,7 @@ def test_what_has_no_prefix_is_refused_before_work(
     (document := tmp_path / "text.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nabc\n")
     given = ("--prefixes", str(prefixes))
     _, said = printed(capsys, "translate", run, str(text), "--memory", *given, code=2)
-    assert "leave out --memory or --prefixes" in " ".join(said.split())
+    assert "leave out --prefixes, or --memory" in " ".join(said.split())
     _, said = printed(capsys, "translate", run, str(document), *given, code=2)
     assert "--prefixes is for lines of text" in said
     _, said = printed(capsys, "translate", run, str(text), *given, "--output", str(prefixes), code=2)

@@ -105,11 +105,11 @@ def test_what_is_wrong_is_said(
 
 def test_options_of_translate_that_need_a_memory(run: str, tsv: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["translate", run, "--fuzzy", "80"]) == 2
-    assert "--fuzzy shows segments" in capsys.readouterr().err
+    assert "--fuzzy belongs to --memory, which is missing" in capsys.readouterr().err
     assert main(["translate", run, "--memory", "--alignments", "a"]) == 2
     assert "no word alignments" in capsys.readouterr().err
     assert main(["translate", run, "--adapt"]) == 2
-    assert "add --memory" in capsys.readouterr().err
+    assert "belongs to --memory, which is missing" in capsys.readouterr().err
     assert main(["memory", run, "add", tsv]) == 0
     assert main(["translate", run, "--memory", "--adapt", "--confidence"]) == 2
     assert "calibrated for the model alone" in capsys.readouterr().err

@@ -178,12 +178,12 @@ def test_an_evaluation_says_how_it_searched(run: str, capsys: pytest.CaptureFixt
 
 
 REFUSED = {
-    "--temperature 0.5": "belong to --sample",
-    "--sample --beam 3": "leave out the beam, or the sampling",
+    "--temperature 0.5": "--temperature belongs to --sample",
+    "--sample --beam 3": "leave out beam, or sampling",
     "--sample --temperature 0": "finite temperature above 0",
     "--beam 5 --groups 2": "groups of equal size",
-    "--diversity 1": "belongs to the groups",
-    "--per-token --length-penalty 1": "leave one of the two out",
+    "--diversity 1": "diversity belongs to groups",
+    "--per-token --length-penalty 1": "leave out per_token, or length_penalty",
     "--minimum-risk 1": "2 to 1,000 hypotheses",
     "--align-with RUN": "--align-with belongs to",
     "--nbest 3 --pairs made.tsv": "--nbest is for translations",

@@ -1,14 +1,15 @@
 """Options that stand in a dataclass are options like any other."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from anaphora.cli.help import GroupedCommand
-from anaphora.cli.tables import with_tables
+from anaphora.cli.tables import given_in, with_tables
+from anaphora.options import Excludes, Needs
 
 
 @dataclass(frozen=True)
@@ -45,3 +46,33 @@ def test_help_lists_the_options_of_a_heading_together() -> None:
     shown = CliRunner().invoke(made([]), ["--help"]).output
     assert "Draw a box." in shown
     assert shown.index("Options:") < shown.index("--plain") < shown.index("Size:") < shown.index("--width")
+
+
+def test_options_in_conflict_are_refused_by_the_rows_beside_them() -> None:
+    found: list[object] = []
+
+    @dataclass(frozen=True)
+    class Paint:
+        colour: Annotated[str, typer.Option(help="Colour.")] = "red"
+        plain: Annotated[bool, typer.Option("--bare", help="No paint.")] = False
+        coats: Annotated[int, typer.Option(help="Number of coats.")] = 1
+
+        conflicts: ClassVar = (Excludes("--bare", "--colour", "There is no paint"),)
+
+    def paint(paint: Paint, quick: Annotated[bool, typer.Option("--quick", help="In a hurry.")] = False) -> None:
+        found.append((paint, quick, given_in(paint)))
+
+    app = typer.Typer(rich_markup_mode=None, add_completion=False)
+    app.command()(with_tables(paint, [Needs("--quick", "--coats")]))
+    # what is typed counts, though it is the default, unless it turns the option off
+    for line, message in {
+        "--bare --colour red": "There is no paint: leave out --bare, or --colour.",
+        "--quick": "--quick belongs to --coats, which is missing.",
+        "--quick --coats 3": "",
+        "--quick --coats 1": "",
+        "--bare --coats 2": "",
+        "": "",
+    }.items():
+        result = CliRunner().invoke(app, line.split())
+        assert str(result.exception or "") == message, line
+    assert found[-1] == (Paint(), False, []) and found[-2] == (Paint("red", True, 2), False, ["--bare", "--coats"])

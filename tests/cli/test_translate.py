@@ -166,7 +166,10 @@ def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
     assert main([*fused, "--fusion-weight", "1e-30"]) == main(["evaluate", runs[0], "--json", "--no-keep"]) == 0
     with_model, alone = map(json.loads, capsys.readouterr().out.splitlines())
     assert with_model["parts"] == alone["parts"] and with_model["run"] == f"{runs[0]} + 1e-30 x {models[0]}"
-    for more, said in (([runs[1]], "add --ensemble"), (["--text", text], "are for a language model, and")):
+    for more, said in (
+        ([runs[1]], "add --ensemble"),
+        (["--text", text], "--text is for a language model, --language-model for"),
+    ):
         assert main([*fused, *more]) == 2
         assert said in capsys.readouterr().err
     assert main(["evaluate", runs[0], "--language-model", runs[1]]) == 2

@@ -12,15 +12,15 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.search.sampling import Sampling
 
 CONFLICTING: list[tuple[dict[str, Any], str]] = [
-    ({"sampling": Sampling(), "beam": 5}, "leave out the beam, or the sampling"),
+    ({"sampling": Sampling(), "beam": 5}, "leave out beam, or sampling"),
     ({"sampling": Sampling(), "length_penalty": 1.0}, "Samples are not ranked"),
     ({"sampling": Sampling(), "per_token": True}, "Samples are not ranked"),
     ({"sampling": Sampling(), "coverage_penalty": 0.2}, "Samples are not ranked"),
     ({"sampling": Sampling(), "groups": 2}, "Samples are not ranked"),
     ({"sampling": Sampling(temperature=0.0)}, "finite temperature above 0"),
     ({"sampling": Sampling(top_p=1.5)}, "top-p above 0 and at most 1"),
-    ({"per_token": True, "length_penalty": 1.0}, "leave one of the two out"),
-    ({"diversity": 0.5}, "belongs to the groups"),
+    ({"per_token": True, "length_penalty": 1.0}, "leave out per_token, or length_penalty"),
+    ({"diversity": 0.5}, "diversity belongs to groups, which is missing"),
     ({"beam": 5, "groups": 2}, "groups of equal size"),
     ({"minimum_risk": 1}, "choose among 2 to 1,000 hypotheses, but is to choose among 1:"),
     ({"minimum_risk": 2_000}, "choose among 2,000"),

@@ -180,7 +180,7 @@ def test_what_a_killed_server_had_learnt_is_known_to_the_next(tmp_path: Path) ->
 @pytest.mark.parametrize("option", ["--learn", "--adapt"])
 def test_memories_are_asked_for_by_themselves(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", str(RUN), option, "--port", "0"]) == 2
-    assert f"{option} works on the memories of the runs: add --memory" in capsys.readouterr().err
+    assert f"{option} belongs to --memory" in capsys.readouterr().err
 
 
 def test_a_run_without_a_memory_is_named(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from anaphora.cli.options import Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, RunError
+from anaphora.options import Excludes, Needs
 from anaphora.wording import counted
 
 if TYPE_CHECKING:
@@ -22,6 +23,13 @@ EXAMPLES = (
     "anaphora align runs/links pairs.tsv --output pairs.links",
     "anaphora align runs/en-de pairs.tsv --soft",
     "anaphora align runs/en-de --source test.en --target test.de --gold test.links",
+)
+
+CONFLICTS = (
+    Needs("--source", "--target"),
+    Needs("--target", "--source"),
+    Needs("--possible", "--gold"),
+    Excludes("--soft", "--gold --symmetrise", "--soft prints weights and no links"),
 )
 
 
@@ -46,14 +54,8 @@ def run(
     threads: Threads = 0,
 ) -> None:
     """Print word alignments of sentence pairs, one line each (Pharaoh format)."""
-    if (source is None) != (target is None):
-        raise ConfigError("--source and --target belong together, but only one of them was given.")
     if source is not None and file != "-":
         raise ConfigError(f"Pairs come from {file} or from --source and --target, but both were given: keep one.")
-    if possible is not None and gold is None:
-        raise ConfigError("--possible holds what is allowed beside --gold FILE, which is missing.")
-    if soft and (gold is not None or symmetrise):
-        raise ConfigError("--soft prints weights and no links: leave it out, or --gold, --possible and --symmetrise.")
     check_writable(output, read=[file, source, target, gold, possible])
     use_threads(threads)
 

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 import anaphora
 from anaphora.cli.help import GroupedCommand
+from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import complain
 from anaphora.errors import AnaphoraError
 
@@ -71,7 +72,8 @@ for name in VERBS:
     verb = import_module(f"anaphora.cli.{name}")
     # the backspace keeps the parser from running the lines together
     examples = "\n  ".join(("\b\nExamples:", *verb.EXAMPLES))
-    app.command(name=name, epilog=examples, cls=GroupedCommand)(verb.run)
+    command = with_tables(verb.run, getattr(verb, "CONFLICTS", ()))
+    app.command(name=name, epilog=examples, cls=GroupedCommand)(command)
 
 
 def _version(asked: bool) -> None:

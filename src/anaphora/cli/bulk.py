@@ -3,19 +3,18 @@
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 import typer
 
 from anaphora.cli.files import given_texts
-from anaphora.cli.framing import Framing
 from anaphora.cli.progress import listening
-from anaphora.cli.remembering import Remembering
 from anaphora.cli.signals import handling_signals
 from anaphora.cli.talk import complain, say
 from anaphora.cli.translations import Outputs
 from anaphora.config import unknown
 from anaphora.errors import ConfigError, DataError
+from anaphora.options import Excludes, Needs
 
 if TYPE_CHECKING:
     from anaphora.bulk.translation import EngineName
@@ -57,29 +56,23 @@ class Workers:
         ),
     ] = ""
 
-    @property
-    def given(self) -> list[str]:
-        """The options that were given."""
-        given = {"--workers": self.count, "--shard-lines": self.shard_lines, "--engine": self.engine}
-        return [option for option, value in given.items() if value]
+    conflicts: ClassVar = (
+        Needs("--shard-lines --engine", "--workers"),
+        Excludes(
+            "--nbest --alignments --soft-alignments --pairs --json --confidence --prefixes --suffixes --memory",
+            "--workers",
+            "--workers write lines of text alone",
+        ),
+    )
 
-    def check(self, outputs: Outputs, remembering: Remembering, framing: Framing) -> None:
-        """Raise ConfigError for what several processes do not write, and for shards without them."""
+    def check(self, outputs: Outputs) -> None:
+        """Raise ConfigError for an unknown engine, and for an output that is no file."""
         if not self.count:
-            for option in self.given:
-                raise ConfigError(f"{option} belongs to --workers, which is missing.")
             return
         if self.engine and self.engine not in ENGINES:
             raise ConfigError(unknown("--engine", self.engine, ENGINES))
         if outputs.output is None or (outputs.output.exists() and not outputs.output.is_file()):
             raise ConfigError("--workers needs a file to write, no pipe or device: add --output FILE.")
-        others = {
-            "--soft-alignments": outputs.soft_alignments is not None,
-            "--memory": remembering.memory,
-        }
-        given = [option for option, is_given in others.items() if is_given]
-        for option in [*outputs.for_lines, *framing.for_lines, *given]:
-            raise ConfigError(f"--workers write lines of text alone: leave out {option}, or --workers.")
 
     def translate(
         self,

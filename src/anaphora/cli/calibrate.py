@@ -5,11 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.evaluate import pairs_of
-from anaphora.cli.options import Json, Machine, RunFolder
+from anaphora.cli.options import PAIRED, Json, Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import SearchTable
-from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import say
 from anaphora.wording import counted
 
@@ -22,8 +20,9 @@ EXAMPLES = (
     "anaphora calibrate runs/en-de --beam 1 --precision bf16",
 )
 
+CONFLICTS = PAIRED
 
-@with_tables
+
 def run(
     run_folder: RunFolder,
     search: SearchTable,
@@ -37,7 +36,7 @@ def run(
 
     One half of the pairs fits it, the other measures it. Repeat for other search options and precisions.
     """
-    pairs, options = pairs_of(source, reference, ""), search.options()
+    pairs, options = (source, reference) if source and reference else None, search.options()
     where = machine.used()
 
     from anaphora.tasks.translation.calibration import calibrate

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.evaluate import LabelledOption, TextOption, pairs_of
+from anaphora.cli.evaluate import LabelledOption, TextOption
 from anaphora.cli.files import check_writable, named, text_for, writing
-from anaphora.cli.options import Json, Threads, use_threads
+from anaphora.cli.options import PAIRED, PAIRS_OR_TEXT, Json, Threads, use_threads
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import declared_option
 from anaphora.prediction.options import SearchOptions
@@ -22,6 +22,8 @@ EXAMPLES = (
     "anaphora compare runs/book runs/book-larger --text other.txt --json",
     "anaphora compare runs/reviews runs/reviews-words --data new.tsv",
 )
+
+CONFLICTS = (*PAIRED, PAIRS_OR_TEXT)
 
 
 def run(
@@ -41,7 +43,7 @@ def run(
     threads: Threads = 0,
 ) -> None:
     """Compare runs of one task: every metric with its significance, in one table."""
-    pairs = pairs_of(source, reference, text)
+    pairs = (source, reference) if source and reference else None
     check_writable(output, read=[*runs, source, reference, text or None, data])
     use_threads(threads)
 

@@ -14,22 +14,26 @@ from anaphora.wording import agreeing, counted
 if TYPE_CHECKING:
     from anaphora.tasks.translation import TranslationPredictor
 
-
+FOR_LINES = (
+    "--nbest --alignments --soft-alignments --pairs --json --confidence --prefixes --suffixes --workers --shard-lines "
+    "--engine"
+)
+"""Options for lines of text, not for documents."""
 PROJECT = "project"
 """The kind of a folder that is a project of OmegaT."""
 
 
-def document_kind(file: str, for_lines: Sequence[str]) -> str:
+def document_kind(file: str, given: Sequence[str]) -> str:
     """The kind of a file that is a document with a reader, or of a project; empty for text.
 
-    Raises ConfigError for a document with options that are ``for_lines`` of text.
+    Raises ConfigError for a document with given options that are for lines of text.
     """
     from anaphora.formats.entries.kinds import READERS, kind_of
 
     kind = PROJECT if Path(file).is_dir() else kind_of(Path(file)) if file != "-" and Path(file).is_file() else ""
     if kind != PROJECT and kind not in READERS:
         return ""
-    for option in for_lines:
+    for option in filter(FOR_LINES.split().__contains__, given):
         what = "an OmegaT project" if kind == PROJECT else "a document"
         raise ConfigError(f"{option} is for lines of text, but {file} is {what}: leave it out.")
     return kind

@@ -10,9 +10,9 @@ import typer
 from anaphora.cli.files import check_writable, given_texts, writing
 from anaphora.cli.options import Machine, RunFolder
 from anaphora.cli.progress import listening
-from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
+from anaphora.options import Excludes
 
 if TYPE_CHECKING:
     from anaphora.formats.traces import Trace
@@ -24,8 +24,9 @@ EXAMPLES = (
     "anaphora draw runs/sketches --count 10 --seed 3 --json",
 )
 
+CONFLICTS = (Excludes("--text", "--texts", "--text is one text and --texts a file of them"),)
 
-@with_tables
+
 def run(
     run_folder: RunFolder,
     text: Annotated[str | None, typer.Option(help="The text to write, for a model of texts.")] = None,
@@ -43,8 +44,6 @@ def run(
     machine: Machine,
 ) -> None:
     """Write a text by hand, or draw what a model of strokes predicts, as SVG or JSON."""
-    if text is not None and texts is not None:
-        raise ConfigError("--text is one text and --texts a file of them, but both were given: keep one of them.")
     if output is not None and output.suffix.lower() not in (".svg", ".jsonl"):
         raise ConfigError(f"--output should end in .svg or .jsonl, but is {output}: name it so.")
     check_writable(output, read=[run_folder, texts, prime])

@@ -7,6 +7,10 @@ import typer
 
 from anaphora.cli.files import check_writable, named, text_for
 from anaphora.cli.options import (
+    FUSED,
+    ONE_ADAPTATION,
+    PAIRED,
+    PAIRS_OR_TEXT,
     WORDS,
     DynamicOption,
     FusionWeight,
@@ -17,15 +21,15 @@ from anaphora.cli.options import (
     PrecisionOption,
     Threads,
     adaptation_of,
-    fusion_of,
     known_mean,
     known_precision,
     use_threads,
 )
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import SearchTable
-from anaphora.cli.tables import declared_option, with_tables
+from anaphora.cli.tables import declared_option
 from anaphora.errors import ConfigError
+from anaphora.options import Excludes
 from anaphora.prediction.options import SearchOptions
 
 if TYPE_CHECKING:
@@ -56,8 +60,19 @@ EXAMPLES = (
     "anaphora evaluate runs/ptb-lstm --dynamic 0",
 )
 
+CONFLICTS = (
+    *PAIRED,
+    PAIRS_OR_TEXT,
+    FUSED,
+    ONE_ADAPTATION,
+    Excludes(
+        "--text --neural-cache --dynamic",
+        "--language-model",
+        "{option} is for a language model, {other} for translators",
+    ),
+)
 
-@with_tables
+
 def run(
     runs: Annotated[
         list[Path],
@@ -71,7 +86,7 @@ def run(
     ensemble: Annotated[bool, typer.Option("--ensemble", help="Evaluate several translators as an ensemble.")] = False,
     mean: Mean = "",
     language_model: LanguageModelRun = None,
-    fusion_weight: FusionWeight = None,
+    fusion_weight: FusionWeight = 0.2,
     neural_cache: NeuralCacheOption = "",
     dynamic: DynamicOption = "",
     known: Annotated[bool, declared_option(SearchOptions, "known", "--known-words", heading=WORDS)] = False,
@@ -89,8 +104,9 @@ def run(
     precision: PrecisionOption = "fp32",
 ) -> None:
     """Evaluate a run on given text, on its test splits, or on its validation split."""
-    pairs = pairs_of(source, reference, text)
-    fusion, adapted = fusion_of(language_model, fusion_weight), adaptation_of(neural_cache, dynamic)
+    pairs = (source, reference) if source and reference else None
+    fusion = (language_model, fusion_weight) if language_model else None
+    adapted = adaptation_of(neural_cache, dynamic)
     _check_number(runs, ensemble, mean, bool(text) or bool(neural_cache or dynamic), fusion is not None)
     check_writable(output, read=[*runs, language_model, source, reference, text or None, data, *search.read])
     use_threads(threads)
@@ -116,24 +132,8 @@ def run(
         _print(answer, named=ensemble or fusion is not None or len(runs) > 1)
 
 
-def pairs_of(source: Path | None, reference: Path | None, text: str) -> tuple[Path, Path] | None:
-    """A pair of texts, where one was given; half a pair and texts of two kinds are refused."""
-    if (source is None) != (reference is None):
-        raise ConfigError("--source and --reference belong together, but only one of them was given.")
-    if source is None or reference is None:
-        return None
-    if text:
-        raise ConfigError("--source and --reference are for translators and --text for language models: give one kind.")
-    return source, reference
-
-
 def _check_number(runs: list[Path], ensemble: bool, mean: str, of_text: bool, fused: bool) -> None:
     """Refuse more or fewer runs than the options are for."""
-    if of_text and fused:
-        raise ConfigError(
-            "--text, --neural-cache and --dynamic are for a language model, and --language-model is for a translator "
-            "that it helps: leave one or the other out."
-        )
     if of_text and len(runs) > 1:
         raise ConfigError(
             "--text, --neural-cache and --dynamic are for one language model, but several runs were given: evaluate it "

@@ -9,6 +9,7 @@ import typer
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
+from anaphora.options import Excludes
 
 if TYPE_CHECKING:
     from anaphora.data.catalogue import KnownCorpus
@@ -19,6 +20,8 @@ EXAMPLES = (
     "anaphora fetch multi30k --list",
     "anaphora fetch multi30k --from /media/disk/corpora",
 )
+
+CONFLICTS = (Excludes("--from", "--list", "--from brings files and --list only shows which"),)
 
 
 def run(
@@ -35,8 +38,6 @@ def run(
     from anaphora.data.catalogue import CORPORA
     from anaphora.data.fetch import data_home, fetch, known_corpus
 
-    if origin is not None and listed:
-        raise ConfigError("--from brings files and --list only shows which: keep one of them.")
     if not corpus:
         if origin is not None:
             raise ConfigError(f"--from takes the files of one corpus: name one of {', '.join(CORPORA)}.")

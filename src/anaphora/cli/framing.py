@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from anaphora.cli.files import given_lines
 from anaphora.cli.options import search_option
-from anaphora.errors import ConfigError
+from anaphora.options import Excludes
 
 if TYPE_CHECKING:
     from anaphora.tasks.translation import Framed
@@ -25,28 +25,19 @@ class Framing:
         Path | None, search_option(metavar="FILE", help="Ends of the translations, one a line, empty for none.")
     ] = None
 
+    conflicts: ClassVar = (Excludes("--prefixes --suffixes", "--memory", "What comes from a memory is not framed"),)
+
     @property
     def read(self) -> list[Path | None]:
         """The files that are read for it."""
         return [self.prefixes, self.suffixes]
-
-    @property
-    def for_lines(self) -> list[str]:
-        """The options that were given and are for lines of text, not for documents."""
-        given = {"--prefixes": self.prefixes, "--suffixes": self.suffixes}
-        return [option for option, file in given.items() if file is not None]
-
-    def check(self, *, memory: bool) -> None:
-        """Raise ConfigError for prefixes and suffixes of what comes from a memory."""
-        for option in self.for_lines if memory else ():
-            raise ConfigError(f"What comes from a memory is not framed: leave out --memory or {option}.")
 
     def over(self, lines: Iterable[str], faults: list[str]) -> "Iterator[str | Framed]":
         """The lines, each with its prefix and suffix, which a line after the last of them lacks.
 
         What is wrong with a file of more lines than the text is put into ``faults``. Errors as for ``given_lines``.
         """
-        if not self.for_lines:
+        if not any(self.read):
             yield from lines
             return
         from anaphora.tasks.translation import Framed

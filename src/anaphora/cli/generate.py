@@ -9,9 +9,9 @@ import typer
 from anaphora.cli.files import given_lines, is_typed, typed_texts, writing
 from anaphora.cli.options import InitialState, Machine, RunFolder
 from anaphora.cli.progress import listening
-from anaphora.cli.tables import with_declared, with_tables
+from anaphora.cli.tables import with_declared
 from anaphora.cli.talk import say
-from anaphora.errors import ConfigError
+from anaphora.options import Excludes
 from anaphora.search.sampling import Sampling
 
 if TYPE_CHECKING:
@@ -26,6 +26,13 @@ EXAMPLES = (
     'anaphora generate runs/book --prompt "The man" --temperature 0.8 --top-p 0.9 --seed 3',
 )
 
+CONFLICTS = (
+    Excludes("--greedy", "--beam", "--greedy is a beam of 1"),
+    Excludes("--temperature --top-k --top-p --seed", "--greedy --beam", "{option} is for drawing, {other} draws none"),
+    Excludes("--prompt", "--prompts", "--prompt is one text and --prompts a file of them"),
+    Excludes("--lines", "--prompts", "--lines is for one text, but --prompts writes a line for each"),
+)
+
 
 @dataclass(frozen=True)
 @with_declared(Sampling)
@@ -33,7 +40,6 @@ class SamplingTable:
     """The declared options of sampling."""
 
 
-@with_tables
 def run(
     run_folder: RunFolder,
     prompt: Annotated[str | None, typer.Option(help="Text to continue. [default: none; typed, at a terminal]")] = None,
@@ -58,17 +64,6 @@ def run(
 
     At a terminal, without a prompt, --length or --lines, continue what is typed, line by line, until Ctrl-D.
     """
-    if greedy and beam:
-        raise ConfigError("--greedy is a beam of 1, but --beam was given too: keep one of them.")
-    if (greedy or beam) and sampling != SamplingTable():
-        raise ConfigError(
-            "--temperature, --top-k, --top-p and --seed are for drawing, but --greedy and --beam draw nothing: keep "
-            "the ones or the other."
-        )
-    if prompt and prompts is not None:
-        raise ConfigError("--prompt is one text and --prompts a file of them, but both were given: keep one of them.")
-    if prompts is not None and lines is not None:
-        raise ConfigError("--lines is for one text, but --prompts writes a line for each: leave one of them out.")
     where = machine.used()
 
     from anaphora.tasks.language_model import LanguageModelPredictor

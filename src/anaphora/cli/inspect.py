@@ -10,8 +10,10 @@ import typer
 from anaphora.cli.files import given_texts, named
 from anaphora.cli.inspect_verbs import Given, Shown, Verb, verbs
 from anaphora.cli.options import Json, Threads, use_threads
+from anaphora.cli.tables import is_on_command_line
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, DataError
+from anaphora.options import Needs
 from anaphora.wording import counted
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ _ANY = frozenset({"arguments", "output", "as_json", "threads"})
 """The options of every verb, by the names of their parameters."""
 
 MICROSCOPE = "The microscope, a page that computes the model, is written by anaphora export RUN --to html"
+
+CONFLICTS = (Needs("--instead", "--token"), Needs("--target", "--source"), Needs("--target-text", "--text"))
 
 
 def run(
@@ -90,8 +94,6 @@ def run(
         _list(runs, known)
         return
     _demand_effect(context, known[verb[0]], verb[0], alone=not runs)
-    if instead and token is None:
-        raise ConfigError("--instead is compared with a token of the output: add --token with its number.")
     asked = Given(rest, beam, fresh, blank, cut_every, token, instead, quick, remedies, output)
     given = _with_texts(asked, text, target_text, source, target)
     shown = _shown(known[verb[0]], verb[0], runs, given)
@@ -104,8 +106,7 @@ def _demand_effect(context: typer.Context, verb: Verb, name: str, alone: bool) -
     """ConfigError for an option of the command line that has no effect on what is shown."""
     takes = _ANY | (verb.takes_alone if alone and verb.alone else verb.takes)
     for option in context.command.params:
-        source = context.get_parameter_source(option.name or "")
-        if source is not None and source.name == "COMMANDLINE" and option.name not in takes:
+        if option.name not in takes and is_on_command_line(context, option.name or ""):
             where = " without a run" if alone and verb.of_runs and verb.alone else ""
             raise ConfigError(f"{option.opts[0]} has no effect on inspect {name}{where}: leave it out.")
 
@@ -117,8 +118,6 @@ def _with_texts(
     file = given.words[0] if given.words and text is None and source is None else None
     if (text is not None) + (source is not None) + (len(given.words) > 0) > 1:
         raise ConfigError("A FILE, --text and --source are three ways to give a text: give one of them.")
-    if (target is not None and source is None) or (target_text is not None and text is None):
-        raise ConfigError("A target belongs to a source: give --source with --target, or --text with --target-text.")
     targets: list[str] | None = target_text
     if source is not None:
         texts, targets = _lines(str(source)), None if target is None else _lines(str(target))

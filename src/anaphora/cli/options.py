@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 import typer
 
 from anaphora.errors import ConfigError
+from anaphora.options import Excludes, Needs
 
 if TYPE_CHECKING:
     from anaphora.evaluation.adaptation import Adaptation
@@ -51,9 +52,13 @@ DynamicOption = Annotated[
 LanguageModelRun = Annotated[
     Path | None, models_option(help="Language model for shallow fusion, with the translator's vocabulary.")
 ]
-FusionWeight = Annotated[
-    float | None, models_option(help="With --language-model: weight of its log-probabilities. [default: 0.2]")
-]
+FusionWeight = Annotated[float, models_option(help="With --language-model: weight of its log-probabilities.")]
+ONE_ADAPTATION = Excludes("--neural-cache", "--dynamic", "Both are ways to use the text")
+FUSED = Needs("--fusion-weight", "--language-model")
+PAIRED = (Needs("--source", "--reference"), Needs("--reference", "--source"))
+PAIRS_OR_TEXT = Excludes("--source", "--text", "{option} is for a translator, {other} for a language model")
+"""Conflicts of options that several verbs share."""
+
 DataOption = Annotated[
     list[Path] | None,
     typer.Option("--data", metavar="FOLDER|FILE", help="Your own data instead of the recipe's; may be repeated."),
@@ -121,24 +126,8 @@ def known_mean(name: str, runs: int) -> "MeanName":
     return cast("MeanName", name or "arithmetic")
 
 
-def fusion_of(language_model: Path | None, weight: float | None) -> tuple[Path, float] | None:
-    """The language model that is to have its say, and how much it counts; ConfigError for a weight of none."""
-    if language_model is None:
-        if weight is not None:
-            raise ConfigError("--fusion-weight belongs to --language-model, which is missing.")
-        return None
-    return language_model, 0.2 if weight is None else weight
-
-
-def replacements_of(wanted: bool, dictionary: Path | None) -> dict[str, str] | None:
-    """The most probable translation of every word of a dictionary, perhaps none; None where nothing is to be replaced.
-
-    Raises ConfigError for a dictionary that is not asked for, and as ``read_dictionary`` does.
-    """
-    if dictionary is None:
-        return {} if wanted else None
-    if not wanted:
-        raise ConfigError("--dictionary belongs to --replace-unknown, which is missing.")
+def replacements_in(dictionary: Path) -> dict[str, str]:
+    """The most probable translation of every word of a dictionary; errors as for ``read_dictionary``."""
     from anaphora.formats.dictionary import read_dictionary
 
     return {word: translations[0] for word, translations in read_dictionary(dictionary).items()}
@@ -147,31 +136,22 @@ def replacements_of(wanted: bool, dictionary: Path | None) -> dict[str, str] | N
 def candidates_of(
     dictionary: Path | None, shortlist: bool, frequent: int | None, each: int | None
 ) -> "Candidates | Shortlist | None":
-    """What translations may be written with, None for every word.
-
-    Raises ConfigError for counts of nothing, or for both a dictionary and the run's shortlist.
-    """
-    counts = {name: count for name, count in (("frequent", frequent), ("each", each)) if count is not None}
-    if dictionary is None and not shortlist:
-        if counts:
-            raise ConfigError("--frequent and --each belong to --candidates or --shortlist, which are missing.")
-        return None
-    if dictionary is not None and shortlist:
-        raise ConfigError("--candidates and --shortlist both say which words may be written: keep one of them.")
+    """What translations may be written with, None for every word; errors as for ``read_dictionary``."""
     from anaphora.formats.dictionary import read_dictionary
     from anaphora.prediction.candidates import Candidates, Shortlist
 
-    return Shortlist(**counts) if dictionary is None else Candidates(read_dictionary(dictionary), **counts)
+    counts = {name: count for name, count in (("frequent", frequent), ("each", each)) if count is not None}
+    if dictionary is not None:
+        return Candidates(read_dictionary(dictionary), **counts)
+    return Shortlist(**counts) if shortlist else None
 
 
 def adaptation_of(neural_cache: str, dynamic: str) -> "Adaptation":
-    """What ``--neural-cache`` and ``--dynamic`` ask for; ConfigError for both, or for what they do not take."""
+    """What ``--neural-cache`` or ``--dynamic`` asks for; ConfigError for what they do not take."""
     from anaphora.evaluation.adaptation import Static
     from anaphora.evaluation.dynamic import Dynamic
     from anaphora.evaluation.neural_cache import NeuralCache
 
-    if neural_cache and dynamic:
-        raise ConfigError("--neural-cache and --dynamic are two ways to use the text: keep one of them.")
     if neural_cache:
         return NeuralCache.parse(_table(neural_cache, "tokens"), "--neural-cache")
     return Dynamic.parse(_table(dynamic, "learning_rate"), "--dynamic") if dynamic else Static()

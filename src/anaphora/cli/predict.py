@@ -9,7 +9,6 @@ import typer
 from anaphora.cli.files import check_writable, given_lines, given_texts, named, writing, writing_exact
 from anaphora.cli.options import InitialState, Machine, RunFolder
 from anaphora.cli.progress import listening
-from anaphora.cli.tables import with_tables
 from anaphora.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ EXAMPLES = (
 )
 
 
-@with_tables
 def run(
     run_folder: RunFolder,
     file: Annotated[

@@ -8,6 +8,7 @@ import typer
 from anaphora.cli.experiments import AUTO
 from anaphora.cli.options import Json
 from anaphora.errors import ConfigError
+from anaphora.options import Needs
 
 if TYPE_CHECKING:
     from anaphora.kernels.description import PartDescription
@@ -18,6 +19,8 @@ EXAMPLES = (
     "anaphora recipes auto",
     "anaphora recipes bahdanau2015 --program",
 )
+
+CONFLICTS = (Needs("--json", "--program"),)
 
 
 def run(
@@ -35,8 +38,6 @@ def run(
     if program:
         _print_program(name, as_json)
         return
-    if as_json:
-        raise ConfigError("--json belongs to --program, which is missing: add it.")
     if name == AUTO:
         typer.echo(auto.description(), nl=False)
         return

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
 from anaphora.cli.translations import Outputs
-from anaphora.errors import ConfigError
+from anaphora.options import Excludes, Needs
 
 if TYPE_CHECKING:
     from anaphora.memory import Memory
@@ -31,14 +31,12 @@ class Remembering:
         bool, _memory_option("--adapt", help="Mix what the memory has of similar texts into predictions.")
     ] = False
 
-    def check(self, outputs: Outputs) -> None:
-        """Raise ConfigError for options that do not go together."""
-        if self.fuzzy is not None and not (self.memory and outputs.as_json):
-            raise ConfigError("--fuzzy shows segments of a memory in JSON: add --memory and --json, or leave it out.")
-        if self.adapt and not self.memory:
-            raise ConfigError("--adapt takes similar texts out of the run's memory: add --memory, or leave it out.")
-        if self.memory and outputs.aligns:
-            raise ConfigError("What comes from a memory has no word alignments: leave out --memory or the alignments.")
+    conflicts: ClassVar = (
+        Needs("--fuzzy", "--memory"),
+        Needs("--fuzzy", "--json"),
+        Needs("--adapt", "--memory"),
+        Excludes("--memory", "--alignments --soft-alignments", "What comes from a memory has no word alignments"),
+    )
 
     def over(self, translator: "TranslationPredictor", run_folder: Path, outputs: Outputs) -> "TranslationPredictor":
         """The translator, with the memory of a run if that is asked for; similar segments are looked for if shown."""

@@ -8,7 +8,6 @@ import typer
 from anaphora.cli.files import check_writable, given_lines, named, writing
 from anaphora.cli.options import Machine, RunFolder
 from anaphora.cli.progress import listening
-from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
 from anaphora.wording import counted
@@ -22,7 +21,6 @@ EXAMPLES = (
 )
 
 
-@with_tables
 def run(
     run_folder: RunFolder,
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="N-best list.")] = "-",

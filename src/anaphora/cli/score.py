@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.files import check_writable, given_texts, named, writing
-from anaphora.cli.options import DynamicOption, InitialState, Machine, NeuralCacheOption, RunFolder, adaptation_of
+from anaphora.cli.options import (
+    ONE_ADAPTATION,
+    DynamicOption,
+    InitialState,
+    Machine,
+    NeuralCacheOption,
+    RunFolder,
+    adaptation_of,
+)
 from anaphora.cli.progress import listening
-from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, RunError
 from anaphora.wording import counted
@@ -23,8 +30,9 @@ EXAMPLES = (
     "anaphora score runs/ptb-lstm text.txt --dynamic 0",
 )
 
+CONFLICTS = (ONE_ADAPTATION,)
 
-@with_tables
+
 def run(
     run_folder: RunFolder,
     file: Annotated[

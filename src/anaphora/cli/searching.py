@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from anaphora.cli.options import candidates_of, replacements_of, search_option, words_option
+from anaphora.cli.options import candidates_of, replacements_in, search_option, words_option
 from anaphora.cli.tables import declared_in, with_declared
-from anaphora.errors import ConfigError
+from anaphora.options import Excludes, Needs
 from anaphora.prediction.options import SearchOptions
 from anaphora.search.sampling import Sampling
 
@@ -54,6 +54,13 @@ class SearchTable:
         int | None, words_option(min=0, help="Translations per source word. [default: 10; with --shortlist 20]")
     ] = None
 
+    conflicts: ClassVar = (
+        Needs("--temperature --top-k --top-p --seed", "--sample"),
+        Needs("--dictionary", "--replace-unknown"),
+        Needs("--frequent --each", "--candidates --shortlist"),
+        Excludes("--candidates", "--shortlist", "Both say which words may be written"),
+    )
+
     @property
     def read(self) -> list[Path | None]:
         """The files that are read for it."""
@@ -61,14 +68,12 @@ class SearchTable:
 
     def options(self, **others: Any) -> SearchOptions:
         """The search that is asked for, with ``others`` of its fields; ConfigError for what does not go together."""
-        drawn = Sampling(**declared_in(self, Sampling))
-        if drawn != Sampling() and not self.sample:
-            raise ConfigError("--temperature, --top-k, --top-p and --seed belong to --sample, which is missing.")
+        replaced = replacements_in(self.dictionary) if self.dictionary else {}
         asked = SearchOptions(
             **declared_in(self, SearchOptions),
-            replace_unknown=replacements_of(self.replace_unknown, self.dictionary),
+            replace_unknown=replaced if self.replace_unknown else None,
             candidates=candidates_of(self.candidates, self.shortlist, self.frequent, self.each),
-            sampling=drawn if self.sample else None,
+            sampling=Sampling(**declared_in(self, Sampling)) if self.sample else None,
             protect=self._protected(),
             terms=self._glossary(),
             **others,

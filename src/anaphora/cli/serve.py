@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from anaphora.cli.garbage import usually
 from anaphora.cli.options import PrecisionOption, Threads, known_precision, use_threads
 from anaphora.cli.progress import listening
-from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, MissingExtraError
+from anaphora.options import Excludes, Needs
 
 if TYPE_CHECKING:
     from anaphora.serving.keys import Key
@@ -61,13 +61,11 @@ class RunFiles:
         bool, typer.Option("--neighbours", help="Show clients the training pairs nearest to each word.")
     ] = False
 
-    def check(self) -> None:
-        """Raise ConfigError for options that do not go together."""
-        if self.adapt and self.shortlist:
-            raise ConfigError("--adapt may write any word of known translations: leave it out, or --shortlist.")
-        for option, given in (("--adapt", self.adapt), ("--learn", self.learn)):
-            if given and not self.memory:
-                raise ConfigError(f"{option} works on the memories of the runs: add --memory, or leave it out.")
+    conflicts: ClassVar = (
+        Excludes("--adapt", "--shortlist", "--adapt may write any word of known translations"),
+        Needs("--adapt", "--memory"),
+        Needs("--learn", "--memory --new-key"),
+    )
 
     def load(self, runs: list[Path], precision: str, keys: "list[Key]") -> "Translators":
         """The translators of runs with what is used beside them."""
@@ -91,7 +89,6 @@ class RunFiles:
         say(f"Whoever can reach this address can {use}: give --keys FILE to ask for API keys.")
 
 
-@with_tables
 def run(
     files: RunFiles,
     runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN...", help="Run folders of translators.")] = None,
@@ -115,7 +112,6 @@ def run(
     """
     if new_key:
         return _add_key(keys, new_key, learns=files.learn)
-    files.check()
     if not runs:
         raise ConfigError("Give the run folders of translators: anaphora serve RUN...")
     use_threads(threads)

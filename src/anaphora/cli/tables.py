@@ -1,14 +1,15 @@
 """Options of a command that belong together, as the fields of one frozen dataclass, and options declared elsewhere."""
 
 import inspect
-from collections.abc import Callable, Collection
-from dataclasses import MISSING, Field, fields, is_dataclass
-from functools import wraps
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache, wraps
+from inspect import Parameter
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from anaphora.options import declared
+from anaphora.options import Excludes, Needs, check_conflicts, declared
 
 T = TypeVar("T")
 
@@ -49,24 +50,30 @@ def declared_in(owner: Any, table: type) -> dict[str, Any]:
     return {name: getattr(owner, name) for name in declared(table) if hasattr(owner, name)}
 
 
-def with_tables(command: Callable[..., None]) -> Callable[..., None]:
+def with_tables(command: Callable[..., None], conflicts: Iterable[Excludes | Needs] = ()) -> Callable[..., None]:
     """A command whose parameters that are dataclasses are given field by field, so that the parser sees options alone.
 
-    A field is an option as a parameter would be: ``beam: Beam = None``.
+    A field is an option as a parameter would be: ``beam: int = 5``. Options in conflict, by ``conflicts`` or those of
+    a dataclass, are refused before the command is called. One that was given the value that turns it off is none.
     """
-    hints, parameters, tables = get_type_hints(command, include_extras=True), [], {}
+    hints, parameters, tables, rows = get_type_hints(command, include_extras=True), list[Parameter](), {}, [*conflicts]
     for name, parameter in inspect.signature(command).parameters.items():
         if is_dataclass(hints[name]):
             tables[name] = hints[name]
-            parameters += [_parameter(hints[name], field) for field in fields(hints[name])]
+            parameters += _parameters(hints[name])
+            rows += getattr(hints[name], "conflicts", ())
         else:
-            parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
+            parameters.append(parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
+    if "context" not in hints:
+        parameters.append(Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context))
 
     @wraps(command)
-    def run(**given: Any) -> None:
+    def run(context: typer.Context, **given: Any) -> None:
+        typed = [one for one in parameters if one.name in given and is_on_command_line(context, one.name)]
+        check_conflicts(rows, [_option(one) for one in typed if given[one.name] or given[one.name] != one.default])
         for name, table in tables.items():
             given[name] = table(**{field.name: given.pop(field.name) for field in fields(table)})
-        command(**given)
+        command(**given, **({"context": context} if "context" in hints else {}))
 
     vars(run)["__signature__"] = inspect.Signature(parameters)
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -74,7 +81,35 @@ def with_tables(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _parameter(table: type, field: Field[Any]) -> inspect.Parameter:
-    default = inspect.Parameter.empty if field.default is MISSING else field.default
-    hint = get_type_hints(table, include_extras=True)[field.name]
-    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+def is_on_command_line(context: typer.Context, name: str) -> bool:
+    """Return True if a parameter was given on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def given_in(*tables: Any) -> list[str]:
+    """Return the options in dataclasses that have another value than their default."""
+    fields_of = ((table, one) for table in tables for one in _parameters(table.__class__))
+    return [_option(one) for table, one in fields_of if getattr(table, one.name) != one.default]
+
+
+def _option(parameter: Parameter) -> str:
+    """Return the name of an option on the command line, or of an argument as if it were one."""
+    [info] = getattr(parameter.annotation, "__metadata__", (None,))
+    first = getattr(info, "default", None)  # typer takes the first of the names for a default where it is annotated
+    return first if isinstance(first, str) else f"--{parameter.name.replace('_', '-')}"
+
+
+@cache
+def _parameters(table: Any) -> list[Parameter]:
+    """Return the fields of a dataclass as parameters."""
+    hints = get_type_hints(table, include_extras=True)
+    return [
+        Parameter(
+            field.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(table)
+    ]

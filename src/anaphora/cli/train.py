@@ -26,6 +26,7 @@ from anaphora.cli.signals import handling_signals, leave, say_what_is_kept
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
 from anaphora.events import silent
+from anaphora.options import Excludes, Needs
 from anaphora.wording import counted
 
 if TYPE_CHECKING:
@@ -62,6 +63,11 @@ ReplayOption = Annotated[
 ]
 BoardOption = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write scalars for TensorBoard here.")]
 
+CONFLICTS = (
+    Excludes("--resume", "--from", "--resume continues a run, but --from starts a new one"),
+    Needs("--replay --vocabulary", "--from"),
+)
+
 
 def run(
     recipe: Annotated[
@@ -90,8 +96,6 @@ def run(
     replay: ReplayOption = None,
 ) -> None:
     """Train a recipe on its corpus or on your own text, into a run folder."""
-    if resume and parent:
-        raise ConfigError("--resume continues a run, but --from starts a new one. Use one of them.")
     if not recipe and (resume or parent) and run_folder is None:
         raise ConfigError("--run DIR is missing. Name the folder to continue or to create.")
     changes, start = _changes(settings or [], columns, time, threads), _start(parent, vocabulary, replay, recipe)
@@ -197,10 +201,6 @@ def _toml(
 def _start(parent: Path | None, vocabulary: str, replay: float | None, recipe: str) -> "StartConfig | None":
     """What the command line says of the start of a new run; nothing without ``--from``."""
     if parent is None:
-        if replay is not None:
-            raise ConfigError("--replay belongs to --from RUN, which is missing.")
-        if vocabulary != "keep":
-            raise ConfigError("--vocabulary belongs to --from RUN, which is missing.")
         return None
     if (parent / "experiment.toml").exists():  # reported before the imports below, which take seconds
         say(f"Starting from the {'' if vocabulary == 'only' else 'weights and '}vocabulary of {parent} ...")

@@ -12,11 +12,11 @@ from anaphora.cli.bulk import Workers
 from anaphora.cli.documents import document_kind, translate_document
 from anaphora.cli.files import given_texts, is_typed, typed_texts
 from anaphora.cli.framing import Framing
-from anaphora.cli.options import FusionWeight, LanguageModelRun, Machine, Mean, fusion_of, known_mean
+from anaphora.cli.options import FUSED, FusionWeight, LanguageModelRun, Machine, Mean, known_mean
 from anaphora.cli.progress import listening
 from anaphora.cli.remembering import Remembering
 from anaphora.cli.searching import SearchTable
-from anaphora.cli.tables import declared_option, with_tables
+from anaphora.cli.tables import declared_option, given_in
 from anaphora.cli.talk import complain
 from anaphora.cli.translations import Outputs
 from anaphora.errors import AnaphoraError, ConfigError
@@ -51,8 +51,9 @@ NoSplit = Annotated[
     bool, typer.Option("--no-split", help="Translate each line as one sentence, stripped of outer white space.")
 ]
 
+CONFLICTS = (FUSED,)
 
-@with_tables
+
 def run(
     given: Annotated[
         list[str],
@@ -70,7 +71,7 @@ def run(
     max_tokens: Annotated[int, declared_option(SearchOptions, "max_tokens")] = MAX_TOKENS,
     mean: Mean = "",
     language_model: LanguageModelRun = None,
-    fusion_weight: FusionWeight = None,
+    fusion_weight: FusionWeight = 0.2,
     *,
     machine: Machine,
 ) -> None:
@@ -79,11 +80,9 @@ def run(
     At a terminal, translate each line that is typed, until Ctrl-D.
     """
     runs, file = _runs_and_file(given)
-    fusion = fusion_of(language_model, fusion_weight)
+    fusion = (language_model, fusion_weight) if language_model else None
     outputs.check(read=[*runs, language_model, file, *search.read, *framing.read])
-    remembering.check(outputs)
-    framing.check(memory=remembering.memory)
-    workers.check(outputs, remembering, framing)
+    workers.check(outputs)
     where = machine.used()
     options = search.options(
         alternatives=max(0, outputs.nbest - 1),
@@ -97,7 +96,7 @@ def run(
     from anaphora.tasks.translation import load_together
 
     faults, split = _Faults(), not no_split
-    kind = document_kind(file, [*outputs.for_lines, *framing.for_lines, *workers.given])
+    kind = document_kind(file, given_in(outputs, framing, workers))
     if workers.count:
         models = runs, known_mean(mean, len(runs)), fusion, *where
         faults.refused = workers.translate(file, outputs, models, options, machine.threads, split=split)

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from anaphora.cli.files import check_writable, writing
+from anaphora.cli.tables import given_in
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
+from anaphora.options import Needs
 from anaphora.wording import agreeing, counted
 
 if TYPE_CHECKING:
@@ -85,18 +87,10 @@ class Outputs:
         """Whether alignments are the attention of the search."""
         return self.aligns and self.align_with is None
 
-    @property
-    def for_lines(self) -> list[str]:
-        """The options that were given and are for lines of text, not for documents."""
-        given = {
-            "--nbest": self.nbest,
-            "--alignments": self.alignments,
-            "--soft-alignments": self.soft_alignments,
-            "--pairs": self.pairs,
-            "--json": self.as_json,
-            "--confidence": self.confidence,
-        }
-        return [option for option, value in given.items() if value]
+    conflicts: ClassVar = (
+        Needs("--align-with", "--alignments --soft-alignments"),
+        Needs("--translation-first", "--pairs"),
+    )
 
     def aligner(self, translator: "TranslationPredictor", report: Report) -> Aligned:
         """What aligns the translations of a translator; ConfigError where no attention does."""
@@ -109,7 +103,7 @@ class Outputs:
         return lambda line, found: other.aligned(line, found) if other and found.tokens else found
 
     def check(self, read: Sequence[Path | str | None]) -> None:
-        """Refuse files that cannot be written, one for two of them, pairs nothing can train on, an order of none."""
+        """Raise ConfigError for files that cannot be written, or are two at once, and pairs that are no .tsv file."""
         files = {
             "--output": self.output,
             "--alignments": self.alignments,
@@ -124,16 +118,8 @@ class Outputs:
             raise ConfigError(
                 f"--pairs should be a .tsv file, which training reads, but is {self.pairs}: name it {self.pairs}.tsv."
             )
-        if self.align_with is not None and not self.aligns:
-            raise ConfigError("--align-with belongs to --alignments or --soft-alignments, which are missing.")
-        if self.pairs is None and self.translation_first:
-            raise ConfigError("--translation-first belongs to --pairs, which is missing.")
-        for option, given in (
-            ("--json", self.as_json),
-            ("--nbest", self.nbest),
-            ("--confidence", self.confidence),
-        ):
-            if given and self.pairs is not None and self.output is None:
+        for option in {"--json", "--nbest", "--confidence"} & {*given_in(self)}:
+            if self.pairs is not None and self.output is None:
                 raise ConfigError(
                     f"{option} is for translations, but --pairs alone writes pairs: add --output, or leave it out."
                 )

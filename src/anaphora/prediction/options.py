@@ -235,46 +235,15 @@ class SearchKeywords(TypedDict, total=False):
 
 
 CONFLICTS = (
-    Excludes(
-        "adaptation",
-        "confidence signals",
-        "Confidence is calibrated for the model alone: leave out confidence, or the adaptation.",
-    ),
-    Excludes(
-        "adaptation",
-        "candidates",
-        "Adaptation may write any word of known translations: leave out the candidates, or the adaptation.",
-    ),
-    Excludes(
-        "terms", "groups", "Terms divide a beam by themselves: leave out the groups of a diverse beam, or the terms."
-    ),
-    Excludes(
-        "suffixes",
-        "sampling groups no_repeat_ngram candidates",
-        "Suffixes are written by a beam of all words: leave out sampling, groups, n-grams that are not repeated and "
-        "candidates, or the suffixes.",
-    ),
-    Excludes(
-        "suffixes",
-        "min_length",
-        "A translation with a suffix has a length of its own: leave out the minimum length, or the suffixes.",
-    ),
-    Excludes("sampling", "beam", "A beam searches, and samples are drawn: leave out the beam, or the sampling."),
-    Excludes(
-        "sampling",
-        "length_penalty per_token coverage_penalty groups",
-        "Samples are not ranked: leave out the sampling, or the penalties, scores per token and groups of a beam.",
-    ),
-    Excludes("per_token", "length_penalty", "Scores per token have no length penalty: leave one of the two out."),
-    Needs(
-        "diversity",
-        "groups",
-        "A diversity belongs to the groups of a diverse beam, which are missing: give their number, or leave it out.",
-    ),
-    Excludes(
-        "known",
-        "replace_unknown",
-        "Where known words alone are written, no unknown word is left to replace: leave out one of the two.",
-    ),
+    Excludes("adaptation", "confidence signals", "Confidence is calibrated for the model alone"),
+    Excludes("adaptation", "candidates", "Adaptation may write any word of known translations"),
+    Excludes("terms", "groups", "Terms divide a beam by themselves"),
+    Excludes("sampling groups no_repeat_ngram candidates", "suffixes", "Suffixes are written by a beam of all words"),
+    Excludes("min_length", "suffixes", "A translation with a suffix has a length of its own"),
+    Excludes("beam", "sampling", "A beam searches, and samples are drawn"),
+    Excludes("length_penalty per_token coverage_penalty groups", "sampling", "Samples are not ranked"),
+    Excludes("per_token", "length_penalty", "Scores per token have no length penalty"),
+    Needs("diversity", "groups"),
+    Excludes("known", "replace_unknown", "Where known words alone are written, no unknown word is left to replace"),
 )
 """Options that a search cannot combine."""

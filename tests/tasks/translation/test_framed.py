@@ -100,7 +100,7 @@ def test_a_suffix_is_that_of_the_last_sentence_of_a_line() -> None:
     ids=str,
 )
 def test_suffixes_do_not_go_with_searches_that_could_not_write_them(asked: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match="or the suffixes"):
+    with pytest.raises(ConfigError, match="or suffixes"):
         untrained(words("joiner")).translate(["a man"], suffixes=["the cat"], **asked)
 
 

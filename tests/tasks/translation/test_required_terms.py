@@ -75,5 +75,5 @@ def test_what_cannot_be_obeyed_is_refused_by_line_and_the_other_lines_come_out(
 
 
 def test_terms_and_groups_of_a_diverse_beam_are_refused_together(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="leave out the groups"):
+    with pytest.raises(ConfigError, match="leave out terms, or groups"):
         untrained(words("joiner")).translate(["a"], beam=4, groups=2, terms=glossary(tmp_path, "dog\tcat\n"))
