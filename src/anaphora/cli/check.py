@@ -5,19 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.experiments import AUTO, Asked, experiment_asked, with_languages
-from anaphora.cli.options import (
-    ColumnsOption,
-    DataOption,
-    Json,
-    SettingsOption,
-    SourceOption,
-    TargetOption,
-    TaskOption,
-    TrainingThreads,
-    columns_of,
-    threads_of,
-)
+from anaphora.cli.experiments import AUTO, ExperimentOptions, experiment_asked, with_languages
+from anaphora.cli.options import Json
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import AnaphoraError, DataError
@@ -36,6 +25,7 @@ EXAMPLES = (
 
 
 def run(
+    options: ExperimentOptions,
     recipe: Annotated[
         str,
         typer.Argument(
@@ -43,17 +33,10 @@ def run(
             help="Recipe name, or your own TOML file. [default: chosen by the data]",
         ),
     ] = "",
-    data: DataOption = None,
-    task: TaskOption = "",
-    columns: ColumnsOption = "",
-    source: SourceOption = "",
-    target: TargetOption = "",
-    settings: SettingsOption = None,
     trial: Annotated[
         float,
         typer.Option(min=0, metavar="SECONDS", help="Duration of the trial training for the estimate; 0 skips it."),
     ] = 5.0,
-    threads: TrainingThreads = None,
     output: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Write a report page, plots and JSON into this folder.")
     ] = None,
@@ -70,8 +53,7 @@ def run(
     if output is not None and output.is_file():
         raise DataError(f"{output} should be a folder for the report, but is a file: name another.")
 
-    changes = [*columns_of(columns), *(settings or []), *threads_of(threads)]
-    asked = Asked(recipe, data or [], source, target, task, changes)
+    asked = options.asked(recipe)
 
     from anaphora.experiment.check import check
     from anaphora.formats.figures import figures_as_json
@@ -84,7 +66,7 @@ def run(
     else:
         _print(checked)
     if output is not None:
-        looked_at = [str(path) for path in data or experiment.data.files] or [experiment.data.corpus]
+        looked_at = [str(path) for path in options.data or experiment.data.files] or [experiment.data.corpus]
         _write(checked, output, f"{recipe or AUTO}: {', '.join(looked_at)}")
     failing = ("error", "warning") if strict else ("error",)
     if any(finding.severity in failing for finding in checked.findings):

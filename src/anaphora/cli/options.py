@@ -1,6 +1,5 @@
 """Options that several verbs share, and the little languages of their values."""
 
-import json
 import os
 import re
 from dataclasses import dataclass
@@ -59,30 +58,14 @@ PAIRED = (Needs("--source", "--reference"), Needs("--reference", "--source"))
 PAIRS_OR_TEXT = Excludes("--source", "--text", "{option} is for a translator, {other} for a language model")
 """Conflicts of options that several verbs share."""
 
-DataOption = Annotated[
-    list[Path] | None,
-    typer.Option("--data", metavar="FOLDER|FILE", help="Your own data instead of the recipe's; may be repeated."),
-]
 SettingsOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the recipe; may be repeated."),
-]
-SourceOption = Annotated[str, typer.Option(help="Source language code (also the file suffix), e.g. en.")]
-TargetOption = Annotated[str, typer.Option(help="Target language code (also the file suffix), e.g. cs.")]
-TaskOption = Annotated[
-    str, typer.Option(metavar="NAME", help="Without a recipe: the task, such as classify. [default: by the data]")
-]
-ColumnsOption = Annotated[
-    str, typer.Option(metavar="2,1", help="Source and target columns of a table: numbers from 1, or names.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Threads = Annotated[int, typer.Option(min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")]
 
 PrecisionOption = Annotated[str, typer.Option(metavar="fp32|bf16|int8|auto", help="Precision of matrix products.")]
-
-TrainingThreads = Annotated[
-    int | None, typer.Option(min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")
-]
 
 
 @dataclass(frozen=True)
@@ -170,24 +153,6 @@ def _number(text: str) -> int | float | str:
         except ValueError:
             continue
     return text
-
-
-def columns_of(named: str) -> list[str]:
-    """The settings of an experiment that ``ColumnsOption`` makes: two columns, or three with features.
-
-    Raises ConfigError for another number of columns.
-    """
-    if not named:
-        return []
-    columns = [int(one) if one.isdecimal() else one for one in map(str.strip, named.split(","))]
-    if len(columns) not in (2, 3):
-        raise ConfigError(f"--columns takes two columns, such as 1,2 or English,French, but got '{named}'.")
-    return [f"data.columns={json.dumps(columns, ensure_ascii=False)}"]
-
-
-def threads_of(count: int | None) -> list[str]:
-    """The settings of an experiment that ``TrainingThreads`` makes: none where nobody said how many."""
-    return [] if count is None else [f"training.threads={count}"]
 
 
 def known_device(name: str) -> "DeviceName":

@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.experiments import AUTO, Asked, experiment_asked, experiment_text, with_languages
-from anaphora.cli.options import (
-    ColumnsOption,
-    DataOption,
-    SettingsOption,
-    SourceOption,
-    TargetOption,
-    TaskOption,
-    TrainingThreads,
-    columns_of,
-    minutes,
-    threads_of,
-)
+from anaphora.cli.experiments import AUTO, Asked, ExperimentOptions, experiment_asked, experiment_text, with_languages
+from anaphora.cli.options import minutes
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals, leave, say_what_is_kept
 from anaphora.cli.talk import say
@@ -70,20 +59,14 @@ CONFLICTS = (
 
 
 def run(
+    options: ExperimentOptions,
     recipe: Annotated[
         str, typer.Argument(metavar="RECIPE|FILE.toml", help="Recipe name, or TOML file. [default: chosen by the data]")
     ] = "",
-    data: DataOption = None,
-    task: TaskOption = "",
-    columns: ColumnsOption = "",
-    source: SourceOption = "",
-    target: TargetOption = "",
     run_folder: Annotated[
         Path | None, typer.Option("--run", metavar="DIR", help="Run folder to create. [default: runs/RECIPE]")
     ] = None,
-    settings: SettingsOption = None,
     time: Annotated[str, typer.Option(metavar="30m", help="Maximum training time, resumed parts included.")] = "",
-    threads: TrainingThreads = None,
     board: BoardOption = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run from its latest checkpoint.")] = False,
     parent: Annotated[
@@ -98,13 +81,13 @@ def run(
     """Train a recipe on its corpus or on your own text, into a run folder."""
     if not recipe and (resume or parent) and run_folder is None:
         raise ConfigError("--run DIR is missing. Name the folder to continue or to create.")
-    changes, start = _changes(settings or [], columns, time, threads), _start(parent, vocabulary, replay, recipe)
+    asked = options.asked(recipe, *([f"training.minutes={minutes(time)}"] if time else []))
+    start = _start(parent, vocabulary, replay, recipe)
     folder = run_folder or Path("runs") / (Path(recipe).name.removesuffix(".toml") or AUTO)
 
     from anaphora.experiment.conduct import train
     from anaphora.training.ranks import joined
 
-    asked = Asked(recipe, data or [], source, target, task, changes)
     resumed = folder if resume else None
     try:
         with joined() as ranks, _reporting(ranks.first, board) as report, handling_signals() as signals:
@@ -137,12 +120,6 @@ def _reporting(first: bool, folder: Path | None) -> "Iterator[Report]":
 
         with board(folder, report) as both:
             yield both
-
-
-def _changes(settings: list[str], columns: str, time: str, threads: int | None) -> list[str]:
-    """What the command line changes of an experiment, as settings."""
-    timed = [f"training.minutes={minutes(time)}"] if time else []
-    return [*columns_of(columns), *settings, *timed, *threads_of(threads)]
 
 
 def _experiment(
