@@ -7,16 +7,13 @@ import typer
 
 from anaphora.cli.files import check_writable, named, text_for
 from anaphora.cli.options import (
-    FUSED,
     ONE_ADAPTATION,
     PAIRED,
     PAIRS_OR_TEXT,
     WORDS,
+    Combination,
     DynamicOption,
-    FusionWeight,
     Json,
-    LanguageModelRun,
-    Mean,
     NeuralCacheOption,
     PrecisionOption,
     Threads,
@@ -63,7 +60,6 @@ EXAMPLES = (
 CONFLICTS = (
     *PAIRED,
     PAIRS_OR_TEXT,
-    FUSED,
     ONE_ADAPTATION,
     Excludes(
         "--text --neural-cache --dynamic",
@@ -79,14 +75,12 @@ def run(
         typer.Argument(metavar="RUN...", help="Run folder, or two translators to compare on the same text."),
     ],
     search: SearchTable,
+    models: Combination,
     source: Annotated[Path | None, typer.Option(help="Source text, for a translator.")] = None,
     reference: Annotated[Path | None, typer.Option(help="Reference translation.")] = None,
     text: TextOption = "",
     data: LabelledOption = None,
     ensemble: Annotated[bool, typer.Option("--ensemble", help="Evaluate several translators as an ensemble.")] = False,
-    mean: Mean = "",
-    language_model: LanguageModelRun = None,
-    fusion_weight: FusionWeight = 0.2,
     neural_cache: NeuralCacheOption = "",
     dynamic: DynamicOption = "",
     known: Annotated[bool, declared_option(SearchOptions, "known", "--known-words", heading=WORDS)] = False,
@@ -105,10 +99,9 @@ def run(
 ) -> None:
     """Evaluate a run on given text, on its test splits, or on its validation split."""
     pairs = (source, reference) if source and reference else None
-    fusion = (language_model, fusion_weight) if language_model else None
     adapted = adaptation_of(neural_cache, dynamic)
-    _check_number(runs, ensemble, mean, bool(text) or bool(neural_cache or dynamic), fusion is not None)
-    check_writable(output, read=[*runs, language_model, source, reference, text or None, data, *search.read])
+    _check_number(runs, ensemble, models, of_text=bool(text or neural_cache or dynamic))
+    check_writable(output, read=[*runs, models.language_model, source, reference, text or None, data, *search.read])
     use_threads(threads)
     multiplies = known_precision(precision)
 
@@ -116,11 +109,11 @@ def run(
     from anaphora.tasks.runs import task_at
 
     asked = search.options(known=known)
-    how = known_mean(mean, len(runs)) if mean else ""
+    how = known_mean(models.mean, len(runs)) if models.mean else ""
     task = task_at(runs[0])
     lines = Text(Path(named(text)).name, text_for(task, text)) if text else None
     request = Request(
-        pairs, lines, data, asked, adapted, ensemble, how, fusion, multiplies, details, output is not None, keep
+        pairs, lines, data, asked, adapted, ensemble, how, models.fusion, multiplies, details, output is not None, keep
     )
     with listening() as report:
         answer = task.evaluate(runs, request, report)
@@ -129,10 +122,10 @@ def run(
     if as_json:
         _print_json(answer)
     else:
-        _print(answer, named=ensemble or fusion is not None or len(runs) > 1)
+        _print(answer, named=ensemble or models.fusion is not None or len(runs) > 1)
 
 
-def _check_number(runs: list[Path], ensemble: bool, mean: str, of_text: bool, fused: bool) -> None:
+def _check_number(runs: list[Path], ensemble: bool, models: Combination, *, of_text: bool) -> None:
     """Refuse more or fewer runs than the options are for."""
     if of_text and len(runs) > 1:
         raise ConfigError(
@@ -141,9 +134,9 @@ def _check_number(runs: list[Path], ensemble: bool, mean: str, of_text: bool, fu
         )
     if len(runs) > 2 and not ensemble:
         raise ConfigError(f"Two runs can be compared, but {len(runs)} were given: leave some out, or add --ensemble.")
-    if fused and len(runs) > 1 and not ensemble:
+    if models.fusion and len(runs) > 1 and not ensemble:
         raise ConfigError("Runs are compared without a language model: add --ensemble, or leave --language-model out.")
-    if (ensemble and len(runs) == 1) or (mean and not ensemble):
+    if (ensemble and len(runs) == 1) or (models.mean and not ensemble):
         raise ConfigError("--ensemble takes two runs or more, and --mean belongs to it: name more runs, or leave both.")
 
 

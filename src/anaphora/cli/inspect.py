@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anaphora.cli.files import given_texts, named
-from anaphora.cli.inspect_verbs import Given, Shown, Verb, verbs
+from anaphora.cli.inspect_verbs import Choices, Given, Shown, Verb, verbs
 from anaphora.cli.options import Json, Threads, use_threads
 from anaphora.cli.tables import is_on_command_line
 from anaphora.cli.talk import say
@@ -66,21 +66,8 @@ def run(
     ] = None,
     source: Annotated[Path | None, typer.Option(help="File of source sentences (for a translator).")] = None,
     target: Annotated[Path | None, typer.Option(help="File of their translations, which are not searched.")] = None,
-    beam: Annotated[
-        int | None, typer.Option(min=1, help="Beam size; 1 is greedy search. [default: 1; beam: 5]")
-    ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="gradients: with the weights before training.")] = False,
-    blank: Annotated[bool, typer.Option("--blank", help="explain: leave the answers out.")] = False,
-    cut_every: Annotated[
-        int, typer.Option("--cut-every", min=0, help="diagram: show where chunks of so many steps cut the gradient.")
-    ] = 0,
-    token: Annotated[int | None, typer.Option(min=1, help="attribute: one output token, by number.")] = None,
-    instead: Annotated[str, typer.Option(metavar="TOKEN", help="attribute: why --token, and not this one?")] = "",
-    remedies: Annotated[
-        bool, typer.Option("--remedies", help="gradients: train small networks with one remedy each, without a run.")
-    ] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="span: small networks, in minutes.")] = False,
-    output: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write pictures and numbers here.")] = None,
+    *,
+    choices: Choices,
     as_json: Json = False,
     threads: Threads = 0,
 ) -> None:
@@ -94,12 +81,12 @@ def run(
         _list(runs, known)
         return
     _demand_effect(context, known[verb[0]], verb[0], alone=not runs)
-    asked = Given(rest, beam, fresh, blank, cut_every, token, instead, quick, remedies, output)
+    asked = Given(**vars(choices), words=rest)
     given = _with_texts(asked, text, target_text, source, target)
     shown = _shown(known[verb[0]], verb[0], runs, given)
     _print(shown, given, as_json)
-    if output is not None:
-        _write(shown, given, output)
+    if given.output is not None:
+        _write(shown, given, given.output)
 
 
 def _demand_effect(context: typer.Context, verb: Verb, name: str, alone: bool) -> None:

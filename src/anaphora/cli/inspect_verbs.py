@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
 
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
@@ -18,20 +20,30 @@ FOLLOWED = 20_000
 
 
 @dataclass(frozen=True)
-class Given:
+class Choices:
+    """Options of single verbs."""
+
+    beam: Annotated[int | None, typer.Option(min=1, help="Beam size; 1 is greedy search. [default: 1; beam: 5]")] = None
+    fresh: Annotated[bool, typer.Option("--fresh", help="gradients: with the weights before training.")] = False
+    blank: Annotated[bool, typer.Option("--blank", help="explain: leave the answers out.")] = False
+    cut_every: Annotated[
+        int, typer.Option("--cut-every", min=0, help="diagram: show where chunks of so many steps cut the gradient.")
+    ] = 0
+    token: Annotated[int | None, typer.Option(min=1, help="attribute: one output token, by number.")] = None
+    instead: Annotated[str, typer.Option(metavar="TOKEN", help="attribute: why --token, and not this one?")] = ""
+    remedies: Annotated[
+        bool, typer.Option("--remedies", help="gradients: train small networks with one remedy each, without a run.")
+    ] = False
+    quick: Annotated[bool, typer.Option("--quick", help="span: small networks, in minutes.")] = False
+    output: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write pictures and numbers here.")] = None
+
+
+@dataclass(frozen=True)
+class Given(Choices):
     """What a verb was given beside its runs."""
 
-    words: Sequence[str]
+    words: Sequence[str] = ()
     """The arguments after the verb."""
-    beam: int | None
-    fresh: bool
-    blank: bool
-    cut_every: int
-    token: int | None
-    instead: str
-    quick: bool
-    remedies: bool
-    output: Path | None
     texts: Sequence[str] = ()
     targets: Sequence[str] | None = None
     from_file: bool = False

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast, get_args
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast, get_args
 
 import typer
 
@@ -26,10 +26,6 @@ words_option = partial(typer.Option, rich_help_panel=WORDS)
 """Options under a heading of their help."""
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder, as created by anaphora train.")]
-Mean = Annotated[
-    str,
-    models_option(metavar="arithmetic|geometric", help="Mean of an ensemble's probabilities. [default: arithmetic]"),
-]
 InitialState = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Array file (.npz, .safetensors) of initial states by name, e.g. layer0.h."),
@@ -48,12 +44,7 @@ DynamicOption = Annotated[
         help="Dynamic evaluation at this learning rate; 0 fits it (Krause et al. 2018).",
     ),
 ]
-LanguageModelRun = Annotated[
-    Path | None, models_option(help="Language model for shallow fusion, with the translator's vocabulary.")
-]
-FusionWeight = Annotated[float, models_option(help="With --language-model: weight of its log-probabilities.")]
 ONE_ADAPTATION = Excludes("--neural-cache", "--dynamic", "Both are ways to use the text")
-FUSED = Needs("--fusion-weight", "--language-model")
 PAIRED = (Needs("--source", "--reference"), Needs("--reference", "--source"))
 PAIRS_OR_TEXT = Excludes("--source", "--text", "{option} is for a translator, {other} for a language model")
 """Conflicts of options that several verbs share."""
@@ -66,6 +57,29 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 Threads = Annotated[int, typer.Option(min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")]
 
 PrecisionOption = Annotated[str, typer.Option(metavar="fp32|bf16|int8|auto", help="Precision of matrix products.")]
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Several models that translate together."""
+
+    mean: Annotated[
+        str,
+        models_option(
+            metavar="arithmetic|geometric", help="Mean of an ensemble's probabilities. [default: arithmetic]"
+        ),
+    ] = ""
+    language_model: Annotated[
+        Path | None, models_option(help="Language model for shallow fusion, with the translator's vocabulary.")
+    ] = None
+    fusion_weight: Annotated[float, models_option(help="With --language-model: weight of its log-probabilities.")] = 0.2
+
+    conflicts: ClassVar = (Needs("--fusion-weight", "--language-model"),)
+
+    @property
+    def fusion(self) -> tuple[Path, float] | None:
+        """The language model and its weight."""
+        return (self.language_model, self.fusion_weight) if self.language_model else None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """``anaphora serve``: translators over HTTP."""
 
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -27,7 +28,7 @@ EXAMPLES = (
     "anaphora serve runs/en-de --neighbours",
     "curl -d q='A man is walking.' -d source=en -d target=de localhost:5000/translate",
 )
-_MEMORY = "Memory"
+_memory_option = partial(typer.Option, rich_help_panel="Memory")
 _PAIRS = 3
 """Training pairs that are shown for a word."""
 
@@ -36,22 +37,13 @@ _PAIRS = 3
 class RunFiles:
     """What is used of the run folders beside their models: memories, which may grow, shortlists, training data."""
 
-    memory: Annotated[bool, typer.Option("--memory", help="Use the memories of the runs.", rich_help_panel=_MEMORY)] = (
-        False
-    )
+    memory: Annotated[bool, _memory_option("--memory", help="Use the memories of the runs.")] = False
     adapt: Annotated[
-        bool,
-        typer.Option(
-            "--adapt", help="Mix what the memory has of similar texts into predictions.", rich_help_panel=_MEMORY
-        ),
+        bool, _memory_option("--adapt", help="Mix what the memory has of similar texts into predictions.")
     ] = False
     learn: Annotated[
         bool,
-        typer.Option(
-            "--learn",
-            help="Let all clients add to the memories; with --new-key, clients with that key.",
-            rich_help_panel=_MEMORY,
-        ),
+        _memory_option("--learn", help="Let all clients add to the memories; with --new-key, clients with that key."),
     ] = False
 
     shortlist: Annotated[

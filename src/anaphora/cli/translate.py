@@ -12,7 +12,7 @@ from anaphora.cli.bulk import Workers
 from anaphora.cli.documents import document_kind, translate_document
 from anaphora.cli.files import given_texts, is_typed, typed_texts
 from anaphora.cli.framing import Framing
-from anaphora.cli.options import FUSED, FusionWeight, LanguageModelRun, Machine, Mean, known_mean
+from anaphora.cli.options import Combination, Machine, known_mean
 from anaphora.cli.progress import listening
 from anaphora.cli.remembering import Remembering
 from anaphora.cli.searching import SearchTable
@@ -51,8 +51,6 @@ NoSplit = Annotated[
     bool, typer.Option("--no-split", help="Translate each line as one sentence, stripped of outer white space.")
 ]
 
-CONFLICTS = (FUSED,)
-
 
 def run(
     given: Annotated[
@@ -67,11 +65,9 @@ def run(
     framing: Framing,
     remembering: Remembering,
     workers: Workers,
+    combination: Combination,
     no_split: NoSplit = False,
     max_tokens: Annotated[int, declared_option(SearchOptions, "max_tokens")] = MAX_TOKENS,
-    mean: Mean = "",
-    language_model: LanguageModelRun = None,
-    fusion_weight: FusionWeight = 0.2,
     *,
     machine: Machine,
 ) -> None:
@@ -80,8 +76,7 @@ def run(
     At a terminal, translate each line that is typed, until Ctrl-D.
     """
     runs, file = _runs_and_file(given)
-    fusion = (language_model, fusion_weight) if language_model else None
-    outputs.check(read=[*runs, language_model, file, *search.read, *framing.read])
+    outputs.check(read=[*runs, combination.language_model, file, *search.read, *framing.read])
     workers.check(outputs)
     where = machine.used()
     options = search.options(
@@ -98,11 +93,11 @@ def run(
     faults, split = _Faults(), not no_split
     kind = document_kind(file, given_in(outputs, framing, workers))
     if workers.count:
-        models = runs, known_mean(mean, len(runs)), fusion, *where
+        models = runs, known_mean(combination.mean, len(runs)), combination.fusion, *where
         faults.refused = workers.translate(file, outputs, models, options, machine.threads, split=split)
         return faults.end()
     with listening(bars=not is_typed(file)) as report:
-        translator = load_together(runs, known_mean(mean, len(runs)), fusion, report, *where)
+        translator = load_together(runs, known_mean(combination.mean, len(runs)), combination.fusion, report, *where)
         translator = remembering.over(translator, runs[0], outputs)
         how = {"options": options, "split": split, "report": report}
         if kind:
