@@ -7,17 +7,14 @@ import typer
 
 from anaphora.cli.files import check_writable, named, text_for
 from anaphora.cli.options import (
-    ONE_ADAPTATION,
     PAIRED,
     PAIRS_OR_TEXT,
     WORDS,
+    AdaptationOptions,
     Combination,
-    DynamicOption,
     Json,
-    NeuralCacheOption,
     PrecisionOption,
     Threads,
-    adaptation_of,
     known_mean,
     known_precision,
     use_threads,
@@ -60,7 +57,6 @@ EXAMPLES = (
 CONFLICTS = (
     *PAIRED,
     PAIRS_OR_TEXT,
-    ONE_ADAPTATION,
     Excludes(
         "--text --neural-cache --dynamic",
         "--language-model",
@@ -81,8 +77,8 @@ def run(
     text: TextOption = "",
     data: LabelledOption = None,
     ensemble: Annotated[bool, typer.Option("--ensemble", help="Evaluate several translators as an ensemble.")] = False,
-    neural_cache: NeuralCacheOption = "",
-    dynamic: DynamicOption = "",
+    *,
+    adaptation: AdaptationOptions,
     known: Annotated[bool, declared_option(SearchOptions, "known", "--known-words", heading=WORDS)] = False,
     details: Annotated[
         bool, typer.Option("--details", help="Also score by source length, and by words unseen in training.")
@@ -99,8 +95,8 @@ def run(
 ) -> None:
     """Evaluate a run on given text, on its test splits, or on its validation split."""
     pairs = (source, reference) if source and reference else None
-    adapted = adaptation_of(neural_cache, dynamic)
-    _check_number(runs, ensemble, models, of_text=bool(text or neural_cache or dynamic))
+    adapted = adaptation.value()
+    _check_number(runs, ensemble, models, of_text=bool(text or adaptation != AdaptationOptions()))
     check_writable(output, read=[*runs, models.language_model, source, reference, text or None, data, *search.read])
     use_threads(threads)
     multiplies = known_precision(precision)

@@ -30,21 +30,6 @@ InitialState = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Array file (.npz, .safetensors) of initial states by name, e.g. layer0.h."),
 ]
-NeuralCacheOption = Annotated[
-    str,
-    typer.Option(
-        metavar="TOKENS|tokens=..,theta=..,weight=..",
-        help="Neural cache of this many tokens, for networks (Grave et al. 2017).",
-    ),
-]
-DynamicOption = Annotated[
-    str,
-    typer.Option(
-        metavar="RATE|learning_rate=..,steps=..,decay=..,rule=..,epsilon=..",
-        help="Dynamic evaluation at this learning rate; 0 fits it (Krause et al. 2018).",
-    ),
-]
-ONE_ADAPTATION = Excludes("--neural-cache", "--dynamic", "Both are ways to use the text")
 PAIRED = (Needs("--source", "--reference"), Needs("--reference", "--source"))
 PAIRS_OR_TEXT = Excludes("--source", "--text", "{option} is for a translator, {other} for a language model")
 """Conflicts of options that several verbs share."""
@@ -80,6 +65,38 @@ class Combination:
     def fusion(self) -> tuple[Path, float] | None:
         """The language model and its weight."""
         return (self.language_model, self.fusion_weight) if self.language_model else None
+
+
+@dataclass(frozen=True)
+class AdaptationOptions:
+    """Adaptation of a language model to the text that it reads."""
+
+    neural_cache: Annotated[
+        str,
+        typer.Option(
+            metavar="TOKENS|tokens=..,theta=..,weight=..",
+            help="Neural cache of this many tokens, for networks (Grave et al. 2017).",
+        ),
+    ] = ""
+    dynamic: Annotated[
+        str,
+        typer.Option(
+            metavar="RATE|learning_rate=..,steps=..,decay=..,rule=..,epsilon=..",
+            help="Dynamic evaluation at this learning rate; 0 fits it (Krause et al. 2018).",
+        ),
+    ] = ""
+
+    conflicts: ClassVar = (Excludes("--neural-cache", "--dynamic", "Both are ways to use the text"),)
+
+    def value(self) -> "Adaptation":
+        """Return what is asked for; ConfigError for what it does not take."""
+        from anaphora.evaluation.adaptation import Static
+        from anaphora.evaluation.dynamic import Dynamic
+        from anaphora.evaluation.neural_cache import NeuralCache
+
+        if self.neural_cache:
+            return NeuralCache.parse(_table(self.neural_cache, "tokens"), "--neural-cache")
+        return Dynamic.parse(_table(self.dynamic, "learning_rate"), "--dynamic") if self.dynamic else Static()
 
 
 @dataclass(frozen=True)
@@ -141,17 +158,6 @@ def candidates_of(
     if dictionary is not None:
         return Candidates(read_dictionary(dictionary), **counts)
     return Shortlist(**counts) if shortlist else None
-
-
-def adaptation_of(neural_cache: str, dynamic: str) -> "Adaptation":
-    """What ``--neural-cache`` or ``--dynamic`` asks for; ConfigError for what they do not take."""
-    from anaphora.evaluation.adaptation import Static
-    from anaphora.evaluation.dynamic import Dynamic
-    from anaphora.evaluation.neural_cache import NeuralCache
-
-    if neural_cache:
-        return NeuralCache.parse(_table(neural_cache, "tokens"), "--neural-cache")
-    return Dynamic.parse(_table(dynamic, "learning_rate"), "--dynamic") if dynamic else Static()
 
 
 def _table(text: str, first: str) -> dict[str, int | float | str]:

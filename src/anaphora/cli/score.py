@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.files import check_writable, given_texts, named, writing
-from anaphora.cli.options import (
-    ONE_ADAPTATION,
-    DynamicOption,
-    InitialState,
-    Machine,
-    NeuralCacheOption,
-    RunFolder,
-    adaptation_of,
-)
+from anaphora.cli.options import AdaptationOptions, InitialState, Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, RunError
@@ -30,8 +22,6 @@ EXAMPLES = (
     "anaphora score runs/ptb-lstm text.txt --dynamic 0",
 )
 
-CONFLICTS = (ONE_ADAPTATION,)
-
 
 def run(
     run_folder: RunFolder,
@@ -40,14 +30,13 @@ def run(
     ] = "-",
     output: Annotated[Path | None, typer.Option(help="Write scores to this file instead of printing them.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per line instead of a number.")] = False,
-    neural_cache: NeuralCacheOption = "",
-    dynamic: DynamicOption = "",
     initial_state: InitialState = None,
     *,
+    adapted: AdaptationOptions,
     machine: Machine,
 ) -> None:
     """Print the log10 probability of each line, its end included."""
-    adaptation = adaptation_of(neural_cache, dynamic)
+    adaptation = adapted.value()
     check_writable(output, read=[file, run_folder])
     where = machine.used()
 
