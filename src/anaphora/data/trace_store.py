@@ -228,7 +228,7 @@ def written_in(trace: Trace) -> str:
 
 def moments(traces: Iterator[_Placed], scale: Callable[[_Placed], Floats]) -> tuple[list[float], list[float]]:
     """Mean and standard deviation of each number; 1 for one that never varies. Vectors should be of one width."""
-    count, total, squares = 0, np.zeros(1), np.zeros(1)
+    count, total, squares, begin = 0, np.zeros(1), np.zeros(1), np.zeros(1)
     for trace in traces:
         values_TD = scale(trace)
         if count and values_TD.shape[1] != len(total):
@@ -236,8 +236,9 @@ def moments(traces: Iterator[_Placed], scale: Callable[[_Placed], Floats]) -> tu
                 f"{trace.place} has vectors of {values_TD.shape[1]} numbers, but those before have {len(total)}: give "
                 f"vectors of one width."
             )
-        count, total = count + len(values_TD), total + values_TD.sum(0)
-        squares = squares + (values_TD**2).sum(0)
+        begin = begin if count else values_TD[:1].sum(0)
+        moved_TD = values_TD - begin  # squares of what lies far from 0 leave nothing of a small deviation
+        count, total, squares = count + len(moved_TD), total + moved_TD.sum(0), squares + (moved_TD**2).sum(0)
     mean = total / count
     deviation = np.sqrt(np.maximum(squares / count - mean**2, 0))
-    return mean.tolist(), np.where(deviation > 0, deviation, 1.0).tolist()
+    return (begin + mean).tolist(), np.where(deviation > 0, deviation, 1.0).tolist()
