@@ -64,7 +64,7 @@ class Embeddings(Jsonable):
     def __str__(self) -> str:
         lines = list(map(str, self.neighbours))
         if any(one.nearest and not one.occurrences for one in self.neighbours):
-            lines.append("Without encoded/train in the run, occurrences are not known: shown is all that training moved.")
+            lines.append("Without encoded/train in the run, occurrences are not known: shown are all trained words.")
         first, second = self.projection.explained
         count = f"{len(self.projection.names):,} {self.projection.what}"
         return "\n".join([*lines, f"{count} in two dimensions: {first:.0%} and {second:.0%} of their variance"])

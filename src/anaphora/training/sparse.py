@@ -31,7 +31,7 @@ class LazyAdamSteps(torch.optim.SparseAdam):
                 state |= {"step": 0, "corrected": torch.tensor(True)} | means
             if "corrected" in state:
                 group["eps"] = self.defaults["eps"] * (1 - group["betas"][1] ** (state["step"] + 1)) ** 0.5
-        super().step()
+        super().step()  # type: ignore[no-untyped-call]
 
 
 def sparse_tables(model: nn.Module) -> dict[str, nn.Parameter]:
