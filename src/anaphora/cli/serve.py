@@ -1,7 +1,7 @@
 """``anaphora serve``: translators over HTTP."""
 
 from dataclasses import dataclass
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -103,6 +103,10 @@ def run(
     allow_origin: Annotated[
         list[str] | None, typer.Option(metavar="URL", help="Site whose pages may call; may be repeated.")
     ] = None,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS", help="Proxy whose X-Forwarded-For counts; may be repeated."),
+    ] = None,
     keys: Annotated[Path | None, typer.Option(help="File of API keys; without it none are needed.")] = None,
     new_key: Annotated[str, typer.Option(metavar="NAME", help="Add a key to --keys, print it and exit.")] = "",
     quiet: Annotated[bool, typer.Option("--quiet", help="Print no line for each request.")] = False,
@@ -118,6 +122,7 @@ def run(
     files.check()
     if not runs:
         raise ConfigError("Give the run folders of translators: anaphora serve RUN...")
+    proxies = [_network(one) for one in proxy or []]
     use_threads(threads)
     try:
         from anaphora.serving.actions import Service
@@ -144,6 +149,7 @@ def run(
             metrics,
             names={one.lower() for one in (host, *(name or []))},
             origins=allow_origin or [],
+            proxies=proxies,
             learns=files.learn,
         )
         app = application(service, (lambda line: None) if quiet else say)
@@ -151,7 +157,7 @@ def run(
             files.warn()
         pairs = ", ".join(f"{one.source}-{one.target}" for one in translators)
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
-        Server(app, service, lambda: say(f"Serving {pairs} at {address}")).run([listener])
+        Server(app, service, lambda: say(f"Serving {pairs} at {address}"), say).run([listener])
 
 
 def _nearest(run: Path) -> "Nearest":
@@ -180,6 +186,14 @@ def _add_key(keys: Path | None, name: str, *, learns: bool) -> None:
         raise ConfigError("Say which file the key is added to: --keys FILE.")
     typer.echo(new_key(keys, name, learns=learns))
     say(f"The key is printed once; {keys} keeps its hash.")
+
+
+def _network(proxy: str) -> str:
+    """The address or network of a proxy; ConfigError for anything else."""
+    try:
+        return str(ip_network(proxy))
+    except ValueError:
+        raise ConfigError(f"--proxy should be an address or a network like 10.0.0.0/8, but is {proxy!r}.") from None
 
 
 def _is_own(host: str) -> bool:

@@ -1,5 +1,6 @@
 """An application at an address, until it is told to stop."""
 
+import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -13,32 +14,59 @@ from starlette.applications import Starlette
 from anaphora.errors import ConfigError
 from anaphora.serving.actions import Service
 from anaphora.serving.connection import connections
+from anaphora.serving.log import LOGGERS, LogLines
 
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 _UNSENT = 1 << 14
 """Bytes of an answer that the system holds unsent: with more, a client could read for long and not be seen to."""
+_ACCEPTED = 8
+"""Connections that are taken at once: those beyond the limit are closed only after that."""
+_BACKLOG = 1_024
+"""Connections that the system holds until they are taken."""
 
 
 class Server(uvicorn.Server):
     """Stops at SIGINT or SIGTERM once what is in work is done, at a second one at once."""
 
-    def __init__(self, app: Starlette, service: Service, listening: Callable[[], None]) -> None:
-        """``listening`` is called once requests are taken."""
+    def __init__(
+        self,
+        app: Starlette,
+        service: Service,
+        listening: Callable[[], None],
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        """``listening`` is called once requests are taken, ``say`` with warnings and faults."""
         super().__init__(
             uvicorn.Config(
                 app,
                 http=connections(service.limits),
+                ws="none",
+                proxy_headers=bool(service.proxies),
+                forwarded_allow_ips=list(service.proxies),
+                backlog=_ACCEPTED,
                 log_config=None,  # its log of requests would hold query strings, with text and keys
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=int(service.limits.drain),
             )
         )
-        self._service, self._listening = service, listening
+        self._service, self._listening, self._log = service, listening, LogLines(say)
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take requests until it is told to stop."""
+        for name in LOGGERS:
+            logging.getLogger(name).addHandler(self._log)
+        try:
+            await super().serve(sockets)
+        finally:
+            for name in LOGGERS:
+                logging.getLogger(name).removeHandler(self._log)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to take requests, and say so."""
         await super().startup(sockets)
+        for one in sockets or []:
+            one.listen(_BACKLOG)
         self._listening()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

@@ -1,0 +1,44 @@
+"""Warnings and faults of the libraries below the server, as lines of its log."""
+
+import logging
+import time
+import traceback
+from collections.abc import Callable
+
+LOGGERS = ("asyncio", "uvicorn.error")
+_PAUSE = 10.0
+"""Seconds in which one line of equal ones is written."""
+_KINDS = 100
+"""Different lines that are counted; beyond them the counts begin anew."""
+
+
+class LogLines(logging.Handler):
+    """Writes one line for a record, and of equal ones no more than one in ``_PAUSE`` seconds.
+
+    A traceback becomes the name and place of its error: messages may hold a text.
+    """
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        super().__init__(logging.WARNING)
+        self._say = say
+        self._said: dict[str, tuple[float, int]] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record, or count it."""
+        line, error = record.getMessage().partition("\n")[0], record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            line = f"{line}: {fault(error)}"
+        last, more = self._said.get(line, (-_PAUSE, 0))
+        if time.monotonic() < last + _PAUSE:
+            self._said[line] = last, more + 1
+            return
+        if len(self._said) >= _KINDS:
+            self._said.clear()
+        self._said[line] = time.monotonic(), 0
+        self._say(f"{line} ({more:,} more like it before)" if more else line)
+
+
+def fault(error: BaseException) -> str:
+    """The name and place of an error, without its message, which may hold a text."""
+    where = traceback.extract_tb(error.__traceback__)
+    return f"{type(error).__name__} at {where[-1].filename}:{where[-1].lineno}" if where else type(error).__name__
