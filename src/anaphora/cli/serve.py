@@ -1,5 +1,6 @@
 """``anaphora serve``: translators over HTTP."""
 
+import logging
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -131,6 +132,7 @@ def run(
         from anaphora.serving.detection import Detector
         from anaphora.serving.keys import Doorkeeper, read_keys
         from anaphora.serving.limits import ServingLimits
+        from anaphora.serving.log import LogLines
         from anaphora.serving.metrics import Metrics
         from anaphora.serving.server import Server, bound
     except ModuleNotFoundError as error:
@@ -157,7 +159,8 @@ def run(
             files.warn()
         pairs = ", ".join(f"{one.source}-{one.target}" for one in translators)
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
-        Server(app, service, lambda: say(f"Serving {pairs} at {address}"), say).run([listener])
+        logging.getLogger().addHandler(LogLines(say))
+        Server(app, service, lambda: say(f"Serving {pairs} at {address}")).run([listener])
 
 
 def _nearest(run: Path) -> "Nearest":

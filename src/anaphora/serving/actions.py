@@ -172,13 +172,9 @@ async def health(service: Service, given: Parameters) -> dict[str, Any]:
 
 async def ready(service: Service, given: Parameters) -> dict[str, Any]:
     """``GET /health/ready``: requests are taken; 503 while the queue is full or stands still, or the server stops."""
-    for unready, why in (
-        (service.stopping, "stopping"),
-        (service.batching.busy, "the queue is full"),
-        (service.batching.is_stuck, "the queue stands still"),
-    ):
-        if unready:
-            raise Refusal(503, why)
+    stuck = "the queue is full" if service.batching.busy else "the queue stands still" * service.batching.is_stuck
+    if service.stopping or stuck:
+        raise Refusal(503, stuck or "stopping")
     try:
         async with asyncio.timeout(_PROBE):
             await asyncio.to_thread(int)
@@ -250,10 +246,8 @@ def _translating(service: Service, served: Served, given: Parameters) -> Transla
             raise bad(f"Invalid request: a document may have {service.limits.document_texts} different texts at most")
         longest = max(texts, key=len, default="")
         if len(longest) > service.limits.characters:
-            raise bad(
-                f"Invalid request: the text that begins with '{longest[:_SHOWN]}' ({len(longest)}) exceeds text limit "
-                f"({service.limits.characters})"
-            )
+            begins, limit = longest[:_SHOWN], service.limits.characters
+            raise bad(f"Invalid request: the text '{begins}..' ({len(longest)}) exceeds text limit ({limit})")
         return [one.text for one in await translated(served.memory, texts, by_model)]
 
     return translate

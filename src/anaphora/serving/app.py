@@ -142,8 +142,6 @@ def application(service: Service, say: Say = lambda line: None) -> Starlette:
             await service.batching.translate(Search(served, served.options()), ["."])
         yield
         await service.batching.stop()
-        for threads in (service.documents, service.looking):
-            threads.shutdown(wait=False, cancel_futures=True)
         service.translators.close()
 
     allowed = Middleware(

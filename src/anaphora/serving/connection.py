@@ -11,11 +11,7 @@ from anaphora.serving.limits import ServingLimits
 
 _AHEAD = 1 << 16
 """Bytes that a client may send of its next requests while one is in work."""
-_BUSY = (
-    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
-    b"Retry-After: 5\r\nConnection: close\r\n\r\n%b"
-)
-_TOO_MANY = b'{"error": "There are too many connections: try again later."}'
+_BUSY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 5\r\nConnection: close\r\n\r\n"
 
 
 class Connection(H11Protocol):
@@ -87,14 +83,10 @@ class Connection(H11Protocol):
 
     def _make_room(self) -> None:
         self.logger.warning("More than %d connections at once", self.most)
-        waiting = [
-            one
-            for one in self.connections
-            if isinstance(one, Connection) and one._awaits_request() and not one.transport.is_closing()
-        ]
-        oldest = min(waiting, key=lambda one: one._since)
+        open_ones = (one for one in self.connections if isinstance(one, Connection) and not one.transport.is_closing())
+        oldest = min((one for one in open_ones if one._awaits_request()), key=lambda one: one._since)
         if oldest is self:
-            self.transport.write(_BUSY % (len(_TOO_MANY), _TOO_MANY))
+            self.transport.write(_BUSY)
         oldest.transport.close()
 
     def _wait(self) -> None:

@@ -14,7 +14,7 @@ from anaphora.formats.documents import PEEKED, recognized
 from anaphora.formats.entries.document import Document
 from anaphora.formats.entries.kinds import READERS
 from anaphora.serving.refusal import Refusal, bad
-from anaphora.tasks.translation.documents import Steps, fill_steps
+from anaphora.tasks.translation.documents import Steps, Texts, fill_steps, next_step
 
 Translate = Callable[[Sequence[str], bool], Awaitable[Iterable[str | None]]]
 """From texts to their translations, in order; and whether placeholders, tags and addresses are protected."""
@@ -34,18 +34,9 @@ _STORED = 1_000
 async def translate_steps(steps: Steps[bytes], translate: Translate, threads: Executor) -> bytes:
     """Return the result of steps, each of which runs in a thread: none waits there for a translation."""
     loop, found = asyncio.get_running_loop(), None
-    while not isinstance(asked := await loop.run_in_executor(threads, _step, steps, found), bytes):
+    while isinstance(asked := await loop.run_in_executor(threads, next_step, steps, found), Texts):
         found = await translate(*asked)
     return asked
-
-
-def _step(steps: Steps[bytes], found: Iterable[str | None] | None) -> tuple[Sequence[str], bool] | bytes:
-    """What comes next: texts to be translated, or the result."""
-    try:
-        return next(steps) if found is None else steps.send(found)
-    except StopIteration as end:
-        content: bytes = end.value
-        return content
 
 
 def html(text: str, languages: tuple[str, str]) -> Steps[bytes]:
@@ -76,7 +67,7 @@ def _lines(content: bytes, name: str) -> Steps[bytes]:
         line = content.count(b"\n", 0, error.start) + 1
         raise DataError(f"{name}:{line} should be UTF-8, but is not: convert it.") from None
     texts = [part for part in dict.fromkeys(parts[::2]) if part.strip()]
-    known = dict(zip(texts, (yield texts, True), strict=True))
+    known = dict(zip(texts, (yield Texts(texts)), strict=True))
     return "".join(known.get(part, part) or "" for part in parts).encode()
 
 

@@ -5,7 +5,6 @@ import time
 import traceback
 from collections.abc import Callable
 
-LOGGERS = ("asyncio", "uvicorn.error")
 _PAUSE = 10.0
 """Seconds in which one line of equal ones is written."""
 _KINDS = 100

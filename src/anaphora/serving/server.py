@@ -1,6 +1,5 @@
 """An application at an address, until it is told to stop."""
 
-import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -14,7 +13,6 @@ from starlette.applications import Starlette
 from anaphora.errors import ConfigError
 from anaphora.serving.actions import Service
 from anaphora.serving.connection import connections
-from anaphora.serving.log import LOGGERS, LogLines
 
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 _UNSENT = 1 << 14
@@ -28,14 +26,8 @@ _BACKLOG = 1_024
 class Server(uvicorn.Server):
     """Stops at SIGINT or SIGTERM once what is in work is done, at a second one at once."""
 
-    def __init__(
-        self,
-        app: Starlette,
-        service: Service,
-        listening: Callable[[], None],
-        say: Callable[[str], None] = lambda line: None,
-    ) -> None:
-        """``listening`` is called once requests are taken, ``say`` with warnings and faults."""
+    def __init__(self, app: Starlette, service: Service, listening: Callable[[], None]) -> None:
+        """``listening`` is called once requests are taken."""
         super().__init__(
             uvicorn.Config(
                 app,
@@ -50,17 +42,7 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=int(service.limits.drain),
             )
         )
-        self._service, self._listening, self._log = service, listening, LogLines(say)
-
-    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take requests until it is told to stop."""
-        for name in LOGGERS:
-            logging.getLogger(name).addHandler(self._log)
-        try:
-            await super().serve(sockets)
-        finally:
-            for name in LOGGERS:
-                logging.getLogger(name).removeHandler(self._log)
+        self._service, self._listening = service, listening
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to take requests, and say so."""

@@ -20,8 +20,17 @@ from anaphora.text.tokenizer import MARKS, UNK
 Result = TypeVar("Result")
 Translate = Callable[[Sequence[str], bool], Iterable[str | None]]
 """From texts, and whether their placeholders are protected, to translations; None for one of too low a confidence."""
-Steps: TypeAlias = Generator[tuple[Sequence[str], bool], Iterable[str | None], Result]
-"""Work that yields the arguments of a ``Translate`` and is sent what it returns, so that nothing in it waits."""
+
+
+class Texts(NamedTuple):
+    """The arguments of a ``Translate``."""
+
+    texts: Sequence[str]
+    protects: bool = True
+
+
+Steps: TypeAlias = Generator[Texts, Iterable[str | None], Result]
+"""Work that yields texts and is sent their translations, so that nothing in it waits for them."""
 Known = dict[str, str | None]
 """Texts and their translations."""
 
@@ -57,10 +66,16 @@ class Filled(NamedTuple):
 
 def run_steps(steps: Steps[Result], translate: Translate) -> Result:
     """Return the result of steps whose texts are translated by ``translate``."""
+    found = None
+    while isinstance(asked := next_step(steps, found), Texts):
+        found = translate(*asked)
+    return asked
+
+
+def next_step(steps: Steps[Result], found: Iterable[str | None] | None) -> Texts | Result:
+    """Return the next texts, or the result; ``found`` are the translations of those before, None at first."""
     try:
-        asked = next(steps)
-        while True:
-            asked = steps.send(translate(*asked))
+        return next(steps) if found is None else steps.send(found)
     except StopIteration as end:
         result: Result = end.value
         return result
@@ -105,9 +120,9 @@ def retry_steps(texts: Sequence[str]) -> Steps[list[str | None]]:
 
     A translator that was trained on placeholders as text may write one of its own beside the protected one.
     """
-    found = list((yield texts, True))
+    found = list((yield Texts(texts)))
     again = [place for place, one in enumerate(found) if fault(texts[place], one) == LOST]
-    unprotected = (yield [texts[place] for place in again], False) if again else ()
+    unprotected = (yield Texts([texts[place] for place in again], protects=False)) if again else ()
     for place, one in zip(again, unprotected, strict=True):
         if not fault(texts[place], one):
             found[place] = one
