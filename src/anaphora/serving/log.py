@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 _PAUSE = 10.0
 """Seconds in which one line of equal ones is written."""
-_KINDS = 100
-"""Different lines that are counted; beyond them the counts begin anew."""
 
 
 class LogLines(logging.Handler):
@@ -20,21 +18,16 @@ class LogLines(logging.Handler):
     def __init__(self, say: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)
         self._say = say
-        self._said: dict[str, tuple[float, int]] = {}
+        self._said: dict[str, float] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record, or count it."""
+        """Write a record, unless an equal line was written just now."""
         line, error = record.getMessage().partition("\n")[0], record.exc_info[1] if record.exc_info else None
         if error is not None:
             line = f"{line}: {fault(error)}"
-        last, more = self._said.get(line, (-_PAUSE, 0))
-        if time.monotonic() < last + _PAUSE:
-            self._said[line] = last, more + 1
-            return
-        if len(self._said) >= _KINDS:
-            self._said.clear()
-        self._said[line] = time.monotonic(), 0
-        self._say(f"{line} ({more:,} more like it before)" if more else line)
+        if time.monotonic() >= self._said.get(line, -_PAUSE) + _PAUSE:
+            self._said[line] = time.monotonic()
+            self._say(line)
 
 
 def fault(error: BaseException) -> str:

@@ -33,7 +33,6 @@ class Server(uvicorn.Server):
                 app,
                 http=connections(service.limits),
                 ws="none",
-                proxy_headers=bool(service.proxies),
                 forwarded_allow_ips=list(service.proxies),
                 backlog=_ACCEPTED,
                 log_config=None,  # its log of requests would hold query strings, with text and keys
