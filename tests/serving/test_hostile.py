@@ -226,7 +226,7 @@ def test_hostile_text_is_translated_or_refused(serve: Serve, remembering: Served
         assert answer.status_code in (200, 400), (text, answer.text)
 
 
-def test_equal_lines_of_the_log_are_written_once_and_tracebacks_left_out() -> None:
+def test_lines_of_one_kind_are_written_once_and_tracebacks_left_out() -> None:
     lines: list[str] = []
     logger = logging.Logger("libraries")
     logger.addHandler(LogLines(lines.append))

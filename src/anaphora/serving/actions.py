@@ -239,7 +239,7 @@ def _translating(service: Service, served: Served, given: Parameters) -> Transla
         async def by_model(texts: Sequence[str]) -> list[Translation]:
             found: list[Translation] = []
             for batch in batches(texts, str):
-                found += await service.batching.translate(search, batch, given.client, patient=True)
+                found += await service.batching.translate(search, batch, given.client, id(given), patient=True)
             return found
 
         if len(texts) > service.limits.document_texts:

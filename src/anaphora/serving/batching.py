@@ -93,14 +93,14 @@ class Batching:
         self._thread.shutdown()
 
     async def translate(
-        self, search: Search, texts: Sequence[str], client: str = "", *, patient: bool = False
+        self, search: Search, texts: Sequence[str], client: str = "", request: object = None, *, patient: bool = False
     ) -> list[Translation]:
         """The translations of some texts, in their order.
 
         Cancelling it takes its texts out of the queue. Raises Refusal with status 503 where the queue stays full,
-        unless it is ``patient``, and 400 for a text that cannot be translated.
+        unless it is ``patient``, and 400 for a text that cannot be translated. Calls of one ``request`` share turns.
         """
-        loop, request = asyncio.get_running_loop(), object()
+        loop, request = asyncio.get_running_loop(), request or object()
         jobs = [_Job(search, text, client, request, loop.create_future()) for text in texts]
         try:
             await self._enter(jobs, None if patient else self._limits.patience)

@@ -59,6 +59,9 @@ class Connection(H11Protocol):
             cycle.disconnected = True
             cycle.message_event.set()
 
+    def _should_upgrade(self) -> bool:
+        return False  # and not a warning each time
+
     def on_response_complete(self) -> None:
         self._since = self.loop.time()
         super().on_response_complete()

@@ -6,11 +6,11 @@ import traceback
 from collections.abc import Callable
 
 _PAUSE = 10.0
-"""Seconds in which one line of equal ones is written."""
+"""Seconds in which one line of a kind is written."""
 
 
 class LogLines(logging.Handler):
-    """Writes one line for a record, and of equal ones no more than one in ``_PAUSE`` seconds.
+    """Writes one line for a record, and of those from one place no more than one in ``_PAUSE`` seconds.
 
     A traceback becomes the name and place of its error: messages may hold a text.
     """
@@ -18,15 +18,16 @@ class LogLines(logging.Handler):
     def __init__(self, say: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)
         self._say = say
-        self._said: dict[str, float] = {}
+        self._said: dict[tuple[str, int, type | None], float] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record, unless an equal line was written just now."""
+        """Write a record, unless one was written just now from the same place."""
         line, error = record.getMessage().partition("\n")[0], record.exc_info[1] if record.exc_info else None
         if error is not None:
             line = f"{line}: {fault(error)}"
-        if time.monotonic() >= self._said.get(line, -_PAUSE) + _PAUSE:
-            self._said[line] = time.monotonic()
+        place = record.pathname, record.lineno, type(error)
+        if time.monotonic() >= self._said.get(place, -_PAUSE) + _PAUSE:
+            self._said[place] = time.monotonic()
             self._say(line)
 
 

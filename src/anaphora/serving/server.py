@@ -32,7 +32,6 @@ class Server(uvicorn.Server):
             uvicorn.Config(
                 app,
                 http=connections(service.limits),
-                ws="none",
                 forwarded_allow_ips=list(service.proxies),
                 backlog=_ACCEPTED,
                 log_config=None,  # its log of requests would hold query strings, with text and keys
