@@ -7,9 +7,9 @@ translation, and so does what the translator is not sure of.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from anaphora.formats.entries.document import Document
 from anaphora.formats.entries.entry import Gap
@@ -17,8 +17,20 @@ from anaphora.text.accelerators import Label, label
 from anaphora.text.quality import differences, is_translatable, without_placeholders
 from anaphora.text.tokenizer import MARKS, UNK
 
-Translate = Callable[[Sequence[str]], Iterable[str | None]]
-"""From texts to their translations, in order; None for one of too low a confidence."""
+Result = TypeVar("Result")
+Translate = Callable[[Sequence[str], bool], Iterable[str | None]]
+"""From texts, and whether their placeholders are protected, to translations; None for one of too low a confidence."""
+
+
+class Texts(NamedTuple):
+    """The arguments of a ``Translate``."""
+
+    texts: Sequence[str]
+    protects: bool = True
+
+
+Steps: TypeAlias = Generator[Texts, Iterable[str | None], Result]
+"""Work that yields texts and is sent their translations, so that nothing in it waits for them."""
 Known = dict[str, str | None]
 """Texts and their translations."""
 
@@ -52,14 +64,36 @@ class Filled(NamedTuple):
     """The lines of those that got one, where the file limits its size in a way that cannot be measured."""
 
 
+def run_steps(steps: Steps[Result], translate: Translate) -> Result:
+    """Return the result of steps whose texts are translated by ``translate``."""
+    found = None
+    while isinstance(asked := next_step(steps, found), Texts):
+        found = translate(*asked)
+    return asked
+
+
+def next_step(steps: Steps[Result], found: Iterable[str | None] | None) -> Texts | Result:
+    """Return the next texts, or the result; ``found`` are the translations of those before, None at first."""
+    try:
+        return next(steps) if found is None else steps.send(found)
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+
+
 def fill(document: Document, translate: Translate, language: str) -> Filled:
     """Fill the gaps of a document with translations into ``language``; each different text is translated once."""
+    return run_steps(fill_steps(document, language), translate)
+
+
+def fill_steps(document: Document, language: str) -> Steps[Filled]:
+    """Fill a document as above, in steps."""
     flows = {
         number: list(_flows(entry.gap, document.kind)) for number, entry in enumerate(document.entries) if entry.gap
     }
     every = [flow for of_entry in flows.values() for flow in of_entry]
-    known = _translated([flow.whole for flow in every if flow.whole], translate, {})
-    known = _translated([text for flow in every for text in flow.apart(known)], translate, known)
+    known = yield from _translated([flow.whole for flow in every if flow.whole], {})
+    known = yield from _translated([text for flow in every for text in flow.apart(known)], known)
     filled: dict[int, list[str]] = {}
     left: dict[str, list[int]] = {}
     unmeasured = []
@@ -81,27 +115,24 @@ def fill(document: Document, translate: Translate, language: str) -> Filled:
     return Filled(document.filled(filled), len(filled), left, tuple(unmeasured))
 
 
-def trying_again(translate: Translate, plainly: Translate) -> Translate:
-    """``translate``, and for what loses something ``plainly``, which protects nothing, where that loses nothing.
+def retry_steps(texts: Sequence[str]) -> Steps[list[str | None]]:
+    """Translate texts, and what loses something once more without protection, where that loses nothing.
 
     A translator that was trained on placeholders as text may write one of its own beside the protected one.
     """
-
-    def translated(texts: Sequence[str]) -> list[str | None]:
-        found = list(translate(texts))
-        again = [place for place, one in enumerate(found) if fault(texts[place], one) == LOST]
-        for place, one in zip(again, plainly([texts[place] for place in again]) if again else (), strict=True):
-            if not fault(texts[place], one):
-                found[place] = one
-        return found
-
-    return translated
+    found = list((yield Texts(texts)))
+    again = [place for place, one in enumerate(found) if fault(texts[place], one) == LOST]
+    unprotected = (yield Texts([texts[place] for place in again], protects=False)) if again else ()
+    for place, one in zip(again, unprotected, strict=True):
+        if not fault(texts[place], one):
+            found[place] = one
+    return found
 
 
-def _translated(texts: Iterable[str], translate: Translate, known: Known) -> Known:
+def _translated(texts: Iterable[str], known: Known) -> Steps[Known]:
     """What is known, and the translations of the texts that are not among it."""
     new = [text for text in dict.fromkeys(texts) if text not in known]
-    return {**known, **dict(zip(new, translate(new), strict=True))} if new else known
+    return {**known, **dict(zip(new, (yield from retry_steps(new)), strict=True))} if new else known
 
 
 class _Run:
