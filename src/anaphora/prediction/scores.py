@@ -1,7 +1,9 @@
 """The score of a line of text, whatever model gives it."""
 
+import math
 from dataclasses import dataclass
 
+from anaphora.errors import OverflowedError
 from anaphora.evaluation.perplexity import perplexity_of_log10
 from anaphora.formats.figures import LN_10
 
@@ -16,6 +18,10 @@ class LineScore:
     """Predictions: the tokens of the line, and ``</s>``."""
     unknown: int
     """Tokens that are ``<unk>``."""
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.log10):
+            raise OverflowedError
 
     @property
     def nats(self) -> float:

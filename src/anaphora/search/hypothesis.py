@@ -1,11 +1,14 @@
 """The result of a search for a sentence."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from torch import Tensor
+
+from anaphora.errors import OverflowedError
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -42,3 +45,7 @@ class Hypothesis:
     """What hypotheses of a sentence are compared by, see ``search.ranking``; the score where they are not ranked."""
     evidence: Evidence | None = field(default=None, compare=False, repr=False)
     """How sure the model is of it; None where that was not asked for."""
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.score):
+            raise OverflowedError
