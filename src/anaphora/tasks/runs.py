@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy.typing as npt
 import torch
 
-from anaphora.errors import ConfigError, RunError
+from anaphora.errors import ConfigError, RunError, ShapeError
 from anaphora.events import Report, silent
 from anaphora.formats.arrays import ArrayFile
 from anaphora.kernels.backends import InferencePrecision
@@ -91,9 +91,13 @@ def load_fitting(run: Run, tokenizers: Tokenizers, which: Which = "best", report
     """
     checkpoint = run.load(which, report)
     shape = outline(begun_with(run), tokenizers, str(run.path / EXPERIMENT))
-    if isinstance(shape, Growing):  # whose tensors are as long as what it learnt
-        shape.allocate({name: tensor.shape for name, tensor in checkpoint.model.items()})
-    check_fit(shape, checkpoint.model, checkpoint.path / "model.safetensors")
+    file = checkpoint.path / "model.safetensors"
+    try:
+        if isinstance(shape, Growing):  # whose tensors are as long as what it learnt
+            shape.allocate({name: tensor.shape for name, tensor in checkpoint.model.items()})
+    except ShapeError as error:
+        raise RunError(f"{file} belongs to another experiment: {error}") from None
+    check_fit(shape, checkpoint.model, file)
     return checkpoint
 
 

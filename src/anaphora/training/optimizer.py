@@ -91,10 +91,10 @@ class NamedOptimizer:
         """Everything else that it depends on, for JSON."""
         return {} if self._average is None else self._average.numbers()
 
-    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any], where: Path) -> None:
-        """Take up a saved state, the network filled with what was saved of it.
+    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any], where: Path, *, begun: bool) -> None:
+        """Take up a saved state, the network filled with what was saved of it; ``begun`` after a step.
 
-        Raises RunError where it belongs to other parameters; ``where`` is the file of the tensors.
+        Raises RunError where it belongs to other parameters or another rule; ``where`` is the file of the tensors.
         """
         kept: dict[str, dict[str, Tensor]] = {name: {} for name in self.parameters}
         for key, tensor in tensors.items():
@@ -110,6 +110,8 @@ class NamedOptimizer:
         if self._average is not None and averaged != (len(kept) if numbers.get("count") else 0):
             raise RunError(f"{where} has the weights of training for {averaged} of {len(kept)} parameters: {_OTHER}")
         dense, sparse = _fields(self._config.build), _fields(self._config.build_sparse) if self._tables else {}
+        if begun and (dense or sparse) and not any(fields.keys() - {ITERATE} for fields in kept.values()):
+            raise RunError(f"{where} lacks what training keeps of its weights: {_OTHER}")
         for name, fields in kept.items():
             needed = sparse if name in self._tables else dense
             if fields.keys() - {ITERATE} and not all(_is_like(fields.get(one), like) for one, like in needed.items()):
