@@ -5,7 +5,6 @@ AnaphoraError                exit code 2
 │   └── UnknownOptionError   an option that its table has not, with its dotted key
 ├── DataError                a file of text, with its line or byte
 ├── RunError                 a run folder: missing, in the way, locked, empty, damaged, changed
-│   └── OverflowedError      scores of a model that are not numbers
 ├── ShapeError               tensors that do not fit together
 ├── MissingExtraError        an optional dependency, with the line that installs it
 ├── StoppedError             predictions that ended early, with the first line that has no answer
@@ -42,16 +41,6 @@ class DataError(AnaphoraError):
 
 class RunError(AnaphoraError):
     """A run folder is missing, in the way, in use, empty, damaged or not the one that was asked for."""
-
-
-class OverflowedError(RunError):
-    """The scores of a model are not numbers, since its weights are too large."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The scores that the model computes are not numbers, since its weights are so large that sums of them "
-            "overflow: restore the run from a copy, or train it again with a lower learning rate."
-        )
 
 
 class ShapeError(AnaphoraError, ValueError):
@@ -96,3 +85,12 @@ class DivergedError(AnaphoraError):
     """Training met losses or gradients that are not finite and cannot continue."""
 
     exit_code = 3
+
+
+def demand_number(score: float) -> None:
+    """Raise RunError where what a model computes is not a number, since its weights are too large."""
+    if score != score:
+        raise RunError(
+            "The scores that the model computes are not numbers, since its weights are so large that sums of them "
+            "overflow: restore the run from a copy, or train it again with a lower learning rate."
+        )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from anaphora.errors import DataError, OverflowedError
+from anaphora.errors import DataError, demand_number
 from anaphora.evaluation.segments import Floats, Score, SegmentMetric, counts, fraction
 from anaphora.formats.figures import LN_10
 from anaphora.text.between import words_in
@@ -111,8 +111,7 @@ class Prediction:
     """Of every line: nats, unknown nats, tokens, unknown tokens, sentence nats, characters, bytes, words."""
 
     def __post_init__(self) -> None:
-        if math.isnan(self.nats):
-            raise OverflowedError
+        demand_number(self.nats)
 
     def metrics(self) -> list[SegmentMetric]:
         """Perplexities and bits as sums over lines; those of a token are only of use beside the same tokens."""

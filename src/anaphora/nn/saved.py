@@ -12,11 +12,8 @@ def demand_carry(carry: Mapping[str, Tensor], fresh: Mapping[str, Tensor]) -> No
     for name, tensor in fresh.items():
         there = carry.get(name)
         if there is None or there.shape != tensor.shape or there.is_floating_point() != tensor.is_floating_point():
-            found = "none is saved" if there is None else f"the saved one has {tuple(there.shape)} of {there.dtype}"
-            raise ShapeError(
-                f"A carried state {name} should have the shape {tuple(tensor.shape)}, but {found}: the checkpoint "
-                f"belongs to another experiment; restore it from a copy."
-            )
+            shape = tuple(tensor.shape)
+            raise ShapeError(f"The saved state {name} has not the shape {shape}: it belongs to another experiment.")
 
 
 def demand_lists(shapes: Mapping[str, Size], names: Sequence[str]) -> None:

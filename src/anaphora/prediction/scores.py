@@ -1,9 +1,8 @@
 """The score of a line of text, whatever model gives it."""
 
-import math
 from dataclasses import dataclass
 
-from anaphora.errors import OverflowedError
+from anaphora.errors import demand_number
 from anaphora.evaluation.perplexity import perplexity_of_log10
 from anaphora.formats.figures import LN_10
 
@@ -20,8 +19,7 @@ class LineScore:
     """Tokens that are ``<unk>``."""
 
     def __post_init__(self) -> None:
-        if math.isnan(self.log10):
-            raise OverflowedError
+        demand_number(self.log10)
 
     @property
     def nats(self) -> float:

@@ -1,6 +1,5 @@
 """The result of a search for a sentence."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -8,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from torch import Tensor
 
-from anaphora.errors import OverflowedError
+from anaphora.errors import demand_number
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -47,5 +46,4 @@ class Hypothesis:
     """How sure the model is of it; None where that was not asked for."""
 
     def __post_init__(self) -> None:
-        if math.isnan(self.score):
-            raise OverflowedError
+        demand_number(self.score)

@@ -14,8 +14,6 @@ from anaphora.training.ranks import Ranks
 from anaphora.training.rules import AveragedSgd, Rule
 from anaphora.training.sparse import sparse_tables, without_zeros
 
-_OTHER = "it belongs to another experiment."
-
 
 class NamedOptimizer:
     """An optimizer over the trainable parameters of a module, each known by its name."""
@@ -91,7 +89,9 @@ class NamedOptimizer:
         """Everything else that it depends on, for JSON."""
         return {} if self._average is None else self._average.numbers()
 
-    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any], where: Path, *, begun: bool) -> None:
+    def restore(
+        self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any], where: Path, begun: bool = False
+    ) -> None:
         """Take up a saved state, the network filled with what was saved of it; ``begun`` after a step.
 
         Raises RunError where it belongs to other parameters or another rule; ``where`` is the file of the tensors.
@@ -106,16 +106,16 @@ class NamedOptimizer:
                     f"lacks: it belongs to another experiment."
                 )
             kept[name][field] = tensor
-        averaged = sum(ITERATE in fields for fields in kept.values())
-        if self._average is not None and averaged != (len(kept) if numbers.get("count") else 0):
-            raise RunError(f"{where} has the weights of training for {averaged} of {len(kept)} parameters: {_OTHER}")
         dense, sparse = _fields(self._config.build), _fields(self._config.build_sparse) if self._tables else {}
-        if begun and (dense or sparse) and not any(fields.keys() - {ITERATE} for fields in kept.values()):
-            raise RunError(f"{where} lacks what training keeps of its weights: {_OTHER}")
-        for name, fields in kept.items():
+        averaged = sum(ITERATE in fields for fields in kept.values())
+        stepped = [name for name, fields in kept.items() if fields.keys() - {ITERATE}]
+        fits = self._average is None or averaged == (len(kept) if numbers.get("count") else 0)
+        fits &= bool(stepped) or not (begun and (dense or sparse))
+        for name in stepped:
             needed = sparse if name in self._tables else dense
-            if fields.keys() - {ITERATE} and not all(_is_like(fields.get(one), like) for one, like in needed.items()):
-                raise RunError(f"{where} lacks what training keeps of {name} ({', '.join(needed)}): {_OTHER}")
+            fits &= all(_is_like(kept[name].get(field), like) for field, like in needed.items())
+        if not fits:
+            raise RunError(f"{where} lacks what this update rule keeps of each weight: it is of another experiment.")
         for rule in self._rules:
             rule.state.clear()
         rest = tensors if self._average is None else self._average.restore(tensors, numbers)

@@ -196,9 +196,9 @@ class Aligner(nn.Module):
         """Take the shape of a saved model, for its numbers to be filled in."""
         for side, direction in (("to_target", self.to_target), ("to_source", self.to_source)):
             demand_lists(shapes, [f"{side}.{name}" for name in ("keys", "probs")])
-            for name, buffer in direction.named_buffers():
+            for name in ("keys", "probs"):
                 if f"{side}.{name}" in shapes:
-                    setattr(direction, name, buffer.new_zeros(shapes[f"{side}.{name}"]))
+                    setattr(direction, name, direction.get_buffer(name).new_zeros(shapes[f"{side}.{name}"]))
 
 
 def by_row(places: Integers, words: Ragged) -> Iterator[list[int]]:

@@ -1,6 +1,5 @@
 """What a person calls: texts or vectors in, classes with their probabilities out."""
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
@@ -11,7 +10,7 @@ from anaphora.batch import Batch, Labels
 from anaphora.config import unknown
 from anaphora.data import vector_batches
 from anaphora.data.labelled_batches import prediction_batches
-from anaphora.errors import ConfigError, OverflowedError
+from anaphora.errors import ConfigError, demand_number
 from anaphora.formats.arrays import Floats
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.classifier import Classifier, PooledClassifier, VectorClassifier
@@ -145,8 +144,7 @@ def _found(
 
 def found_in(model: PooledClassifier, probabilities: Sequence[float], separator: str) -> Found:
     """What the probabilities of every class say; ``separator`` stands between several labels."""
-    if math.isnan(sum(probabilities)):
-        raise OverflowedError
+    demand_number(sum(probabilities))
     names = model.config.classes.names
     by_label = dict(zip(names, probabilities, strict=True))
     if not model.config.classes.several:
