@@ -25,6 +25,7 @@ from anaphora.cli.options import (
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import SearchTable
 from anaphora.cli.tables import with_tables
+from anaphora.cli.talk import heading
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -160,12 +161,12 @@ def _print_json(answer: "Answer") -> None:
 def _print(answer: "Answer", *, named: bool) -> None:
     for one in answer.scored:
         if named:
-            typer.secho(one.name, bold=True)
+            heading(one.name)
         for part, result in one.results.items():
             typer.echo(f"{part}\n{result}")
     for part, comparisons in answer.compared.items():
         first, second = answer.scored
-        typer.secho(f"{part}: {first.name} against {second.name}", bold=True)
+        heading(f"{part}: {first.name} against {second.name}")
         for comparison in comparisons:
             typer.echo(comparison)
 

@@ -1,6 +1,5 @@
 """``anaphora generate``: a language model continues a text."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,7 +8,7 @@ from anaphora.cli.files import given_lines, is_typed, typed_texts, writing
 from anaphora.cli.options import InitialState, Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import with_tables
-from anaphora.cli.talk import say
+from anaphora.cli.talk import put, say
 from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -107,5 +106,4 @@ def _continue_lines(model: "LanguageModelPredictor", file: str, asked: dict[str,
 
 def _write(text: str) -> None:
     """Print what is written as it is written."""
-    typer.echo(text, nl=False)
-    sys.stdout.flush()
+    put(text.encode())

@@ -14,7 +14,7 @@ from unicodedata import category
 from anaphora.errors import RunError
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.normalise import Lowercase, case_name, normalise
-from anaphora.text.tokenizer import UNK, Tokenizer, one_line
+from anaphora.text.tokenizer import UNK, Tokenizer, listed_in, one_line
 
 TAB = "\t"
 """What separates a string from its tags, and stands in front of a tag in a vocabulary."""
@@ -45,14 +45,10 @@ class SymbolTokenizer(CharacterTokenizer):
     @classmethod
     def deserialise(cls, data: bytes, *, lowercase: Lowercase) -> Self:
         """The tokenizer that ``serialise`` wrote; RunError when the bytes are no vocabulary of symbols."""
-        try:
-            table = json.loads(data)
-            symbols, separated = table["symbols"], table["separated"]
-        except (ValueError, KeyError, TypeError):
-            symbols, separated = None, False
-        listed = isinstance(symbols, list) and all(isinstance(symbol, str) and symbol for symbol in symbols)
-        if not listed or len(set(symbols)) != len(symbols) or not isinstance(separated, bool):
-            raise RunError("A vocabulary of symbols should list every symbol once, but the file does not.")
+        table, symbols = listed_in(data, "symbols")
+        separated = table.get("separated")
+        if not isinstance(separated, bool):
+            raise RunError("A vocabulary of symbols should say whether spaces separate them, but the file does not.")
         return cls(symbols, lowercase=lowercase, separated=separated)
 
     def serialise(self) -> bytes:

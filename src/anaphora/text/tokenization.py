@@ -370,24 +370,27 @@ def _load_one(config: AnyTokenizer, side: str, path: Path, entry: Mapping[str, A
     if sha256(data) != entry["sha256"]:
         raise RunError(f"The vocabulary {path} is not the one that was saved (sha256): restore it from a copy.")
     lowercase: Lowercase = "tr" if config.lowercase and entry.get("casing") == "tr" else config.lowercase
-    tokenizer: Tokenizer
-    if isinstance(config, Symbol):
-        tokenizer = SymbolTokenizer.deserialise(data, lowercase=lowercase)
-    elif isinstance(config, Character):
-        tokenizer = CharacterTokenizer.deserialise(data, lowercase=lowercase)
-    elif isinstance(config, Word) and config.rare != "none" and side == "target":
-        tokenizer = AnnotatedTokenizer.restored(
-            data, config.rare, lowercase=lowercase, segmentation=config.segmentation
-        )
-    elif isinstance(config, Byte):
-        tokenizer = ByteTokenizer.deserialise(data, lowercase=lowercase)
-    elif isinstance(config, Word):
-        kind = NumberingTokenizer if config.rare == "copyable" else WordTokenizer
-        tokenizer = kind.deserialise(data, lowercase=lowercase, segmentation=config.segmentation)
-    else:
-        from anaphora.text.subwords import SubwordTokenizer
-
-        tokenizer = SubwordTokenizer(data, lowercase=lowercase)
+    try:
+        tokenizer = _deserialised(config, side, data, lowercase)
+    except RunError as error:
+        raise RunError(f"{path} is damaged: {error}") from None
     if tokenizer.symbols.size != entry["size"]:
         raise RunError(f"The vocabulary {path} should have {entry['size']} tokens, but has {tokenizer.symbols.size}.")
     return tokenizer
+
+
+def _deserialised(config: AnyTokenizer, side: str, data: bytes, lowercase: Lowercase) -> Tokenizer:
+    if isinstance(config, Symbol):
+        return SymbolTokenizer.deserialise(data, lowercase=lowercase)
+    if isinstance(config, Character):
+        return CharacterTokenizer.deserialise(data, lowercase=lowercase)
+    if isinstance(config, Word) and config.rare != "none" and side == "target":
+        return AnnotatedTokenizer.restored(data, config.rare, lowercase=lowercase, segmentation=config.segmentation)
+    if isinstance(config, Byte):
+        return ByteTokenizer.deserialise(data, lowercase=lowercase)
+    if isinstance(config, Word):
+        kind = NumberingTokenizer if config.rare == "copyable" else WordTokenizer
+        return kind.deserialise(data, lowercase=lowercase, segmentation=config.segmentation)
+    from anaphora.text.subwords import SubwordTokenizer
+
+    return SubwordTokenizer(data, lowercase=lowercase)

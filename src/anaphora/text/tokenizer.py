@@ -4,9 +4,11 @@ A tokenizer works on single lines and never adds special tokens; whoever makes r
 go.
 """
 
+import json
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
+from anaphora.errors import RunError
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.normalise import Lowercase
 
@@ -92,3 +94,24 @@ def encode_lines(tokenizer: Tokenizer, lines: Sequence[str], threads: int) -> li
     if isinstance(tokenizer, EncodesLines):
         return tokenizer.encode_lines(lines, threads)
     return [tokenizer.encode(line) for line in lines]
+
+
+def listed_in(data: bytes, key: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the table of a vocabulary in JSON and the tokens under ``key``; RunError unless each is there once."""
+    try:
+        table = json.loads(data)
+        tokens = table[key]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        table, tokens = {}, None
+    if not isinstance(tokens, list) or not are_texts(tokens) or not all(tokens) or len({*tokens}) != len(tokens):
+        raise RunError(f"A vocabulary should list its {key}, each once, but the file does not.")
+    return table, tokens
+
+
+def are_texts(values: Sequence[Any]) -> bool:
+    """True if all are strings that can be written: JSON may hold halves of surrogate pairs."""
+    try:
+        "".join(values).encode()
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -15,7 +15,7 @@ from anaphora.errors import DataError, RunError
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.normalise import Lowercase, normalise
 from anaphora.text.segmentation import Segmentation, Tokens, tokens_of
-from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, Tokenizer, one_line, shown, symbols_of
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, Tokenizer, listed_in, one_line, shown, symbols_of
 
 
 class WordTokenizer:
@@ -70,15 +70,10 @@ class WordTokenizer:
     @classmethod
     def deserialise(cls, data: bytes, *, lowercase: Lowercase, segmentation: Segmentation) -> Self:
         """The tokenizer that ``serialise`` wrote; RunError when the bytes are no list of words."""
-        try:
-            table = json.loads(data)
-            words, language = table["words"], table["language"]
-        except (ValueError, KeyError, TypeError):
-            words, language = None, ""
-        if not isinstance(words, list) or not all(isinstance(word, str) and word for word in words):
-            raise RunError("A word vocabulary should list its words, but the file does not.")
-        if len({*words, *MARKS}) != len(words) + len(MARKS) or not isinstance(language, str):
-            raise RunError("A word vocabulary should list every word once and no mark, but does otherwise.")
+        table, words = listed_in(data, "words")
+        language = table.get("language")
+        if not {*words}.isdisjoint(MARKS) or not isinstance(language, str):
+            raise RunError("A vocabulary of words should have a language and no mark, but does otherwise.")
         return cls(words, lowercase=lowercase, segmentation=segmentation, language=language)
 
     def extended(self, words: Iterable[str]) -> Self:
