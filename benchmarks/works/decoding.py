@@ -18,8 +18,8 @@ from anaphora.data.ragged import Ragged
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.models.translator import Translator
 from anaphora.prediction.candidates import Shortlist
-from anaphora.search.beam import beam as beam_search
-from anaphora.search.without import Without
+from anaphora.search.request import SearchRequest
+from anaphora.search.search import search
 from anaphora.tasks.translation.shortlisted import Columns, candidates_of
 from benchmarks import joeynmt, ours
 from benchmarks.material import prepare_pairs, test_sources, tokenizer_of
@@ -41,7 +41,8 @@ def decode(beam: int, shortlist: bool, setting: Setting) -> Sample:
     model, _ = ours.build(LSTM_512.experiment, LSTM_512.sides(), replace(setting, precision="fp32"))
     assert isinstance(model, Translator)
     texts = test_sources(LSTM_512.units)[: _sentences(setting)]
-    endless = Without(model.stepper(), [tokenizer.symbols.eos])
+    stepper = model.stepper()
+    request = SearchRequest(max_length=LENGTH, beam=beam, banned_tokens=(tokenizer.symbols.eos,), attention=False)
     runtime = Runtime.inference(precision=setting.precision)
     columns = _shortlist(tokenizer.symbols.size)
     begin = time.perf_counter()
@@ -52,7 +53,7 @@ def decode(beam: int, shortlist: bool, setting: Setting) -> Sample:
         if shortlist:
             batch = replace(batch, constraints=Constraints(_candidates(batch, columns)))
         with running(runtime):
-            hypotheses = beam_search(endless, batch, size=beam, max_length=LENGTH, attention=False)
+            hypotheses = search(stepper, batch, request)
         for number, found in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
             outputs[number] = tokenizer.decode(found[0].ids)
             units += len(found[0].ids)

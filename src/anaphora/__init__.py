@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from anaphora.experiment.reading import read_experiment
     from anaphora.prediction.candidates import Shortlist
     from anaphora.prediction.limits import Limits
-    from anaphora.prediction.options import Sampling, SearchOptions
+    from anaphora.prediction.options import SearchOptions
+    from anaphora.search.sampling import Sampling
     from anaphora.tasks.alignment import AlignmentPredictor
     from anaphora.tasks.base import ExperimentBase
     from anaphora.tasks.language_model import LanguageModelPredictor
@@ -50,7 +51,7 @@ _HOMES = {
     "Framed": "anaphora.tasks.translation",
     "LanguageModelPredictor": "anaphora.tasks.language_model",
     "Limits": "anaphora.prediction.limits",
-    "Sampling": "anaphora.prediction.options",
+    "Sampling": "anaphora.search.sampling",
     "SearchOptions": "anaphora.prediction.options",
     "Shortlist": "anaphora.prediction.candidates",
     "Translation": "anaphora.tasks.translation",

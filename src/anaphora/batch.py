@@ -140,7 +140,7 @@ class Constraints:
     prefixes: Ids | None = None
     """What each output must begin with; None for nothing."""
     narrow: bool = False
-    """Whether the steps of a Stepper that ``narrows`` are over the candidates alone (``Step.candidates_BC``)."""
+    """True where the steps of a ``CompiledStepper`` are over the candidates alone (``Step.candidates_BC``)."""
 
     def to(self, device: torch.device) -> Constraints:
         """The same with all ids on ``device``."""

@@ -27,6 +27,11 @@ class VocabularyInfo(NamedTuple):
     bos: int
     eos: int
 
+    @property
+    def unwritten(self) -> tuple[int, int]:
+        """The ids that no output has: ``<pad>`` and ``<s>``."""
+        return self.pad, self.bos
+
 
 Carry = Mapping[str, "Tensor"]
 """State that a model takes from one batch to the next, detached; each tensor has B in front."""
@@ -163,26 +168,24 @@ class Stepper(Protocol):
         """The memory of the given sentences, in that order."""
 
 
-@runtime_checkable
-class Narrows(Protocol):
-    """A Stepper that may give steps over the candidates of each sentence alone."""
-
-    narrows: bool
-    """Whether it does where the constraints of a batch are ``narrow``."""
-
-
-class GreedySearch(NamedTuple):
-    """What a greedy search of a batch is to write."""
+class CompiledRequest(NamedTuple):
+    """A search of a batch as compiled code takes it."""
 
     prefixes: Sequence[Sequence[int]]
     """The tokens that each sentence begins with."""
     max_lengths: Sequence[int]
     """Number of tokens of each sentence at most, no less than its prefix has."""
+    beam: int
+    """Hypotheses that each sentence keeps at a step."""
+    n: int
+    """The best finished hypotheses that each sentence is searched for."""
+    norms: Sequence[float]
+    """By number of tokens from 1: the rank of a hypothesis is ln p of its tokens divided by this. They never fall."""
     lines: int | None = 1
-    """The number of the ``</s>`` after the prefix that ends a sentence; None where none does."""
+    """Of greedy search: the number of the ``</s>`` after the prefix that ends a sentence; None where none does."""
     attention: bool = True
-    """Whether attention is wanted."""
-    left_out: tuple[int, ...] = ()
+    """True where attention is wanted."""
+    banned_tokens: tuple[int, ...] = ()
     """Ids that are never chosen."""
 
 
@@ -204,36 +207,6 @@ class GreedySteps(Protocol):
     @property
     def scores_B(self) -> Tensor:
         """float64: ln p of them by the model, summed in their order."""
-
-
-@runtime_checkable
-class TakesGreedySteps(Protocol):
-    """A Stepper that may take the steps of a greedy search by itself."""
-
-    def greedy_steps(self, start: SearchStart, search: GreedySearch) -> GreedySteps | None:
-        """The search from where it starts, which it uses up; None where its steps have to be taken one by one.
-
-        They give the bits of single steps.
-        """
-
-
-class BeamSearch(NamedTuple):
-    """What a beam search of a batch is to find."""
-
-    size: int
-    """Hypotheses that each sentence keeps at a step."""
-    results: int
-    """The best finished hypotheses that each sentence is searched for."""
-    prefixes: Sequence[Sequence[int]]
-    """The tokens that each sentence begins with."""
-    max_lengths: Sequence[int]
-    """Number of tokens of each sentence at most, no less than its prefix has."""
-    norms: Sequence[float]
-    """By number of tokens from 1: the rank of a hypothesis is ln p of its tokens divided by this. They never fall."""
-    attention: bool = True
-    """Whether attention is wanted."""
-    left_out: tuple[int, ...] = ()
-    """Ids that are never chosen."""
 
 
 class BeamEnds(NamedTuple):
@@ -269,11 +242,17 @@ class BeamSteps(Protocol):
 
 
 @runtime_checkable
-class TakesBeamSteps(Protocol):
-    """A Stepper that may take the steps of a beam search by itself."""
+class CompiledStepper(Stepper, Protocol):
+    """A Stepper whose network may take many steps of a search in one call, with the bits of single steps.
 
-    def beam_steps(self, start: SearchStart, search: BeamSearch) -> BeamSteps | None:
-        """The search from where it starts, which it uses up; None where its steps have to be taken one by one.
+    Where the constraints of a batch are ``narrow``, its steps are over the candidates of each sentence alone.
+    """
+
+    def greedy_steps(self, start: SearchStart, request: CompiledRequest) -> GreedySteps | None:
+        """Greedy search from ``start``, which is consumed; None where its steps have to be taken one by one."""
+
+    def beam_steps(self, start: SearchStart, request: CompiledRequest) -> BeamSteps | None:
+        """Beam search from ``start``, which is consumed; None where its steps have to be taken one by one.
 
         The hypotheses that can become results have the bits of single steps.
         """

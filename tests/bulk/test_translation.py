@@ -18,7 +18,8 @@ from anaphora.errors import RunError
 from anaphora.formats.glossary import GlossaryEntry
 from anaphora.prediction.candidates import Candidates
 from anaphora.prediction.glossary import Glossary
-from anaphora.prediction.options import Sampling, SearchOptions
+from anaphora.prediction.options import SearchOptions
+from anaphora.search.sampling import Sampling
 
 
 @pytest.fixture

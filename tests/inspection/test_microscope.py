@@ -16,14 +16,13 @@ from anaphora.batch import Batch, Constraints, pad
 from anaphora.errors import ConfigError
 from anaphora.inspection.microscope import page_of, tensors_of, write_microscope
 from anaphora.inspection.microscope.page import SCRIPTS
-from anaphora.search.beam import beam
-from anaphora.search.without import Without
 from anaphora.tasks.registry import parse, task_of
 from anaphora.tasks.runs import build, load_trained
 from anaphora.tasks.task import Trained
 from anaphora.tasks.translation.inspected import longest
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.subwords import SubwordTokenizer
+from tests.searches import beam
 
 RUN = Path(__file__).parents[1] / "runs" / "format-2"
 SENTENCES = ["The old man sees a cat.", "Alice is  in the garden!", "a Ünicode çat \u2581 \U0001f600 </script>", "b"]
@@ -169,14 +168,14 @@ def test_a_page_continues_a_text_as_the_package_does(tmp_path: Path, cell: str) 
     trained = untrained({"task": "language-model", "embedding": SMALL, "recurrence": recurrence})
     page = page_of(trained, "A page")
     model: Any = with_weights_of(page, trained).model
-    stepper = Without.special_tokens(model.stepper(), model.symbols)
+    stepper = model.stepper()
     answers = computed(page, tmp_path, SENTENCES, 2, 0.0)
     for sentence, answer in zip(SENTENCES, answers, strict=True):
         ids = trained.tokenizers["text"].encode(sentence)
         batch = Batch(
             pad([[0]]), None, torch.tensor([0]), torch.tensor([False]), constraints=Constraints(prefixes=pad([ids]))
         )
-        [[best, *_]] = beam(stepper, batch, size=2, max_length=len(ids) + 20)
+        [[best, *_]] = beam(stepper, batch, beam=2, max_length=len(ids) + 20, banned_tokens=model.symbols.unwritten)
         assert (answer["found"], answer["score"]) == (list(best.ids), pytest.approx(best.score, abs=1e-3))
 
 

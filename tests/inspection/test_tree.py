@@ -18,7 +18,8 @@ from anaphora.inspection.tree import LARGEST, Tree, greedy_against_beam, tree, t
 from anaphora.prediction.examples import Search
 from anaphora.prediction.running import ON_CPU
 from anaphora.protocols import SearchStart, Step
-from anaphora.search.beam import beam
+from anaphora.search.request import SearchRequest
+from tests.searches import beam
 
 WORDS = ("<pad>", "<unk>", "<s>", "</s>", "a", "b", "c")
 
@@ -57,7 +58,7 @@ class Table:
 
 def search_over(seed: int) -> Search:
     batch = Batch(pad([[2]]), None, torch.tensor([0]), torch.tensor([False]))
-    return Search(Table(seed), batch, 0, 6, lambda ids: [WORDS[one] for one in ids])
+    return Search(Table(seed), batch, 0, SearchRequest(max_length=6), lambda ids: [WORDS[one] for one in ids])
 
 
 def path_of(found: Tree, number: int) -> tuple[int, ...]:
@@ -79,7 +80,7 @@ def test_the_tree_has_the_scores_of_the_model_and_the_result_of_the_search(seed:
         assert node.log_prob == pytest.approx(steps[-1]) and node.score == pytest.approx(sum(steps))
         assert node.step == len(steps)
     best = [node for node in found.nodes if node.best]
-    [[first, *_]] = beam(model, search.batch, size=size, max_length=6)
+    [[first, *_]] = beam(model, search.batch, beam=size, max_length=6)
     assert [WORDS.index(node.token) for node in best] == [*first.ids, 3]
     assert best[-1].fate == "finished" and best[-1].score == pytest.approx(first.score) == pytest.approx(found.score)
 
@@ -89,7 +90,7 @@ def test_the_tree_has_the_scores_of_the_model_and_the_result_of_the_search(seed:
 def test_greedy_search_is_a_path_of_the_tree_down_to_its_end(seed: int, size: int) -> None:
     search = search_over(seed)
     found = tree_of(search, size, ON_CPU, "run", "text")
-    [[greedy]] = beam(search.stepper, search.batch, size=1, max_length=6)
+    [[greedy]] = beam(search.stepper, search.batch, beam=1, max_length=6)
     nodes = [node for node in found.nodes if node.greedy]
     assert [WORDS.index(node.token) for node in sorted(nodes, key=lambda node: node.step)] == [*greedy.ids, 3]
     assert found.greedy_score == pytest.approx(greedy.score)

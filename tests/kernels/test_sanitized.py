@@ -20,8 +20,8 @@ TESTS = [
     "kernels/test_pointwise.py",
     "kernels/test_stepping.py",
     "kernels/test_window.py",
-    "search/test_straight.py",
-    "search/test_straight_beam.py",
+    "search/test_compiled_greedy.py",
+    "search/test_compiled_beam.py",
 ]
 FAR = """
 import torch

@@ -23,9 +23,8 @@ from anaphora.models.encoder_decoder import EncoderDecoder
 from anaphora.models.language_model import LanguageModel
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.protocols import Searchable, VocabularyInfo
-from anaphora.search.beam import beam
-from anaphora.search.greedy import greedy
 from tests.networks import build
+from tests.searches import beam, greedy
 
 from ..batches import pair_batch
 
@@ -285,7 +284,7 @@ def test_a_translation_is_the_same_with_tables(name: str, size: int, monkeypatch
     outputs = []
     for runtime in (replace(Runtime.inference(), caches_weights=False), Runtime.inference()):
         with running(runtime):
-            outputs.append(beam(model.stepper(), pair_batch(sources), size=size, max_length=9))
+            outputs.append(beam(model.stepper(), pair_batch(sources), beam=size, max_length=9))
         assert bool(found) == runtime.caches_weights
     assert outputs[0] == outputs[1]
 

@@ -10,8 +10,9 @@ from anaphora.batch import Batch, pad
 from anaphora.models.encoder_decoder import DecodingStepper
 from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
-from anaphora.search.beam import Hypothesis, beam
+from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
+from tests.searches import beam
 
 from ..batches import pair_batch
 
@@ -30,7 +31,7 @@ ALL = batch([0, 1, 2, 3])
 
 def translated(stepper: DecodingStepper, rows: list[int]) -> dict[int, Any]:
     """What beam search finds for some of the sentences, by their numbers."""
-    return dict(zip(rows, beam(stepper, batch(rows), size=3, max_length=6), strict=True))
+    return dict(zip(rows, beam(stepper, batch(rows), beam=3, max_length=6), strict=True))
 
 
 def assert_the_same_alone_and_in_any_batch(stepper: DecodingStepper) -> list[Hypothesis]:

@@ -14,9 +14,9 @@ from anaphora.kernels.scores import AnyScore
 from anaphora.kernels.spans import AnySpan
 from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
-from anaphora.search.beam import beam
 from anaphora.search.scoring import score
 from tests.networks import build
+from tests.searches import beam
 
 from ..batches import pair_batch
 
@@ -135,7 +135,7 @@ def test_each_attention_learns_where_to_look(name: str) -> None:
         rule.step()
     asked = batch(unseen, turned)
     found = beam(
-        model.stepper(), Batch(asked.inputs, None, asked.example_ids_B, asked.carry_mask_B), size=2, max_length=9
+        model.stepper(), Batch(asked.inputs, None, asked.example_ids_B, asked.carry_mask_B), beam=2, max_length=9
     )
     right = sum(list(best.ids) == (row[::-1] if turned else row) for (best, *_), row in zip(found, unseen, strict=True))
     assert right >= 80

@@ -8,7 +8,8 @@ from anaphora.errors import ConfigError
 from anaphora.prediction.adaptation import Adaptation
 from anaphora.prediction.candidates import Candidates
 from anaphora.prediction.glossary import Glossary
-from anaphora.prediction.options import Sampling, SearchOptions
+from anaphora.prediction.options import SearchOptions
+from anaphora.search.sampling import Sampling
 
 CONFLICTING: list[tuple[dict[str, Any], str]] = [
     ({"sampling": Sampling(), "beam": 5}, "leave out the beam, or the sampling"),

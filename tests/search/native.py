@@ -9,12 +9,14 @@ import pytest
 import torch
 from hypothesis import strategies as st
 
+from anaphora.batch import Batch
 from anaphora.kernels import compiled, search_step
 from anaphora.kernels.backends import Backend
-from anaphora.protocols import Searchable, Stepper, VocabularyInfo
+from anaphora.protocols import CompiledRequest, CompiledStepper, Searchable, SearchStart, Stepper, VocabularyInfo
+from anaphora.search.bounds import Bounds
+from anaphora.search.compiled_search import compiled_search
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.watched import Watched
-from anaphora.search.without import Without
+from anaphora.search.request import SearchRequest
 from tests.networks import build
 
 IN_C = pytest.mark.skipif(
@@ -69,13 +71,26 @@ sources = st.lists(st.lists(tokens, min_size=1, max_size=9), min_size=1, max_siz
 prefixes = st.lists(st.lists(tokens, max_size=4), min_size=7, max_size=7)
 
 
+def is_compiled(stepper: Stepper, batch: Batch, **request: Any) -> bool:
+    """True where many steps are taken in a call."""
+    asked, start = SearchRequest(**request), stepper.start(batch)
+    bounds = Bounds.of(batch.constraints.prefixes, asked.max_length, len(start.memory_lengths_B))
+    assert isinstance(stepper, CompiledStepper)
+    return compiled_search(stepper, batch, start, bounds, asked) is not None
+
+
 class Stepwise:
     """A Stepper that takes its steps one by one."""
 
     def __init__(self, stepper: Stepper) -> None:
         self.start, self.advance, self.select, self.keep = stepper.start, stepper.advance, stepper.select, stepper.keep
         self.size, self.bos, self.eos, self.unk = stepper.size, stepper.bos, stepper.eos, stepper.unk
-        self.narrows = getattr(stepper, "narrows", False)
+
+    def greedy_steps(self, start: SearchStart, request: CompiledRequest) -> None:
+        return None
+
+    def beam_steps(self, start: SearchStart, request: CompiledRequest) -> None:
+        return None
 
 
 @cache
@@ -92,7 +107,7 @@ def made(task: str, name: str) -> Searchable:
 
 
 def stepper_of(task: str, name: str) -> Stepper:
-    return Watched(Without(made(task, name).stepper(), (SYMBOLS.pad, SYMBOLS.bos)), lambda: None)
+    return made(task, name).stepper()
 
 
 def assert_same(found: Sequence[Hypothesis], expected: Sequence[Hypothesis]) -> None:

@@ -12,10 +12,10 @@ from torch import Tensor
 from anaphora.batch import Batch
 from anaphora.errors import ConfigError
 from anaphora.protocols import Stepper
-from anaphora.search.beam import beam
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import Ranking
 from anaphora.search.scoring import score
+from tests.searches import beam
 
 from .naive import everything
 
@@ -49,7 +49,7 @@ def greedy(stepper: Stepper, batch: Batch, max_length: int) -> tuple[list[int], 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_beam_of_one_is_greedy(automaton: Make, batch: MakeBatch, seed: int) -> None:
     stepper = automaton(size=6, seed=seed)
-    for source, [found] in zip(SOURCES, beam(stepper, batch(SOURCES), size=1, max_length=9), strict=True):
+    for source, [found] in zip(SOURCES, beam(stepper, batch(SOURCES), beam=1, max_length=9), strict=True):
         symbols, total, weights = greedy(stepper, batch([source]), 9)
         assert list(found.ids) + [stepper.eos] * found.finished == symbols
         assert found.score == total
@@ -59,15 +59,15 @@ def test_a_beam_of_one_is_greedy(automaton: Make, batch: MakeBatch, seed: int) -
 @pytest.mark.parametrize("penalty", [0.6, 2.0])
 def test_a_beam_of_one_is_greedy_whatever_the_length_penalty(automaton: Make, batch: MakeBatch, penalty: float) -> None:
     stepper, sentences = automaton(size=6), batch(SOURCES)
-    assert beam(stepper, sentences, size=1, max_length=9, ranking=Ranking(length_penalty=penalty)) == beam(
-        stepper, sentences, size=1, max_length=9
+    assert beam(stepper, sentences, beam=1, max_length=9, ranking=Ranking(length_penalty=penalty)) == beam(
+        stepper, sentences, beam=1, max_length=9
     )
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_beam_of_full_width_is_exhaustive_search(automaton: Make, batch: MakeBatch, seed: int) -> None:
     stepper = automaton(size=3, seed=seed)
-    for source, found in zip(SOURCES, beam(stepper, batch(SOURCES), size=3**5, n=3**5, max_length=5), strict=True):
+    for source, found in zip(SOURCES, beam(stepper, batch(SOURCES), beam=3**5, n=3**5, max_length=5), strict=True):
         best = everything(stepper, batch([source]), 5)
         assert (found[0].score, found[0].ids) == best[0]
         known = {symbols: total for total, symbols in best}
@@ -80,7 +80,7 @@ def test_a_full_width_beam_with_a_length_penalty_ranks_by_the_penalised_score(
     stepper = automaton(size=3, seed=3)
     for source, found in zip(
         SOURCES,
-        beam(stepper, batch(SOURCES), size=3**5, max_length=5, ranking=Ranking(length_penalty=1.0)),
+        beam(stepper, batch(SOURCES), beam=3**5, max_length=5, ranking=Ranking(length_penalty=1.0)),
         strict=True,
     ):
         best = max(everything(stepper, batch([source]), 5), key=lambda entry: entry[0] / (6 + len(entry[1])))
@@ -101,11 +101,11 @@ def test_what_is_found_for_a_sentence_does_not_depend_on_its_neighbours_or_their
     stepper = automaton(size=11, seed=seed)
     lengths = data.draw(st.lists(st.integers(1, 8), min_size=len(sources), max_size=len(sources)))
     alone = [
-        beam(stepper, batch([s]), size=size, n=n_best, max_length=n)[0] for s, n in zip(sources, lengths, strict=True)
+        beam(stepper, batch([s]), beam=size, n=n_best, max_length=n)[0] for s, n in zip(sources, lengths, strict=True)
     ]
     order = data.draw(st.permutations(range(len(sources))))
     together = beam(
-        stepper, batch([sources[b] for b in order]), size=size, n=n_best, max_length=[lengths[b] for b in order]
+        stepper, batch([sources[b] for b in order]), beam=size, n=n_best, max_length=[lengths[b] for b in order]
     )
     for b, found in zip(order, together, strict=True):
         assert len(found) == len(alone[b])
@@ -117,13 +117,13 @@ def test_the_score_and_attention_of_an_output_are_those_of_forced_decoding(
     automaton: Make, batch: MakeBatch, size: int
 ) -> None:
     stepper = automaton(size=7)
-    for source, found in zip(SOURCES, beam(stepper, batch(SOURCES), size=size, n=size, max_length=6), strict=True):
+    for source, found in zip(SOURCES, beam(stepper, batch(SOURCES), beam=size, n=size, max_length=6), strict=True):
         outputs = [[*h.ids, stepper.eos] if h.finished else list(h.ids) for h in found]
         assert all(map(same, found, score(stepper, batch([source] * len(found), outputs))))
 
 
 def test_hypotheses_come_best_first_without_repeats(automaton: Make, batch: MakeBatch) -> None:
-    for found in beam(automaton(size=7), batch(SOURCES), size=5, n=5, max_length=30):
+    for found in beam(automaton(size=7), batch(SOURCES), beam=5, n=5, max_length=30):
         assert 1 <= len(found) <= 5
         assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
         assert len({(h.ids, h.finished) for h in found}) == len(found)
@@ -133,10 +133,10 @@ def test_hypotheses_come_best_first_without_repeats(automaton: Make, batch: Make
 def test_every_hypothesis_begins_with_its_prefix(automaton: Make, batch: MakeBatch, size: int) -> None:
     stepper = automaton(size=7)
     prefixes = [[3], [2, 4, 4], [5, 5], [6, 2, 3, 2], [4], [2, 2], [3]]
-    found = beam(stepper, batch(SOURCES, prefixes=prefixes), size=size, max_length=8)
+    found = beam(stepper, batch(SOURCES, prefixes=prefixes), beam=size, max_length=8)
     for source, prefix, hypotheses in zip(SOURCES, prefixes, found, strict=True):
         assert all(list(h.ids[: len(prefix)]) == prefix for h in hypotheses)
-        alone = beam(stepper, batch([source], prefixes=[prefix]), size=size, max_length=8)[0]
+        alone = beam(stepper, batch([source], prefixes=[prefix]), beam=size, max_length=8)[0]
         assert len(alone) == len(hypotheses) and all(map(same, alone, hypotheses))
         outputs = [[*h.ids, stepper.eos] if h.finished else list(h.ids) for h in hypotheses]
         assert all(map(same, hypotheses, score(stepper, batch([source] * len(outputs), outputs))))
@@ -146,38 +146,38 @@ def test_a_full_width_beam_finds_the_best_output_with_its_prefix(automaton: Make
     stepper = automaton(size=3, seed=1)
     for source in SOURCES:
         best = next(e for e in everything(stepper, batch([source]), 5) if e[1][:2] == (2, 0))
-        found = beam(stepper, batch([source], prefixes=[[2, 0]]), size=3**5, max_length=5)[0][0]
+        found = beam(stepper, batch([source], prefixes=[[2, 0]]), beam=3**5, max_length=5)[0][0]
         assert (found.score, found.ids) == best
 
 
 def test_a_forced_end_does_not_end_a_sentence(automaton: Make, batch: MakeBatch) -> None:
     stepper = automaton(size=7)
-    for [found] in beam(stepper, batch(SOURCES, prefixes=[[3, stepper.eos]] * len(SOURCES)), size=1, max_length=9):
+    for [found] in beam(stepper, batch(SOURCES, prefixes=[[3, stepper.eos]] * len(SOURCES)), beam=1, max_length=9):
         assert found.ids[:2] == (3, stepper.eos)
         assert len(found.ids) + found.finished > 2
 
 
 def test_a_prefix_longer_than_the_greatest_length_is_read_whole(automaton: Make, batch: MakeBatch) -> None:
-    [[found]] = beam(automaton(size=7), batch([[4]], prefixes=[[2, 3, 4, 5]]), size=3, max_length=2)
+    [[found]] = beam(automaton(size=7), batch([[4]], prefixes=[[2, 3, 4, 5]]), beam=3, max_length=2)
     assert found.ids == (2, 3, 4, 5) and not found.finished
 
 
 def test_ties_go_to_the_lower_row_then_to_the_lower_id(automaton: Make, batch: MakeBatch) -> None:
     """With equal probabilities everywhere, sixteen rows of four symbols are told apart by their order alone."""
     stepper = automaton(size=4, sharpness=0.0, eos=3)
-    [found] = beam(stepper, batch([[4]]), size=4, max_length=2)
+    [found] = beam(stepper, batch([[4]]), beam=4, max_length=2)
     # The first step takes 0, 1, 2 and </s>; the empty output is the best and nothing else can beat it.
     assert [h.ids for h in found] == [()]
-    [found] = beam(stepper, batch([[4]], prefixes=[[2]]), size=3, n=3, max_length=3)
+    [found] = beam(stepper, batch([[4]], prefixes=[[2]]), beam=3, n=3, max_length=3)
     assert [h.ids for h in found] == [(2, 0, 0), (2, 0, 1), (2, 0, 2)]
 
 
 @pytest.mark.parametrize("size", [2, 5])
 def test_ties_do_not_depend_on_the_batch(automaton: Make, batch: MakeBatch, size: int) -> None:
     stepper = automaton(size=40, grain=2.0)
-    together = beam(stepper, batch(SOURCES), size=size, max_length=8)
+    together = beam(stepper, batch(SOURCES), beam=size, max_length=8)
     for source, found in zip(SOURCES, together, strict=True):
-        alone = beam(stepper, batch([source]), size=size, max_length=8)[0]
+        alone = beam(stepper, batch([source]), beam=size, max_length=8)[0]
         assert len(alone) == len(found) and all(map(same, alone, found))
 
 
@@ -185,7 +185,7 @@ def test_ties_do_not_depend_on_the_batch(automaton: Make, batch: MakeBatch, size
 def test_a_model_that_ends_at_once_gives_the_empty_output(automaton: Make, batch: MakeBatch, size: int) -> None:
     stepper = automaton(size=6)
     stepper.log_probs_QV = torch.log_softmax(torch.tensor([[0.0, 30.0, 0.0, 0.0, 0.0, 0.0]]), dim=1).expand(997, 6)
-    for found in beam(stepper, batch(SOURCES), size=size, max_length=9):
+    for found in beam(stepper, batch(SOURCES), beam=size, max_length=9):
         assert found[0].ids == () and found[0].finished
         assert found[0].weights is not None and found[0].weights.shape[0] == 1
 
@@ -197,7 +197,7 @@ def test_a_sentence_without_an_end_is_cut_at_its_own_greatest_length(
     stepper = automaton(size=6)
     stepper.log_probs_QV[:, stepper.eos] = -torch.inf
     lengths = [1, 2, 3, 4, 5, 6, 7]
-    for length, found in zip(lengths, beam(stepper, batch(SOURCES), size=size, n=5, max_length=lengths), strict=True):
+    for length, found in zip(lengths, beam(stepper, batch(SOURCES), beam=size, n=5, max_length=lengths), strict=True):
         assert len(found) == size
         assert all(len(h.ids) == length and not h.finished for h in found)
         assert all(h.weights is not None and len(h.weights) == length for h in found)
@@ -219,7 +219,7 @@ def test_a_model_without_attention_gives_no_weights(automaton: Make, batch: Make
 def test_an_impossible_prefix_still_gives_a_hypothesis(automaton: Make, batch: MakeBatch) -> None:
     stepper = automaton(size=6)
     stepper.log_probs_QV[:, 4] = -torch.inf
-    free, impossible = beam(stepper, batch(SOURCES[:2], prefixes=[[3], [4, 3]]), size=3, max_length=9)
+    free, impossible = beam(stepper, batch(SOURCES[:2], prefixes=[[3], [4, 3]]), beam=3, max_length=9)
     assert free[0].ids[:1] == (3,)
     assert impossible[0].ids[:2] == (4, 3)
     assert impossible[0].score == -torch.inf
@@ -228,8 +228,8 @@ def test_an_impossible_prefix_still_gives_a_hypothesis(automaton: Make, batch: M
 @pytest.mark.parametrize(
     "options",
     [
-        {"size": 0},
-        {"size": 1001},
+        {"beam": 0},
+        {"beam": 1001},
         {"max_length": 0},
         {"n": 0},
         {"ranking": Ranking(length_penalty=-1.0)},

@@ -10,13 +10,11 @@ from hypothesis import strategies as st
 
 from anaphora.batch import Batch, Constraints, Ids
 from anaphora.models.translator import Translator
-from anaphora.protocols import Stepper, VocabularyInfo
-from anaphora.search.beam import beam
+from anaphora.protocols import VocabularyInfo
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.sampling import sample
-from anaphora.search.watched import Watched
-from anaphora.search.without import Without
+from anaphora.search.wrapper import Wrapper
 from tests.networks import build
+from tests.searches import beam, sample
 
 from ..batches import pair_batch
 
@@ -44,7 +42,7 @@ def batch(rows: list[int]) -> Batch:
 
 
 def found(model: Translator, rows: list[int]) -> dict[int, list[Hypothesis]]:
-    return dict(zip(rows, beam(model.stepper(), batch(rows), size=4, max_length=7), strict=True))
+    return dict(zip(rows, beam(model.stepper(), batch(rows), beam=4, max_length=7), strict=True))
 
 
 def test_only_candidates_are_written(model: Translator) -> None:
@@ -65,9 +63,9 @@ def test_a_sentence_is_searched_alike_alone_and_in_any_batch(model: Translator) 
 def test_candidates_that_are_all_words_change_no_bit(model: Translator) -> None:
     every = Ids(torch.arange(90).expand(2, 90), torch.full((2,), 90))
     restricted = beam(
-        model.stepper(), replace(batch([0, 2]), constraints=Constraints(candidates=every)), size=3, max_length=6
+        model.stepper(), replace(batch([0, 2]), constraints=Constraints(candidates=every)), beam=3, max_length=6
     )
-    free = beam(model.stepper(), replace(batch([0, 2]), constraints=Constraints()), size=3, max_length=6)
+    free = beam(model.stepper(), replace(batch([0, 2]), constraints=Constraints()), beam=3, max_length=6)
     for ours, theirs in zip(restricted, free, strict=True):
         assert [(one.ids, one.score) for one in ours] == [(one.ids, one.score) for one in theirs]
 
@@ -76,15 +74,9 @@ def test_candidates_that_are_all_words_change_no_bit(model: Translator) -> None:
 @settings(max_examples=25)
 def test_steps_over_the_candidates_alone_find_what_steps_over_all_words_do(sets: list[set[int]], size: int) -> None:
     given_to = pair_batch(SOURCES, candidates=[sorted({3, *own}, reverse=True) for own in sets])
-    narrow = beam(Without(made().stepper(), (0, 2)), given_to, size=size, n=2, max_length=6)
-    whole = beam(Whole(Without(made().stepper(), (0, 2))), given_to, size=size, n=2, max_length=6)
+    narrow, whole = (
+        beam(stepper, given_to, beam=size, n=2, max_length=6, banned_tokens=(0, 2))
+        for stepper in (made().stepper(), Wrapper(made().stepper()))
+    )
     for ours, theirs in zip(narrow, whole, strict=True):
         assert [(one.ids, one.score) for one in ours] == [(one.ids, one.score) for one in theirs]
-
-
-class Whole(Watched):
-    """A Stepper whose steps are over all words."""
-
-    def __init__(self, model: Stepper) -> None:
-        super().__init__(model, lambda: None)
-        self.narrows = False

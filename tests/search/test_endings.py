@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from anaphora.batch import Batch
 from anaphora.protocols import Stepper
-from anaphora.search.beam import beam
 from anaphora.search.endings import Endings
+from tests.searches import beam
 
 from .naive import n_best
 from .test_beam import same
@@ -32,7 +32,7 @@ def test_a_full_width_search_is_exhaustive_search_among_what_ends_with_the_suffi
     stepper, longest = automaton(size=4, seed=seed), 5
     most = 3**4 * 4
     steering = endings(suffixes, longest, stepper.eos)
-    found = beam(stepper, batch(SOURCES), size=most, n=most, max_length=longest, steering=steering)
+    found = beam(stepper, batch(SOURCES), beam=most, n=most, max_length=longest, steering=steering)
     for source, suffix, hypotheses in zip(SOURCES, suffixes, found, strict=True):
 
         def ends(ids: tuple[int, ...], token: int, suffix: tuple[int, ...] = suffix) -> bool:
@@ -61,7 +61,7 @@ def test_every_hypothesis_ends_with_its_suffix_in_any_batch(
 ) -> None:
     stepper = automaton(size=6, seed=seed)
     longest = len(prefix) + max(map(len, suffixes)) + 1 + room
-    asked = {"size": size, "n": size, "max_length": longest}
+    asked = {"beam": size, "n": size, "max_length": longest}
     sentences = batch(SOURCES, prefixes=[prefix] * 4)
     found = beam(stepper, sentences, steering=endings(suffixes, longest, stepper.eos), **asked)
     for source, suffix, hypotheses in zip(SOURCES, suffixes, found, strict=True):

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from anaphora.errors import ConfigError
 from anaphora.protocols import VocabularyInfo
-from anaphora.search.beam import beam
 from anaphora.search.ensemble import Ensemble, Mean
 from anaphora.search.scoring import score
 from tests.networks import build
+from tests.searches import beam
 
 from ..batches import pair_batch
 
@@ -59,8 +59,8 @@ def test_a_model_beside_itself_is_itself(mean: Mean) -> None:
     alone = translator(1).stepper()
     twice = Ensemble([alone, alone], mean)
     for one, other in zip(
-        beam(alone, pair_batch(SOURCES), size=3, max_length=9),
-        beam(twice, pair_batch(SOURCES), size=3, max_length=9),
+        beam(alone, pair_batch(SOURCES), beam=3, max_length=9),
+        beam(twice, pair_batch(SOURCES), beam=3, max_length=9),
         strict=True,
     ):
         assert [found.ids for found in one] == [found.ids for found in other]
@@ -72,9 +72,9 @@ def test_a_model_beside_itself_is_itself(mean: Mean) -> None:
 @BOTH_MEANS
 def test_what_is_found_does_not_depend_on_the_batch_and_scores_as_it_was_found(mean: Mean) -> None:
     together = Ensemble([translator(seed).stepper() for seed in (4, 5)], mean)
-    found = beam(together, pair_batch(SOURCES), size=4, max_length=8)
+    found = beam(together, pair_batch(SOURCES), beam=4, max_length=8)
     for source, hypotheses in zip(SOURCES, found, strict=True):
-        [alone] = beam(together, pair_batch([source]), size=4, max_length=8)
+        [alone] = beam(together, pair_batch([source]), beam=4, max_length=8)
         assert alone == hypotheses
         for hypothesis in hypotheses:
             ids = [*hypothesis.ids, *([TARGET.eos] if hypothesis.finished else [])]
@@ -105,10 +105,10 @@ def test_models_of_other_architectures_are_searched_together(name: str) -> None:
     """With one vocabulary, whatever reads and whatever writes; attention is averaged where all have it."""
     members = [translator(4), translator(5, **ARCHITECTURES[name])]
     together = Ensemble([member.stepper() for member in members])
-    found = beam(together, pair_batch(SOURCES), size=4, n=3, max_length=8)
+    found = beam(together, pair_batch(SOURCES), beam=4, n=3, max_length=8)
     attends = ARCHITECTURES[name].get("attention") != "none"
     for source, hypotheses in zip(SOURCES, found, strict=True):
-        assert beam(together, pair_batch([source]), size=4, n=3, max_length=8) == [hypotheses]
+        assert beam(together, pair_batch([source]), beam=4, n=3, max_length=8) == [hypotheses]
         for one in hypotheses:
             ids = [*one.ids, *([TARGET.eos] if one.finished else [])]
             [given] = score(together, pair_batch([source], [ids]))

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from anaphora.batch import Batch
 from anaphora.protocols import Stepper
-from anaphora.search.beam import beam
 from anaphora.search.evidence import with_evidence
+from anaphora.search.request import SearchRequest
+from anaphora.search.search import search
 
 Make = Callable[..., Stepper]
 MakeBatch = Callable[..., Batch]
@@ -20,7 +21,8 @@ SOURCES = st.lists(st.lists(st.integers(2, 6), min_size=1, max_size=5), min_size
 
 
 def searched(model: Stepper, batch: Batch) -> Any:
-    return with_evidence(model, batch, beam(model, batch, size=3, n=3, max_length=5))
+    request = SearchRequest(beam=3, n=3, max_length=5)
+    return with_evidence(model, batch, request, search(model, batch, request))
 
 
 @settings(max_examples=30, deadline=None)

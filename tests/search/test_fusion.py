@@ -8,10 +8,10 @@ import torch
 
 from anaphora.errors import ConfigError
 from anaphora.protocols import VocabularyInfo
-from anaphora.search.beam import beam
 from anaphora.search.fusion import Fused
 from anaphora.search.scoring import score
 from tests.networks import build
+from tests.searches import beam
 
 from ..batches import pair_batch
 
@@ -53,17 +53,17 @@ def test_a_score_is_the_sum_of_both(reads: str) -> None:
 
 def test_what_is_found_does_not_depend_on_the_batch_and_scores_as_it_was_found() -> None:
     fused = Fused(translator(), language_model(), 0.5)
-    found = beam(fused, pair_batch(SOURCES), size=4, max_length=8)
+    found = beam(fused, pair_batch(SOURCES), beam=4, max_length=8)
     for source, hypotheses in zip(SOURCES, found, strict=True):
-        assert beam(fused, pair_batch([source]), size=4, max_length=8) == [hypotheses]
+        assert beam(fused, pair_batch([source]), beam=4, max_length=8) == [hypotheses]
         for hypothesis in hypotheses:
             ids = [*hypothesis.ids, *([SYMBOLS.eos] if hypothesis.finished else [])]
             assert score(fused, pair_batch([source], [ids]))[0].score == pytest.approx(hypothesis.score, rel=1e-12)
 
 
 def test_the_least_weight_changes_nothing() -> None:
-    found = beam(Fused(translator(), language_model(), 1e-30), pair_batch(SOURCES), size=3, max_length=8)
-    plain = beam(translator(), pair_batch(SOURCES), size=3, max_length=8)
+    found = beam(Fused(translator(), language_model(), 1e-30), pair_batch(SOURCES), beam=3, max_length=8)
+    plain = beam(translator(), pair_batch(SOURCES), beam=3, max_length=8)
     assert [[one.ids for one in some] for some in found] == [[one.ids for one in some] for some in plain]
 
 

@@ -6,8 +6,7 @@ import torch
 from anaphora.batch import Batch
 from anaphora.errors import ConfigError
 from anaphora.protocols import Stepper
-from anaphora.search.beam import beam
-from anaphora.search.greedy import greedy
+from tests.searches import beam, greedy
 
 Make = Callable[..., Stepper]
 MakeBatch = Callable[..., Batch]
@@ -22,7 +21,7 @@ def test_greedy_search_is_a_beam_of_one(
     automaton: Make, batch: MakeBatch, seed: int, grain: float, prefixes: list[list[int]] | None
 ) -> None:
     stepper, sentences = automaton(size=7, seed=seed, grain=grain), batch(SOURCES, prefixes=prefixes)
-    expected = [found for [found] in beam(stepper, sentences, size=1, max_length=9)]
+    expected = [found for [found] in beam(stepper, sentences, beam=1, max_length=9)]
     found = greedy(stepper, sentences, max_length=9)
     assert found == expected
     for one, other in zip(found, expected, strict=True):

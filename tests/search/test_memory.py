@@ -10,14 +10,11 @@ from torch import Tensor
 
 from anaphora.batch import Batch, Constraints, pad
 from anaphora.protocols import SearchStart, Step, Stepper
-from anaphora.search.beam import beam
 from anaphora.search.ensemble import Ensemble
 from anaphora.search.fusion import Fused
-from anaphora.search.greedy import greedy
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.sampling import sample
 from anaphora.search.scoring import score
-from anaphora.search.without import Without
+from tests.searches import beam, greedy, sample
 
 MEMORY = [2, 5, 1]
 TARGETS = [[4, 5, 1], [3, 1], [2, 2, 4, 1]]
@@ -78,10 +75,9 @@ STEPPERS: dict[str, Callable[[], Stepper]] = {
     "alone": remembering,
     "ensemble": lambda: Ensemble([remembering(), remembering()]),
     "fused": lambda: Fused(remembering(), remembering(), 0.3),
-    "without": lambda: Without(remembering(), (5,)),
 }
 SEARCHES: dict[str, Callable[[Stepper], list[Hypothesis]]] = {
-    "beam": lambda stepper: [found for found, *_ in beam(stepper, batch(), size=3, max_length=6)],
+    "beam": lambda stepper: [found for found, *_ in beam(stepper, batch(), beam=3, max_length=6)],
     "greedy": lambda stepper: greedy(stepper, batch(), max_length=6),
     "sample": lambda stepper: sample(stepper, batch(), max_length=6, seed=4),
     "score": lambda stepper: score(stepper, batch()),

@@ -8,11 +8,10 @@ from torch import Tensor
 
 from anaphora.errors import ConfigError
 from anaphora.protocols import VocabularyInfo
-from anaphora.search.beam import beam
 from anaphora.search.ensemble import Ensemble
-from anaphora.search.greedy import greedy
 from anaphora.search.mixing import Mixed, Neighbours
 from tests.networks import build
+from tests.searches import beam, greedy
 
 from ..batches import pair_batch
 
@@ -70,16 +69,16 @@ def test_a_known_translation_of_the_same_sentence_is_written(stepper: Any, targe
     assert list(greedy(stepper, batch, max_length=8)[0].ids) != target[:-1]
     mixed = Mixed(stepper, [near], 0.001)
     assert list(greedy(mixed, batch, max_length=8)[0].ids) == target[:-1]
-    assert list(beam(mixed, batch, size=3, max_length=8)[0][0].ids) == target[:-1]
+    assert list(beam(mixed, batch, beam=3, max_length=8)[0][0].ids) == target[:-1]
 
 
 def test_a_sentence_without_neighbours_is_left_to_the_model_and_nothing_depends_on_the_batch(stepper: Any) -> None:
     near = [neighbours(stepper, [4, 5, 7, 3], [9, 3]), None, neighbours(stepper, [5, 5, 3], [10, 9, 10, 3], 0.5)]
-    together = beam(Mixed(stepper, near, 0.3), pair_batch(SOURCES), size=4, max_length=8)
+    together = beam(Mixed(stepper, near, 0.3), pair_batch(SOURCES), beam=4, max_length=8)
     for source, own, found in zip(SOURCES, near, together, strict=True):
         batch = pair_batch([source])
         alone = stepper if own is None else Mixed(stepper, [own], 0.3)
-        assert beam(alone, batch, size=4, max_length=8) == [found]
+        assert beam(alone, batch, beam=4, max_length=8) == [found]
 
 
 def test_a_model_without_states_is_refused(stepper: Any) -> None:

@@ -11,10 +11,10 @@ from torch import Tensor
 
 from anaphora.batch import Batch
 from anaphora.protocols import SearchStart, Step, Stepper
-from anaphora.search.beam import beam
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import Ranking
 from anaphora.search.scoring import score
+from tests.searches import beam
 
 from .naive import Finished, everything, n_best
 
@@ -50,7 +50,7 @@ def test_the_n_best_are_those_of_a_beam_that_never_stops_early(
     automaton: Make, batch: MakeBatch, size: int, n: int, ranking: Ranking, seed: int, sharpness: float, longest: int
 ) -> None:
     stepper = automaton(size=6, seed=seed, sharpness=sharpness)
-    together = beam(stepper, batch(SOURCES), size=size, n=n, max_length=longest, ranking=ranking)
+    together = beam(stepper, batch(SOURCES), beam=size, n=n, max_length=longest, ranking=ranking)
     for source, found in zip(SOURCES, together, strict=True):
         best = n_best(stepper, batch([source]), size, n, longest, rank(ranking))
         assert [one[1:] for one in read(found)] == [one[1:] for one in best]
@@ -65,7 +65,7 @@ def test_a_beam_of_full_width_finds_the_n_best_of_all_outputs(
 ) -> None:
     stepper = automaton(size=3, seed=seed)
     for source, found in zip(
-        SOURCES, beam(stepper, batch(SOURCES), size=81, n=n, max_length=4, ranking=ranking), strict=True
+        SOURCES, beam(stepper, batch(SOURCES), beam=81, n=n, max_length=4, ranking=ranking), strict=True
     ):
         ranked = [
             (rank(ranking)(total, len(ids) + 1), total, ids) for total, ids in everything(stepper, batch([source]), 4)
@@ -124,7 +124,7 @@ class Path:
 def test_a_known_best_path_is_found_first_and_its_neighbours_next(
     batch: MakeBatch, path: list[int], size: int, n: int
 ) -> None:
-    [found] = beam(Path(tuple(path)), batch([[5]]), size=size, n=n, max_length=20)  # type: ignore[arg-type]
+    [found] = beam(Path(tuple(path)), batch([[5]]), beam=size, n=n, max_length=20)  # type: ignore[arg-type]
     assert list(found[0].ids) == path and found[0].score == pytest.approx(
         (len(path) + 1) * torch.tensor(1 - 3e-3).log()
     )
@@ -135,9 +135,9 @@ def test_a_known_best_path_is_found_first_and_its_neighbours_next(
 def test_more_hypotheses_never_change_the_better_ones(automaton: Make, batch: MakeBatch) -> None:
     stepper = automaton(size=7)
     for ranking in Ranking(), Ranking(length_penalty=1.0):
-        every = beam(stepper, batch(SOURCES), size=5, n=9, max_length=12, ranking=ranking)
+        every = beam(stepper, batch(SOURCES), beam=5, n=9, max_length=12, ranking=ranking)
         for n in 1, 2, 5:
-            fewer = beam(stepper, batch(SOURCES), size=5, n=n, max_length=12, ranking=ranking)
+            fewer = beam(stepper, batch(SOURCES), beam=5, n=n, max_length=12, ranking=ranking)
             assert fewer == [found[:n] for found in every]
 
 
@@ -146,12 +146,12 @@ def test_hopeless_hypotheses_are_not_computed(automaton: Make, batch: MakeBatch)
     stepper, rows, whole = automaton(size=30, sharpness=4.0), 0, 0
     for source in SOURCES:
         counted = Counted(stepper)
-        [[best]] = beam(counted, batch([source]), size=8, max_length=20)  # type: ignore[arg-type]
-        [every] = beam(stepper, batch([source]), size=8, n=1000, max_length=20)
+        [[best]] = beam(counted, batch([source]), beam=8, max_length=20)  # type: ignore[arg-type]
+        [every] = beam(stepper, batch([source]), beam=8, n=1000, max_length=20)
         assert best == every[0]
         rows += counted.rows
         counted.rows = 0
-        beam(counted, batch([source]), size=8, n=1000, max_length=20)  # type: ignore[arg-type]
+        beam(counted, batch([source]), beam=8, n=1000, max_length=20)  # type: ignore[arg-type]
         whole += counted.rows
     assert rows < 0.5 * whole
 
@@ -162,7 +162,7 @@ def test_coverage_is_counted_by_hand(automaton: Make, batch: MakeBatch) -> None:
     stepper.scale = 0.02  # type: ignore[attr-defined]
     differ = 0
     for source, found in zip(
-        SOURCES, beam(stepper, batch(SOURCES), size=5, n=5, max_length=8, ranking=ranking), strict=True
+        SOURCES, beam(stepper, batch(SOURCES), beam=5, n=5, max_length=8, ranking=ranking), strict=True
     ):
         for one in found:
             assert one.weights is not None
@@ -171,7 +171,7 @@ def test_coverage_is_counted_by_hand(automaton: Make, batch: MakeBatch) -> None:
             assert one.rank == pytest.approx(one.score / ((5 + tokens) / 6) ** 0.6 + 0.3 * covered)
             assert covered < 0
         assert [one.rank for one in found] == sorted((one.rank for one in found), reverse=True)
-        plain = beam(stepper, batch([source]), size=5, n=50, max_length=8)[0]
+        plain = beam(stepper, batch([source]), beam=5, n=50, max_length=8)[0]
         assert {one.ids for one in found} <= {one.ids for one in plain}
         differ += [one.ids for one in found] != [one.ids for one in plain[: len(found)]]
     assert differ
@@ -180,16 +180,16 @@ def test_coverage_is_counted_by_hand(automaton: Make, batch: MakeBatch) -> None:
 def test_the_rank_by_coverage_does_not_depend_on_the_batch(automaton: Make, batch: MakeBatch) -> None:
     stepper, ranking = automaton(size=7), Ranking(coverage_penalty=0.3)
     stepper.scale = 0.02  # type: ignore[attr-defined]
-    together = beam(stepper, batch(SOURCES), size=5, n=3, max_length=8, ranking=ranking)
+    together = beam(stepper, batch(SOURCES), beam=5, n=3, max_length=8, ranking=ranking)
     for source, found in zip(SOURCES, together, strict=True):
-        [alone] = beam(stepper, batch([source]), size=5, n=3, max_length=8, ranking=ranking)
+        [alone] = beam(stepper, batch([source]), beam=5, n=3, max_length=8, ranking=ranking)
         assert [(one.ids, one.rank) for one in alone] == [(one.ids, one.rank) for one in found]
 
 
 @pytest.mark.parametrize("n", [1, 3])
 def test_the_scores_of_all_n_are_those_of_forced_decoding(automaton: Make, batch: MakeBatch, n: int) -> None:
     stepper = automaton(size=7)
-    for source, found in zip(SOURCES, beam(stepper, batch(SOURCES), size=4, n=n, max_length=9), strict=True):
+    for source, found in zip(SOURCES, beam(stepper, batch(SOURCES), beam=4, n=n, max_length=9), strict=True):
         outputs = [[*one.ids, stepper.eos] if one.finished else list(one.ids) for one in found]
         assert [one.score for one in score(stepper, batch([source] * len(found), outputs))] == [o.score for o in found]
         assert all(one.score > -inf for one in found)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from anaphora.batch import Batch
 from anaphora.protocols import Stepper
-from anaphora.search.beam import beam
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.pointing import Adjacency, Placeholders, Pointing
 from anaphora.search.scoring import score
+from tests.searches import beam
 
 Make = Callable[..., Stepper]
 MakeBatch = Callable[..., Batch]
@@ -48,7 +48,7 @@ def search(
     model: Stepper, batch: Batch, given: Placeholders, size: int, beside: Adjacency | None = None
 ) -> list[list[Hypothesis]]:
     pointing = Pointing(model, given, beside or adjacency())
-    return beam(pointing, batch, size=size, n=size, max_length=given.lengths_B.tolist(), steering=[pointing.steering])
+    return beam(pointing, batch, beam=size, n=size, max_length=given.lengths_B.tolist(), steering=[pointing.steering])
 
 
 @settings(max_examples=30, deadline=None)
@@ -80,7 +80,7 @@ def test_every_output_has_every_placeholder_once_alone_as_in_a_batch(
         if count:
             [alone] = search(model, batch([source]), placeholders([source], [count], stand_ins), size)
         else:
-            [alone] = beam(model, batch([source]), size=size, n=size, max_length=MOST)
+            [alone] = beam(model, batch([source]), beam=size, n=size, max_length=MOST)
         assert [(x.ids, x.score) for x in alone] == [(x.ids, x.score) for x in together[b]]
 
 
@@ -102,7 +102,7 @@ def test_a_placeholder_is_written_where_its_stand_in_would_be(automaton: Make, b
     """A model without attention that is certain what to write: the output is the same with the placeholder."""
     for seed in range(10):
         model = automaton(size=SIZE, seed=seed, sharpness=60.0, attends=False)
-        [[best]] = beam(model, batch([[3, 4]]), size=4, max_length=MOST)
+        [[best]] = beam(model, batch([[3, 4]]), beam=4, max_length=MOST)
         words = [token for token in best.ids if token > UNK and best.ids.count(token) == 1]
         if not best.finished or not words:
             continue

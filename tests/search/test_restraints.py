@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from anaphora.batch import Batch
 from anaphora.protocols import Stepper
-from anaphora.search.beam import beam
-from anaphora.search.greedy import greedy
 from anaphora.search.restraints import MinimumLength, NoRepeatedNgrams, WholeWords
-from anaphora.search.sampling import sample
+from tests.searches import beam, greedy, sample
 
 from .naive import n_best
 
@@ -34,7 +32,7 @@ def test_a_minimum_length_is_a_beam_without_shorter_outputs(
     stepper = automaton(size=5, seed=seed)
     steering = [MinimumLength(length, stepper.eos)]
     for source, found in zip(
-        SOURCES, beam(stepper, batch(SOURCES), size=size, n=n, max_length=9, steering=steering), strict=True
+        SOURCES, beam(stepper, batch(SOURCES), beam=size, n=n, max_length=9, steering=steering), strict=True
     ):
         best = n_best(
             stepper, batch([source]), size, n, 9, allowed=lambda ids, token: token != stepper.eos or len(ids) >= length
@@ -54,7 +52,7 @@ def test_no_ngram_is_written_twice_and_the_rest_of_the_beam_stays(
         grown = ngrams((*ids, token), order)
         return token == stepper.eos or len(grown) == len(set(grown))
 
-    found = beam(stepper, batch(SOURCES), size=size, n=n, max_length=9, steering=[NoRepeatedNgrams(order)])
+    found = beam(stepper, batch(SOURCES), beam=size, n=n, max_length=9, steering=[NoRepeatedNgrams(order)])
     for source, hypotheses in zip(SOURCES, found, strict=True):
         best = n_best(stepper, batch([source]), size, n, 9, allowed=new)
         assert [one.ids for one in hypotheses if one.finished] == [ids for _, _, ids in best]
@@ -94,7 +92,7 @@ def test_a_full_width_search_with_a_prefix_is_exhaustive_search_among_what_begin
     stepper, longest = automaton(size=4, seed=seed), 5
     lengths = [len(prefix) * ends for prefix, ends in zip(prefixes, closed, strict=True)]
     steering = [WholeWords(torch.tensor(lengths), torch.tensor([True, True, *after[2:]]))]
-    found = beam(stepper, batch(SOURCES, prefixes=prefixes), size=4**4, n=4**4, max_length=longest, steering=steering)
+    found = beam(stepper, batch(SOURCES, prefixes=prefixes), beam=4**4, n=4**4, max_length=longest, steering=steering)
     for source, prefix, length, hypotheses in zip(SOURCES, prefixes, lengths, found, strict=True):
 
         def begins(ids: tuple[int, ...], token: int, prefix: list[int] = prefix, length: int = length) -> bool:

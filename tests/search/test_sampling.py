@@ -9,9 +9,8 @@ import torch
 from anaphora.batch import Batch
 from anaphora.errors import ConfigError
 from anaphora.protocols import Stepper
-from anaphora.search.beam import beam
-from anaphora.search.sampling import sample
 from anaphora.search.scoring import score
+from tests.searches import beam, sample
 
 Make = Callable[..., Stepper]
 MakeBatch = Callable[..., Batch]
@@ -71,7 +70,7 @@ def test_the_score_of_a_sample_is_the_models_own(automaton: Make, batch: MakeBat
 def test_a_cold_sample_is_greedy(automaton: Make, batch: MakeBatch) -> None:
     stepper = automaton(size=9)
     cold = sample(stepper, batch(SOURCES), max_length=12, temperature=1e-6)
-    assert cold == [found[0] for found in beam(stepper, batch(SOURCES), size=1, max_length=12)]
+    assert cold == [found[0] for found in beam(stepper, batch(SOURCES), beam=1, max_length=12)]
 
 
 def test_a_sample_begins_as_it_is_told(automaton: Make, batch: MakeBatch) -> None:

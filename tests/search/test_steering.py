@@ -12,12 +12,10 @@ from torch import Tensor, inf
 from anaphora.batch import Batch
 from anaphora.errors import ConfigError
 from anaphora.protocols import Stepper
-from anaphora.search.beam import beam
-from anaphora.search.greedy import greedy
-from anaphora.search.sampling import sample
 from anaphora.search.scoring import score
 from anaphora.search.selection import Diversity
 from anaphora.search.steering import Edits, Entries, Steering
+from tests.searches import beam, greedy, sample
 
 from .naive import n_best
 
@@ -98,7 +96,7 @@ def test_a_masked_beam_is_a_beam_that_never_had_what_is_masked(
     automaton: Make, batch: MakeBatch, size: int, n: int, seed: int
 ) -> None:
     stepper = automaton(size=5, seed=seed, sharpness=3.0)
-    together = beam(stepper, batch(SOURCES), size=size, n=n, max_length=8, steering=[NotAfterItself()])
+    together = beam(stepper, batch(SOURCES), beam=size, n=n, max_length=8, steering=[NotAfterItself()])
     for source, found in zip(SOURCES, together, strict=True):
         best = n_best(stepper, batch([source]), size, n, 8, allowed=lambda before, token: before[-1:] != (token,))
         assert [(one.score, one.ids) for one in found if one.finished] == [one[1:] for one in best]
@@ -125,8 +123,8 @@ def test_every_search_is_steered_and_a_state_stays_with_its_sentence(
 
 def test_what_is_added_counts_in_the_choice_and_not_in_the_score(automaton: Make, batch: MakeBatch) -> None:
     stepper = automaton(size=7)
-    plain = beam(stepper, batch(SOURCES), size=4, max_length=8)
-    with_bonus = beam(stepper, batch(SOURCES), size=4, n=3, max_length=8, steering=[Bonus(4, 1.5)])
+    plain = beam(stepper, batch(SOURCES), beam=4, max_length=8)
+    with_bonus = beam(stepper, batch(SOURCES), beam=4, n=3, max_length=8, steering=[Bonus(4, 1.5)])
     assert sum(found[0].ids.count(4) for found in with_bonus) > sum(found[0].ids.count(4) for found in plain)
     for source, found in zip(SOURCES, with_bonus, strict=True):
         outputs = [[*one.ids, stepper.eos] if one.finished else list(one.ids) for one in found]
@@ -142,8 +140,8 @@ def test_banks_keep_hypotheses_that_are_further_however_improbable(
 ) -> None:
     stepper = automaton(size=9, sharpness=4.0)
     stepper.log_probs_QV[:, 6] -= 30.0  # type: ignore[attr-defined]
-    found = beam(stepper, batch(SOURCES), size=size, max_length=9, steering=[MustHave(6, stepper.eos)])
-    plain = beam(stepper, batch(SOURCES), size=size, max_length=9)
+    found = beam(stepper, batch(SOURCES), beam=size, max_length=9, steering=[MustHave(6, stepper.eos)])
+    plain = beam(stepper, batch(SOURCES), beam=size, max_length=9)
     assert all(6 in best.ids for [best] in found if best.finished)
     assert sum(best.finished for [best] in found) >= (0, 0, 5, 0, 0, 7)[size]
     assert all(6 not in best.ids for [best] in plain)
@@ -151,7 +149,7 @@ def test_banks_keep_hypotheses_that_are_further_however_improbable(
 
 def test_a_beam_of_full_width_with_banks_is_exhaustive(automaton: Make, batch: MakeBatch) -> None:
     stepper = automaton(size=3, seed=4)
-    [found] = beam(stepper, batch([[4]]), size=81, n=5, max_length=4, steering=[MustHave(2, stepper.eos)])
+    [found] = beam(stepper, batch([[4]]), beam=81, n=5, max_length=4, steering=[MustHave(2, stepper.eos)])
     every = n_best(stepper, batch([[4]]), 81, 81, 4)
     assert [(one.score, one.ids) for one in found] == [one[1:] for one in every if 2 in one[2]][:5]
 
@@ -168,4 +166,4 @@ def test_a_prefix_goes_before_what_is_forbidden(automaton: Make, batch: MakeBatc
 
 def test_groups_and_banks_are_refused_together(automaton: Make, batch: MakeBatch) -> None:
     with pytest.raises(ConfigError, match="divide a beam"):
-        beam(automaton(), batch(SOURCES), size=4, max_length=4, steering=[MustHave(2, 1)], diversity=Diversity(2))
+        beam(automaton(), batch(SOURCES), beam=4, max_length=4, steering=[MustHave(2, 1)], diversity=Diversity(2))

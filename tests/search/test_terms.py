@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from anaphora.batch import Batch
 from anaphora.protocols import Stepper
 from anaphora.search.automaton import Form
-from anaphora.search.beam import beam
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
 from anaphora.search.terms import Terms, TermsOfBatch
+from tests.searches import beam
 
 from .naive import everything
 
@@ -50,7 +50,7 @@ def steering(
 
 
 def search(model: Stepper, batch: Batch, size: int, most: int, terms: Terms) -> list[list[Hypothesis]]:
-    return beam(model, batch, size=size, n=size, max_length=most, steering=[terms])
+    return beam(model, batch, beam=size, n=size, max_length=most, steering=[terms])
 
 
 ROWS = st.lists(

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from anaphora.batch import Batch
 from anaphora.protocols import Stepper
-from anaphora.search.beam import beam
 from anaphora.search.unspelled import Spelling, Unspelled
+from tests.searches import beam
 
 from .naive import n_best
 
@@ -34,7 +34,7 @@ def test_a_beam_is_one_that_never_had_what_spells_a_text(
         return "".join(WRITES[token] for token in ids)
 
     steering = [Unspelled(texts, Spelling(WRITES))]
-    found = beam(stepper, batch(SOURCES), size=size, n=n, max_length=7, steering=steering)
+    found = beam(stepper, batch(SOURCES), beam=size, n=n, max_length=7, steering=steering)
     for source, unwanted, hypotheses in zip(SOURCES, texts, found, strict=True):
 
         def free(ids: tuple[int, ...], token: int, unwanted: Sequence[str] = unwanted) -> bool:

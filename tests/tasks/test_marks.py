@@ -50,7 +50,7 @@ def test_a_translator_writes_words_and_scores_them_as_it_always_does(beam: int) 
     for found in translator.translate(LINES, beam=beam, alternatives=3, attention=True):
         for one in (found, *found.alternatives):
             assert not {"<pad>", "<s>"} & set(one.target_pieces)
-    [found] = translator.without_unknown().translate(LINES[:1], beam=beam)
+    [found] = translator.translate(LINES[:1], beam=beam, known=True)
     assert found.finished and "<unk>" not in found.text
     [scored] = translator.score_pairs(LINES[:1], [found.text])
     assert scored.score == found.score

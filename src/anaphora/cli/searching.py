@@ -12,7 +12,8 @@ from anaphora.errors import ConfigError
 
 if TYPE_CHECKING:
     from anaphora.prediction.glossary import Glossary
-    from anaphora.prediction.options import Sampling, SearchOptions
+    from anaphora.prediction.options import SearchOptions
+    from anaphora.search.sampling import Sampling
     from anaphora.text.placeholders import Kind
 
 _sampling_option = partial(typer.Option, rich_help_panel="Sampling")
@@ -125,7 +126,7 @@ class SearchTable:
         return named[self.protect] if self.protect in named else checked_kinds(self.protect.split(","))
 
     def _sampling(self) -> "Sampling | None":
-        from anaphora.prediction.options import Sampling
+        from anaphora.search.sampling import Sampling
 
         given = {"temperature": self.temperature, "top_k": self.top_k, "top_p": self.top_p, "seed": self.seed}
         found: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

@@ -15,7 +15,8 @@ from anaphora.inspection.subject import Subject
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.examples import GivesSearches, Search
 from anaphora.protocols import Step, Stepper
-from anaphora.search.beam import beam as beam_search
+from anaphora.search.request import advance, no_check
+from anaphora.search.search import search as beam_search
 from anaphora.search.wrapper import Wrapper
 
 LARGEST = 20
@@ -132,7 +133,9 @@ def tree(subject: Subject, text: str, size: int = 5) -> Tree:
     tokens is cut. Raises ConfigError for a run without search, and for a beam too wide to be drawn.
     """
     search = _search(subject, text, size)
-    search = search._replace(max_length=min(search.max_length, search.prefix + _LENGTH))
+    assert isinstance(search.request.max_length, int)
+    longest = min(search.request.max_length, search.prefix + _LENGTH)
+    search = search._replace(request=replace(search.request, max_length=longest))
     return tree_of(search, size, subject.trained.runtime, subject.name, text)
 
 
@@ -170,13 +173,14 @@ class _Read(NamedTuple):
 class _Recording(Wrapper):
     """A Stepper of one sentence that keeps every step of a search."""
 
-    def __init__(self, model: Stepper) -> None:
+    def __init__(self, model: Stepper, banned_tokens: Sequence[int]) -> None:
         super().__init__(model)
+        self._banned_tokens = banned_tokens
         self.steps: list[_Read] = []
         self.rows: list[int] = [0]
 
     def advance(self, memory: Any, state: Any, ids_N: Tensor) -> Step:
-        step = super().advance(memory, state, ids_N)
+        step = advance(self._model, memory, state, ids_N, self._banned_tokens, no_check)
         self.steps.append(_Read(ids_N.tolist(), self.rows, step.log_probs_NV.double().clone()))
         return step
 
@@ -188,11 +192,10 @@ class _Recording(Wrapper):
 
 def tree_of(search: Search, size: int, runtime: Runtime, run: str, text: str) -> Tree:
     """The tree of a search; names of ``run`` and ``text`` are those of the result."""
-    recording = _Recording(search.stepper)
+    recording, end = _Recording(search.stepper, search.request.banned_tokens), (search.stepper.eos,)
     with running(runtime):
-        [found] = beam_search(recording, search.batch, size=size, max_length=search.max_length)
-        [[greedy, *_]] = beam_search(search.stepper, search.batch, size=1, max_length=search.max_length)
-    best, end = found[0], (search.stepper.eos,)
+        [[best]] = beam_search(recording, search.batch, replace(search.request, beam=size))
+        [[greedy]] = beam_search(search.stepper, search.batch, replace(search.request, beam=1))
     paths = [(*one.ids, *(end if one.finished else ()))[search.prefix :] for one in (best, greedy)]
     grown = _Growing(search, size, *paths)
     for read in recording.steps[search.prefix :]:

@@ -14,32 +14,32 @@ from anaphora.kernels import compiled
 from anaphora.kernels.compiled import Place
 from anaphora.kernels.lowering import Value
 from anaphora.kernels.search_step import Scores, Searched, SearchStep, rows_of, whole
-from anaphora.protocols import BeamEnds, BeamSearch, BeamStep
+from anaphora.protocols import BeamEnds, BeamStep, CompiledRequest
 
 
 class BeamDecoding:
     """The beam search of a batch."""
 
-    def __init__(self, searched: Searched, search: BeamSearch) -> None:
+    def __init__(self, searched: Searched, request: CompiledRequest) -> None:
         """Of at most ``compiled.MOST`` hypotheses a sentence; with candidates, no sentence has a prefix."""
         scores = searched.scores
         columns = scores.candidates.ids_BC.shape[1] if scores.candidates else len(scores.weight_UH)
         self._beam = beam = compiled.Beam(
             searched.bos,
             searched.eos,
-            search.size,
-            min(search.size, columns),
-            search.results,
-            search.max_lengths,
-            search.prefixes,
-            torch.tensor(search.norms, dtype=torch.float64),
+            request.beam,
+            min(request.beam, columns),
+            request.n,
+            request.max_lengths,
+            request.prefixes,
+            torch.tensor(request.norms, dtype=torch.float64),
         )
-        self._step = step = SearchStep(searched, beam.rows_N5, search.size * sum(search.max_lengths))
-        if search.attention and searched.attends:
+        self._step = step = SearchStep(searched, beam.rows_N5, request.beam * sum(request.max_lengths))
+        if request.attention and searched.attends:
             weights_NS, struct = step.written["weights"], whole(beam.struct_20.view(1, -1), Place.FIXED)
             beam.keep_attention(weights_NS.shape[1])
             step.after.run("keep_attention", (), (rows_of(weights_NS), struct))
-        self._choose(scores, search.left_out)
+        self._choose(scores, request.banned_tokens)
         self._entries = step.entries()
         self._carried = [compiled.Carried(step.written[name], read_NW) for name, read_NW in step.state.items()]
 

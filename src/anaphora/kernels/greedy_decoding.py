@@ -13,7 +13,7 @@ from anaphora.kernels import compiled
 from anaphora.kernels.compiled import Place
 from anaphora.kernels.lowering import Value
 from anaphora.kernels.search_step import Scores, Searched, SearchStep, rows_of, whole
-from anaphora.protocols import GreedySearch
+from anaphora.protocols import CompiledRequest
 
 _ENDLESS = 1 << 62
 
@@ -21,29 +21,29 @@ _ENDLESS = 1 << 62
 class GreedyDecoding:
     """The greedy search of a batch."""
 
-    def __init__(self, searched: Searched, search: GreedySearch) -> None:
+    def __init__(self, searched: Searched, request: CompiledRequest) -> None:
         """With candidates, no sentence has a prefix."""
-        scores, lengths = searched.scores, search.max_lengths
-        sentences, longest, lines = len(lengths), max(lengths), _ENDLESS if search.lines is None else search.lines
+        scores, lengths = searched.scores, request.max_lengths
+        sentences, longest, lines = len(lengths), max(lengths), _ENDLESS if request.lines is None else request.lines
         self._live = sentences
-        self._written = compiled.Written.start(searched.bos, lengths, list(map(len, search.prefixes)), lines)
+        self._written = compiled.Written.start(searched.bos, lengths, list(map(len, request.prefixes)), lines)
         self.tokens_BT = torch.zeros(sentences, longest, dtype=torch.int64)
         """What was written."""
-        for row, prefix in ((row, prefix) for row, prefix in enumerate(search.prefixes) if prefix):
+        for row, prefix in ((row, prefix) for row, prefix in enumerate(request.prefixes) if prefix):
             self.tokens_BT[row, : len(prefix)] = torch.tensor(prefix)
         self.weights_BTS: Tensor | None = None
         """The attention of every step."""
 
         self._step = step = SearchStep(searched, self._written.rows_B8, sum(lengths))
         self._held = [*step.state.values(), *step.memory]
-        if search.attention and searched.attends:
+        if request.attention and searched.attends:
             weights_BS = step.written["weights"]
             self.weights_BTS = weights_BS.new_empty(sentences, longest, weights_BS.shape[1])
             kept = step.after.fixed(self.weights_BTS)
             step.after.run("keep_weights", (kept,), (rows_of(weights_BS), whole(self._written.rows_B8)))
         for name, rows_BW in step.state.items():
             step.after.copy(rows_of(rows_BW), rows_of(step.written[name]))
-        self._choose(scores, torch.tensor([[searched.eos]]), search.left_out)
+        self._choose(scores, torch.tensor([[searched.eos]]), request.banned_tokens)
         self._entries = step.entries()
 
     def _choose(self, scores: Scores, eos_11: Tensor, left_out: Sequence[int]) -> None:

@@ -25,10 +25,9 @@ from anaphora.nn.outputs import CandidateOutput, Output
 from anaphora.nn.randomness import present_update, uniform_draws
 from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mixed
 from anaphora.protocols import (
-    BeamSearch,
     BeamSteps,
     Carry,
-    GreedySearch,
+    CompiledRequest,
     GreedySteps,
     Loss,
     SearchStart,
@@ -176,9 +175,7 @@ class DecodingMemory(NamedTuple):
 
 
 class DecodingStepper:
-    """An encoder-decoder for search: see ``protocols.Stepper`` and ``Narrows``."""
-
-    narrows = True
+    """An encoder-decoder for search: see ``protocols.CompiledStepper``."""
 
     def __init__(self, model: EncoderDecoder) -> None:
         """The model is read, never changed."""
@@ -225,16 +222,16 @@ class DecodingStepper:
         return Step(log_probs_NV, weights_NS, DecodingState(signals, language), o_NH, candidates_BC)
 
     @torch.inference_mode()
-    def greedy_steps(self, start: SearchStart, search: GreedySearch) -> GreedySteps | None:
-        """Many steps a call: see ``protocols.TakesGreedySteps``; not with a language model beside the decoder."""
+    def greedy_steps(self, start: SearchStart, request: CompiledRequest) -> GreedySteps | None:
+        """Many steps a call: see ``protocols.CompiledStepper``; not with a language model beside the decoder."""
         network = self._network(start)
-        return network and greedy_steps(self, network, search)
+        return network and greedy_steps(self, network, request)
 
     @torch.inference_mode()
-    def beam_steps(self, start: SearchStart, search: BeamSearch) -> BeamSteps | None:
-        """Many steps a call: see ``protocols.TakesBeamSteps``; not with a language model beside the decoder."""
+    def beam_steps(self, start: SearchStart, request: CompiledRequest) -> BeamSteps | None:
+        """Many steps a call: see ``protocols.CompiledStepper``; not with a language model beside the decoder."""
         network = self._network(start)
-        return network and beam_steps(self, network, search)
+        return network and beam_steps(self, network, request)
 
     def _network(self, start: SearchStart) -> Network | None:
         """What takes many steps a call from there; None where it cannot."""

@@ -25,10 +25,9 @@ from anaphora.nn.spelling import AnyEmbedding, embedding_of
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import AnyStart, Orthogonal, initialise_all
 from anaphora.protocols import (
-    BeamSearch,
     BeamSteps,
     Carry,
-    GreedySearch,
+    CompiledRequest,
     GreedySteps,
     Loss,
     SearchStart,
@@ -193,14 +192,14 @@ class LanguageModelStepper:
         return Step(self._model.output.log_probs(h_NH), None, after)
 
     @torch.inference_mode()
-    def greedy_steps(self, start: SearchStart, search: GreedySearch) -> GreedySteps | None:
-        """Many steps a call: see ``protocols.TakesGreedySteps``."""
-        return greedy_steps(self, self._network(start), search)
+    def greedy_steps(self, start: SearchStart, request: CompiledRequest) -> GreedySteps | None:
+        """Many steps a call: see ``protocols.CompiledStepper``."""
+        return greedy_steps(self, self._network(start), request)
 
     @torch.inference_mode()
-    def beam_steps(self, start: SearchStart, search: BeamSearch) -> BeamSteps | None:
-        """Many steps a call: see ``protocols.TakesBeamSteps``."""
-        return beam_steps(self, self._network(start), search)
+    def beam_steps(self, start: SearchStart, request: CompiledRequest) -> BeamSteps | None:
+        """Many steps a call: see ``protocols.CompiledStepper``."""
+        return beam_steps(self, self._network(start), request)
 
     def _network(self, start: SearchStart) -> Network:
         model, recurrence = self._model, self._model.recurrence

@@ -15,7 +15,7 @@ from anaphora.nn.embedding import Embedding
 from anaphora.nn.outputs import CandidateOutput, Output
 from anaphora.nn.outputs.output import SoftmaxOutput
 from anaphora.nn.weights import Weights
-from anaphora.protocols import BeamSearch, BeamSteps, GreedySearch, GreedySteps, Stepper
+from anaphora.protocols import BeamSteps, CompiledRequest, GreedySteps, Stepper
 
 
 class Network(NamedTuple):
@@ -52,13 +52,13 @@ class Network(NamedTuple):
         return Searched(self.program, weights, self.memory, self.first, words, scores, stepper.bos, stepper.eos)
 
 
-def greedy_steps(stepper: Stepper, network: Network, search: GreedySearch) -> GreedySteps | None:
-    """See ``protocols.TakesGreedySteps``."""
-    searched = network.searched(len(search.max_lengths), stepper)
-    return GreedyDecoding(searched, search) if searched else None
+def greedy_steps(stepper: Stepper, network: Network, request: CompiledRequest) -> GreedySteps | None:
+    """See ``protocols.CompiledStepper``."""
+    searched = network.searched(len(request.max_lengths), stepper)
+    return GreedyDecoding(searched, request) if searched else None
 
 
-def beam_steps(stepper: Stepper, network: Network, search: BeamSearch) -> BeamSteps | None:
-    """See ``protocols.TakesBeamSteps``."""
-    searched = network.searched(len(search.max_lengths), stepper) if search.size <= MOST else None
-    return BeamDecoding(searched, search) if searched else None
+def beam_steps(stepper: Stepper, network: Network, request: CompiledRequest) -> BeamSteps | None:
+    """See ``protocols.CompiledStepper``."""
+    searched = network.searched(len(request.max_lengths), stepper) if request.beam <= MOST else None
+    return BeamDecoding(searched, request) if searched else None

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from anaphora.batch import Batch
 from anaphora.protocols import Stepper
+from anaphora.search.request import SearchRequest
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,8 @@ class Search(NamedTuple):
     batch: Batch
     prefix: int
     """Number of tokens that are given, which the output begins with."""
-    max_length: int
-    """Of the output, prefix and ``</s>`` included."""
+    request: SearchRequest
+    """Its maximum length is one number, prefix and ``</s>`` included."""
     pieces: Callable[[Sequence[int]], list[str]]
     """Pieces of token ids."""
 

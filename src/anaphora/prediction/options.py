@@ -9,30 +9,12 @@ from anaphora.prediction.adaptation import Adaptation
 from anaphora.prediction.arguments import LONGEST
 from anaphora.prediction.candidates import Candidates, Shortlist
 from anaphora.prediction.glossary import Glossary
-from anaphora.search.beam import LARGEST, check_size
 from anaphora.search.ranking import Ranking
-from anaphora.search.sampling import check_sampling
+from anaphora.search.request import LARGEST, check_size
+from anaphora.search.sampling import Sampling
 from anaphora.search.selection import Diversity
 from anaphora.text.placeholders import Kind
 from anaphora.wording import counted
-
-
-class Sampling(NamedTuple):
-    """Tokens are drawn and not searched: see ``search.sampling``."""
-
-    temperature: float = 1.0
-    """Divisor of the log-probabilities."""
-    top_k: int = 0
-    """Number of the most probable tokens to draw from; 0 for all."""
-    top_p: float = 1.0
-    """Total probability of the most probable tokens to draw from."""
-    seed: int = 0
-    """Random seed. What is drawn for a sentence depends on the seed and on the sentence, not on its place."""
-
-    def __str__(self) -> str:
-        top_k = f", top-k {self.top_k}" if self.top_k else ""
-        top_p = f", top-p {self.top_p:g}" if self.top_p < 1 else ""
-        return f"sampled at temperature {self.temperature:g}{top_k}{top_p}, seed {self.seed}"
 
 
 class SearchOptions(NamedTuple):
@@ -96,7 +78,7 @@ class SearchOptions(NamedTuple):
             if callable(conflict.options) and conflict.options(self):
                 raise ConfigError(f"{conflict.remedy.format(table=self)}.")
         if self.sampling is not None:
-            check_sampling(*self.sampling)
+            self.sampling.check()
         if self.adaptation is not None:
             self.adaptation.check()
 

@@ -1,68 +1,43 @@
-"""One batch searched as ``SearchOptions`` ask."""
+"""Search requests of ``SearchOptions``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import blake2b
 
 import torch
 
 from anaphora.batch import Batch
-from anaphora.prediction.limits import Watch
 from anaphora.prediction.options import SearchOptions
-from anaphora.protocols import Stepper, VocabularyInfo
-from anaphora.search.beam import beam
+from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.request import SearchRequest
 from anaphora.search.restraints import MinimumLength, NoRepeatedNgrams
-from anaphora.search.sampling import sample
+from anaphora.search.search import search
 from anaphora.search.steering import Steering
-from anaphora.search.watched import Watched
-from anaphora.search.without import Without
 
 
-def writer(model: Stepper, symbols: VocabularyInfo, watch: Watch) -> Stepper:
-    """A model that writes no special tokens, under the limits of a stream."""
-    return Watched(Without.special_tokens(model, symbols), watch.check)
-
-
-def search(
-    stepper: Stepper,
-    batch: Batch,
-    options: SearchOptions,
-    *,
-    max_length: Sequence[int],
-    attention: bool,
-    steering: Sequence[Steering] = (),
-) -> list[list[Hypothesis]]:
-    """As many hypotheses of every sentence as settled ``options`` need, best first; fewer where a beam finds fewer.
-
-    Samples come in the order in which they are drawn. ``steering`` is what the sentences are steered by beside the
-    options. Errors are those of ``search.beam`` and ``search.sampling``.
-    """
-    steering = [*_restraints(options, stepper.eos), *steering]
-    if options.sampling is not None:
-        drawn = (
-            sample(
-                stepper,
-                _keyed(batch, number),
-                max_length=max_length,
-                **options.sampling._asdict(),
-                steering=steering,
-            )
-            for number in range(options.hypotheses)
-        )
-        return [list(of_one) for of_one in zip(*drawn, strict=True)]
-    assert options.beam is not None
-    return beam(
-        stepper,
-        batch,
-        size=options.beam,
+def resolved(options: SearchOptions, request: SearchRequest, eos: int) -> SearchRequest:
+    """Return the request as settled options ask; its limits, banned tokens and steering are kept."""
+    request = replace(
+        request,
         n=options.hypotheses,
-        max_length=max_length,
         ranking=options.ranking,
-        steering=steering,
         diversity=options.diverse,
-        attention=attention,
+        sampling=options.sampling,
+        steering=[*_restraints(options, eos), *request.steering],
     )
+    return request if options.beam is None else replace(request, beam=options.beam)
+
+
+def searched(stepper: Stepper, batch: Batch, request: SearchRequest) -> list[list[Hypothesis]]:
+    """Return the hypotheses of every sentence, best first; ``n`` samples in the order in which they are drawn.
+
+    A sample depends on its sentence and its number. Raises ConfigError as ``search.search``.
+    """
+    if request.sampling is None:
+        return search(stepper, batch, request)
+    drawn = (search(stepper, _keyed(batch, number), request) for number in range(request.n))
+    return [[one for [one] in of_one] for of_one in zip(*drawn, strict=True)]
 
 
 def _restraints(options: SearchOptions, eos: int) -> Iterator[Steering]:

@@ -11,101 +11,35 @@ such a one goes to a continuation that the full beam pruned because ``size`` oth
 one among them: so it is hopeless too, and never in the result.
 """
 
-from collections import abc
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, inf
 
-from anaphora.batch import Batch
 from anaphora.errors import ConfigError
-from anaphora.protocols import BeamEnds, Narrows, SearchStart, Step, Stepper
+from anaphora.protocols import BeamEnds, SearchStart, Step, Stepper
 from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.ranking import Ranking, uncovered
-from anaphora.search.selection import Diversity, Forced, Found, Pool
-from anaphora.search.steering import Steered, Steering
-from anaphora.search.straight import straight_beam
+from anaphora.search.ranking import uncovered
+from anaphora.search.request import SearchRequest, advance
+from anaphora.search.selection import Forced, Found, Pool
+from anaphora.search.steering import Steered
 from anaphora.search.trace import Trace
 
-LARGEST = 1_000
-"""Maximum beam size. Each hypothesis takes the scores of a whole vocabulary at every step, 200 MB in all for 50,000
-words; and translations get worse long before (Koehn and Knowles 2017, section 3.6)."""
 
-_PLAIN = Ranking()
-
-
-def check_size(size: int, what: str = "A beam") -> None:
-    """Raise ConfigError for a beam of no hypothesis, or of more than ``LARGEST``."""
-    if not 1 <= size <= LARGEST:
-        raise ConfigError(
-            f"{what} should be at least 1 and at most {LARGEST:,}, as each hypothesis takes the scores of a whole "
-            f"vocabulary, but is {size:,}: change it."
-        )
-
-
-@torch.no_grad()
-def beam(
-    stepper: Stepper,
-    batch: Batch,
-    *,
-    size: int = 5,
-    n: int = 1,
-    max_length: int | abc.Sequence[int],
-    ranking: Ranking = _PLAIN,
-    steering: Sequence[Steering] = (),
-    diversity: Diversity | None = None,
-    attention: bool = True,
-) -> list[list[Hypothesis]]:
-    """The ``n`` best hypotheses of every sentence, best first; fewer where the beam finished fewer, but at least one.
-
-    Args:
-        stepper: the model.
-        batch: the inputs, and the prefixes: every hypothesis begins with the one of its sentence.
-        size: hypotheses kept at each step.
-        n: hypotheses returned for each sentence.
-        max_length: number of predicted tokens, ``</s>`` included; one number, or one a sentence. Unfinished hypotheses
-            are returned only for a sentence without a finished one.
-        ranking: what the best hypotheses are; the beam itself is always ordered by the plain sum.
-        steering: what must and must not be written, beyond the prefix.
-        diversity: groups of hypotheses, of which each gives its best to the ``n``.
-        attention: whether hypotheses have weights.
-
-    Raises ConfigError as ``check_size`` for ``size`` and ``n``, and as ``Ranking.check``; for a length below 1; for
-    groups that ``size`` cannot be divided into, or that are steered by banks; and for a coverage penalty on a model
-    without attention.
-    """
-    check_size(size)
-    check_size(n, "A list of the best hypotheses")
-    ranking.check()
-    if diversity is not None:
-        diversity.check(size)
-        if any(one.banked for one in steering):
-            raise ConfigError("Constraints divide a beam by themselves: leave out its groups, or the constraints.")
-    narrows = isinstance(stepper, Narrows) and stepper.narrows and not steering and diversity is None
-    if narrows and batch.constraints.prefixes is None:
-        batch = replace(batch, constraints=replace(batch.constraints, narrow=True))
-    start = stepper.start(batch)
-    memory_lengths_B = start.memory_lengths_B
-    bounds = Bounds.of(batch.constraints.prefixes, max_length, len(memory_lengths_B))
-    if not steering and diversity is None and not ranking.coverage_penalty:
-        found = straight_beam(stepper, start, bounds, size, n, ranking, attention=attention)
-        if found is not None:
-            return found
-    bounds = bounds.to(memory_lengths_B.device)
-    search = _Search(stepper, bounds, size, n, ranking, diversity, memory_lengths_B, Trace(attention))
-    live = search.start(start, steering)
+def beam(stepper: Stepper, start: SearchStart, bounds: Bounds, request: SearchRequest) -> list[list[Hypothesis]]:
+    """Return the best hypotheses of every sentence from ``start``, which is consumed: see ``search.search``."""
+    search = _Search(stepper, bounds.to(start.memory_lengths_B.device), request, start.memory_lengths_B)
+    live = search.start(start)
     step = 0
     while len(live.sentences_B):
         live = search.step(live, step)
         step += 1
-    lengths = memory_lengths_B.tolist()
+    lengths, diversity = start.memory_lengths_B.tolist(), request.diversity
     if diversity is None:
-        return search.trace.hypotheses(lengths, n, stepper.eos)
+        return search.trace.hypotheses(lengths, request.n, stepper.eos)
     of_groups = [length for length in lengths for _ in range(diversity.groups)]
-    return diversity.joined(search.trace.hypotheses(of_groups, n, stepper.eos), n)
+    return diversity.joined(search.trace.hypotheses(of_groups, request.n, stepper.eos), request.n)
 
 
 class _Live(NamedTuple):
@@ -126,18 +60,13 @@ class _Live(NamedTuple):
     """The attention that each position got in all; None where hypotheses are not ranked by it."""
 
 
-@dataclass(frozen=True)
 class _Search:
-    stepper: Stepper
-    bounds: Bounds
-    size: int
-    n: int
-    ranking: Ranking
-    diversity: Diversity | None
-    memory_lengths_B: Tensor
-    trace: Trace
+    def __init__(self, stepper: Stepper, bounds: Bounds, request: SearchRequest, memory_lengths_B: Tensor) -> None:
+        self.stepper, self.bounds, self.request = stepper, bounds, request
+        self.size, self.n, self.ranking, self.diversity = request.beam, request.n, request.ranking, request.diversity
+        self.memory_lengths_B, self.trace = memory_lengths_B, Trace(request.attention)
 
-    def start(self, start: SearchStart, steering: Sequence[Steering]) -> _Live:
+    def start(self, start: SearchStart) -> _Live:
         """One row a sentence, before any token was read."""
         lengths_B = start.memory_lengths_B
         sentences_B = torch.arange(len(lengths_B), device=lengths_B.device)
@@ -150,13 +79,15 @@ class _Search:
             totals_BK=scores_BK,
             scores_BK=scores_BK,
             best_Bn=scores_BK.new_full((len(lengths_B), self.n), -inf),
-            steered=Steered.start(steering, sentences_B),
+            steered=Steered.start(self.request.steering, sentences_B),
             coverage_NS=None,
         )
 
     def step(self, live: _Live, step: int) -> _Live:
         """Read one token a row, take the best continuations, and drop the sentences that are done."""
-        read = self.stepper.advance(live.memory, live.state, live.ids_N)
+        read = advance(
+            self.stepper, live.memory, live.state, live.ids_N, self.request.banned_tokens, self.request.check
+        )
         forced = Forced(*self.bounds.forced(step, live.sentences_B))
         found, scores_BK = self._continuations(live, read.log_probs_NV, forced)
         if read.candidates_BC is not None:

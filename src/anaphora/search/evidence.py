@@ -13,37 +13,40 @@ from torch import Tensor
 from anaphora.batch import Batch, pad
 from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Evidence, Floats, Hypothesis
+from anaphora.search.request import SearchRequest
 from anaphora.search.scoring import score
 
 _LIMIT = 20.0
 """Log-probabilities are at least minus this, so that no single token decides alone."""
 
 
-def with_evidence(stepper: Stepper, batch: Batch, hypotheses: Sequence[Sequence[Hypothesis]]) -> list[list[Hypothesis]]:
-    """The hypotheses of each sentence of a batch with their evidence, which depends on the sentence alone.
+def with_evidence(
+    stepper: Stepper, batch: Batch, request: SearchRequest, hypotheses: Sequence[Sequence[Hypothesis]]
+) -> list[list[Hypothesis]]:
+    """Return the hypotheses of each sentence of a batch with their evidence, which depends on the sentence alone.
 
-    ``stepper`` is what they were searched by.
+    ``stepper`` and ``request`` are those of their search.
     """
     found: list[list[Hypothesis]] = [[] for _ in hypotheses]
     for place in range(max(map(len, hypotheses), default=0)):
         chosen = [of_one[min(place, len(of_one) - 1)] for of_one in hypotheses]
         rows = [(*one.ids, stepper.eos) if one.finished else one.ids for one in chosen]
-        of_chosen = evidence(stepper, replace(batch, targets=pad(rows, value=stepper.eos)))
+        of_chosen = evidence(stepper, replace(batch, targets=pad(rows, value=stepper.eos)), request)
         for own, every, one, its in zip(found, hypotheses, chosen, of_chosen, strict=True):
             if place < len(every):
                 own.append(replace(one, evidence=its))
     return found
 
 
-def evidence(stepper: Stepper, batch: Batch) -> list[Evidence]:
-    """The evidence of every row of the targets of a batch; ShapeError as ``search.scoring.score``."""
+def evidence(stepper: Stepper, batch: Batch, request: SearchRequest) -> list[Evidence]:
+    """Return the evidence of every row of the targets of a batch; ShapeError as ``search.scoring.score``."""
     found: list[list[Floats]] = [[] for _ in range(len(batch.target_ids.lengths_B))]
 
     def watch(sentences_B: Tensor, log_probs_BV: Tensor, chosen_B: Tensor) -> None:
         for sentence, signals in zip(sentences_B.tolist(), _signals(log_probs_BV, chosen_B), strict=True):
             found[sentence].append(signals)
 
-    hypotheses = score(stepper, batch, watch=watch)
+    hypotheses = score(stepper, batch, banned_tokens=request.banned_tokens, check=request.check, watch=watch)
     return [_evidence(np.stack(steps), one) for one, steps in zip(hypotheses, found, strict=True)]
 
 

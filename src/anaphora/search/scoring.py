@@ -1,6 +1,6 @@
 """Forced decoding: the score and the attention of given outputs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -8,6 +8,7 @@ from torch import Tensor
 from anaphora.batch import Batch
 from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.request import no_check
 from anaphora.search.unroll import unroll
 
 Watch = Callable[[Tensor, Tensor, Tensor], None]
@@ -15,12 +16,22 @@ Watch = Callable[[Tensor, Tensor, Tensor], None]
 
 
 @torch.no_grad()
-def score(stepper: Stepper, batch: Batch, attention: bool = True, watch: Watch = lambda *_: None) -> list[Hypothesis]:
+def score(
+    stepper: Stepper,
+    batch: Batch,
+    attention: bool = True,
+    *,
+    banned_tokens: Sequence[int] = (),
+    check: Callable[[], None] = no_check,
+    watch: Watch = lambda *_: None,
+) -> list[Hypothesis]:
     """Every row of the targets as a hypothesis, with the score that a search would give it.
 
     A row that ends in ``</s>`` is a finished hypothesis; without it, a prefix is scored. Without ``attention``, the
-    hypotheses have no weights. ``watch`` sees every step. Raises ShapeError when the batch has no targets.
+    hypotheses have no weights. ``watch`` sees every step; ``banned_tokens`` and ``check`` are those of
+    ``SearchRequest``. Raises ShapeError when the batch has no targets.
     """
+    check()
     targets, start = batch.target_ids, stepper.start(batch)
     device = start.memory_lengths_B.device
     ids_BT, lengths_B = targets.ids_BT.to(device), targets.lengths_B.to(device)
@@ -31,4 +42,4 @@ def score(stepper: Stepper, batch: Batch, attention: bool = True, watch: Watch =
         return chosen_B, step + 1 >= lengths_B[sentences_B]
 
     longest = int(targets.lengths_B.max()) if len(targets.lengths_B) else 0
-    return unroll(stepper, start, given, longest, attention)
+    return unroll(stepper, start, given, longest, attention, banned_tokens, check)

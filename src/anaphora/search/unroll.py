@@ -1,5 +1,6 @@
 """One hypothesis a sentence, read to its end: the loop that sampling, greedy search and forced decoding share."""
 
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import torch
@@ -7,6 +8,7 @@ from torch import Tensor
 
 from anaphora.protocols import SearchStart, Stepper
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.request import advance, no_check
 
 
 class Choose(Protocol):
@@ -18,12 +20,18 @@ class Choose(Protocol):
 
 @torch.no_grad()
 def unroll(
-    stepper: Stepper, start: SearchStart, choose: Choose, longest: int, attention: bool = True
+    stepper: Stepper,
+    start: SearchStart,
+    choose: Choose,
+    longest: int,
+    attention: bool = True,
+    banned_tokens: Sequence[int] = (),
+    check: Callable[[], None] = no_check,
 ) -> list[Hypothesis]:
     """Read the tokens of ``choose`` until every sentence has ended, at most ``longest`` tokens each.
 
     Scores are the Stepper's own log-probabilities of these tokens, whatever they were chosen by. Without
-    ``attention``, the hypotheses have no weights.
+    ``attention``, the hypotheses have no weights. ``banned_tokens`` and ``check`` are those of ``SearchRequest``.
     """
     memory, state, memory_lengths_B = start
     sentences, device = len(memory_lengths_B), memory_lengths_B.device
@@ -34,7 +42,7 @@ def unroll(
     live_B = torch.arange(sentences, device=device)
     chosen_B = torch.full_like(memory_lengths_B, stepper.bos)
     for step in range(longest):
-        read = stepper.advance(memory, state, chosen_B)
+        read = advance(stepper, memory, state, chosen_B, banned_tokens, check)
         chosen_B, last_B = choose(step, live_B, read.log_probs_NV)
         scores_B[live_B] += read.log_probs_NV.gather(1, chosen_B[:, None]).squeeze(1).double()
         ids_BT[live_B, step] = chosen_B

@@ -14,9 +14,9 @@ from anaphora.errors import ConfigError
 from anaphora.models.interpolation.model import Interpolation
 from anaphora.models.ngram.model import NgramModel
 from anaphora.protocols import VocabularyInfo
-from anaphora.search.beam import beam
 from anaphora.search.scoring import score
 from tests.networks import build
+from tests.searches import beam
 
 from ...batches import pair_batch
 
@@ -134,7 +134,7 @@ def test_steps_say_what_windows_say_alone_and_in_any_batch(interpolation: Interp
         assert together[place] == pytest.approx(-float(loss.sum), rel=1e-5)
         [alone] = score(interpolation.stepper(), pair_batch([[END]], [row], multiple=1))
         assert alone.score == together[place]
-    assert len(beam(interpolation.stepper(), batch, size=3, max_length=6)) == 3
+    assert len(beam(interpolation.stepper(), batch, beam=3, max_length=6)) == 3
 
 
 def test_a_model_mixed_with_itself_is_itself() -> None:

@@ -15,9 +15,8 @@ from anaphora.data.store import TextStore
 from anaphora.models.ngram.kneser_ney import FALLBACK
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.protocols import VocabularyInfo
-from anaphora.search.beam import beam
-from anaphora.search.sampling import sample
 from anaphora.search.scoring import score
+from tests.searches import beam, sample
 
 from ...batches import pair_batch
 
@@ -149,7 +148,7 @@ def test_search_steps_through_what_a_window_computes() -> None:
     stepper, loss = model.stepper(), float(model(window([3, 4, 5, 4, 4, 3]))[0].sum)
     batch = pair_batch([[3], [3]], [[4, 5, 4, 4, 3], [6, 3]], multiple=1)
     assert score(stepper, batch)[0].score == pytest.approx(-loss, rel=1e-12)
-    assert len(beam(stepper, batch, size=3, max_length=6)) == 2
+    assert len(beam(stepper, batch, beam=3, max_length=6)) == 2
     drawn = sample(stepper, batch, max_length=40, seed=1)
     assert all(SYMBOLS.pad not in found.ids and SYMBOLS.bos not in found.ids for found in drawn)
 

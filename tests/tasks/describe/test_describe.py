@@ -14,9 +14,9 @@ from anaphora.cli.app import main
 from anaphora.data.caption_batches import prediction_batches
 from anaphora.events import silent
 from anaphora.run import Run
-from anaphora.search.beam import beam
 from anaphora.search.ensemble import Ensemble
 from anaphora.tasks.describe import DescriberPredictor
+from tests.searches import beam
 
 SMALL = [
     *("--set", "embedding.size=8", "--set", "encoder.size=12", "--set", "decoder.size=16"),
@@ -140,10 +140,10 @@ def test_describers_are_searched_as_one_and_the_penalty_is_no_part_of_the_loss(d
     train(dots, "two", "training.seed=2")
     models = [anaphora.load(name).model for name in ("one", "two")]
     [batch] = prediction_batches([features(n).reshape(4, 6).astype(np.float32) for n in range(3)], 3)
-    alone = beam(models[0].stepper(), batch, size=3, max_length=8)
-    twice = beam(Ensemble([models[0].stepper()] * 2, "arithmetic"), batch, size=3, max_length=8)
+    alone = beam(models[0].stepper(), batch, beam=3, max_length=8)
+    twice = beam(Ensemble([models[0].stepper()] * 2, "arithmetic"), batch, beam=3, max_length=8)
     assert [best.ids for best, *_ in twice] == [best.ids for best, *_ in alone]
-    both = beam(Ensemble([model.stepper() for model in models], "arithmetic"), batch, size=3, max_length=8)
+    both = beam(Ensemble([model.stepper() for model in models], "arithmetic"), batch, beam=3, max_length=8)
     assert all(best.weights is not None and best.weights.shape[1] == 4 for best, *_ in both)
 
 

@@ -6,12 +6,11 @@ from dataclasses import replace
 import pytest
 
 from anaphora.errors import ConfigError
-from anaphora.search.beam import beam
-from anaphora.search.without import Without
 from anaphora.tasks.language_model.generation import StreamedText
 from anaphora.tasks.language_model.lines import prompt_batch
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer
+from tests.searches import beam
 
 from .test_predictor import (
     EVERY_CODER,
@@ -69,10 +68,11 @@ def test_taking_the_likeliest_tokens_is_a_search_with_a_beam_of_one(
     make: Make, tokenizer: Callable[[], Tokenizer]
 ) -> None:
     model = make(tokenizer())
-    stepper = Without.special_tokens(model._model.stepper(), model._tokenizer.symbols)
+    stepper, banned = model._model.stepper(), model._tokenizer.symbols.unwritten
     for prompt in SENTENCES:
         begin = model._encode(prompt)
-        [[expected]] = beam(stepper, prompt_batch(stepper.bos, [begin], [0]), size=1, max_length=len(begin) + 9)
+        batch = prompt_batch(stepper.bos, [begin], [0])
+        [[expected]] = beam(stepper, batch, beam=1, max_length=len(begin) + 9, banned_tokens=banned)
         found = model.generate(prompt, beam=1, length=9, lines=1)
         assert found.text == prompt + model._decode(expected.ids).removeprefix(model._decode(begin))
         assert (found.score, found.finished) == (expected.score, expected.finished)

@@ -14,9 +14,9 @@ from anaphora.cli.app import main
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.logistic import Logistic
 from anaphora.files import DamagedError
-from anaphora.prediction.options import Sampling
 from anaphora.run import calibrations
 from anaphora.run.about import about
+from anaphora.search.sampling import Sampling
 from anaphora.tasks.translation import Translation, TranslationPredictor
 from anaphora.tasks.translation.calibration import LEAST, calibrate
 from anaphora.tasks.translation.confidence import Confidence

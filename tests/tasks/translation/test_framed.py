@@ -9,7 +9,8 @@ import pytest
 import anaphora
 from anaphora.errors import AnaphoraError, ConfigError, DataError
 from anaphora.prediction.candidates import Candidates
-from anaphora.prediction.options import Sampling, SearchOptions
+from anaphora.prediction.options import SearchOptions
+from anaphora.search.sampling import Sampling
 from anaphora.tasks.translation import Framed, Translation, TranslationPredictor
 from anaphora.text.placeholders import is_glued
 

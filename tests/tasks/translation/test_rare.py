@@ -125,7 +125,7 @@ def test_a_run_writes_words_in_the_place_of_annotations(
     with pytest.raises(ConfigError, match=f"text.rare = '{rare}'"):
         translator.score_pairs(["a"], ["b"])
     with pytest.raises(ConfigError, match=f"text.rare = '{rare}'"):
-        translator.without_unknown()
+        translator.translate(["a"], known=True)
 
 
 def test_annotations_are_the_same_whether_pairs_are_linked_together_or_in_blocks(

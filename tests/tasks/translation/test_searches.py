@@ -1,19 +1,16 @@
 """Translators under every search: n-best lists, samples, minimum risk, rankings and refused lines."""
 
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.formats.pharaoh import Links
-from anaphora.prediction.options import Sampling, SearchOptions
+from anaphora.prediction.options import SearchOptions
 from anaphora.prediction.risk import expected_chrf, probabilities
-from anaphora.search.pointing import Pointing
-from anaphora.search.watched import Watched
-from anaphora.search.without import Without
-from anaphora.tasks.translation import Translation, TranslationPredictor, searched
+from anaphora.search.sampling import Sampling
+from anaphora.tasks.translation import Translation, TranslationPredictor
 
 from ..conftest import sentences
 
@@ -118,25 +115,3 @@ def test_a_refused_line_keeps_its_place_and_the_others_come_out(untrained_transl
     assert [one for number, one in enumerate(found, 1) if number not in (2, 5)] == expected
     with pytest.raises(DataError, match="Line 2 should have at most 30 tokens"):
         untrained_translator.translate(lines, options)
-
-
-def test_tokens_are_left_out_of_a_search_once_with_placeholders_and_without(
-    untrained_translator: TranslationPredictor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    used = list[list[str]]()
-
-    def search(stepper: Any, *given: Any, **asked: Any) -> Any:
-        used.append([type(one).__name__ for one in layers(stepper)])
-        return original(stepper, *given, **asked)
-
-    original = searched.search
-    monkeypatch.setattr(searched, "search", search)
-    untrained_translator.translate(["a man", "a dog sees www.example.org and then a big red house in a tree"])
-    assert all(names.count("Without") == 1 for names in used)
-    assert {"Pointing" in names for names in used} == {True, False}
-
-
-def layers(stepper: Any) -> Iterator[Any]:
-    while isinstance(stepper, Without | Pointing | Watched):
-        yield stepper
-        stepper = stepper._model

@@ -10,7 +10,8 @@ from torch import Tensor
 from anaphora.batch import Batch, pad
 from anaphora.inspection.explain.lesson import Board, Lesson, n
 from anaphora.protocols import SearchStart, Step
-from anaphora.search.beam import beam as beam_search
+from anaphora.search.request import SearchRequest
+from anaphora.search.search import search
 
 WORDS = ("<pad>", "<unk>", "<s>", "</s>", "The", "A", "man", "dog", "walks", "sleeps")
 EOS = WORDS.index("</s>")
@@ -116,11 +117,11 @@ class _Table:
 
 
 def _difference(ours: Sequence[_Scored]) -> float:
-    """From the results of ``search.beam`` with k, 1, and as many hypotheses as there are; inf for other words."""
+    """From the results of ``search.search`` with k, 1, and as many hypotheses as there are; inf for other words."""
     batch = Batch.of_rows([0], pad([[2]]))
     greatest = 0.0
     for (words, score), size in zip(ours, (K, 1, 100), strict=True):
-        [[best, *_]] = beam_search(_Table(), batch, size=size, max_length=6)
+        [[best]] = search(_Table(), batch, SearchRequest(beam=size, max_length=6))
         same = [WORDS[one] for one in best.ids] == list(words[:-1])
         greatest = max(greatest, abs(best.score - score) if same else inf)
     return greatest

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from anaphora.config import MAX_LENGTH, SET, Config, Conflict
 from anaphora.models.describer import DescriberConfig
-from anaphora.search.beam import LARGEST
+from anaphora.search.request import LARGEST
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig
 from anaphora.tasks.fitting import segmented_alike

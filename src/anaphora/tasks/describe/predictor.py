@@ -15,11 +15,11 @@ from anaphora.kernels.runtime import Runtime
 from anaphora.models.describer import Describer
 from anaphora.prediction.limits import UNLIMITED, Limits, Streaming, Watch
 from anaphora.prediction.running import ON_CPU
-from anaphora.prediction.searching import writer
 from anaphora.prediction.stream import answers
-from anaphora.search.beam import beam as beam_search
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import Ranking
+from anaphora.search.request import SearchRequest
+from anaphora.search.search import search
 from anaphora.tasks.describe.config import DescriberExperiment
 from anaphora.text.tokenizer import Tokenizer
 
@@ -111,19 +111,18 @@ class DescriberPredictor:
         size = beam or self._experiment.evaluation.beam
 
         def answer(rows: Sequence[Floats], watch: Watch, answered: Callable[[int], None]) -> Iterable[Description]:
-            model = writer(self.model.stepper(), self._tokenizer.symbols, watch)
+            model = self.model.stepper()
+            request = SearchRequest(
+                max_length=self._experiment.data.max_length + 1,
+                beam=size,
+                n=size,
+                ranking=Ranking(self._experiment.evaluation.length_penalty),
+                banned_tokens=self._tokenizer.symbols.unwritten,
+                check=watch.check,
+            )
             found: list[Description] = []
             for batch in prediction_batches(rows, _BATCH):
-                hypotheses = beam_search(
-                    model,
-                    batch,
-                    size=size,
-                    max_length=self._experiment.data.max_length + 1,
-                    n=size,
-                    ranking=Ranking(self._experiment.evaluation.length_penalty),
-                    attention=True,
-                )
-                found += map(self._description, hypotheses)
+                found += map(self._description, search(model, batch, request))
                 answered(len(found))
             return found
 

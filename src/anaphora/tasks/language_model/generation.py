@@ -2,72 +2,24 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from anaphora.batch import Batch
 from anaphora.errors import ConfigError
-from anaphora.protocols import Stepper
-from anaphora.search.beam import beam as beam_search
-from anaphora.search.beam import check_size
-from anaphora.search.greedy import greedy
-from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.sampling import check_sampling, sample
-from anaphora.search.writing import OnToken, ignore_token
+from anaphora.search.request import SearchRequest
 from anaphora.wording import agreeing, counted
 
 _ONE_BY_ONE = 200
 """Tokens that are each shown by themselves; of a longer text pieces, ever larger, each a fraction of what there is."""
 
 
-class Choice(NamedTuple):
-    """How the tokens of a text are chosen."""
-
-    beam: int = 0
-    """0 samples, 1 takes the most probable token at every step, more is the beam size."""
-    temperature: float = 1.0
-    top_k: int = 0
-    top_p: float = 1.0
-    seed: int = 0
-
-    def check(self, lines: int | None = 1) -> None:
-        """Raise ConfigError for what ``search.beam`` or ``search.sampling`` refuse, and for ``lines`` of a beam."""
-        if self.beam > 1 and lines is not None and lines > 1:
-            raise ConfigError(
-                f"A beam searches for the most probable line, but {counted(lines, 'line')} {agreeing(lines, 'were')} "
-                f"requested: sample them, or take the most probable token at every step."
-            )
-        if self.beam:
-            check_size(self.beam)
-        else:
-            check_sampling(self.temperature, self.top_k, self.top_p, self.seed)
-
-    def search(
-        self,
-        stepper: Stepper,
-        batch: Batch,
-        max_lengths: Sequence[int],
-        on_token: OnToken = ignore_token,
-        lines: int | None = 1,
-    ) -> list[Hypothesis]:
-        """One output a row, of ``lines`` as for ``search.sampling``.
-
-        A beam wider than 1 writes one line, and calls ``on_token`` for none of its tokens.
-        """
-        if self.beam == 1:
-            return greedy(stepper, batch, max_length=max_lengths, on_token=on_token, lines=lines)
-        if self.beam:
-            return [best for best, *_ in beam_search(stepper, batch, size=self.beam, max_length=max_lengths)]
-        return sample(
-            stepper,
-            batch,
-            max_length=max_lengths,
-            temperature=self.temperature,
-            top_k=self.top_k,
-            top_p=self.top_p,
-            seed=self.seed,
-            on_token=on_token,
-            lines=lines,
+def check_lines(request: SearchRequest) -> None:
+    """Raise ConfigError for what a search refuses, and for several lines of a beam."""
+    lines = request.lines
+    if request.sampling is None and request.beam > 1 and lines is not None and lines > 1:
+        raise ConfigError(
+            f"A beam searches for the most probable line, but {counted(lines, 'line')} {agreeing(lines, 'were')} "
+            f"requested: sample them, or take the most probable token at every step."
         )
+    request.validate()
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.kernels.runtime import running
 from anaphora.prediction.arguments import demand_short, one_text
 from anaphora.prediction.examples import Example, Search
-from anaphora.search.beam import beam as beam_search
-from anaphora.search.without import Without
+from anaphora.search.request import SearchRequest
+from anaphora.search.search import search
 from anaphora.tasks.language_model.line_scores import LineScores
 from anaphora.tasks.language_model.lines import prompt_batch
 from anaphora.text.tokenizer import MARKS
@@ -36,18 +36,19 @@ class InspectedLanguageModel(LineScores):
     def search_for(self, text: str) -> Search:
         """The search for the rest of a line."""
         ids, model = self._readable(text), self._stepper()
-        stepper = Without.special_tokens(model, self._tokenizer.symbols)
-        return Search(stepper, prompt_batch(model.bos, [ids], [0]), len(ids), len(ids) + _LINE, self._tokenizer.pieces)
+        request = SearchRequest(max_length=len(ids) + _LINE, banned_tokens=self._tokenizer.symbols.unwritten)
+        return Search(model, prompt_batch(model.bos, [ids], [0]), len(ids), request, self._tokenizer.pieces)
 
     def searched(self, texts: Sequence[str], beam: int) -> Iterator[tuple[str, float]]:
         """The rests of lines by a beam of this size."""
         rows, model = [self._readable(text) for text in texts], self._stepper()
-        stepper = Without.special_tokens(model, self._tokenizer.symbols)
         for start in range(0, len(rows), _BESIDE):
             own = rows[start : start + _BESIDE]
             batch = prompt_batch(model.bos, own, range(len(own)))
+            lengths = [len(ids) + _LINE for ids in own]
+            request = SearchRequest(max_length=lengths, beam=beam, banned_tokens=self._tokenizer.symbols.unwritten)
             with running(self._runtime):
-                found = beam_search(stepper, batch, size=beam, max_length=[len(ids) + _LINE for ids in own])
+                found = search(model, batch, request)
             for [best, *_] in found:
                 yield self._tokenizer.decode(best.ids), best.score
 

@@ -2,6 +2,7 @@
 
 from collections import abc
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import chain, count
 from typing import Unpack
 
@@ -17,11 +18,12 @@ from anaphora.kernels.runtime import running
 from anaphora.prediction.arguments import demand_several, demand_text, one_text
 from anaphora.prediction.limits import UNLIMITED, Limits, Streaming, Watch
 from anaphora.prediction.running import each_within
-from anaphora.prediction.searching import writer
 from anaphora.prediction.stream import answers
 from anaphora.protocols import TextStepper
-from anaphora.search.writing import ignore_token
-from anaphora.tasks.language_model.generation import Choice, Generation, StreamedText, continued
+from anaphora.search.request import SearchRequest
+from anaphora.search.sampling import Sampling
+from anaphora.search.search import search
+from anaphora.tasks.language_model.generation import Generation, StreamedText, check_lines, continued
 from anaphora.tasks.language_model.inspected import InspectedLanguageModel
 from anaphora.tasks.language_model.line_scores import STATIC
 from anaphora.tasks.language_model.lines import Reading, prompt_batch
@@ -71,25 +73,26 @@ class LanguageModelPredictor(InspectedLanguageModel):
         piece of the text as it is written, or once with what a beam found.
 
         Raises ConfigError for a length or lines below 1, prompts of several lines that a model of sentences
-        cannot continue, several lines of a beam, and what ``search.beam`` or ``search.sampling`` refuse; StoppedError
+        cannot continue, several lines of a beam, and what ``search.search`` refuses; StoppedError
         as ``limits`` say; TypeError for what is no text.
         """
-        choice, prompt = Choice(beam, temperature, top_k, top_p, seed), one_text(prompt)
-        choice.check(lines)  # before the prompt is shown
         if lines is None and (length is None or beam > 1):
             lines = 1
+        request, prompt = self._request(beam, Sampling(temperature, top_k, top_p, seed), lines), one_text(prompt)
+        check_lines(request)  # before the prompt is shown
         left = _LINE * (lines or 1) if length is None else length
         begin = self._begin(prompt, left, lines)
         decode = continued(prompt, begin, self._decode)
         streamed = StreamedText(decode, begin, on_text, self._tokenizer.symbols.eos) if on_text else None
-        on_token = streamed.add if streamed else ignore_token
-        stepper = writer(self._model.stepper(), self._tokenizer.symbols, limits.start())
+        stepper, watch = self._model.stepper(), limits.start()
         ids, score, prefix = list[int](), 0.0, begin
         at_once = 1 if self._of_sentences else lines
+        on_token = streamed.add if streamed and beam < 2 else None
         for number in count():
             batch = prompt_batch(stepper.bos, [prefix], [number])
+            own = replace(request, max_length=[len(prefix) + left], lines=at_once, on_token=on_token, check=watch.check)
             with running(self._runtime):
-                [found] = choice.search(stepper, batch, [len(prefix) + left], on_token, at_once)
+                [[found]] = search(stepper, batch, own)
             ids, score = [*ids, *found.ids], score + found.score
             left -= len(found.ids) - len(prefix) + found.finished
             if not found.finished or left < 1 or at_once == lines or number + 1 == lines:
@@ -118,8 +121,8 @@ class LanguageModelPredictor(InspectedLanguageModel):
         Draws depend on the seed and on the number of the prompt in the stream: the first is continued as ``generate``
         continues it. Raises as ``generate``, for one of the prompts after those before it.
         """
-        choice = Choice(beam, temperature, top_k, top_p, seed)
-        choice.check()
+        request = self._request(beam, Sampling(temperature, top_k, top_p, seed))
+        check_lines(request)
         beside = max(1, _BESIDE // max(1, beam))
 
         def read(prompt: str, number: int) -> tuple[int, list[int], str]:
@@ -129,19 +132,30 @@ class LanguageModelPredictor(InspectedLanguageModel):
         def answer(
             rows: abc.Sequence[tuple[int, list[int], str]], watch: Watch, answered: Callable[[int], None]
         ) -> abc.Iterable[Generation]:
-            stepper, found = writer(self._model.stepper(), self._tokenizer.symbols, watch), dict[int, Generation]()
+            stepper, found = self._model.stepper(), dict[int, Generation]()
             by_length = sorted(rows, key=lambda row: len(row[1]))
             for start in range(0, len(rows), beside):
                 numbers, begins, texts = zip(*by_length[start : start + beside], strict=True)
                 batch = prompt_batch(stepper.bos, begins, [number - 1 for number in numbers])
-                written = choice.search(stepper, batch, [len(begin) + length for begin in begins])
-                for number, begin, prompt, one in zip(numbers, begins, texts, written, strict=True):
+                lengths = [len(begin) + length for begin in begins]
+                written = search(stepper, batch, replace(request, max_length=lengths, check=watch.check))
+                for number, begin, prompt, [one] in zip(numbers, begins, texts, written, strict=True):
                     text = continued(prompt, begin, self._decode)(one.ids)
                     found[number] = Generation(text, one.score, one.finished, begin.count(stepper.unk))
                 answered(len(found))
             return (found[number] for number, _, _ in rows)
 
         return answers(prompts, read, answer, task="generate", unit="prompts", runtime=self._runtime, **streaming)
+
+    def _request(self, beam: int, sampling: Sampling, lines: int | None = 1) -> SearchRequest:
+        """The request of a beam of this size, or of samples for 0."""
+        return SearchRequest(
+            max_length=1,
+            beam=beam,
+            sampling=None if beam else sampling,
+            banned_tokens=self._tokenizer.symbols.unwritten,
+            lines=lines,
+        )
 
     def _begin(self, prompt: str, length: int, lines: int | None = None) -> list[int]:
         """The tokens of a text that can be continued for ``length`` tokens; errors as for ``generate``.

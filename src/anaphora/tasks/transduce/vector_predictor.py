@@ -17,11 +17,11 @@ from anaphora.kernels.runtime import Runtime
 from anaphora.models.vector_transducer import VectorTransducer
 from anaphora.prediction.limits import Streaming, Watch
 from anaphora.prediction.running import ON_CPU
-from anaphora.prediction.searching import writer
 from anaphora.prediction.stream import answers, by_row
-from anaphora.search.beam import beam as beam_search
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import Ranking
+from anaphora.search.request import SearchRequest
+from anaphora.search.search import search
 from anaphora.tasks.transduce.config import VectorTransductionExperiment
 from anaphora.tasks.transduce.predictor import Transduction
 from anaphora.text.symbols import SymbolTokenizer
@@ -86,14 +86,20 @@ class VectorTransducerPredictor:
         size, ranking = beam or evaluation.beam, Ranking(evaluation.length_penalty)
 
         def answer(rows: Sequence[Floats], watch: Watch, answered: Callable[[int], None]) -> Iterable[Transduction]:
-            stepper = writer(self.model.stepper(), self.target.symbols, watch)
+            stepper = self.model.stepper()
 
             def written(batch: Batch) -> Iterator[Transduction]:
                 bounds = [len(rows[number]) + SHORTEST for number in batch.example_ids_B.tolist()]
-                found = beam_search(
-                    stepper, batch, size=size, max_length=bounds, n=size, ranking=ranking, attention=attention
+                request = SearchRequest(
+                    max_length=bounds,
+                    beam=size,
+                    n=size,
+                    ranking=ranking,
+                    banned_tokens=self.target.symbols.unwritten,
+                    attention=attention,
+                    check=watch.check,
                 )
-                for of_one in found:
+                for of_one in search(stepper, batch, request):
                     best, *others = map(self._written, of_one)
                     yield replace(best, alternatives=tuple(others))
 

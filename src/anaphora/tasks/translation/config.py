@@ -8,7 +8,7 @@ from anaphora.config import MAX_LENGTH, Config, Conflict
 from anaphora.models.guide import GivenGuide, NoGuide
 from anaphora.models.translator import TranslatorConfig
 from anaphora.nn.fusion import DeepFusion
-from anaphora.search.beam import LARGEST
+from anaphora.search.request import LARGEST
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData, PairsData
 from anaphora.tasks.translation.conflicts import CONFLICTS, OF_SENTENCES

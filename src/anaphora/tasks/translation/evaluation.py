@@ -75,11 +75,8 @@ def score_translations(
 ) -> TranslationScores:
     """BLEU and chrF of a translator on pairs, as the experiment says and raw.
 
-    Raises MissingExtraError for no tokeniser, DataError where no pair is left, and as the predictor's ``translate``
-    and ``without_unknown``.
+    Raises MissingExtraError for no tokeniser, DataError where no pair is left, and as the predictor's ``translate``.
     """
-    if search.known:
-        translator = translator.without_unknown()
     conditions: tuple[Condition, ...] = tuple(dict.fromkeys((experiment.evaluation.conditions, "raw")))
     for condition in conditions:
         metric_of("BLEU", experiment.data.target, condition)  # a missing tokeniser is reported before the work

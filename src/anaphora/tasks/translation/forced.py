@@ -22,7 +22,6 @@ from anaphora.prediction.stream import answers, by_row
 from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
-from anaphora.search.watched import Watched
 from anaphora.tasks.translation.translation import NO_LINKS, Translation
 from anaphora.text.rare import AnnotatedTokenizer
 from anaphora.text.tokenizer import UNK, Tokenizer
@@ -162,11 +161,11 @@ class ForcedDecoding:
             )
 
         def answer(rows: abc.Sequence[Pair], watch: Watch, answered: abc.Callable[[int], None]) -> abc.Iterable[Found]:
-            stepper = Watched(self._stepper(), watch.check)
+            stepper = self._stepper()
 
             def made(batch: Batch) -> abc.Iterator[Found]:
                 pairs_of_batch = (rows[number] for number in batch.example_ids_B.tolist())
-                return map(make, pairs_of_batch, score(stepper, batch, attention))
+                return map(make, pairs_of_batch, score(stepper, batch, attention, check=watch.check))
 
             batches = self._batches([source for source, _ in rows], [target.ids for _, target in rows])
             return by_row(batches, made, watch, answered).values()

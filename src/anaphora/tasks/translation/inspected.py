@@ -1,12 +1,13 @@
 """A translator as inspection looks at it: see ``prediction.examples``."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from anaphora.kernels.runtime import running
 from anaphora.prediction.arguments import Given, pieces_of, sentence_of
 from anaphora.prediction.examples import Example, Search
-from anaphora.search.beam import beam as beam_search
-from anaphora.search.without import Without
+from anaphora.search.request import SearchRequest
+from anaphora.search.search import search
 from anaphora.tasks.translation.forced import ForcedDecoding
 from anaphora.text.tokenizer import BOS, MARKS
 
@@ -18,9 +19,9 @@ class InspectedTranslator(ForcedDecoding):
         """A sentence with its given translation, or with the greedy one."""
         source = Given(text, sentence_of(self._source, text, 1))
         if target is None:
-            search = self.search_for(text)
+            searched = self.search_for(text)
             with running(self._runtime):
-                [[best, *_]] = beam_search(search.stepper, search.batch, size=1, max_length=search.max_length)
+                [[best]] = search(searched.stepper, searched.batch, replace(searched.request, beam=1))
             ids = list(best.ids)
             pieces = self._target.pieces(ids)
         else:
@@ -36,19 +37,20 @@ class InspectedTranslator(ForcedDecoding):
         """The search for the translation of a sentence."""
         ids = sentence_of(self._source, text, 1)
         [batch] = self._batches([Given(text, ids)])
-        stepper = Without.special_tokens(self._stepper(), self._target.symbols)
-        return Search(stepper, batch, 0, longest(len(ids)), self._target.pieces)
+        request = SearchRequest(max_length=longest(len(ids)), banned_tokens=self._target.symbols.unwritten)
+        return Search(self._stepper(), batch, 0, request, self._target.pieces)
 
     def searched(self, texts: Sequence[str], beam: int) -> Iterator[tuple[str, float]]:
         """The translations of sentences by a beam of this size, unnormalised."""
         rows = [Given(text, sentence_of(self._source, text, number)) for number, text in enumerate(texts, 1)]
-        stepper = Without.special_tokens(self._stepper(), self._target.symbols)
+        stepper, banned = self._stepper(), self._target.symbols.unwritten
         found: dict[int, tuple[str, float]] = {}
         for batch in self._batches(rows, beam=beam):
             numbers = batch.example_ids_B.tolist()
             most = [longest(len(rows[number].ids)) for number in numbers]
+            request = SearchRequest(max_length=most, beam=beam, banned_tokens=banned, attention=False)
             with running(self._runtime):
-                hypotheses = beam_search(stepper, batch, size=beam, max_length=most, attention=False)
+                hypotheses = search(stepper, batch, request)
             for number, [best, *_] in zip(numbers, hypotheses, strict=True):
                 found[number] = self._target.decode(best.ids), best.score
         return (found[number] for number in range(len(texts)))

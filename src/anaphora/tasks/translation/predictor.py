@@ -17,7 +17,6 @@ from anaphora.prediction.stream import answers
 from anaphora.protocols import Stepper
 from anaphora.search.ensemble import Ensemble, Mean
 from anaphora.search.fusion import Fused
-from anaphora.search.without import Without
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.translation.confidence import Confidence, uncalibrated
 from anaphora.tasks.translation.config import SearchConfig
@@ -27,7 +26,6 @@ from anaphora.tasks.translation.searched import SearchedLines, Sides
 from anaphora.tasks.translation.shortlisted import Rows, no_shortlist
 from anaphora.tasks.translation.stand_ins import best_copied
 from anaphora.tasks.translation.translation import Translation
-from anaphora.tasks.translation.unknown import demand_unknown
 from anaphora.text.apart import StandIn
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import UNK, Tokenizer
@@ -96,11 +94,6 @@ class TranslationPredictor(InspectedTranslator):
         stepper()  # what does not go together is found here
         return self._over(stepper)
 
-    def without_unknown(self) -> "TranslationPredictor":
-        """This translator, which writes no ``<unk>``; ConfigError where it spells words, or annotates unknown ones."""
-        demand_unknown(self._source, self._target)
-        return self._over(lambda: Without(self._stepper(), (UNK,)))
-
     def knows(self, source: str, target: str) -> bool:
         """Whether the vocabularies have all of a pair."""
         return UNK not in self._source.encode(source) and UNK not in self._target.encode(target)
@@ -162,7 +155,7 @@ class TranslationPredictor(InspectedTranslator):
         Messages number lines from ``first``.
 
         No more than a window of lines is held (see ``prediction.stream``). Raises ConfigError for a beam that
-        ``search.beam`` refuses, and where nothing can be replaced or chosen among: tokens are not words, there is no
+        ``search.search`` refuses, and where nothing can be replaced or chosen among: tokens are not words, there is no
         attention, or the output is no softmax over words. Raises StoppedError as ``limits`` say, and DataError for a
         line too long to be a sentence, with its number, after the translations of the lines before it. With
         ``refused``, that is called with the number and the error instead, and the translation of the line is empty.

@@ -12,13 +12,12 @@ from anaphora.prediction.arguments import Given, given_text, sentence_of
 from anaphora.prediction.candidates import Candidates, Shortlist
 from anaphora.prediction.limits import Watch
 from anaphora.prediction.options import SearchOptions
-from anaphora.prediction.searching import search
+from anaphora.prediction.searching import resolved, searched
 from anaphora.protocols import Stepper
 from anaphora.search.evidence import with_evidence
 from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.request import SearchRequest
 from anaphora.search.steering import Steering
-from anaphora.search.watched import Watched
-from anaphora.search.without import Without
 from anaphora.tasks.translation.adapting import Adapted
 from anaphora.tasks.translation.choice import best_of, together
 from anaphora.tasks.translation.confidence import Confidence
@@ -30,11 +29,11 @@ from anaphora.tasks.translation.required_terms import RequiredTerms, SentenceTer
 from anaphora.tasks.translation.shortlisted import Rows
 from anaphora.tasks.translation.target_tokens import adjacency_of, unwritten_of
 from anaphora.tasks.translation.translation import Translation
-from anaphora.tasks.translation.unknown import filler
+from anaphora.tasks.translation.unknown import demand_unknown, filler
 from anaphora.text.apart import StandIn
 from anaphora.text.placeholders import USUAL, checked_kinds
 from anaphora.text.sentences import Passage, Splitter
-from anaphora.text.tokenizer import Tokenizer
+from anaphora.text.tokenizer import UNK, Tokenizer
 
 
 @dataclass(frozen=True)
@@ -69,9 +68,13 @@ class SearchedLines:
     ) -> None:
         """``options`` are settled. Lines are one sentence each without ``splitter``.
 
-        Raises ConfigError where nothing can be replaced or kept as the options ask.
+        Raises ConfigError where nothing can be replaced, kept or left out as the options ask.
         """
         self._sides, self._options, self._splitter, self._confidence = sides, options, splitter, confidence
+        self._banned_tokens = unwritten_of(sides.target)
+        if options.known:
+            demand_unknown(sides.source, sides.target)
+            self._banned_tokens += (UNK,)
         self._unknown = filler(sides.source, sides.target, options.replace_unknown, sides.attends)
         kinds = USUAL if options.protect is None else checked_kinds(options.protect)
         self._protection = Protection(sides.source, sides.target, kinds, sides.stand_ins)
@@ -103,8 +106,8 @@ class SearchedLines:
             parts = [next(found) for _ in line.sentences]
             yield together(line.passage, parts, self._options, self._splitter)
 
-    def _translated(self, rows: Sequence[Sentence], watch: Watch, searched: Callable[[int], None]) -> list[Translation]:
-        """The translations of sentences; ``searched`` takes how many there are.
+    def _translated(self, rows: Sequence[Sentence], watch: Watch, done: Callable[[int], None]) -> list[Translation]:
+        """The translations of sentences; ``done`` takes how many there are.
 
         What a sentence keeps is left in it where the model may have learnt it, and put there where some is lost.
         """
@@ -113,11 +116,11 @@ class SearchedLines:
         found = zip(tried, self._search([*tried.values()], watch, lambda _: None), strict=True)
         whole = {place: kept for place, one in found if (kept := protection.whole(rows[place], one))}
         others = [row for place, row in enumerate(rows) if place not in whole]
-        rest = iter(self._search(others, watch, lambda n: searched(len(whole) + n)))
+        rest = iter(self._search(others, watch, lambda n: done(len(whole) + n)))
         return [whole[place] if place in whole else next(rest) for place in range(len(rows))]
 
-    def _search(self, rows: Sequence[Sentence], watch: Watch, searched: Callable[[int], None]) -> list[Translation]:
-        """The translations of sentences, searched in batches of like length; ``searched`` takes how many there are."""
+    def _search(self, rows: Sequence[Sentence], watch: Watch, answered: Callable[[int], None]) -> list[Translation]:
+        """The translations of sentences, searched in batches of like length; ``answered`` takes how many there are."""
         if not rows:
             return []
         sides, options, protection = self._sides, self._options, self._protection
@@ -131,7 +134,7 @@ class SearchedLines:
         for batch in sides.batches(given, beam=options.beam or 1):
             numbers = batch.example_ids_B.tolist()
             own = [rows[full[number]] for number in numbers]
-            stepper = Watched(stepper_of(numbers), watch.check)
+            stepper = stepper_of(numbers)
             most = [longest(len(row.ids)) for row in own]
             batch = replace(batch, constraints=self._constraints(own))
             frames = [row.frame for row in own]
@@ -144,21 +147,21 @@ class SearchedLines:
                 terms = [row.terms for row in own]
                 steering += self._glossary.steering(terms, before, after_V, stepper.eos)
             steering += [*steering_of(frames, most, after_V, stepper.eos), *protection.unspelled(own)]
-            written = Without(pointing or stepper, unwritten_of(sides.target))
-            hypotheses = search(
-                written,
-                batch,
-                options,
+            request = SearchRequest(
                 max_length=most,
-                attention=options.attention or self._unknown is not None or any(row.apart.tags for row in own),
                 steering=steering,
+                banned_tokens=self._banned_tokens,
+                attention=options.attention or self._unknown is not None or any(row.apart.tags for row in own),
+                check=watch.check,
             )
+            writer, request = pointing or stepper, resolved(options, request, stepper.eos)
+            hypotheses = searched(writer, batch, request)
             if options.confidence or options.signals:
-                hypotheses = with_evidence(written, batch, hypotheses)
+                hypotheses = with_evidence(writer, batch, request, hypotheses)
             for number, of_one in zip(numbers, hypotheses, strict=True):
                 found[full[number]] = self._answer(rows[full[number]], of_one)
             done += len(hypotheses)
-            searched(done)
+            answered(done)
         return [found[place] for place in range(len(rows))]
 
     def _constraints(self, rows: Sequence[Sentence]) -> Constraints:

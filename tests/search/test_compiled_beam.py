@@ -12,12 +12,9 @@ from anaphora.kernels import compiled
 from anaphora.kernels.backends import Backend
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.protocols import Stepper
-from anaphora.search.beam import beam
-from anaphora.search.bounds import Bounds
+from anaphora.search.compiled_search import STEPS
 from anaphora.search.ranking import Ranking
-from anaphora.search.straight import STEPS, straight_beam
-from anaphora.search.watched import Watched
-from anaphora.search.without import Without
+from tests.searches import beam
 
 from ..batches import pair_batch
 from .native import (
@@ -30,6 +27,7 @@ from .native import (
     TRANSLATORS,
     Stepwise,
     assert_same,
+    is_compiled,
     made,
     prefixes,
     scored,
@@ -44,6 +42,7 @@ rankings = st.sampled_from([Ranking(), Ranking(length_penalty=1.0), Ranking(leng
 
 
 def assert_found_alike(stepper: Stepper, batch: Batch, **asked: Any) -> None:
+    asked = {"banned_tokens": SYMBOLS.unwritten, **asked}
     found, expected = beam(stepper, batch, **asked), beam(Stepwise(stepper), batch, **asked)
     assert len(found) == len(expected)
     for one, other in zip(found, expected, strict=True):
@@ -82,7 +81,7 @@ def test_a_translation_is_that_of_single_steps(
     count = len(sources)
     own = [sorted(of_one) for of_one in candidates[:count]] if candidates else None
     batch = pair_batch(sources, candidates=own, prefixes=prefixes[:count] if prefixes and not candidates else None)
-    asked = {"size": size, "n": n, "max_length": lengths[:count], "attention": attention, "ranking": ranking}
+    asked = {"beam": size, "n": n, "max_length": lengths[:count], "attention": attention, "ranking": ranking}
     with running(Runtime(backend=backend, threads=threads)), scored(rows_at_once):
         assert_found_alike(stepper_of("translate", name), batch, **asked)
 
@@ -93,7 +92,7 @@ def test_a_translation_is_that_of_single_steps(
 def test_a_text_is_that_of_single_steps(name: str, prefixes: list[list[int]], length: int, size: int, n: int) -> None:
     batch = pair_batch([[EOS]] * 7, prefixes=prefixes)
     with running(Runtime(backend="gemm")):
-        assert_found_alike(stepper_of("language-model", name), batch, size=size, n=n, max_length=length)
+        assert_found_alike(stepper_of("language-model", name), batch, beam=size, n=n, max_length=length)
 
 
 @settings(max_examples=20, deadline=None)
@@ -102,9 +101,9 @@ def test_of_equally_likely_hypotheses_the_same_are_taken(
     sources: list[list[int]], size: int, n: int, length: int, ranking: Ranking
 ) -> None:
     model = made("translate", "indifferent")
-    stepper = Without(model.stepper(), (SYMBOLS.pad, SYMBOLS.bos))
+    stepper = model.stepper()
     with running(Runtime(backend="gemm")):
-        assert_found_alike(stepper, pair_batch(sources), size=size, n=n, max_length=length, ranking=ranking)
+        assert_found_alike(stepper, pair_batch(sources), beam=size, n=n, max_length=length, ranking=ranking)
 
 
 @settings(max_examples=20, deadline=None)
@@ -115,17 +114,15 @@ def test_what_is_found_for_a_sentence_is_what_is_found_for_it_alone(
     stepper, width = stepper_of("translate", "fed"), max(map(len, sources))
     rows = [source + [EOS] * (width - len(source)) for source in sources]
     with running(Runtime(backend="gemm")):
-        together = beam(stepper, pair_batch(rows), size=size, n=n, max_length=20, ranking=ranking)
+        together = beam(stepper, pair_batch(rows), beam=size, n=n, max_length=20, ranking=ranking)
         for row, found in zip(rows, together, strict=True):
-            [alone] = beam(stepper, pair_batch([row]), size=size, n=n, max_length=20, ranking=ranking)
+            [alone] = beam(stepper, pair_batch([row]), beam=size, n=n, max_length=20, ranking=ranking)
             assert_same(found, alone)
 
 
 def begun(stepper: Stepper, size: int, prefixes: Sequence[Sequence[int]] | None = None) -> bool:
-    """Whether many steps are taken in a call."""
-    batch = pair_batch([[5, 9, EOS]], prefixes=prefixes)
-    bounds = Bounds.of(batch.constraints.prefixes, 5, 1)
-    return straight_beam(stepper, stepper.start(batch), bounds, size, 1, Ranking(), attention=True) is not None
+    """True where many steps are taken in a call."""
+    return is_compiled(stepper, pair_batch([[5, 9, EOS]], prefixes=prefixes), beam=size, max_length=5)
 
 
 @pytest.mark.parametrize(("task", "name"), [(task, name) for task, tables in KINDS for name in tables])
@@ -145,10 +142,11 @@ def test_a_wider_beam_and_one_without_the_products_in_c_take_single_steps() -> N
 
 
 def test_a_model_that_scores_nothing_possible_ends_as_in_single_steps() -> None:
-    stepper = Without(made("translate", "fed").stepper(), range(SYMBOLS.size))
+    stepper, banned = made("translate", "fed").stepper(), tuple(range(SYMBOLS.size))
     with running(Runtime(backend="gemm")):
         for own in (None, [[9], [7, 8, EOS]]):
-            assert_found_alike(stepper, pair_batch([[5], [7, 8]], prefixes=own), size=4, n=2, max_length=9)
+            batch = pair_batch([[5], [7, 8]], prefixes=own)
+            assert_found_alike(stepper, batch, beam=4, n=2, max_length=9, banned_tokens=banned)
 
 
 def test_a_search_is_stopped_between_two_calls() -> None:
@@ -163,7 +161,7 @@ def test_a_search_is_stopped_between_two_calls() -> None:
         if not left:
             raise StopError
 
-    text = Without(made("translate", "fed").stepper(), (EOS,))
+    text = made("translate", "fed").stepper()
     with running(Runtime(backend="gemm")), pytest.raises(StopError):
-        beam(Watched(text, check), pair_batch([[5]]), size=3, max_length=STEPS + 1)
+        beam(text, pair_batch([[5]]), beam=3, max_length=STEPS + 1, banned_tokens=(EOS,), check=check)
     assert left == 0

@@ -9,14 +9,10 @@ from hypothesis import strategies as st
 
 from anaphora.kernels.backends import Backend
 from anaphora.kernels.runtime import Runtime, running
-from anaphora.protocols import TakesGreedySteps
-from anaphora.search.beam import beam
-from anaphora.search.bounds import Bounds
-from anaphora.search.greedy import greedy
+from anaphora.protocols import CompiledStepper
+from anaphora.search.compiled_search import STEPS
 from anaphora.search.ranking import Ranking
-from anaphora.search.straight import STEPS, straight
-from anaphora.search.watched import Watched
-from anaphora.search.without import Without
+from tests.searches import beam, greedy
 
 from ..batches import pair_batch
 from .native import (
@@ -29,6 +25,7 @@ from .native import (
     TRANSLATORS,
     Stepwise,
     assert_same,
+    is_compiled,
     made,
     prefixes,
     scored,
@@ -67,7 +64,13 @@ def test_a_translation_is_that_of_single_steps(
     stepper, count = stepper_of("translate", name), len(sources)
     own = [sorted(of_one) for of_one in candidates[:count]] if candidates else None
     batch = pair_batch(sources, candidates=own, prefixes=prefixes[:count] if prefixes and not candidates else None)
-    asked = {"size": 1, "max_length": lengths[:count], "attention": attention, "ranking": Ranking(length_penalty=0.6)}
+    asked = {
+        "beam": 1,
+        "banned_tokens": SYMBOLS.unwritten,
+        "max_length": lengths[:count],
+        "attention": attention,
+        "ranking": Ranking(length_penalty=0.6),
+    }
     with running(Runtime(backend=backend, threads=threads)), scored(rows_at_once):
         found = beam(stepper, batch, **asked)
         assert_same([one for [one] in found], [one for [one] in beam(Stepwise(stepper), batch, **asked)])
@@ -85,7 +88,14 @@ def test_a_text_is_that_of_single_steps_and_reported_alike(
     reported: list[list[tuple[int, int]]] = [[], []]
     with running(Runtime(backend=backend)):
         found, expected = (
-            greedy(one, batch, max_length=length, lines=lines, on_token=lambda *token, to=to: to.append(token))
+            greedy(
+                one,
+                batch,
+                max_length=length,
+                lines=lines,
+                on_token=lambda *token, to=to: to.append(token),
+                banned_tokens=SYMBOLS.unwritten,
+            )
             for one, to in zip((stepper, Stepwise(stepper)), reported, strict=True)
         )
     assert_same(found, expected)
@@ -99,7 +109,7 @@ def test_many_sentences_are_searched_in_groups_and_leave_in_any_order(threads: i
     batch = pair_batch([torch.randint(EOS, SYMBOLS.size, (2,), generator=draws).tolist() for _ in lengths])
     stepper = stepper_of("translate", "fed")
     with running(Runtime(backend="gemm", threads=threads)):
-        one, other = (beam(each, batch, size=1, max_length=lengths) for each in (stepper, Stepwise(stepper)))
+        one, other = (beam(each, batch, beam=1, max_length=lengths) for each in (stepper, Stepwise(stepper)))
     assert len({len(found.ids) for [found] in one}) > 3
     assert_same([found for [found] in one], [found for [found] in other])
 
@@ -108,20 +118,21 @@ def test_many_sentences_are_searched_in_groups_and_leave_in_any_order(threads: i
 def test_these_searches_take_many_steps_a_call(task: str, name: str) -> None:
     stepper, batch = stepper_of(task, name), pair_batch([[5, 9, EOS]])
     with running(Runtime(backend="gemm")):
-        assert straight(stepper, stepper.start(batch), Bounds.of(None, 5, 1)) is not None
+        assert is_compiled(stepper, batch, beam=1, max_length=5)
 
 
 @pytest.mark.parametrize("runtime", [Runtime(backend="torch"), Runtime(backend="gemm", kernels="python")])
 def test_without_the_products_in_c_steps_are_taken_one_by_one(runtime: Runtime) -> None:
     stepper, batch = stepper_of("translate", "fed"), pair_batch([[5, 9, EOS]])
     with running(runtime):
-        assert straight(stepper, stepper.start(batch), Bounds.of(None, 5, 1)) is None
+        assert not is_compiled(stepper, batch, beam=1, max_length=5)
 
 
 def test_a_model_that_scores_nothing_possible_ends_as_in_single_steps() -> None:
-    stepper, batch = Without(made("translate", "fed").stepper(), range(SYMBOLS.size)), pair_batch([[5], [7, 8]])
+    stepper, batch = made("translate", "fed").stepper(), pair_batch([[5], [7, 8]])
+    asked = {"beam": 1, "max_length": 9, "banned_tokens": tuple(range(SYMBOLS.size))}
     with running(Runtime(backend="gemm")):
-        assert beam(stepper, batch, size=1, max_length=9) == beam(Stepwise(stepper), batch, size=1, max_length=9)
+        assert beam(stepper, batch, **asked) == beam(Stepwise(stepper), batch, **asked)
 
 
 def test_a_search_is_stopped_between_two_calls() -> None:
@@ -137,7 +148,7 @@ def test_a_search_is_stopped_between_two_calls() -> None:
             raise StopError
 
     text = made("language-model", "lstm").stepper()
-    assert isinstance(text, TakesGreedySteps)
+    assert isinstance(text, CompiledStepper)
     with running(Runtime(backend="gemm")), pytest.raises(StopError):
-        greedy(Watched(text, check), pair_batch([[EOS]]), max_length=STEPS + 1, lines=None)
+        greedy(text, pair_batch([[EOS]]), max_length=STEPS + 1, lines=None, check=check)
     assert left == 0
