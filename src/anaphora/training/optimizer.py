@@ -12,7 +12,7 @@ from anaphora.errors import RunError
 from anaphora.training.averaging import ITERATE, IterateAverage, MovingAverage, WeightAverage
 from anaphora.training.ranks import Ranks
 from anaphora.training.rules import AveragedSgd, Rule
-from anaphora.training.sparse import sparse_tables, without_zeros
+from anaphora.training.sparse import CORRECTED, sparse_tables, without_zeros
 
 
 class NamedOptimizer:
@@ -113,7 +113,7 @@ class NamedOptimizer:
         fits &= bool(stepped) or not (begun and (dense or sparse))
         for name in stepped:
             needed = sparse if name in self._tables else dense
-            fits &= all(_is_like(kept[name].get(field), like) for field, like in needed.items())
+            fits &= all(_is_like(kept[name].get(field), like) for field, like in needed.items() if field != CORRECTED)
         if not fits:
             raise RunError(f"{where} lacks what this update rule keeps of each weight: it is of another experiment.")
         for rule in self._rules:
