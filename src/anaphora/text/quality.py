@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from anaphora.text.placeholders import PATTERNS, USUAL, Kind
 from anaphora.text.special_tokens import without_special_tokens
+from anaphora.text.text_rule import has_words
 
 _PATTERNS = {
     kind: re.compile(pattern)
@@ -92,8 +93,8 @@ def without_placeholders(text: str) -> str:
 
 
 def is_translatable(text: str) -> bool:
-    """Whether a text has a letter outside of placeholders, tags and addresses."""
-    return any(map(str.isalpha, without_placeholders(text)))
+    """Whether a text has a letter outside of numbers, placeholders, tags and addresses."""
+    return has_words(text, [PATTERNS[kind] for kind in USUAL])
 
 
 def _digits(text: str) -> list[str]:
@@ -106,8 +107,17 @@ def _found(*kinds: Kind) -> Callable[[str], list[str]]:
     return lambda text: [match[0] for kind in kinds for match in PATTERNS[kind].finditer(text)]
 
 
+_OPENED = re.compile(r"<[A-Za-z?%][^\s<>]*")
+"""The beginning of what may be a tag."""
+
+
+def _tags(text: str) -> list[str]:
+    """The placeholders and tags of a text, and the beginnings of what is written like tags."""
+    return [*_found("placeholders", "tags")(text), *_OPENED.findall(without_placeholders(text))]
+
+
 _IN_COMMON: Mapping[str, Callable[[str], list[str]]] = {
-    "placeholders": _found("placeholders", "tags"),
+    "placeholders": _tags,
     "addresses": _found("urls", "emails"),
     "numbers": _digits,
 }

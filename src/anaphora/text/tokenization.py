@@ -17,15 +17,17 @@ from anaphora.events import Note, Report, silent
 from anaphora.files import DamagedError, read, read_json, sha256
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.joiner import JOINER
 from anaphora.text.language import bare
 from anaphora.text.normalise import Lowercase, lowercase_of, lowered
 from anaphora.text.rare import AnnotatedTokenizer, NumberingTokenizer, Rare, annotations
 from anaphora.text.sampling import sample
 from anaphora.text.scripts import are_run_together
 from anaphora.text.segmentation import Segmentation
-from anaphora.text.symbols import SymbolTokenizer, are_separated
-from anaphora.text.tokenizer import SPACE, Tokenizer
-from anaphora.text.words import WordTokenizer
+from anaphora.text.symbols import TAB, SymbolTokenizer, are_separated
+from anaphora.text.text_rule import DOUBLE, TextRule, are_converted, special_in
+from anaphora.text.tokenizer import MARKS, SPACE, Tokenizer
+from anaphora.text.words import WordTokenizer, written
 from anaphora.wording import counted
 
 if TYPE_CHECKING:
@@ -170,13 +172,64 @@ def fit(
     languages: Mapping[str, str] | None = None,
     dictionary: Mapping[str, str] | None = None,
 ) -> dict[str, Tokenizer]:
-    """Learn a tokenizer for every side from its training text; with ``joint``, and for bytes, all get the same object.
+    """Learn a tokenizer for every side from its training text by its rule; ``joint``, and for bytes, one for all.
 
-    ``languages`` has the two-letter code of each side; English where it is missing. Sides whose languages differ in
-    their casing have objects of their own, which differ in nothing else. ``dictionary``, from
+    ``languages`` has the two-letter code of each side; English where it is missing. Sides of one vocabulary that differ
+    in casing or rule have objects of their own. ``dictionary``, from
     source words to target words, is that of a target whose rare words are annotated. Raises DataError for a
     text with nothing in it, ConfigError for a size below what single characters need.
     """
+    rules = {side: _rule(config, side, sides) for side in sides}
+    tabs = isinstance(config, Symbol)
+    plain = {side: _plain(lines, rules[side], tabs=tabs) for side, lines in sides.items()}
+    learnt = {side: copy(one) for side, one in _fitted(config, plain, report, languages, dictionary).items()}
+    for side, tokenizer in learnt.items():
+        tokenizer.rule = rules[side]
+    return learnt
+
+
+def with_rules(tokenizers: dict[str, Tokenizer]) -> dict[str, Tokenizer]:
+    """Tokenizers to be used: where a run recorded no rule, the vocabulary says which special characters it has seen.
+
+    Texts without a word are copied, unless few tokens have a letter: then numbers are what it translates.
+    """
+    for tokenizer in tokenizers.values():
+        if tokenizer.rule is None and not isinstance(tokenizer, ByteTokenizer):
+            tokens = [token for token in written(tokenizer)[len(MARKS) :] if not token.startswith("<")]
+            double = isinstance(tokenizer, CharacterTokenizer) or 2 * JOINER in tokens
+            words = 2 * sum(any(map(str.isalpha, token)) for token in tokens) > len(tokens)
+            kept = special_in(tokens) | ({DOUBLE} if double else set())
+            tokenizer.rule = TextRule(kept, words and not isinstance(tokenizer, SymbolTokenizer))
+    return tokenizers
+
+
+def _rule(config: AnyTokenizer, side: str, sides: Mapping[str, Lines]) -> TextRule:
+    """The rule of a side. What a model writes, and running text of characters, stays as training text has it."""
+    exact = side != "source" and (side == "target" or isinstance(config, Character | Byte))
+    numbers = side == "source" and not isinstance(config, Symbol)
+    copies = numbers and "target" in sides and not are_converted(sides[side](), sides["target"]())
+    return TextRule(special_in(sides[side]()) if exact else frozenset(), copies)
+
+
+def _plain(lines: Lines, rule: TextRule, *, tabs: bool) -> Lines:
+    """Lines by a rule; with ``tabs``, that of what stands in front of one."""
+
+    def plain() -> Iterator[str]:
+        for line in lines():
+            text, tab, behind = line.partition(TAB) if tabs else (line, "", "")
+            yield rule.plain(text) + tab + behind
+
+    return plain
+
+
+def _fitted(
+    config: AnyTokenizer,
+    sides: Mapping[str, Lines],
+    report: Report,
+    languages: Mapping[str, str] | None,
+    dictionary: Mapping[str, str] | None,
+) -> Mapping[str, Tokenizer]:
+    """The tokenizers of lines as they are read."""
     codes = {side: (languages or {}).get(side, "en") for side in sides}
     if isinstance(config, Word):
         return {
@@ -219,28 +272,24 @@ def resegment_of(config: AnyTokenizer, tokenizer: Tokenizer) -> "Resegment | Non
 def save(tokenizers: Mapping[str, Tokenizer], folder: Path) -> None:
     """Write the vocabularies into ``folder``, which is made if need be; shared ones once, as ``joint``."""
     folder.mkdir(parents=True, exist_ok=True)
-    shared = len(tokenizers) > 1 and len({id(tokenizer) for tokenizer in tokenizers.values()}) == 1
-    index = {}
+    written = {side: tokenizer.serialise() for side, tokenizer in tokenizers.items()}
+    shared = len(tokenizers) > 1 and len(set(written.values())) == 1
+    index = dict[str, dict[str, Any]]()
     for side, tokenizer in tokenizers.items():
-        name = "joint" if shared else side
-        data = tokenizer.serialise()
+        name, data = "joint" if shared else side, written[side]
         (folder / name).write_bytes(data)
         index[side] = {"file": name, "size": tokenizer.symbols.size, "sha256": sha256(data)}
         if isinstance(tokenizer.lowercase, str):
             index[side]["casing"] = tokenizer.lowercase
+        if tokenizer.rule:
+            index[side]["rule"] = tokenizer.rule.json()
     (folder / _INDEX).write_text(json.dumps({"sides": index}, indent=2) + "\n", encoding="utf-8")
 
 
 def load(config: AnyTokenizer, folder: Path) -> dict[str, Tokenizer]:
     """The tokenizers that ``save`` wrote, side by side; RunError names the file that is missing or damaged."""
-    tokenizers: dict[str, Tokenizer] = {}
-    by_file: dict[str, Tokenizer] = {}
-    for side, entry in _read_index(folder / _INDEX).items():
-        name = entry["file"]
-        if name not in by_file:
-            by_file[name] = _load_one(config, side, folder / name, entry)
-        tokenizers[side] = by_file[name]
-    return tokenizers
+    index = _read_index(folder / _INDEX)
+    return {side: _load_one(config, side, folder / entry["file"], entry) for side, entry in index.items()}
 
 
 def _learn_words(
@@ -353,7 +402,10 @@ def _read_index(path: Path) -> dict[str, dict[str, Any]]:
     try:
         sides = read_json(path)["sides"]
         complete = all(
-            isinstance(entry["file"], str) and isinstance(entry["size"], int) and isinstance(entry["sha256"], str)
+            isinstance(entry["file"], str)
+            and isinstance(entry["size"], int)
+            and isinstance(entry["sha256"], str)
+            and ("rule" not in entry or TextRule.restored(entry["rule"]))
             for entry in sides.values()
         )
     except (DamagedError, KeyError, TypeError, AttributeError):
@@ -390,4 +442,5 @@ def _load_one(config: AnyTokenizer, side: str, path: Path, entry: Mapping[str, A
         tokenizer = SubwordTokenizer(data, lowercase=lowercase)
     if tokenizer.symbols.size != entry["size"]:
         raise RunError(f"The vocabulary {path} should have {entry['size']} tokens, but has {tokenizer.symbols.size}.")
+    tokenizer.rule = TextRule.restored(entry.get("rule"))
     return tokenizer

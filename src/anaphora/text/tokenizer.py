@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.normalise import Lowercase
+from anaphora.text.normalise import Lowercase, normalise
+from anaphora.text.text_rule import TextRule
 
 PAD, UNK, BOS, EOS = range(4)
 """The ids of the special tokens, the same in every vocabulary."""
@@ -55,13 +56,22 @@ class Tokenizer(Protocol):
     def lowercase(self) -> Lowercase:
         """How text is lower-cased first."""
 
+    rule: TextRule | None
+    """What is white space in a text, and what is nothing; None where every character is read as it is."""
+
+    def plain(self, text: str) -> str:
+        """A text by the rule, composed or not, in any case."""
+
+    def normal(self, text: str) -> str:
+        """A text as it is read: by the rule, in normal form, lower-cased."""
+
     @property
     def context_free(self) -> bool:
         """Whether a word has the same tokens wherever in a line it stands."""
 
     @property
     def fingerprint(self) -> str:
-        """A sha256 of all that decides what ``encode`` gives."""
+        """A sha256 of all that decides what ``encode`` gives, but for the rule."""
 
     def encode(self, text: str) -> list[int]:
         """The ids of one line, without ``<s>`` and ``</s>``; DataError when it holds a lone surrogate."""
@@ -77,6 +87,19 @@ class Tokenizer(Protocol):
 
     def serialise(self) -> bytes:
         """What the vocabulary's file holds."""
+
+
+class BaseTokenizer:
+    """What all tokenizers do to a text first."""
+
+    lowercase: Lowercase
+    rule: TextRule | None = None
+
+    def plain(self, text: str) -> str:
+        return self.rule.plain(text) if self.rule else text
+
+    def normal(self, text: str) -> str:
+        return normalise(self.plain(text), lowercase=self.lowercase)
 
 
 @runtime_checkable
