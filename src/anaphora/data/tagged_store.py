@@ -78,11 +78,8 @@ class TokenEncoder(TagEncoder):
 
     def letters(self, word: str) -> list[int]:
         """The ids of its characters, between a begin and an end."""
-        return [
-            BOS,
-            *(self._letters.get(letter, UNK) for letter in normalise(self.words.plain(word))[: self._longest]),
-            EOS,
-        ]
+        plain = normalise(self.words.plain(word))[: self._longest]
+        return [BOS, *(self._letters.get(letter, UNK) for letter in plain), EOS]
 
     @cached_property
     def _words(self) -> Mapping[str, int]:

@@ -8,20 +8,8 @@ from typing import Self
 
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.normalise import Lowercase, case_name, normalise
-from anaphora.text.tokenizer import (
-    BOS,
-    EOS,
-    MARKS,
-    PAD,
-    SPACE,
-    UNK,
-    UNKNOWN,
-    BaseTokenizer,
-    one_line,
-    shown,
-    symbols_of,
-)
+from anaphora.text.normalise import BaseTokenizer, Lowercase, case_name, normalise
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, shown, symbols_of
 
 
 class CharacterTokenizer(BaseTokenizer):

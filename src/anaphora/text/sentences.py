@@ -44,7 +44,7 @@ _FIGURES = 3
 _LONGEST = 2000
 """Characters of what may be one sentence."""
 
-_BLANK = f" {SPACES}{UNSEEN}{BREAK}"
+_BLANK = f" {SPACES}{BREAK}"
 _LINE = re.compile(r"[^\r\n]*+(?:\r?\n|\r)|[^\r\n]++")
 """A line with its end; other separators are white space within it."""
 

@@ -15,9 +15,9 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.normalise import Lowercase, case_name, normalise
+from anaphora.text.normalise import BaseTokenizer, Lowercase, case_name, normalise
 from anaphora.text.resegmentation import LatticeSampling, MergeDropout, Resegment
-from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, BaseTokenizer, one_line, symbols_of
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line, symbols_of
 
 _LONGEST_LINE = 4000
 """Characters; sentencepiece leaves out longer lines without a word, so they are split."""

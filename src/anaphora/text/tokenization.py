@@ -25,7 +25,7 @@ from anaphora.text.sampling import sample
 from anaphora.text.scripts import are_run_together
 from anaphora.text.segmentation import Segmentation
 from anaphora.text.symbols import TAB, SymbolTokenizer, are_separated
-from anaphora.text.text_rule import DOUBLE, TextRule, are_converted, special_in
+from anaphora.text.text_rule import TextRule, are_converted
 from anaphora.text.tokenizer import MARKS, SPACE, Tokenizer
 from anaphora.text.words import WordTokenizer, written
 from anaphora.wording import counted
@@ -172,90 +172,65 @@ def fit(
     languages: Mapping[str, str] | None = None,
     dictionary: Mapping[str, str] | None = None,
 ) -> dict[str, Tokenizer]:
-    """Learn a tokenizer for every side from its training text by its rule; ``joint``, and for bytes, one for all.
+    """Learn a tokenizer for every side from its training text, by its rule.
 
-    ``languages`` has the two-letter code of each side; English where it is missing. Sides of one vocabulary that differ
-    in casing or rule have objects of their own. ``dictionary``, from
-    source words to target words, is that of a target whose rare words are annotated. Raises DataError for a
-    text with nothing in it, ConfigError for a size below what single characters need.
+    With ``joint``, and for bytes, all have one vocabulary. ``languages`` has the two-letter code of each side; English
+    where it is missing. ``dictionary``, from source words to target words, is that of a target whose rare words are
+    annotated. Raises DataError for a text with nothing in it, ConfigError for a size below what single characters need.
     """
     rules = {side: _rule(config, side, sides) for side in sides}
-    tabs = isinstance(config, Symbol)
-    plain = {side: _plain(lines, rules[side], tabs=tabs) for side, lines in sides.items()}
-    learnt = {side: copy(one) for side, one in _fitted(config, plain, report, languages, dictionary).items()}
-    for side, tokenizer in learnt.items():
-        tokenizer.rule = rules[side]
-    return learnt
+    sides = {side: _plain(lines, rules[side], isinstance(config, Symbol)) for side, lines in sides.items()}
+    codes = {side: (languages or {}).get(side, "en") for side in sides}
+    cases = {side: lowercase_of(config.lowercase, code) for side, code in codes.items()}
+    learnt: Mapping[str, Tokenizer]
+    if isinstance(config, Word):
+        learnt = {
+            side: _learn_words(config, side, lines, codes[side], dictionary or {}, report)
+            for side, lines in sides.items()
+        }
+    elif isinstance(config, Symbol):
+        learnt = _learn_symbols(config, sides, cases, report)
+    elif isinstance(config, Byte):
+        learnt = dict.fromkeys(sides, ByteTokenizer(lowercase=config.lowercase))
+    elif config.joint:
+        learnt = dict.fromkeys(sides, _learn(config, sides, cases, report))
+    else:
+        learnt = {side: _learn(config, {side: lines}, cases, report) for side, lines in sides.items()}
+    own = {side: copy(tokenizer) for side, tokenizer in learnt.items()}
+    for side, tokenizer in own.items():
+        tokenizer.lowercase, tokenizer.rule = cases[side], rules[side]
+    return own
 
 
 def with_rules(tokenizers: dict[str, Tokenizer]) -> dict[str, Tokenizer]:
-    """Tokenizers to be used: where a run recorded no rule, the vocabulary says which special characters it has seen.
+    """Tokenizers to be used: those without a rule go by their vocabulary, which says what training text had.
 
-    Texts without a word are copied, unless few tokens have a letter: then numbers are what it translates.
+    They copy texts without a word, unless few of their tokens have a letter: then numbers are what they translate.
     """
     for tokenizer in tokenizers.values():
         if tokenizer.rule is None and not isinstance(tokenizer, ByteTokenizer):
             tokens = [token for token in written(tokenizer)[len(MARKS) :] if not token.startswith("<")]
             double = isinstance(tokenizer, CharacterTokenizer) or 2 * JOINER in tokens
-            words = 2 * sum(any(map(str.isalpha, token)) for token in tokens) > len(tokens)
-            kept = special_in(tokens) | ({DOUBLE} if double else set())
-            tokenizer.rule = TextRule(kept, words and not isinstance(tokenizer, SymbolTokenizer))
+            letters = sum(any(map(str.isalpha, token)) for token in tokens)
+            copies = 2 * letters > len(tokens) and not isinstance(tokenizer, SymbolTokenizer)
+            tokenizer.rule = TextRule({*"".join(tokens)} - {" "} | ({" "} if double else set()), copies)
     return tokenizers
 
 
-def _rule(config: AnyTokenizer, side: str, sides: Mapping[str, Lines]) -> TextRule:
-    """The rule of a side. What a model writes, and running text of characters, stays as training text has it."""
-    exact = side != "source" and (side == "target" or isinstance(config, Character | Byte))
-    numbers = side == "source" and not isinstance(config, Symbol)
-    copies = numbers and "target" in sides and not are_converted(sides[side](), sides["target"]())
-    return TextRule(special_in(sides[side]()) if exact else frozenset(), copies)
+def _rule(config: AnyTokenizer, side: str, sides: Mapping[str, Lines]) -> TextRule | None:
+    """The rule of a side that is read; what a model writes, and running text of characters, is as training has it."""
+    if side == "target" or (side != "source" and isinstance(config, Character | Byte)):
+        return None
+    pairs = side == "source" and "target" in sides and not isinstance(config, Symbol)
+    return TextRule(copies=pairs and not are_converted(sides[side](), sides["target"]()))
 
 
-def _plain(lines: Lines, rule: TextRule, *, tabs: bool) -> Lines:
+def _plain(lines: Lines, rule: TextRule | None, tabs: bool) -> Lines:
     """Lines by a rule; with ``tabs``, that of what stands in front of one."""
-
-    def plain() -> Iterator[str]:
-        for line in lines():
-            text, tab, behind = line.partition(TAB) if tabs else (line, "", "")
-            yield rule.plain(text) + tab + behind
-
-    return plain
-
-
-def _fitted(
-    config: AnyTokenizer,
-    sides: Mapping[str, Lines],
-    report: Report,
-    languages: Mapping[str, str] | None,
-    dictionary: Mapping[str, str] | None,
-) -> Mapping[str, Tokenizer]:
-    """The tokenizers of lines as they are read."""
-    codes = {side: (languages or {}).get(side, "en") for side in sides}
-    if isinstance(config, Word):
-        return {
-            side: _learn_words(config, side, lines, codes[side], dictionary or {}, report)
-            for side, lines in sides.items()
-        }
-    cases = {side: lowercase_of(config.lowercase, code) for side, code in codes.items()}
-    if isinstance(config, Symbol):
-        return _learn_symbols(config, sides, cases, report)
-    if isinstance(config, Byte):
-        return _cased(ByteTokenizer(lowercase=config.lowercase), cases)
-    if config.joint:
-        return _cased(_learn(config, sides, cases, report), cases)
-    return {side: _learn(config, {side: lines}, cases, report) for side, lines in sides.items()}
-
-
-def _cased(
-    tokenizer: "SubwordTokenizer | CharacterTokenizer | ByteTokenizer", cases: Mapping[str, Lowercase]
-) -> dict[str, Tokenizer]:
-    """The tokenizer of every side, the same object for all sides of one casing."""
-    of_case = {tokenizer.lowercase: tokenizer}
-    for case in cases.values():
-        if case not in of_case:
-            of_case[case] = copy(tokenizer)
-            of_case[case].lowercase = case
-    return {side: of_case[case] for side, case in cases.items()}
+    if rule is None:
+        return lines
+    separator = TAB if tabs else "\n"
+    return lambda: (rule.plain(text) + tab + rest for text, tab, rest in (one.partition(separator) for one in lines()))
 
 
 def resegment_of(config: AnyTokenizer, tokenizer: Tokenizer) -> "Resegment | None":
@@ -272,17 +247,17 @@ def resegment_of(config: AnyTokenizer, tokenizer: Tokenizer) -> "Resegment | Non
 def save(tokenizers: Mapping[str, Tokenizer], folder: Path) -> None:
     """Write the vocabularies into ``folder``, which is made if need be; shared ones once, as ``joint``."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = {side: tokenizer.serialise() for side, tokenizer in tokenizers.items()}
-    shared = len(tokenizers) > 1 and len(set(written.values())) == 1
+    contents = {side: tokenizer.serialise() for side, tokenizer in tokenizers.items()}
+    shared = len(tokenizers) > 1 and len(set(contents.values())) == 1
     index = dict[str, dict[str, Any]]()
     for side, tokenizer in tokenizers.items():
-        name, data = "joint" if shared else side, written[side]
+        name, data = "joint" if shared else side, contents[side]
         (folder / name).write_bytes(data)
         index[side] = {"file": name, "size": tokenizer.symbols.size, "sha256": sha256(data)}
         if isinstance(tokenizer.lowercase, str):
             index[side]["casing"] = tokenizer.lowercase
         if tokenizer.rule:
-            index[side]["rule"] = tokenizer.rule.json()
+            index[side]["copies"] = tokenizer.rule.copies
     (folder / _INDEX).write_text(json.dumps({"sides": index}, indent=2) + "\n", encoding="utf-8")
 
 
@@ -402,10 +377,7 @@ def _read_index(path: Path) -> dict[str, dict[str, Any]]:
     try:
         sides = read_json(path)["sides"]
         complete = all(
-            isinstance(entry["file"], str)
-            and isinstance(entry["size"], int)
-            and isinstance(entry["sha256"], str)
-            and ("rule" not in entry or TextRule.restored(entry["rule"]))
+            isinstance(entry["file"], str) and isinstance(entry["size"], int) and isinstance(entry["sha256"], str)
             for entry in sides.values()
         )
     except (DamagedError, KeyError, TypeError, AttributeError):
@@ -442,5 +414,5 @@ def _load_one(config: AnyTokenizer, side: str, path: Path, entry: Mapping[str, A
         tokenizer = SubwordTokenizer(data, lowercase=lowercase)
     if tokenizer.symbols.size != entry["size"]:
         raise RunError(f"The vocabulary {path} should have {entry['size']} tokens, but has {tokenizer.symbols.size}.")
-    tokenizer.rule = TextRule.restored(entry.get("rule"))
+    tokenizer.rule = TextRule(copies=bool(entry["copies"])) if "copies" in entry else None
     return tokenizer

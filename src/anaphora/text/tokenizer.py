@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.normalise import Lowercase, normalise
+from anaphora.text.normalise import Lowercase
 from anaphora.text.text_rule import TextRule
 
 PAD, UNK, BOS, EOS = range(4)
@@ -52,10 +52,8 @@ class Tokenizer(Protocol):
     def symbols(self) -> VocabularyInfo:
         """The size of the vocabulary and the ids of its special tokens."""
 
-    @property
-    def lowercase(self) -> Lowercase:
-        """How text is lower-cased first."""
-
+    lowercase: Lowercase
+    """Casing of text before it is segmented."""
     rule: TextRule | None
     """What is white space in a text, and what is nothing; None where every character is read as it is."""
 
@@ -87,19 +85,6 @@ class Tokenizer(Protocol):
 
     def serialise(self) -> bytes:
         """What the vocabulary's file holds."""
-
-
-class BaseTokenizer:
-    """What all tokenizers do to a text first."""
-
-    lowercase: Lowercase
-    rule: TextRule | None = None
-
-    def plain(self, text: str) -> str:
-        return self.rule.plain(text) if self.rule else text
-
-    def normal(self, text: str) -> str:
-        return normalise(self.plain(text), lowercase=self.lowercase)
 
 
 @runtime_checkable

@@ -13,21 +13,9 @@ from typing import Self
 
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.normalise import Lowercase
+from anaphora.text.normalise import BaseTokenizer, Lowercase
 from anaphora.text.segmentation import Segmentation, Tokens, tokens_of
-from anaphora.text.tokenizer import (
-    BOS,
-    EOS,
-    MARKS,
-    PAD,
-    SPACE,
-    UNK,
-    BaseTokenizer,
-    Tokenizer,
-    one_line,
-    shown,
-    symbols_of,
-)
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, Tokenizer, one_line, shown, symbols_of
 
 
 class WordTokenizer(BaseTokenizer):

@@ -209,21 +209,18 @@ def with_gaps(text: str, translation: str) -> str | None:
     to come back, and None says that one has no place; a no-break space and the like become a space there.
     """
     given, put = _GAP.split(text), _GAP.split(translation)
-    kept, wanted = (list(filter(_is_layout, some[1::2])) for some in (put, given))
-    rest = iter(wanted)
-    if not all(gap in rest for gap in kept):
-        kept, put[1::2] = [], [" " if _is_layout(gap) else gap for gap in put[1::2]]
-    for place in range(1, len(given), 2):
-        before, gap, after = given[place - 1 : place + 2]
-        if kept[:1] == [gap]:
-            kept.pop(0)
-        elif gap != " ":
-            beside = [put.index(word) + step for word, step in ((before, 1), (after, -1)) if _once(word, given, put)]
-            at = next((one for one in beside if put[one : one + 1] in ([" "], [gap])), None)
-            if at is not None:
-                put[at] = gap
-            elif _is_layout(gap):
-                return None
+    came_back = list(filter(_is_layout, given[1::2])) == list(filter(_is_layout, put[1::2]))
+    if not came_back:
+        put[1::2] = [" " if _is_layout(gap) else gap for gap in put[1::2]]
+    for before, gap, after in zip(given[::2], given[1::2], given[2::2], strict=False):
+        if gap == " " or (came_back and _is_layout(gap)):
+            continue
+        beside = [put.index(word) + step for word, step in ((before, 1), (after, -1)) if _once(word, given, put)]
+        at = next((one for one in beside if put[one : one + 1] in ([" "], [gap])), None)
+        if at is not None:
+            put[at] = gap
+        elif _is_layout(gap):
+            return None
     return "".join(put)
 
 

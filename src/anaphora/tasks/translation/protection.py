@@ -33,9 +33,9 @@ from anaphora.tasks.translation.restoring import (
 from anaphora.tasks.translation.target_tokens import adjacency_of, spelled, spelling_of
 from anaphora.tasks.translation.translation import Signals, Translation
 from anaphora.text.apart import Apart, StandIn, split_around, take_apart
-from anaphora.text.placeholders import PATTERNS, RESERVED, Kind, spans
+from anaphora.text.placeholders import RESERVED, Kind, spans
+from anaphora.text.quality import is_translatable
 from anaphora.text.sentences import Passage, Splitter, is_blank
-from anaphora.text.text_rule import has_words
 from anaphora.text.tokenizer import SPACE, UNK, Tokenizer, shown
 from anaphora.text.words import WordTokenizer
 
@@ -67,22 +67,24 @@ class Protection:
 
     def split(self, splitter: Splitter | None, line: str) -> Passage:
         """The sentences of a line; it is one without a splitter, and where there is nothing to translate."""
-        return split_around(splitter, line, self._kinds) if splitter and self._has_words(line) else Passage.whole(line)
+        if splitter is None or not self._is_translatable(line):
+            return Passage.whole(line)
+        return split_around(splitter, line, self._kinds)
 
     def apart(self, sentence: str, *, framed: bool = False) -> Apart:
         """A sentence taken apart, as the model reads it.
 
         Without a word there is nothing in it to translate, unless it is ``framed`` by what is to be written.
         """
-        if not (framed or self._has_words(sentence)) or (self._kinds and not any(map(str.isalnum, sentence))):
+        if not (framed or self._is_translatable(sentence)) or (self._kinds and not any(map(str.isalnum, sentence))):
             return Apart(sentence, sentence, "", "")
         sentence = self._source.plain(sentence)
         found = spans(sentence, self._kinds)
         return take_apart(sentence, found, () if all(one.tag for one in found) else self._stand_ins())
 
-    def _has_words(self, text: str) -> bool:
+    def _is_translatable(self, text: str) -> bool:
         rule = self._source.rule
-        return not (rule and rule.copies) or has_words(text, [PATTERNS[kind] for kind in self._kinds])
+        return not (rule and rule.copies) or is_translatable(text, self._kinds)
 
     def pointing(
         self, stepper: Stepper, batch: Batch, rows: Sequence[Sentence], longest: Sequence[int]
