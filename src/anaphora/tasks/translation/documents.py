@@ -40,8 +40,8 @@ _SPOKEN = re.compile(rf"(\A{_SAID}++|(?<!{_SAID}){_SAID}++\Z)")
 """Ends with the dashes of speakers and the notes of songs."""
 _LINES = re.compile(rf"(\A{_SPACE}++|(?<!{_SPACE}){_SPACE}++\Z|(?<!\s)[^\S\r\n]*+[\r\n]\s*+)")
 _GAP = re.compile(rf"(?<=[^\s{CONTROLS}])({_SPACE}+)(?=[^\s{CONTROLS}])")
-_FOLDING = re.compile(r"[ \t\r\n\f]+")
-"""White space that HTML shows as one space."""
+_FOLDING = re.compile(r"\s{2,}|[\t\n\v\f\r]")
+"""White space that is no more than a space in a page or a subtitle."""
 _CODE = re.compile(r"<x(\d+)/>")
 
 
