@@ -108,3 +108,9 @@ def test_a_line_of_many_numbers_costs_no_model(stored: Served) -> None:
 def test_a_number_with_a_prefix_is_translated(stored: Served) -> None:
     [found] = stored.predictor.translate_text(["12"], prefixes=["Le"])
     assert found.text.startswith("Le")
+
+
+@pytest.mark.parametrize("text", ODD.values())
+def test_a_language_model_scores_a_text_whatever_its_white_space(text: str) -> None:
+    model = anaphora.load(RUN.parent / "kinds-2" / "counts")
+    assert model.score(text) == model.score(PLAIN)
