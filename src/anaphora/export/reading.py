@@ -23,7 +23,7 @@ class Tokens:
         self.kind, self.pieces, self.lowercase = table["kind"], table["pieces"], table["lowercase"]
         self.ids = {piece: number for number, piece in enumerate(self.pieces) if number > EOS}
         self.spaced = table.get("separated", self.kind == "word")
-        self.spaces = [(re.compile(pattern), put) for pattern, put in table["spaces"]]
+        self.spaces = [(re.compile(pattern), put) for pattern, put in table.get("spaces", [])]
         self.patterns = {name: import_module("regex").compile(text) for name, text in table.get("patterns", {}).items()}
 
     def encode(self, text: str) -> list[int]:

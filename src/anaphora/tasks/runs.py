@@ -24,7 +24,7 @@ from anaphora.run.weights import check_fit
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import FILES, kind_of, parse, task_named, task_of
 from anaphora.tasks.task import Task, Tokenizers, Trained
-from anaphora.text.tokenization import with_rules
+from anaphora.text.inferred_rules import with_rules
 from anaphora.text.words import WordTokenizer
 
 Predictor = TypeVar("Predictor")

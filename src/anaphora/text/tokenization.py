@@ -1,6 +1,6 @@
 """The configuration of tokenizers; tokenizers learnt, saved and loaded.
 
-sentencepiece and sacremoses are imported only when they are needed, so that a recipe can be read without them.
+sentencepiece and sacremoses are imported only where needed, so that a recipe can be read without them.
 """
 
 import json
@@ -17,7 +17,6 @@ from anaphora.events import Note, Report, silent
 from anaphora.files import DamagedError, read, read_json, sha256
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
-from anaphora.text.joiner import JOINER
 from anaphora.text.language import bare
 from anaphora.text.normalise import Lowercase, lowercase_of, lowered
 from anaphora.text.rare import AnnotatedTokenizer, NumberingTokenizer, Rare, annotations
@@ -26,8 +25,8 @@ from anaphora.text.scripts import are_run_together
 from anaphora.text.segmentation import Segmentation
 from anaphora.text.symbols import TAB, SymbolTokenizer, are_separated
 from anaphora.text.text_rule import TextRule, are_converted
-from anaphora.text.tokenizer import MARKS, SPACE, Tokenizer
-from anaphora.text.words import WordTokenizer, written
+from anaphora.text.tokenizer import SPACE, Tokenizer
+from anaphora.text.words import WordTokenizer
 from anaphora.wording import counted
 
 if TYPE_CHECKING:
@@ -174,15 +173,14 @@ def fit(
 ) -> dict[str, Tokenizer]:
     """Learn a tokenizer for every side from its training text, by its rule.
 
-    With ``joint``, and for bytes, all have one vocabulary. ``languages`` has the two-letter code of each side; English
-    where it is missing. ``dictionary``, from source words to target words, is that of a target whose rare words are
-    annotated. Raises DataError for a text with nothing in it, ConfigError for a size below what single characters need.
+    With ``joint``, and for bytes, all have one vocabulary. ``languages`` are codes, by default English; ``dictionary``
+    has target words by source word, for annotations. Raises DataError for no text, ConfigError for too small a size.
     """
     rules = {side: _rule(config, side, sides) for side in sides}
     sides = {side: _plain(lines, rules[side], isinstance(config, Symbol)) for side, lines in sides.items()}
     codes = {side: (languages or {}).get(side, "en") for side in sides}
     cases = {side: lowercase_of(config.lowercase, code) for side, code in codes.items()}
-    learnt: Mapping[str, Tokenizer]
+    learnt: dict[str, Tokenizer]
     if isinstance(config, Word):
         learnt = {
             side: _learn_words(config, side, lines, codes[side], dictionary or {}, report)
@@ -196,25 +194,10 @@ def fit(
         learnt = dict.fromkeys(sides, _learn(config, sides, cases, report))
     else:
         learnt = {side: _learn(config, {side: lines}, cases, report) for side, lines in sides.items()}
-    own = {side: copy(tokenizer) for side, tokenizer in learnt.items()}
-    for side, tokenizer in own.items():
+    learnt = {side: copy(tokenizer) for side, tokenizer in learnt.items()}
+    for side, tokenizer in learnt.items():
         tokenizer.lowercase, tokenizer.rule = cases[side], rules[side]
-    return own
-
-
-def with_rules(tokenizers: dict[str, Tokenizer]) -> dict[str, Tokenizer]:
-    """Tokenizers to be used: those without a rule go by their vocabulary, which says what training text had.
-
-    They copy texts without a word, unless few of their tokens have a letter: then numbers are what they translate.
-    """
-    for tokenizer in tokenizers.values():
-        if tokenizer.rule is None and not isinstance(tokenizer, ByteTokenizer):
-            tokens = [token for token in written(tokenizer)[len(MARKS) :] if not token.startswith("<")]
-            double = isinstance(tokenizer, CharacterTokenizer) or 2 * JOINER in tokens
-            letters = sum(any(map(str.isalpha, token)) for token in tokens)
-            copies = 2 * letters > len(tokens) and not isinstance(tokenizer, SymbolTokenizer)
-            tokenizer.rule = TextRule({*"".join(tokens)} - {" "} | ({" "} if double else set()), copies)
-    return tokenizers
+    return learnt
 
 
 def _rule(config: AnyTokenizer, side: str, sides: Mapping[str, Lines]) -> TextRule | None:
@@ -263,8 +246,7 @@ def save(tokenizers: Mapping[str, Tokenizer], folder: Path) -> None:
 
 def load(config: AnyTokenizer, folder: Path) -> dict[str, Tokenizer]:
     """The tokenizers that ``save`` wrote, side by side; RunError names the file that is missing or damaged."""
-    index = _read_index(folder / _INDEX)
-    return {side: _load_one(config, side, folder / entry["file"], entry) for side, entry in index.items()}
+    return {side: _load_one(config, side, folder, entry) for side, entry in _read_index(folder / _INDEX).items()}
 
 
 def _learn_words(
@@ -387,10 +369,10 @@ def _read_index(path: Path) -> dict[str, dict[str, Any]]:
     return dict(sides)
 
 
-def _load_one(config: AnyTokenizer, side: str, path: Path, entry: Mapping[str, Any]) -> Tokenizer:
+def _load_one(config: AnyTokenizer, side: str, folder: Path, entry: Mapping[str, Any]) -> Tokenizer:
     if Path(entry["file"]).name != entry["file"] or entry["file"].startswith("."):
         raise RunError(f"A vocabulary should lie beside its index, but {entry['file']!r} is hidden or elsewhere.")
-    data = read(path, LARGEST)
+    data = read(path := folder / entry["file"], LARGEST)
     if sha256(data) != entry["sha256"]:
         raise RunError(f"The vocabulary {path} is not the one that was saved (sha256): restore it from a copy.")
     lowercase: Lowercase = "tr" if config.lowercase and entry.get("casing") == "tr" else config.lowercase
