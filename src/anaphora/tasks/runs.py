@@ -24,6 +24,7 @@ from anaphora.run.weights import check_fit
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import FILES, kind_of, parse, task_named, task_of
 from anaphora.tasks.task import Task, Tokenizers, Trained
+from anaphora.text.inferred_rules import with_rules
 from anaphora.text.words import WordTokenizer
 
 Predictor = TypeVar("Predictor")
@@ -77,7 +78,7 @@ def load_trained(path: Path, which: Which = "best", report: Report = silent) -> 
     Raises RunError naming the file when the folder is none, damaged, or its files do not belong together.
     """
     run = Run.open(path)
-    tokenizers = load_tokenizers(run)
+    tokenizers = with_rules(load_tokenizers(run))
     checkpoint = load_fitting(run, tokenizers, which, report)
     experiment = begun_with(run)
     model = build(experiment, tokenizers, str(path / EXPERIMENT))

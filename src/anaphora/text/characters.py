@@ -8,11 +8,11 @@ from typing import Self
 
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.normalise import Lowercase, case_name, normalise
+from anaphora.text.normalise import BaseTokenizer, Lowercase, case_name, normalise
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, listed_in, one_line, shown, symbols_of
 
 
-class CharacterTokenizer:
+class CharacterTokenizer(BaseTokenizer):
     """A Tokenizer whose tokens are code points after normalisation; a line never holds a line end."""
 
     context_free = False
@@ -73,7 +73,7 @@ class CharacterTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """One id a character, without special tokens at the ends."""
-        return [self._ids.get(character, UNK) for character in normalise(text, lowercase=self.lowercase)]
+        return [self._ids.get(character, UNK) for character in self.normal(text)]
 
     def placed(self, text: str) -> list[tuple[int, int]]:
         return [(token, place) for place, token in enumerate(self.encode(text))]

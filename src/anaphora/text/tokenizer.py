@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 from anaphora.errors import RunError
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.normalise import Lowercase
+from anaphora.text.text_rule import TextRule
 
 PAD, UNK, BOS, EOS = range(4)
 """The ids of the special tokens, the same in every vocabulary."""
@@ -53,9 +54,16 @@ class Tokenizer(Protocol):
     def symbols(self) -> VocabularyInfo:
         """The size of the vocabulary and the ids of its special tokens."""
 
-    @property
-    def lowercase(self) -> Lowercase:
-        """How text is lower-cased first."""
+    lowercase: Lowercase
+    """Casing of text before it is segmented."""
+    rule: TextRule | None
+    """What is white space in a text, and what is nothing; None where every character is read as it is."""
+
+    def plain(self, text: str) -> str:
+        """A text by the rule, composed or not, in any case."""
+
+    def normal(self, text: str) -> str:
+        """A text as it is read: by the rule, in normal form, lower-cased."""
 
     @property
     def context_free(self) -> bool:
@@ -63,7 +71,7 @@ class Tokenizer(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """A sha256 of all that decides what ``encode`` gives."""
+        """A sha256 of all that decides what ``encode`` gives, but for the rule."""
 
     def encode(self, text: str) -> list[int]:
         """The ids of one line, without ``<s>`` and ``</s>``; DataError when it holds a lone surrogate."""

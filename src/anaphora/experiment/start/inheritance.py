@@ -94,6 +94,7 @@ class Parent:
         for side, old in self._old.items():  # sides that share a vocabulary go on sharing it
             if id(old) not in made:
                 made[id(old)] = extended(self.begun.text, old, new[side])
+                made[id(old)].rule = old.rule
         return {side: made[id(old)] for side, old in self._old.items()}
 
     def say_what_it_lacks(self, experiment: ExperimentBase, train: PairCorpus | TextCorpus, report: Report) -> None:

@@ -28,6 +28,7 @@ from anaphora.tasks.tag.formats import encoding_in, settled, splits_of
 from anaphora.tasks.tag.tagging import frequent, validation_of
 from anaphora.tasks.work import Begun, UpdatingWork
 from anaphora.text.normalise import lowercase_of, normalise
+from anaphora.text.text_rule import TextRule
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer
 from anaphora.training.loop import Validate
@@ -49,10 +50,11 @@ class TaggerWork(UpdatingWork):
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         text = self._experiment.text
         lowercase = lowercase_of(text.lowercase, self._experiment.data.language)
-        words, letters, tags = Counter[str](), Counter[str](), Counter[str]()
+        words, letters, tags, rule = Counter[str](), Counter[str](), Counter[str](), TextRule()
         for _, sentence in self.splits.train.examples():
-            words.update(normalise(word, lowercase=lowercase) for word in sentence.words)
-            letters.update("".join(map(normalise, sentence.words)))
+            plain = list(map(rule.plain, sentence.words))
+            words.update(normalise(word, lowercase=lowercase) for word in plain)
+            letters.update("".join(map(normalise, plain)))
             for tag in sentence.tags:
                 tags.update(labels_of(tag) if self._experiment.output.several else [tag])
         if not tags:
@@ -62,12 +64,14 @@ class TaggerWork(UpdatingWork):
             "characters": frequent(letters, _FEWEST),
             "tags": frequent(tags, 1),
         }
-        return {
+        learnt = {
             side: WordTokenizer(
                 names, lowercase=lowercase, segmentation=text.segmentation, language=self._experiment.data.language
             )
             for side, names in chosen.items()
         }
+        learnt["text"].rule = rule
+        return dict(learnt)
 
     def counts(self, begun: Begun, report: Report) -> Integers:
         tokens = self._store(self.splits.train, begun, "train", report).tokens

@@ -15,6 +15,7 @@ from anaphora.formats.entries.document import Document
 from anaphora.formats.entries.entry import Gap
 from anaphora.text.accelerators import Label, label
 from anaphora.text.quality import differences, is_translatable, without_placeholders
+from anaphora.text.text_rule import CONTROLS
 from anaphora.text.tokenizer import MARKS, UNK
 
 Result = TypeVar("Result")
@@ -34,7 +35,7 @@ Steps: TypeAlias = Generator[Texts, Iterable[str | None], Result]
 Known = dict[str, str | None]
 """Texts and their translations."""
 
-LOST = "whose placeholders, tags, addresses or brackets did not come back"
+LOST = "whose placeholders, tags, addresses, brackets or white space did not come back"
 UNKNOWN = "with unknown words"
 UNWRITABLE = "with characters that the encoding of the file lacks"
 NO_TEXT = "that came back without a word"
@@ -44,11 +45,15 @@ UNSURE = "of too low a confidence"
 
 _FOLDED = frozenset(("html", "subtitles"))
 """Kinds whose line ends are white space."""
-_ENDS = re.compile(r"(\A\s++|(?<!\s)\s++\Z)")
+_SPACE = rf"[\s{CONTROLS}]"
+_ENDS = re.compile(rf"(\A{_SPACE}++|(?<!{_SPACE}){_SPACE}++\Z)")
 _SAID = r"[\s\-\u2013\u2014\u266a\u266b]"
 _SPOKEN = re.compile(rf"(\A{_SAID}++|(?<!{_SAID}){_SAID}++\Z)")
 """Ends with the dashes of speakers and the notes of songs."""
-_LINES = re.compile(r"(\A\s++|(?<!\s)\s++\Z|(?<!\s)[^\S\r\n]*+[\r\n]\s*+)")
+_LINES = re.compile(rf"(\A{_SPACE}++|(?<!{_SPACE}){_SPACE}++\Z|(?<!\s)[^\S\r\n]*+[\r\n]\s*+)")
+_GAP = re.compile(rf"(?<=[^\s{CONTROLS}])({_SPACE}+)(?=[^\s{CONTROLS}])")
+_FOLDING = re.compile(r"\s{2,}|[\t\n\v\f\r]")
+"""White space that is no more than a space in a page or a subtitle."""
 _CODE = re.compile(r"<x(\d+)/>")
 
 
@@ -143,13 +148,18 @@ class _Run:
         self.text = text
         parts = (_SPOKEN if kind == "subtitles" else _ENDS if folded else _LINES).split(text)
         self.spaces = parts[1::2]
-        self.labels = [label(" ".join(part.split()) if folded else part) for part in parts[::2]]
+        self.labels = [label(_FOLDING.sub(" ", part) if folded else part) for part in parts[::2]]
 
     @property
     def is_plain(self) -> bool:
         """Whether it is one line without a key."""
         lines = [one for one in self.labels if one.text]
         return len(lines) < 2 and not any(one.mark for one in lines)
+
+    @property
+    def line(self) -> str:
+        """Its text, where it is one line."""
+        return "".join(one.text for one in self.labels)
 
     def texts(self) -> Iterator[str]:
         return (one.text for one in self.labels if is_translatable(one.text))
@@ -207,7 +217,8 @@ class _Flow:
         numbers, pieces = others[::2], [first, *others[1::2]]
         in_order = numbers == [str(place) for place in range(1, len(self._runs))]
         alike = all(bool(one.strip()) == bool(run.text.strip()) for one, run in zip(pieces, self._runs, strict=False))
-        return pieces if in_order and alike else []
+        spaced = [with_gaps(run.line, one) for run, one in zip(self._runs, pieces, strict=False)]
+        return [one for one in spaced if one is not None] if in_order and alike and None not in spaced else []
 
 
 def _flows(gap: Gap, kind: str) -> Iterator[_Flow]:
@@ -219,7 +230,37 @@ def _line(one: Label, known: Known, language: str) -> str:
     translation = known[one.text] if is_translatable(one.text) else None
     if translation is None:
         return one.marked(one.text, "")
-    return one.marked(" ".join(translation.split()), language)
+    return one.marked(with_gaps(one.text, translation.strip()) or translation, language)
+
+
+def with_gaps(text: str, translation: str) -> str | None:
+    """A translation with the white space that ``text`` has within it, where that is not a space.
+
+    It stays between sentences, and beside a word that both have once. Tabs, control characters and runs of spaces have
+    to come back, and None says that one has no place; a no-break space and the like become a space there.
+    """
+    given, put = _GAP.split(text), _GAP.split(translation)
+    came_back = list(filter(_is_layout, given[1::2])) == list(filter(_is_layout, put[1::2]))
+    if not came_back:
+        put[1::2] = [" " if _is_layout(gap) else gap for gap in put[1::2]]
+    for before, gap, after in zip(given[::2], given[1::2], given[2::2], strict=False):
+        if gap == " " or (came_back and _is_layout(gap)):
+            continue
+        beside = [put.index(word) + step for word, step in ((before, 1), (after, -1)) if _once(word, given, put)]
+        at = next((one for one in beside if put[one : one + 1] in ([" "], [gap])), None)
+        if at is not None:
+            put[at] = gap
+        elif _is_layout(gap):
+            return None
+    return "".join(put)
+
+
+def _is_layout(gap: str) -> bool:
+    return len(gap) > 1 or gap in f"\t\v\f{CONTROLS}"
+
+
+def _once(word: str, *texts: Sequence[str]) -> bool:
+    return all(text[::2].count(word) == 1 for text in texts)
 
 
 def fault(text: str, translation: str | None) -> str:
@@ -230,7 +271,7 @@ def fault(text: str, translation: str | None) -> str:
         return UNKNOWN
     if not any(map(str.isalnum, without_placeholders(translation))):
         return NO_TEXT
-    lost = any(one.kind != _NUMBERS for one in differences(text, translation))
+    lost = with_gaps(text, translation) is None or any(one.kind != _NUMBERS for one in differences(text, translation))
     return LOST if lost or _formats(text) != _formats(translation) or _signs(text) != _signs(translation) else ""
 
 

@@ -14,7 +14,7 @@ from anaphora.formats.entries.kinds import READERS, kind_of, read_entries
 from anaphora.formats.lines import read_lines
 from anaphora.formats.omegat import Project
 from anaphora.memory.segment import key_of
-from anaphora.tasks.translation.documents import UNSURE, Translate, fault, retry_steps, run_steps
+from anaphora.tasks.translation.documents import UNSURE, Translate, fault, retry_steps, run_steps, with_gaps
 from anaphora.text.accelerators import label
 from anaphora.text.apart import split_around
 from anaphora.text.language import bare
@@ -79,7 +79,7 @@ def pretranslated(segments: Sequence[str], translate: Translate, language: str) 
         if translation is None or (why := fault(one.text, translation)):
             left.setdefault(UNSURE if translation is None else why, []).append(segment)
         else:
-            pairs.append((segment, one.marked(" ".join(translation.split()), language)))
+            pairs.append((segment, one.marked(with_gaps(one.text, translation.strip()) or translation, language)))
     return Pretranslated(pairs, left)
 
 
