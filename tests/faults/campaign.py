@@ -12,7 +12,7 @@ from typing import TextIO
 import torch
 
 import anaphora
-from tests.faults import folders, inputs, kills, readers, server
+from tests.faults import doors, folders, inputs, kills, readers, rows, server
 from tests.faults.processes import Fault
 
 Trial = Callable[[Random], str]
@@ -24,6 +24,8 @@ CAMPAIGNS: dict[str, Trial] = {
     "inputs": inputs.trial,
     "readers": readers.trial,
     "server": server.trial,
+    "doors": doors.trial,
+    "rows": rows.trial,
 }
 
 

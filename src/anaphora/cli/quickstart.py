@@ -105,26 +105,25 @@ def _show(run_folder: Path, links: Path, picture: Path) -> None:
 def _draw(translator: "TranslationPredictor", pairs: list[tuple[str, str]], links: Path, picture: Path) -> None:
     """Draw the attention of one translation; without attention or matplotlib, print why not.
 
-    Of the translations that equal their reference it is the one with the lowest alignment error rate, by the ``links``
-    of the corpus, and among those the one whose words change places most.
+    Of the translations that equal their reference it is the first of those with the lowest alignment error rate against
+    the ``links`` of the corpus.
     """
     from anaphora.evaluation.alignment import agreement
     from anaphora.formats.lines import read_lines
     from anaphora.formats.pharaoh import from_pharaoh
 
-    outputs, ranks = translator.translate([source for source, _ in pairs], attention=True), []
+    outputs = translator.translate([source for source, _ in pairs], attention=True)
     try:
         from anaphora.inspection.drawing.heat import draw_attention
 
-        for output, (_, reference), line in zip(outputs, pairs, read_lines(links), strict=False):
-            found = output.links()
-            error_rate = agreement([found], [from_pharaoh(line, str(links))]).error_rate
-            crossings = sum(i < k and j > l for i, j in found for k, l in found)
-            ranks.append((output.text != reference, error_rate, -crossings))
+        ranks = [
+            (output.text != reference, agreement([output.links()], [from_pharaoh(line, str(links))]).error_rate)
+            for output, (_, reference), line in zip(outputs, pairs, read_lines(links), strict=False)
+        ]
         best = ranks.index(min(ranks))
-        output = outputs[best]
-        assert output.weights is not None
-        draw_attention(picture, output.source_pieces, output.target_pieces, output.weights, title=pairs[best][0])
+        shown, title = outputs[best], pairs[best][0]
+        assert shown.weights is not None
+        draw_attention(picture, shown.source_pieces, shown.target_pieces, shown.weights, title=title)
     except (ConfigError, MissingExtraError) as error:
         say(str(error))
         return
