@@ -220,5 +220,9 @@ def _kind(run: Path) -> dict[str, object]:
 
 
 def _leaves(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, object]]:
+    """The options by their dotted keys, but for what is measured of the data."""
     for name, value in table.items():
-        yield from _leaves(value, f"{above}{name}.") if isinstance(value, Mapping) else [(f"{above}{name}", value)]
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{above}{name}.")
+        elif not isinstance(value, float | list):
+            yield f"{above}{name}", value
