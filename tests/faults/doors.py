@@ -149,7 +149,7 @@ def _through_all(folder: Path, run: Path, texts: Sequence[str], plain: Sequence[
                 answer = client.post(
                     "/translate", json={"q": sent(text), "source": "en", "target": "fr", "format": door}
                 ).json()
-                answers[f"server, {door}"].append(read(answer["translatedText"]) if "error" not in answer else None)
+                answers[f"server, {door}"].append(_unless_left(text, read(answer.get("translatedText", text))))
     answers |= {name: [_document(run, name, text) for text in texts] for name in DOCUMENTS}
     Path("answers.json").write_text(json.dumps(answers))
     return 0
@@ -202,6 +202,11 @@ def _document(run: Path, name: str, text: str) -> str | None:
     if main(["translate", str(run), name, "--output", f"out.{name}"]):
         return None
     found = next(iter(read_entries(Path(f"out.{name}"), kind_of(Path(name)), ("en", "fr"))), None)
-    if found is None or not (found.target or found.source):
+    if found is None:
         return None
-    return found.target or (unescape(found.source) if name.endswith(("html", "vtt")) else None)
+    return found.target or (_unless_left(text, found.source) if name.endswith(("html", "vtt")) else None)
+
+
+def _unless_left(text: str, answer: str) -> str | None:
+    """The answer, unless it is the text: pages and subtitles keep what was not translated."""
+    return None if answer == text else answer

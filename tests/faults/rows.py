@@ -14,10 +14,9 @@ from typing import Any
 from safetensors.numpy import load_file
 
 from tests.faults.processes import Fault, Outcome, command
-from tests.faults.tasks import EMBEDDING, ENCODER, NAMES, SAMPLES
+from tests.faults.tasks import EMBEDDING, ENCODER, NAMES, features
 
 ROWS = 150
-_OF = {sample.name: sample for sample in SAMPLES}
 _TRAINING = "[training]\nbatch_tokens = 2000\nepochs = 1\n"
 _DECODER = "[decoder]\ncell = 'gru'\nsize = 6\n"
 _EXPERIMENTS = {
@@ -26,6 +25,8 @@ _EXPERIMENTS = {
     "classify": f"[text]\ntokenizer = 'word'\n{EMBEDDING}{ENCODER}{_TRAINING}",
     "tag": f"{EMBEDDING}{ENCODER}{_TRAINING}",
     "transduce": f"{EMBEDDING}{ENCODER}{_DECODER}{_TRAINING}",
+    "align": "[text]\ntokenizer = 'word'\n",
+    "describe": f"{EMBEDDING}[encoder]\nsize = 6\n{_DECODER}{_TRAINING}",
     "trace": f"[recurrence]\nsize = 6\n[output]\ncomponents = 2\n{_TRAINING}",
 }
 
@@ -50,6 +51,8 @@ class Format:
     options: tuple[str, ...] = ()
     settings: str = ""
     """More of the experiment."""
+    images: bool = False
+    """Whether the vectors of images stand beside it."""
 
 
 def _word(number: int) -> str:
@@ -134,6 +137,12 @@ FORMATS = (
         "translate", "train.tsv", lambda n: f"{_word(n)}\t{_word(n)[::-1]}\n", _SIGNS,
         headings=("en\tfr", "en-US\tfr-FR", "source\ttarget", "English\tFrench", "en_GB\tfr_CA"), options=_PAIRS,
     ),
+    Format("align", "train.tsv", lambda n: f"the {_word(n)}\tle {_word(n)}\n", _SIGNS, options=_PAIRS),
+    Format(
+        "describe", "train.tsv", lambda n: f"{_word(n)}\ta {_word(n)[0]}\n",
+        ("abc", "\ta b", "none\ta b", f"{NAMES[0]}\t", "", "a\tb\tc", f"{NAMES[0]}\t \u00a0"),
+        headings=("image\tcaption", "file\ttext"), images=True,
+    ),
     Format(
         "translate", "train.csv", lambda n: f"{_word(n)},{_word(n)[::-1]}\n", ("a", "a,b,c", ",a", "a,", '"a'),
         headings=("en-US,fr-FR", "Source,Target"), first="en,fr\n", options=_PAIRS,
@@ -202,7 +211,9 @@ def _trained(format_: Format, text: str) -> tuple[Outcome, dict[str, object]]:
         (place / "data").mkdir()
         (place / "data" / name).write_text(text, newline="")
         (place / "data" / f"val{name.suffix}").write_text(format_.first + "".join(map(format_.row, range(20))))
-        experiment = f"task = '{_OF[format_.task].name}'\n{_EXPERIMENTS[format_.task]}{format_.settings}"
+        for part in ("train", "val") if format_.images else ():
+            (place / "data" / f"{part}.npz").write_bytes(features(NAMES))
+        experiment = f"task = '{format_.task}'\n{_EXPERIMENTS[format_.task]}{format_.settings}"
         (place / "experiment.toml").write_text(experiment)
         ended = command(["train", "experiment.toml", "--data", "data", *format_.options, "--run", "run"], at=place)
         return ended, {} if ended.code else _kind(place / "run")

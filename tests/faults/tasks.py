@@ -75,7 +75,7 @@ def _strokes(names: list[str]) -> str:
     return "".join(json.dumps({"strokes": strokes}) + "\n" for strokes in drawn)
 
 
-def _features(names: list[str]) -> bytes:
+def features(names: list[str]) -> bytes:
     """A vector for each image, as an ``.npz`` file."""
     stream = BytesIO()
     np.savez(stream, **{name: np.array([ord(letter) % 7 for letter in name], np.float32) for name in names})
@@ -159,9 +159,9 @@ SAMPLES = (
         f"task = 'describe'\n{EMBEDDING}[encoder]\nsize = 6\n[decoder]\nsize = 6\n{TRAINING}",
         {
             **_splits(lambda name: f"{name}.jpg\ta {name[0]} and a {name[1]}\n", ".tsv"),
-            **{"train.npz": _features(NAMES[:12]), "val.npz": _features(NAMES[12:15])},
+            **{"train.npz": features(NAMES[:12]), "val.npz": features(NAMES[12:15])},
         },
-        ("new.npz", _features(NAMES[15:])),
+        ("new.npz", features(NAMES[15:])),
         ("predict", "RUN", "FILE"),
     ),
 )
