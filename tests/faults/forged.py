@@ -16,7 +16,19 @@ VALUES: tuple[object, ...] = (
     None, True, -1, 0, 2**62, 2**64, 1e38, -1e308, "", CONTROLS, "x" * 10_000, [], {}, [[]], {"": {}}, [0] * 1000,
 )  # fmt: skip
 """What takes the place of a value in JSON."""
-SHAPES = ([2**62], [2**31, 2**31], [1] * 65, [1] * 5000, [0, 2**62], [-1], [], [1.5], ["2"], 3, [2**70])
+SHAPES: tuple[object, ...] = (
+    [2**62],
+    [2**31, 2**31],
+    [1] * 65,
+    [1] * 5000,
+    [0, 2**62],
+    [-1],
+    [],
+    [1.5],
+    ["2"],
+    3,
+    [2**70],
+)
 """Of tensors."""
 ENDLESS = "numbers without end"
 """How weights are changed with which no answer means anything."""

@@ -139,8 +139,8 @@ FORMATS = (
     ),
     Format("align", "train.tsv", lambda n: f"the {_word(n)}\tle {_word(n)}\n", _SIGNS, options=_PAIRS),
     Format(
-        "describe", "train.tsv", lambda n: f"{_word(n)}\ta {_word(n)[0]}\n",
-        ("abc", "\ta b", "none\ta b", f"{NAMES[0]}\t", "", "a\tb\tc", f"{NAMES[0]}\t \u00a0"),
+        "describe", "train.tsv", lambda n: f"{n:03}\ta {_word(n)}\n",
+        ("abc", "\ta b", "none\ta b", "000\t", "", "000\tb\tc", "000\t \u00a0"),
         headings=("image\tcaption", "file\ttext"), images=True,
     ),
     Format(
@@ -179,6 +179,7 @@ def trial(random: Random) -> str:
     rows = [format_.row(number) for number in range(ROWS)]
     line = 1 + (bool(format_.first) and not is_heading) + "".join(rows[:place]).count("\n")
     text = "".join(["" if is_heading else format_.first, *rows[:place], odd, *rows[place:]])
+    expected = _clean_kind(format_)
     ended, kind = _trained(format_, text)
     where = f"{format_.task}, {format_.file} with {odd!r} in line {line}"
     if ended.code == 2:
@@ -188,7 +189,6 @@ def trial(random: Random) -> str:
     elif ended.code:
         raise Fault(f"{where} ends with {ended.code}: {ended.err[-500:]}")
     else:
-        expected = _clean_kind(format_)
         if not is_heading:  # of 151 rows instead of 150, one may be a class that is rare
             kind, expected = ({**one, "classes": []} for one in (kind, expected))
         if wrong := sorted(name for name in {*kind, *expected} if kind.get(name) != expected.get(name)):
@@ -210,9 +210,11 @@ def _trained(format_: Format, text: str) -> tuple[Outcome, dict[str, object]]:
         place, name = Path(folder), Path(format_.file)
         (place / "data").mkdir()
         (place / "data" / name).write_text(text, newline="")
-        (place / "data" / f"val{name.suffix}").write_text(format_.first + "".join(map(format_.row, range(20))))
-        for part in ("train", "val") if format_.images else ():
-            (place / "data" / f"{part}.npz").write_bytes(features(NAMES))
+        (place / "data" / f"val{name.suffix}").write_text(
+            format_.first + "".join(map(format_.row, range(ROWS, ROWS + 20)))
+        )
+        if format_.images:
+            (place / "data" / "images.npz").write_bytes(features([f"{number:03}" for number in range(ROWS + 20)]))
         experiment = f"task = '{format_.task}'\n{_EXPERIMENTS[format_.task]}{format_.settings}"
         (place / "experiment.toml").write_text(experiment)
         ended = command(["train", "experiment.toml", "--data", "data", *format_.options, "--run", "run"], at=place)
