@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -46,9 +45,6 @@ from tests.faults.processes import Fault, checked, forked
 
 FILES = 200
 """Files that are tried in one process."""
-
-MEMORY = 1 << 30
-"""Bytes that reading may take."""
 
 
 @dataclass(frozen=True)
@@ -260,8 +256,6 @@ def trial(random: Random) -> str:
     draws = [(random.choice(READERS), Random(random.random())) for _ in range(FILES)]
 
     def work() -> int:
-        here = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (here + MEMORY,) * 2)
         with tempfile.TemporaryDirectory() as folder:
             for reader, draw in draws:
                 path = Path(folder) / reader.name
