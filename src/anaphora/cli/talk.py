@@ -82,8 +82,8 @@ def console(stream: TextIO, **options: Any) -> "Console":
     from rich.console import Console
 
     class Visible(Console):
-        def render(self, *given: Any) -> Any:
-            for part in super().render(*given):
+        def render(self, renderable: Any, options: Any = None) -> Any:
+            for part in super().render(renderable, options):
                 yield part if part.control else part._replace(text=visible(part.text))
 
     return Visible(file=raw_of(stream), highlight=False, **options)
