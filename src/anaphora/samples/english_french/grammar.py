@@ -154,8 +154,7 @@ def _verb_group(role: str, verb: Row, tense: str, adverb: str, subject: Phrase) 
     person, past, base = subject.person, tense == "past", _words(verb["base"], role)
     adverbs = _words(adverb, "adverb")
     if tense == "future":
-        going = _words("going", "future") + _words("to", role)
-        english = [*_words(lexicon.AM[person], "future"), *adverbs, *going, *base]
+        english = [*_words(lexicon.AM[person], "future"), *adverbs, *_words("going to", "future"), *base]
     elif verb is lexicon.BE:
         english = _words((lexicon.WAS if past else lexicon.AM)[person], role) + adverbs
     elif adverb == "not":
