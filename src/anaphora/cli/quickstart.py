@@ -105,8 +105,8 @@ def _show(run_folder: Path, links: Path, picture: Path) -> None:
 def _draw(translator: "TranslationPredictor", pairs: list[tuple[str, str]], links: Path, picture: Path) -> None:
     """Draw the attention of one translation; without attention or matplotlib, print why not.
 
-    Of the translations that equal their reference it is the first of those with the lowest alignment error rate against
-    the ``links`` of the corpus.
+    Of the translations that equal their reference it is the longest of those with the lowest alignment error rate
+    against the ``links`` of the corpus.
     """
     from anaphora.evaluation.alignment import agreement
     from anaphora.formats.lines import read_lines
@@ -117,7 +117,11 @@ def _draw(translator: "TranslationPredictor", pairs: list[tuple[str, str]], link
         from anaphora.inspection.drawing.heat import draw_attention
 
         ranks = [
-            (output.text != reference, agreement([output.links()], [from_pharaoh(line, str(links))]).error_rate)
+            (
+                output.text != reference,
+                agreement([output.links()], [from_pharaoh(line, str(links))]).error_rate,
+                -len(reference),
+            )
             for output, (_, reference), line in zip(outputs, pairs, read_lines(links), strict=False)
         ]
         best = ranks.index(min(ranks))
