@@ -7,6 +7,7 @@ import typer
 
 from anaphora.cli.files import check_writable, named, text_for
 from anaphora.cli.options import (
+    ColumnsOption,
     DynamicOption,
     FusionWeight,
     Json,
@@ -17,6 +18,7 @@ from anaphora.cli.options import (
     PrecisionOption,
     Threads,
     adaptation_of,
+    columns_in,
     fusion_of,
     known_mean,
     known_precision,
@@ -67,6 +69,7 @@ def run(
     reference: Annotated[Path | None, typer.Option(help="Reference translation.")] = None,
     text: TextOption = "",
     data: LabelledOption = None,
+    columns: ColumnsOption = "",
     ensemble: Annotated[bool, typer.Option("--ensemble", help="Evaluate several translators as an ensemble.")] = False,
     mean: Mean = "",
     language_model: LanguageModelRun = None,
@@ -103,7 +106,19 @@ def run(
     task = task_at(runs[0])
     lines = Text(Path(named(text)).name, text_for(task, text)) if text else None
     request = Request(
-        pairs, lines, data, asked, adapted, ensemble, how, fusion, multiplies, details, output is not None, keep
+        pairs,
+        lines,
+        data,
+        tuple(columns_in(columns)),
+        asked,
+        adapted,
+        ensemble,
+        how,
+        fusion,
+        multiplies,
+        details,
+        output is not None,
+        keep,
     )
     with listening() as report:
         answer = task.evaluate(runs, request, report)

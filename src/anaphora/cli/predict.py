@@ -1,13 +1,14 @@
 """``anaphora predict``: the class, the tags or the output string of each line or sequence, or captions of images."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from anaphora.cli.files import check_writable, given_lines, given_texts, named, writing, writing_exact
-from anaphora.cli.options import InitialState, Machine, RunFolder
+from anaphora.cli.options import ColumnsOption, InitialState, Machine, RunFolder, columns_in
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import with_tables
 from anaphora.errors import ConfigError, RunError
@@ -47,6 +48,7 @@ def run(
             help="For a tagger: conllu, columns, jsonl or text. [default: by the file and its first line]",
         ),
     ] = "",
+    columns: ColumnsOption = "",
     pictures: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="For images: draw the attention for each word as PNG.")
     ] = None,
@@ -58,14 +60,20 @@ def run(
     check_writable(output, read=[file, run_folder])
     where = machine.used()
 
-    from anaphora.tasks.runs import load, task_at
+    from anaphora.formats.table_rows import is_table
+    from anaphora.prediction.tables import predict_table
+    from anaphora.tasks.runs import experiment_of, load, task_at
 
     with listening() as report:
         model = load(run_folder, device=where[0], precision=where[1], initial_state=initial_state, report=report)
         task = task_at(run_folder)
         if not hasattr(model, "predict_stream"):
             raise RunError(f"{run_folder} is {task.noun}, which predicts no labels: {task.see}.")
-        of_lines = hasattr(model, "predict_lines")
+        of_lines, chosen = hasattr(model, "predict_lines"), columns_in(columns)
+        table = getattr(experiment_of(run_folder).data, "table_columns", None)
+        of_table = table is not None and not of_lines and bool(chosen or is_table(file))
+        if chosen and not (of_lines or of_table):
+            raise ConfigError(f"--columns is for tables, but {run_folder} is {task.noun} of others: leave it out.")
         if format_ and not of_lines:
             raise ConfigError(f"--format is for taggers, but {run_folder} is {task.noun}: leave it out.")
         if pictures and not getattr(model, "attends_to_grid", False):
@@ -75,17 +83,24 @@ def run(
                 raise ConfigError(f"{run_folder} is {task.noun} of arrays or strokes: name a file of them.")
             found = model.predict_file(Path(file), report=report)
         elif of_lines:
-            found = model.predict_lines(given_lines(file, exact=True), named(file), format=format_, report=report)
+            lines = given_lines(file, exact=True)
+            found = model.predict_lines(lines, named(file), format=format_, columns=chosen, report=report)
+        elif of_table:
+            read = table._replace(chosen=tuple(chosen), header=()) if chosen else table
+            answer = partial(model.predict_stream, report=report)
+            found = predict_table(answer, given_lines(file, exact=True), named(file), read)
         else:
             found = model.predict_stream(given_texts(file), report=report)
-        with (writing_exact if of_lines and not as_json else writing)(output) as write:
+        with (writing_exact if (of_lines or of_table) and not as_json else writing)(output) as write:
             for prediction in found:
                 if pictures:
                     _draw(prediction, pictures)
                 if not as_json:
                     write(str(prediction))
-                elif not of_lines or prediction.words:  # not of what is between sentences
-                    write(json.dumps(prediction.json(), ensure_ascii=False))
+                elif (found_in := prediction.found if of_table else prediction) and (
+                    not of_lines or prediction.words
+                ):  # not of what is between sentences, nor of a heading
+                    write(json.dumps(found_in.json(), ensure_ascii=False))
 
 
 def _draw(description: "Description", folder: Path) -> None:

@@ -12,8 +12,9 @@ from anaphora.data.filters import Filters
 from anaphora.errors import DataError
 from anaphora.formats.entries.kinds import read_entries
 from anaphora.formats.lines import check_regular, read_lines
-from anaphora.formats.string_tables import string_lines
+from anaphora.formats.string_tables import STRINGS, string_lines
 from anaphora.formats.strings import COLUMNS, StringFormat
+from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tsv import PLAIN, Layout, Rejected, Row, ignore, read_pairs
 from anaphora.text.special_tokens import without_special_tokens
 
@@ -105,6 +106,8 @@ class StringFile(PairFile):
     """One file of pairs of strings, in a format of its own."""
 
     format: StringFormat = COLUMNS
+    table: TableColumns = STRINGS
+    """Its columns where it is a table."""
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -113,7 +116,7 @@ class StringFile(PairFile):
 
     def rows(self, rejected: Rejected = ignore) -> Iterator[Row]:
         """The pairs with their lines; DataError for a line that is not in the format."""
-        return self.format.read(string_lines(self.path), str(self.path))
+        return self.format.read(string_lines(self.path, self.table), str(self.path))
 
 
 @dataclass(frozen=True)

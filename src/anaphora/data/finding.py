@@ -38,6 +38,8 @@ class Names:
     test: str = TEST_NAME
     layout: Layout = PLAIN
     """Where the pairs stand in those that are tables."""
+    columns: tuple[int | str, ...] = ()
+    """The columns of other tables that a person chose."""
 
     def validation(self) -> tuple[str, ...]:
         """The names to try for the validation split, the one asked for first; never that of the training split."""

@@ -20,9 +20,10 @@ from anaphora.data.examples import ExampleCorpus, place_in
 from anaphora.data.finding import Names, demand_data, demand_path, refuse_packed
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
-from anaphora.formats.labelled import Example, class_folders, read_labelled
+from anaphora.formats.labelled import TEXTS, Example, class_folders, columns_read, read_labelled
 from anaphora.formats.labelled_vectors import ENDINGS, is_array_file, read_labelled_vectors
 from anaphora.formats.lines import check_regular, read_lines, write_lines
+from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tagged import labels_of
 
 _NAMES_ARRAY = re.compile(r"\.npy[\"']?\s*(?:[\t,;]|$)", re.IGNORECASE)
@@ -39,6 +40,14 @@ class LabelledFormat(NamedTuple):
     """Whether examples are sequences of vectors (``formats.labelled_vectors``)."""
     steps: bool = False
     """Whether each of the vectors has a tag of its own; with a ``separator``, one of several labels."""
+    columns: TableColumns = TEXTS
+    """Those of text and label in tables."""
+
+    def settled(self, path: Path) -> "LabelledFormat":
+        """The same with the columns that a file of texts has, which others are checked against."""
+        if self.vectors:
+            return self
+        return self._replace(columns=columns_read(path, encoding=self.encoding, columns=self.columns))
 
     def names_of(self, example: Example) -> Iterator[str]:
         if self.steps and self.separator is not None:
@@ -57,10 +66,10 @@ class LabelledCorpus(ExampleCorpus[Example]):
     format: LabelledFormat = PLAIN
 
     def read(self, path: Path) -> Iterator[Example]:
-        encoding, separator, vectors, steps = self.format
+        encoding, separator, vectors, steps, columns = self.format
         if vectors:
             return read_labelled_vectors(path, separator=separator, steps=steps)
-        return read_labelled(path, encoding=encoding, separator=separator)
+        return read_labelled(path, encoding=encoding, separator=separator, columns=columns)
 
     def text_of(self, example: Example) -> str:
         return example.text
@@ -122,6 +131,7 @@ def labelled_splits(
     if len(labels) < (1 if several and not format.steps else 2):
         what = f"the one class '{labels[0]}'" if labels else "no label at all"
         raise DataError(f"{train[0]} has {what}: training needs two classes or more.")
+    format = format.settled(train[0])
     of_tests = {name: _read(name, files, format, labels)[0] for name, files in tests.items()}
     if valid:
         held = _read(names.valid, valid, format, labels)[0]

@@ -16,11 +16,15 @@ from anaphora.formats.arrays import Floats
 from anaphora.formats.csv_rows import csv_rows
 from anaphora.formats.json_text import json_objects
 from anaphora.formats.lines import LONGEST, bounded, read_lines
+from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tagged import is_label
 from anaphora.wording import counted
 
 LABEL_COLUMNS = ("label", "labels", "class", "category", "intent", "sentiment", "rating", "y")
 TEXT_COLUMNS = ("text", "sentence", "question", "review", "comment", "input", "x", "file", "path")
+TEXTS = TableColumns((TEXT_COLUMNS, LABEL_COLUMNS))
+"""Columns of labelled texts by their usual names: text and label."""
+_JSON = (".jsonl", ".ndjson", ".json")
 _MARK = "__label__"
 _PEEK = 1000
 """Rows that are compared to tell the label of a table without a header: it has fewer distinct values."""
@@ -48,9 +52,12 @@ class Example(NamedTuple):
         return self.values_TD
 
 
-def read_labelled(path: Path, *, encoding: str = "utf-8", separator: str | None = None) -> Iterator[Example]:
+def read_labelled(
+    path: Path, *, encoding: str = "utf-8", separator: str | None = None, columns: TableColumns = TEXTS
+) -> Iterator[Example]:
     """The examples of a file, or of a folder with one folder of ``.txt`` files for each class.
 
+    ``columns`` are those of text and label in a table.
     Without a ``separator`` every text has one label. With one it may have several, which the separator stands between
     where they share a cell or a word; an empty one splits nothing.
 
@@ -61,17 +68,39 @@ def read_labelled(path: Path, *, encoding: str = "utf-8", separator: str | None 
         yield from _class_folders(path, encoding)
         return
     lines = read_lines(path, encoding=encoding, any_format=True)
-    name = path.name.lower().removesuffix(".gz")
-    if name.endswith((".jsonl", ".ndjson", ".json")):
-        rows = _json_rows(lines, path)
-    elif name.endswith(".csv"):
-        rows = _table(path, csv_rows(lines, str(path)))
-    elif name.endswith(".tsv"):
-        rows = _table(path, ((number, line.split("\t")) for number, line in enumerate(lines, 1)))
+    if (cells := _cells(path, lines)) is not None:
+        rows = _table(path, cells, columns)
+    elif _is_json(path):
+        rows = _json_rows(lines, path, columns)
     else:
         rows = _plain(lines, path)
     for number, labels, text in rows:
         yield _checked(f"{path}:{number}", labels, text, separator)
+
+
+def columns_read(path: Path, *, encoding: str = "utf-8", columns: TableColumns = TEXTS) -> TableColumns:
+    """Return the columns of text and label that a table has; ``columns`` of what is no table."""
+    if path.is_dir():
+        return columns
+    lines = read_lines(path, encoding=encoding, any_format=True)
+    if (cells := _cells(path, lines)) is not None and (first := _first(cells)):
+        text, label, skip = _places(path, first, columns)
+        return columns.found_in(first[0][1], [text, label], headed=bool(skip))
+    if _is_json(path) and (keys := next((list(item) for _, _, item in json_objects(lines, str(path))), None)):
+        return columns.found_in(keys, _places_of_keys(keys, f"{path}:1", columns), headed=True)
+    return columns
+
+
+def _is_json(path: Path) -> bool:
+    return path.name.lower().removesuffix(".gz").endswith(_JSON)
+
+
+def _cells(path: Path, lines: Iterator[str]) -> Iterator[tuple[int, list[str]]] | None:
+    """The rows of a table; None for what is none by its name."""
+    name = path.name.lower().removesuffix(".gz")
+    if name.endswith(".csv"):
+        return csv_rows(lines, str(path))
+    return ((number, line.split("\t")) for number, line in enumerate(lines, 1)) if name.endswith(".tsv") else None
 
 
 def class_folders(path: Path) -> list[Path]:
@@ -130,16 +159,9 @@ def _plain(lines: Iterator[str], path: Path) -> Iterator[Row]:
         yield number, [label.removeprefix(_MARK) for label in labels] if marked else words[:1], text
 
 
-def _json_rows(lines: Iterator[str], path: Path) -> Iterator[Row]:
+def _json_rows(lines: Iterator[str], path: Path, columns: TableColumns) -> Iterator[Row]:
     for number, _, item in json_objects(lines, str(path)):
-        heads, values = [key.lower() for key in item], list(item.values())
-        label, text = _named(heads, ("labels", *LABEL_COLUMNS)), _named(heads, TEXT_COLUMNS)
-        if label is None or text is None:
-            missing = "label" if label is None else "text"
-            raise DataError(
-                f'{path}:{number} should be an object like {{"label": "x", "text": "..."}}, but has no {missing} '
-                f"({', '.join(item)[:60] or 'no key'}): rename its key."
-            )
+        values, (text, label) = list(item.values()), _places_of_keys(list(item), f"{path}:{number}", columns)
         labels = values[label] if isinstance(values[label], list) else [values[label]]
         if not isinstance(values[text], str) or not all(isinstance(one, str | int) for one in labels):
             raise DataError(
@@ -148,6 +170,18 @@ def _json_rows(lines: Iterator[str], path: Path) -> Iterator[Row]:
             )
         # true and false are read as JSON writes them
         yield number, [one if isinstance(one, str) else json.dumps(one) for one in labels], values[text]
+
+
+def _places_of_keys(keys: Sequence[str], place: str, columns: TableColumns) -> list[int]:
+    """Where text and label are among the keys of an object; DataError where it lacks one."""
+    columns = columns._replace(usual=(TEXT_COLUMNS, ("labels", *LABEL_COLUMNS)))
+    if (found := columns.find(keys, place, keys=True)) is None:
+        missing = "label" if columns.find(keys, place, [0], keys=True) else "text"
+        raise DataError(
+            f'{place} should be an object like {{"label": "x", "text": "..."}}, but has no {missing} '
+            f"({', '.join(keys)[:60] or 'no key'}): rename its key, or name both with --columns."
+        )
+    return found[0]
 
 
 def _first(rows: Iterator[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
@@ -161,10 +195,10 @@ def _first(rows: Iterator[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]
     return first
 
 
-def _table(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
-    first = _first(rows)
-    if not first:
-        return
+def _places(path: Path, first: Sequence[tuple[int, list[str]]], columns: TableColumns) -> tuple[int, int, int]:
+    """Where text and label are in the first rows of a table, and how many of these are a heading."""
+    if found := columns.find(first[0][1], f"{path}:1"):
+        return found[0][0], found[0][1], int(found[1])
     heads = [cell.strip().lower() for cell in first[0][1]]
     label, text = _named(heads, LABEL_COLUMNS), _named(heads, TEXT_COLUMNS)
     if len(heads) == 2 and (label is None) != (text is None) and _is_heading(first):
@@ -177,12 +211,21 @@ def _table(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
         if len(heads) != 2:
             raise DataError(
                 f"{path}:1 should be a header with the columns label and text, or the rows should have two columns, "
-                f"but it has {counted(len(heads), 'column')} ({', '.join(heads)[:60]}): name the columns."
+                f"but it has {counted(len(heads), 'column')} ({', '.join(heads)[:60]}): pass --columns."
             )
         distinct = [len({row[column] for _, row in first if len(row) == 2}) for column in (0, 1)]
         arrays = [all(row[column].lower().endswith(".npy") for _, row in first if len(row) == 2) for column in (0, 1)]
         label = arrays.index(False) if arrays[0] != arrays[1] else int(distinct[0] > distinct[1])
         text = 1 - label
+    return text, label, skip
+
+
+def _table(path: Path, rows: Iterator[tuple[int, list[str]]], columns: TableColumns) -> Iterator[Row]:
+    first = _first(rows)
+    if not first:
+        return
+    heads = first[0][1]
+    text, label, skip = _places(path, first, columns)
     for number, row in chain(first[skip:], rows):
         if not any(row):
             continue

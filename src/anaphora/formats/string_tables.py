@@ -10,12 +10,13 @@ A heading and the keys of objects may have any order and other columns among the
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from anaphora.errors import DataError
 from anaphora.formats.csv_rows import csv_rows
 from anaphora.formats.json_text import any_json
 from anaphora.formats.lines import read_lines
+from anaphora.formats.table_columns import TableColumns
 
 SIDES = ("source", "target", "features")
 SIDE_NAMES = (
@@ -28,44 +29,48 @@ ENDINGS = (".csv", ".jsonl", ".ndjson")
 """Of files that are read so, ``.gz`` aside."""
 
 
-class NamedColumns(NamedTuple):
-    """Where a heading says that source, target and perhaps features are."""
-
-    columns: tuple[int, ...]
-    """Counted from 1; none where it does not name both sides."""
-    width: int
-    """Columns of a line."""
-
-
-NO_COLUMNS = NamedColumns((), 0)
+STRINGS = TableColumns(SIDE_NAMES)
+"""Columns of source, target and features by their usual names."""
 _SPACES = str.maketrans("\t\r\n", "   ")
 
 
-def string_lines(path: Path) -> Iterator[str]:
-    """The lines of a file; of CSV and JSON lines each row with tabs between its cells.
+def string_lines(path: Path, columns: TableColumns = STRINGS) -> Iterator[str]:
+    """The lines of a file, that of a heading empty; of CSV and JSON lines each row with tabs between its cells.
 
-    Raises DataError as ``read_lines``, and with its line for a row that is no pair.
+    Of JSON objects, these are source, target and perhaps features alone. Raises DataError as ``read_lines``, and with
+    its line for a row that is no pair.
     """
-    rows = _rows(path)
+    rows = _rows(path, columns)
     if rows is None:
-        yield from read_lines(path)
+        for number, line in enumerate(read_lines(path), 1):
+            is_heading = number == 1 and sides_in(line.split("\t"), f"{path}:1", columns)[1]
+            yield "" if is_heading else line
         return
     last = 0
     for number, cells in rows:
         yield from [""] * (number - last - 1)
-        yield "\t".join(cell.translate(_SPACES) for cell in cells)
+        is_heading = not last and not _is_json(path) and sides_in(cells, f"{path}:{number}", columns)[1]
+        yield "" if is_heading else "\t".join(cell.translate(_SPACES) for cell in cells)
         last = number
 
 
-def named_columns(path: Path) -> NamedColumns:
-    """The columns that a heading or the keys of the first object of a file name."""
+def first_cells(path: Path) -> tuple[list[str], bool]:
+    """The cells of the first row of a file, or the keys of its first object, and True for keys."""
     if _is_json(path):
-        first = next((item for _, item in _items(path)), None)
-        keys = _keys(first) if isinstance(first, dict) else []
-        return NamedColumns(tuple(range(1, len(keys) + 1)), len(keys))
-    rows = _rows(path) or ((0, line.split("\t")) for line in read_lines(path))
-    heads = next(rows, (0, []))[1]
-    return NamedColumns(tuple(place + 1 for place in _places(heads)), len(heads))
+        first = next((item for _, item in _items(path)), [])
+        return [*map(str, first)] if isinstance(first, dict | list) else [], isinstance(first, dict)
+    rows = _rows(path, STRINGS) or ((0, line.split("\t")) for line in read_lines(path))
+    return next(rows, (0, list[str]()))[1], False
+
+
+def sides_in(cells: Sequence[str], place: str, columns: TableColumns, *, keys: bool = False) -> tuple[list[int], bool]:
+    """Where source, target and perhaps features are in a first row, none where nothing says; True for a heading.
+
+    Errors as for ``TableColumns.find``.
+    """
+    sides = [range(len(columns.chosen))] if columns.chosen else [range(3), range(2)]
+    found = (columns.find(cells, place, of_these, keys=keys) for of_these in sides)
+    return next((one for one in found if one is not None), ([], False))
 
 
 def holds_strings(path: Path) -> bool:
@@ -73,35 +78,23 @@ def holds_strings(path: Path) -> bool:
     if not _is_json(path):
         return False
     first = next((item for _, item in _items(path)), None)
-    return bool(_keys(first)) if isinstance(first, dict) else _are_strings(first)
+    return bool(sides_in([*first], str(path), STRINGS)[0]) if isinstance(first, dict) else _are_strings(first)
 
 
-def _places(heads: Sequence[Any]) -> list[int]:
-    """Where a heading names source, target and perhaps features; none where it does not name both sides."""
-    names = [str(head).strip().casefold() for head in heads]
-    found = [next((names.index(name) for name in of_side if name in names), None) for of_side in SIDE_NAMES]
-    return [] if None in found[:2] else [place for place in found if place is not None]
-
-
-def _keys(item: dict[str, Any]) -> list[str]:
-    keys = list(item)
-    return [keys[place] for place in _places(keys)]
-
-
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]] | None:
+def _rows(path: Path, columns: TableColumns) -> Iterator[tuple[int, list[str]]] | None:
     """The rows with their lines; None for a file that is neither CSV nor JSON lines."""
     if _is_json(path):
-        return _json_rows(path)
+        return _json_rows(path, columns)
     if _ends(path, ".csv"):
         return csv_rows(read_lines(path, any_format=True), str(path))
     return None
 
 
-def _json_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _json_rows(path: Path, columns: TableColumns) -> Iterator[tuple[int, list[str]]]:
     """Those of JSON lines, all as wide as the first at least."""
     width = 0
     for number, item in _items(path):
-        cells = _cells(item, f"{path}:{number}")
+        cells = _cells(item, f"{path}:{number}", columns)
         width = width or len(cells)
         yield number, [*cells, *[""] * (width - len(cells))]
 
@@ -112,11 +105,12 @@ def _items(path: Path) -> Iterator[tuple[int, Any]]:
             yield number, any_json(line, f"{path}:{number}")
 
 
-def _cells(item: Any, place: str) -> list[str]:
+def _cells(item: Any, place: str, columns: TableColumns) -> list[str]:
     cells = item
     if isinstance(item, dict):
-        keys = _keys(item)
-        cells = [";".join(item[key]) if _are_strings(item[key], 0) else item[key] for key in keys]
+        values = list(item.values())
+        found = [values[side] for side in sides_in([*item], place, columns, keys=True)[0]]
+        cells = [";".join(value) if _are_strings(value, 0) else value for value in found]
     if not _are_strings(cells):
         raise DataError(
             f'{place} should be an object like {{"source": "color", "target": "colour"}} or an array of strings, but '

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.string_tables import NO_COLUMNS, SIDE_NAMES, SIDES, named_columns, string_lines
+from anaphora.formats.string_tables import SIDE_NAMES, SIDES, STRINGS, first_cells, sides_in, string_lines
+from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tsv import Row
 from anaphora.wording import counted
 
@@ -107,11 +108,13 @@ _NAMES: dict[Kind, str] = {
 }
 
 
-def read_format(path: Path, columns: Sequence[int] = ()) -> StringFormat:
+def read_format(path: Path, columns: TableColumns = STRINGS) -> StringFormat:
     """The format of a file, whose heading may name its columns; errors as for ``recognized`` and ``string_lines``."""
-    sample, named = list(islice(string_lines(path), _SAMPLE)), NO_COLUMNS if columns else named_columns(path)
-    found = recognized(sample, str(path), columns or named.columns)
-    return found._replace(width=named.width) if named.columns else found
+    cells, keys = first_cells(path)
+    places, _ = sides_in(cells, f"{path}:1", columns, keys=keys)
+    numbers = range(1, len(places) + 1) if keys else [place + 1 for place in places]
+    found = recognized(islice(string_lines(path, columns), _SAMPLE), str(path), tuple(numbers))
+    return found._replace(width=len(numbers) if keys else len(cells)) if places and not columns.chosen else found
 
 
 def recognized(lines: Iterable[str], where: str, columns: Sequence[int] = ()) -> StringFormat:

@@ -11,6 +11,7 @@ from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Config, Conflict
 from anaphora.data.fetch import corpus_folder
 from anaphora.data.filters import Filter
 from anaphora.data.finding import Names
+from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tsv import Layout
 
 
@@ -60,6 +61,41 @@ class DataConfig(Config):
     def paths(self) -> list[Path]:
         """Where the text lies; DataError for a corpus that was not fetched."""
         return [Path(file) for file in self.files] if self.corpus == "none" else [corpus_folder(self.corpus)]
+
+
+class TableData(DataConfig):
+    """Tables, among other files."""
+
+    columns: tuple[int | str, ...] = ()
+    """Columns of the input and the output in a table, counted from 1 or named as in its first line; empty: by the names
+    in its first line or by its content."""
+    header: tuple[str, ...] = ()
+    """All columns of the training table by name, or by number where it has no heading; other tables are compared with
+    it. Chosen by the data."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            lambda data: (
+                bool(data.columns) and (len(data.columns) not in data.sides or not all(map(_is_column, data.columns)))
+            ),
+            "{at}columns should be {table.sides_named}: numbers from 1, or names",
+        ),
+    )
+    usual_columns: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    """Names that headings often have for input, output and others."""
+    sides: ClassVar[tuple[int, ...]] = (2,)
+    """How many columns may be chosen."""
+    sides_named: ClassVar[str] = "two, that of the input and that of the output"
+
+    @property
+    def table_columns(self) -> TableColumns:
+        """The columns that are read of tables."""
+        return TableColumns(self.usual_columns, self.columns, self.header)
+
+
+def chosen_columns(columns: Sequence[int | str]) -> dict[str, Any]:
+    """Options of an experiment whose files have these columns, whatever those of its training table were."""
+    return {"data.columns": tuple(columns), "data.header": ()}
 
 
 class PairsData(DataConfig):

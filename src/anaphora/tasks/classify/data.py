@@ -41,8 +41,9 @@ def format_of(experiment: ClassifyExperiment) -> LabelledFormat:
     """How the files of an experiment are read."""
     data = experiment.data
     separator = data.label_separator if experiment.classes.several else None
-    encoding = data.encoding if isinstance(data, LabelledData) else "utf-8"
-    return LabelledFormat(encoding, separator, isinstance(experiment, VectorClassifierExperiment))
+    if not isinstance(data, LabelledData):
+        return LabelledFormat(separator=separator, vectors=True)
+    return LabelledFormat(data.encoding, separator, columns=data.table_columns)
 
 
 def settled(experiment: AnyClassifier, found: LabelledSplits) -> AnyClassifier:
@@ -52,6 +53,9 @@ def settled(experiment: AnyClassifier, found: LabelledSplits) -> AnyClassifier:
     """
     if not experiment.classes.names:
         experiment = experiment.with_options({"classes.names": found.labels})
+    if isinstance(experiment, ClassifierExperiment):
+        _, columns, header = found.train.format.settled(found.train.paths[0]).columns
+        experiment = experiment.with_options({"data.columns": columns, "data.header": header})
     if isinstance(experiment, VectorClassifierExperiment) and not experiment.vectors.settled:
         scale = moments(found.train.examples(), lambda one: one.vectors.astype(np.float64))
         experiment = experiment.with_options({"vectors": experiment.vectors.measured(*scale)})

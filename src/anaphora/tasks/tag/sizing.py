@@ -46,6 +46,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     if hold_vectors(data):
         return _of_vectors(data, names)
     table = {"files": tuple(map(str, data)), "train": names.train, "valid": names.valid, "test": names.test}
+    table |= {"columns": names.columns}
     experiment = settled(TaggerExperiment.parse({"task": "tag", "data": table}, "the data"))
     count = splits_of(experiment).train.count
     tier = tier_for(count, TIERS)

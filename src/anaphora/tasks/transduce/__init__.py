@@ -9,10 +9,11 @@ from anaphora.models.registry import NETWORKS
 from anaphora.models.vector_transducer import VectorTransducer
 from anaphora.protocols import Searchable
 from anaphora.tasks.task import Kind, Sizing, Task, Trained, both_sides, by_data
-from anaphora.tasks.trace import settled, splits_of
+from anaphora.tasks.trace import settled as settled_by_traces
+from anaphora.tasks.trace import splits_of as splits_of_traces
 from anaphora.tasks.transduce import sizing
 from anaphora.tasks.transduce.config import TransductionExperiment, VectorTransductionExperiment
-from anaphora.tasks.transduce.data import TransducerWork
+from anaphora.tasks.transduce.data import TransducerWork, settled
 from anaphora.tasks.transduce.evaluation import NOUN, evaluate
 from anaphora.tasks.transduce.predictor import TransducerPredictor, Transduction
 from anaphora.tasks.transduce.vector_predictor import VectorTransducerPredictor
@@ -50,7 +51,7 @@ TASK = Task(
             TransductionExperiment,
             NETWORKS["translator"],
             TransducerWork,
-            complete=complete,
+            complete=lambda experiment, parent: settled(complete(experiment, parent)),
             givers=givers,
         ),
         "vectors": Kind(
@@ -58,7 +59,7 @@ TASK = Task(
             VectorTransductionExperiment,
             NETWORKS["vector-transducer"],
             VectorTransducerWork,
-            complete=by_data(splits_of, settled),
+            complete=by_data(splits_of_traces, settled_by_traces),
             next_command="anaphora evaluate {run}",
             example='transducer = anaphora.load("{path}")\nprint(transducer.predict([vectors])[0].text)',
         ),

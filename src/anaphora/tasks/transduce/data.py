@@ -13,6 +13,8 @@ from anaphora.data.sources import string_splits
 from anaphora.data.store import PairStore
 from anaphora.evaluation.strings import StringScores
 from anaphora.events import Report, silent
+from anaphora.formats.string_tables import STRINGS, first_cells, sides_in
+from anaphora.formats.strings import read_format
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.transduce.config import TransductionExperiment
 from anaphora.tasks.translation import TranslatorWork
@@ -23,7 +25,23 @@ from anaphora.text.tokenizer import Tokenizer
 def splits_of(experiment: TransductionExperiment, report: Report = silent) -> Splits[PairCorpus]:
     """The splits of an experiment; errors as for ``data.sources.string_splits``."""
     data, seed = experiment.data, experiment.training.seed
-    return string_splits(data.paths(), data.names, columns=data.columns, seed=seed, report=report)
+    return string_splits(data.paths(), data.names, columns=data.table_columns, seed=seed, report=report)
+
+
+def settled(experiment: TransductionExperiment) -> TransductionExperiment:
+    """The experiment with the columns that its training split has, where it is a table."""
+    if experiment.data.header:
+        return experiment
+    path = splits_of(experiment).train.paths[0]
+    cells, keys = first_cells(path)
+    places, headed = sides_in(cells, f"{path}:1", experiment.data.table_columns, keys=keys)
+    found = read_format(path, experiment.data.table_columns)
+    if not places and found.kind != "dictionary":
+        places = [column - 1 for column in found.columns]
+    if not places:
+        return experiment
+    _, columns, header = STRINGS.found_in(cells, places, headed=headed)
+    return experiment.with_options({"data.columns": columns, "data.header": header})
 
 
 def answers_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
