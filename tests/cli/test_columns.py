@@ -30,7 +30,7 @@ def test_columns_by_number_or_name(
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ("1", "--columns takes two columns, such as 1,2 or English,French, but got '1'"),
+        ("1", "data.columns should be two, that of the source and that of the target: numbers from 1, or names"),
         ("0,2", "data.columns should be two, that of the source and that of the target: numbers from 1, or names"),
         ("English,German", "table.tsv:1 names no column 'German', but id, french, english"),
     ],

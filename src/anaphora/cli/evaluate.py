@@ -105,21 +105,8 @@ def run(
     how = known_mean(mean, len(runs)) if mean else ""
     task = task_at(runs[0])
     lines = Text(Path(named(text)).name, text_for(task, text)) if text else None
-    request = Request(
-        pairs,
-        lines,
-        data,
-        tuple(columns_in(columns)),
-        asked,
-        adapted,
-        ensemble,
-        how,
-        fusion,
-        multiplies,
-        details,
-        output is not None,
-        keep,
-    )
+    read, kept = tuple(columns_in(columns)), output is not None
+    request = Request(pairs, lines, data, asked, adapted, ensemble, how, fusion, multiplies, details, kept, keep, read)
     with listening() as report:
         answer = task.evaluate(runs, request, report)
     if output is not None:

@@ -70,9 +70,8 @@ def run(
         if not hasattr(model, "predict_stream"):
             raise RunError(f"{run_folder} is {task.noun}, which predicts no labels: {task.see}.")
         of_lines, chosen = hasattr(model, "predict_lines"), columns_in(columns)
-        table = getattr(experiment_of(run_folder).data, "table_columns", None)
-        of_table = table is not None and not of_lines and bool(chosen or is_table(file))
-        if chosen and not (of_lines or of_table):
+        table = getattr(experiment_of(run_folder).data, "table_columns", None) if chosen or is_table(file) else None
+        if chosen and table is None:
             raise ConfigError(f"--columns is for tables, but {run_folder} is {task.noun} of others: leave it out.")
         if format_ and not of_lines:
             raise ConfigError(f"--format is for taggers, but {run_folder} is {task.noun}: leave it out.")
@@ -85,22 +84,21 @@ def run(
         elif of_lines:
             lines = given_lines(file, exact=True)
             found = model.predict_lines(lines, named(file), format=format_, columns=chosen, report=report)
-        elif of_table:
+        elif table is not None:
             read = table._replace(chosen=tuple(chosen), header=()) if chosen else table
             answer = partial(model.predict_stream, report=report)
             found = predict_table(answer, given_lines(file, exact=True), named(file), read)
         else:
             found = model.predict_stream(given_texts(file), report=report)
-        with (writing_exact if (of_lines or of_table) and not as_json else writing)(output) as write:
+        exact = (of_lines or table is not None) and not as_json
+        with (writing_exact if exact else writing)(output) as write:
             for prediction in found:
                 if pictures:
                     _draw(prediction, pictures)
                 if not as_json:
                     write(str(prediction))
-                elif (found_in := prediction.found if of_table else prediction) and (
-                    not of_lines or prediction.words
-                ):  # not of what is between sentences, nor of a heading
-                    write(json.dumps(found_in.json(), ensure_ascii=False))
+                elif getattr(prediction, "words", True):  # not of what is between sentences or rows
+                    write(json.dumps(prediction.json(), ensure_ascii=False))
 
 
 def _draw(description: "Description", folder: Path) -> None:

@@ -20,6 +20,9 @@ WORDS = TableColumns((("token", "word", "form", "text", "tokens", "words"), ()))
 _WORDS_HEADING = re.compile(r"form|text|(?:token|word)s?", re.IGNORECASE)
 _HEADING = re.compile(r"(?:chunk|ner|pos)(?:[_ ]?tag)?s?|(?:tag|label)s?|iob|lemma|[ux]pos|feats|deprel", re.IGNORECASE)
 
+_NUMBERS_HEADING = re.compile(r"#|id|n[ro]?|index|sentence.*", re.IGNORECASE)
+"""Names of columns that number rows or sentences."""
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -43,10 +46,12 @@ class Columns:
         cells, chosen = cells_of(content_of(line)), self.table.chosen
         heads, header = ([cell.strip().casefold() for cell in of] for of in (cells, self.table.header))
         headed = _is_heading(cells) or any(isinstance(one, str) and one.casefold() in heads for one in chosen)
-        if not chosen or (len(heads) == len(header) and (not headed or header[0] == "1" or heads == header)):
+        of_words = header[:1] == ["1"] and heads[self.word - 1 : self.word] and heads[self.word - 1] in WORDS.usual[0]
+        if not chosen or (len(heads) == len(header) and (not headed or heads == header or of_words)):
             return replace(self, table=WORDS, headed=headed)
         word, tag = 0, -1
-        if labelled or not header:
+        is_numbered = not headed and len(cells) > 1 and cells[0] in ("0", "1")  # rows that a number begins
+        if labelled or not header or is_numbered:
             (word, tag), _ = self.table.find(cells, place, keys=headed) or ([0, 0], headed)
         elif headed or self.word > 1:
             [word], _ = self.table.find(cells, place, [0], keys=headed) or ([0], headed)
@@ -123,5 +128,7 @@ def cells_of(line: str) -> list[str]:
 
 
 def _is_heading(cells: Sequence[str]) -> bool:
-    """Whether the first row calls its columns by names: that of words, then others."""
-    return len(cells) > 1 and bool(_WORDS_HEADING.fullmatch(cells[0])) and all(map(_HEADING.fullmatch, cells[1:]))
+    """Whether the first row calls its columns by names, one of them that of words."""
+    others = [cell for cell in cells if not _WORDS_HEADING.fullmatch(cell)]
+    named = all(_HEADING.fullmatch(cell) or _NUMBERS_HEADING.fullmatch(cell) for cell in others)
+    return 0 < len(others) < len(cells) and named

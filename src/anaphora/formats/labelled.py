@@ -179,7 +179,7 @@ def _places_of_keys(keys: Sequence[str], place: str, columns: TableColumns) -> l
         missing = "label" if columns.find(keys, place, [0], keys=True) else "text"
         raise DataError(
             f'{place} should be an object like {{"label": "x", "text": "..."}}, but has no {missing} '
-            f"({', '.join(keys)[:60] or 'no key'}): rename its key, or name both with --columns."
+            f"({', '.join(keys)[:60] or 'no key'}): rename its key, or choose columns."
         )
     return found[0]
 
@@ -211,7 +211,7 @@ def _places(path: Path, first: Sequence[tuple[int, list[str]]], columns: TableCo
         if len(heads) != 2:
             raise DataError(
                 f"{path}:1 should be a header with the columns label and text, or the rows should have two columns, "
-                f"but it has {counted(len(heads), 'column')} ({', '.join(heads)[:60]}): pass --columns."
+                f"but it has {counted(len(heads), 'column')} ({', '.join(heads)[:60]}): name the columns."
             )
         distinct = [len({row[column] for _, row in first if len(row) == 2}) for column in (0, 1)]
         arrays = [all(row[column].lower().endswith(".npy") for _, row in first if len(row) == 2) for column in (0, 1)]

@@ -57,7 +57,7 @@ def string_lines(path: Path, columns: TableColumns = STRINGS) -> Iterator[str]:
 def first_cells(path: Path) -> tuple[list[str], bool]:
     """The cells of the first row of a file, or the keys of its first object, and True for keys."""
     if _is_json(path):
-        first = next((item for _, item in _items(path)), [])
+        first: Any = next((item for _, item in _items(path)), [])
         return [*map(str, first)] if isinstance(first, dict | list) else [], isinstance(first, dict)
     rows = _rows(path, STRINGS) or ((0, line.split("\t")) for line in read_lines(path))
     return next(rows, (0, list[str]()))[1], False

@@ -47,13 +47,13 @@ class TableColumns(NamedTuple):
         of = f" as training had ({', '.join(self.header)[:60]})" if self.header else ""
         raise DataError(
             f"{where} should have {plural} {read}{of}, but has {counted(len(cells), 'column')} "
-            f"({', '.join(map(str, cells))[:60]}).{nearest(lacking.casefold(), heads)} Name columns with --columns."
+            f"({', '.join(map(str, cells))[:60]}).{nearest(lacking.casefold(), heads)} Name them with the option columns."
         )
 
     def _by_number(self, count: int, sides: Sequence[int]) -> list[int]:
         """The places in rows of so many cells below no heading; none where they cannot be told."""
-        if len(sides) == count and 1 not in sides:
-            return list(range(count))  # nothing but the input
+        if count == len(sides) == 1:
+            return [0]  # nothing but the input
         if not self.header or any(isinstance(one, str) for one in self.chosen):
             return []
         numbers, output = [int(one) for one in self.chosen], int(self.chosen[1])

@@ -18,6 +18,14 @@ class PredictedRow:
     text: str
     found: Any = None
 
+    @property
+    def words(self) -> bool:
+        """True if there is a prediction."""
+        return self.found is not None
+
+    def json(self) -> Any:
+        return self.found.json()
+
     def __str__(self) -> str:
         return self.text
 
@@ -68,7 +76,7 @@ def _inputs(columns: TableColumns, row: TableRow, place: str) -> tuple[list[int]
     if found is None:
         raise DataError(
             f"{place} has {counted(len(cells), 'column')} ({', '.join(cells)[:60]}), but nothing says which is the "
-            f"input: name it with --columns."
+            f"input: name it with the option columns."
         )
     return found
 

@@ -35,8 +35,6 @@ class Request:
     """A text to predict."""
     data: Path | None = None
     """Labelled data, in a format that the task trains on."""
-    columns: tuple[int | str, ...] = ()
-    """The columns of a table that are read, in place of those of training."""
     search: SearchOptions = field(default_factory=SearchOptions)
     adaptation: Adaptation = field(default_factory=Static)
     """What a language model is to do with the text that it has read."""
@@ -54,6 +52,8 @@ class Request:
     """Whether every sentence is scored too."""
     keep: bool = True
     """Whether scores are added to the run folders."""
+    columns: tuple[int | str, ...] = ()
+    """The columns of a table that are read, in place of those of training."""
 
     def reading(self, experiment: AnyExperiment) -> AnyExperiment:
         """The experiment with the columns that are asked for."""

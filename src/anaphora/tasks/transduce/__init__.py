@@ -51,7 +51,7 @@ TASK = Task(
             TransductionExperiment,
             NETWORKS["translator"],
             TransducerWork,
-            complete=lambda experiment, parent: settled(complete(experiment, parent)),
+            complete=lambda experiment, parent: settled(cast(TransductionExperiment, complete(experiment, parent))),
             givers=givers,
         ),
         "vectors": Kind(
