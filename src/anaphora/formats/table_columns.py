@@ -43,11 +43,12 @@ class TableColumns(NamedTuple):
             return None
         lacking = next((str(one) for one, place in zip(chosen, places, strict=True) if place is None), "")
         plural = "columns" if len(chosen) > 1 else "a column"
+        near = nearest(lacking.casefold(), heads)
         read = " and ".join(f"'{one}'" if isinstance(one, str) else str(one) for one in chosen)
         of = f" as training had ({', '.join(self.header)[:60]})" if self.header else ""
         raise DataError(
             f"{where} should have {plural} {read}{of}, but has {counted(len(cells), 'column')} "
-            f"({', '.join(map(str, cells))[:60]}).{nearest(lacking.casefold(), heads)} Name them with the option columns."
+            f"({', '.join(map(str, cells))[:60]}).{near} Name them with the option columns."
         )
 
     def _by_number(self, count: int, sides: Sequence[int]) -> list[int]:
