@@ -173,7 +173,7 @@ def _json_rows(lines: Iterator[str], path: Path, columns: TableColumns) -> Itera
 
 
 def _places_of_keys(keys: Sequence[str], place: str, columns: TableColumns) -> list[int]:
-    """Where text and label are among the keys of an object; DataError where it lacks one."""
+    """Places of text and label among the keys of an object; DataError where it lacks one."""
     columns = columns._replace(usual=(TEXT_COLUMNS, ("labels", *LABEL_COLUMNS)))
     if (found := columns.find(keys, place, keys=True)) is None:
         missing = "label" if columns.find(keys, place, [0], keys=True) else "text"
@@ -196,7 +196,7 @@ def _first(rows: Iterator[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]
 
 
 def _places(path: Path, first: Sequence[tuple[int, list[str]]], columns: TableColumns) -> tuple[int, int, int]:
-    """Where text and label are in the first rows of a table, and how many of these are a heading."""
+    """Places of text and label in the first rows of a table, and how many of these are a heading."""
     if found := columns.find(first[0][1], f"{path}:1"):
         return found[0][0], found[0][1], int(found[1])
     heads = [cell.strip().lower() for cell in first[0][1]]

@@ -64,7 +64,7 @@ def first_cells(path: Path) -> tuple[list[str], bool]:
 
 
 def sides_in(cells: Sequence[str], place: str, columns: TableColumns, *, keys: bool = False) -> tuple[list[int], bool]:
-    """Where source, target and perhaps features are in a first row, none where nothing says; True for a heading.
+    """Places of source, target and perhaps features in a first row, none where nothing says; True for a heading.
 
     Errors as for ``TableColumns.find``.
     """

@@ -55,7 +55,7 @@ class TransductionExperiment(TranslatorExperiment):
         ),
     )
 
-    chosen_by_data: ClassVar[tuple[str, ...]] = ("data.columns", "data.header")
+    chosen_by_data = ("data.shuffle_window", "data.columns", "data.header")
     task: Literal["transduce"]
     """What is learnt."""
     model: Literal["text"] = "text"
