@@ -11,9 +11,12 @@ from pathlib import Path
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.examples import ExampleCorpus, example_splits
 from anaphora.data.finding import Found, Names, ending_of, find_files
-from anaphora.events import Report, silent
+from anaphora.events import Note, Report, silent
 from anaphora.formats.lines import read_lines, writing_text
+from anaphora.formats.offsets import Offsets
+from anaphora.formats.span_tags import TagsInPlace
 from anaphora.formats.tagged import Sentence, TaggedFormat
+from anaphora.wording import agreeing, counted
 
 _ENDINGS = (".conllu", ".conll", ".tsv", ".txt", ".iob", ".iob2", ".bio", ".bioes", ".jsonl", ".json")
 
@@ -29,8 +32,18 @@ class TaggedCorpus(ExampleCorpus[Located]):
     format: TaggedFormat = field(kw_only=True)
 
     def read(self, path: Path) -> Iterator[Located]:
-        sentences = self.format.read(exact_lines(path), str(path), labelled=True)
-        return ((path, sentence) for sentence in sentences if sentence.words)
+        return ((path, sentence) for sentence in self._sentences(path) if sentence.words)
+
+    def _sentences(self, path: Path) -> Iterator[Sentence]:
+        return self.format.read(exact_lines(path), str(path), labelled=True)
+
+    def report_unlabelled(self, report: Report) -> None:
+        """Report how many texts with offsets are left out, since nobody has labelled them."""
+        for path in self.paths if isinstance(self.format, Offsets) else ():
+            lines = [sentence.line for sentence in self._sentences(path) if not sentence.words]
+            if lines:
+                what = f"{counted(len(lines), 'text')} of {path} without a finished annotation"
+                report(Note(f"{what} {agreeing(len(lines), 'are')} left out (the first is line {lines[0]}).", True))
 
     def text_of(self, example: Located) -> str:
         return " ".join(example[1].words)
@@ -43,6 +56,12 @@ class TaggedCorpus(ExampleCorpus[Located]):
         with writing_text(folder / f"{name}{ending_of(self.paths[0], _ENDINGS) or '.conll'}") as write:
             for _, sentence in examples:
                 write("".join(sentence.lines))
+
+
+def tags_in_place(located: Located) -> TagsInPlace:
+    """The tags of a sentence and their places."""
+    path, sentence = located
+    return sentence.tags, lambda number: f"{path}:{sentence.line_of(number)}"
 
 
 def exact_lines(path: Path) -> Iterator[str]:
@@ -65,6 +84,8 @@ def tagged_splits(
 
     def corpus(name: str, files: Sequence[Path]) -> TaggedCorpus:
         digest = fingerprint(files, repr(format_))
-        return TaggedCorpus(name, tuple(files), digest, format=format_).with_count("sentence")
+        found = TaggedCorpus(name, tuple(files), digest, format=format_).with_count("sentence")
+        found.report_unlabelled(report)
+        return found
 
     return example_splits(find_tagged(data, names), names, corpus, "sentence", report, repr(format_))

@@ -4,7 +4,7 @@ A sequence is scaled vectors, as offsets from point to point where they are stro
 point of strokes is where the others start from, and is not predicted.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
@@ -217,6 +217,18 @@ def _check(trace: Trace, points: int, pen: bool, with_text: bool) -> None:
         raise DataError(f"{trace.place} has no vectors: remove it.")
     if with_text:
         written_in(trace)
+
+
+def check_texts(traces: Iterable[Trace]) -> None:
+    """Raise DataError for sequences without a text."""
+    places = [trace.place for trace in traces if not trace.text.strip()]
+    if len(places) > 1:
+        raise DataError(
+            f"{len(places):,} sequences have no text, which is needed here: add it, or remove them. The first are "
+            f"{', '.join(places[:5])}."
+        )
+    if places:
+        raise DataError(f"{places[0]} has no text, which is needed here: add it, or remove the sequence.")
 
 
 def written_in(trace: Trace) -> str:

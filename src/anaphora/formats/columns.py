@@ -15,7 +15,10 @@ from anaphora.wording import counted
 DOCUMENT = "-DOCSTART-"
 """What begins a line that marks a document."""
 _WORDS_HEADING = re.compile(r"form|text|(?:token|word)s?", re.IGNORECASE)
-_HEADING = re.compile(r"(?:chunk|ner|pos)(?:[_ ]?tag)?s?|(?:tag|label)s?|iob|lemma|[ux]pos|feats|deprel", re.IGNORECASE)
+_HEADING = re.compile(
+    r"(?:chunk|ner|pos)(?:[_ ]?tag)?s?|(?:tag|label)s?|entit(?:y|ies)|class|category|iob|lemma|[ux]pos|feats|deprel",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)

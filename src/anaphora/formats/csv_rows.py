@@ -1,22 +1,26 @@
 """Rows of values between commas, semicolons or tabs, quoted or not, over one line or several."""
 
 import csv
-from collections.abc import Iterator
-from itertools import chain
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import LONGEST
+
+_LOOKED_AT = 20
+"""Lines that tell what stands between values."""
 
 
 def csv_rows(lines: Iterator[str], where: str) -> Iterator[tuple[int, list[str]]]:
     """The rows of the file ``where``, each with the number of its first line; DataError with it for wrong quotes."""
     begin = length = 0
-    first = next(lines, "")
+    first = list(islice(lines, _LOOKED_AT))
     delimiter = _delimiter(first)
 
     def fed() -> Iterator[str]:
         nonlocal length
-        for line in chain([first], lines):
+        for line in chain(first, lines):
             length += len(line) + 1
             if length > LONGEST:
                 raise DataError(
@@ -33,9 +37,15 @@ def csv_rows(lines: Iterator[str], where: str) -> Iterator[tuple[int, list[str]]
         raise DataError(f"{where}:{begin + 1} is no CSV that can be read ({error}): check its quotes.") from None
 
 
-def _delimiter(line: str) -> str:
-    """What stands between the values of a line, a comma where it has one value or none that can be told."""
+def _delimiter(lines: Sequence[str]) -> str:
+    """What stands between the values of most lines, a comma where that cannot be told."""
+
+    def rows_alike(delimiter: str) -> int:
+        """The rows that have several values, as many as others."""
+        widths = Counter(map(len, csv.reader([f"{line}\n" for line in lines], delimiter=delimiter)))
+        return max((count for width, count in widths.items() if width > 1), default=0)
+
     try:
-        return next((one for one in ",;\t" if len(next(csv.reader([line], delimiter=one))) > 1), ",")
+        return max(",;\t", key=rows_alike)
     except csv.Error:
         return ","  # reading the row says what is wrong

@@ -19,8 +19,8 @@ from anaphora.formats.lines import read_lines
 
 SIDES = ("source", "target", "features")
 SIDE_NAMES = (
-    ("source", "input", "word", "spelling", "graphemes", "lemma"),
-    ("target", "output", "pronunciation", "phones", "phonemes", "transcription", "form"),
+    ("source", "input", "word", "spelling", "grapheme", "graphemes", "lemma"),
+    ("target", "output", "pronunciation", "phones", "phoneme", "phonemes", "transcription", "form"),
     ("features", "tags"),
 )
 """What headings and keys call source, target and features."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from anaphora.errors import DataError
+from anaphora.formats.headings import is_heading
 from anaphora.formats.string_tables import NO_COLUMNS, SIDE_NAMES, SIDES, named_columns, string_lines
 from anaphora.formats.tsv import Row
 from anaphora.wording import counted
@@ -61,7 +62,9 @@ class StringFormat(NamedTuple):
             if not line.strip() or line.startswith(_COMMENT):
                 continue
             cells = self._cells(line, f"{where}:{number}")
-            if number == 1 and all(cell.strip().casefold() in _HEADINGS for cell in cells):
+            if number == 1 and (
+                all(cell.strip().casefold() in _HEADINGS for cell in cells) or (len(cells) == 2 and is_heading(cells))
+            ):
                 continue
             for cell, name in zip(cells, SIDES, strict=False):
                 if not cell.strip():

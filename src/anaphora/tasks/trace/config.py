@@ -35,6 +35,8 @@ class ValuedExperiment(ExperimentBase):
     """What every model over real-valued sequences has, whatever it makes of them."""
 
     chosen_by_data = ("data.points", "values")
+    reads_text: ClassVar[bool] = False
+    """Whether every sequence needs a text."""
 
     data: TraceData = TraceData()
     """Real-valued sequences."""
@@ -64,9 +66,6 @@ class TraceExperiment(ValuedExperiment):
     """The kind of model."""
     text: TextConfig = Character()
     """Tokenizer of the texts."""
-
-    reads_text: ClassVar[bool] = False
-    """Whether it writes from a text."""
 
 
 class PredictionExperiment(PredictionConfig, TraceExperiment):
