@@ -32,18 +32,8 @@ class TaggedCorpus(ExampleCorpus[Located]):
     format: TaggedFormat = field(kw_only=True)
 
     def read(self, path: Path) -> Iterator[Located]:
-        return ((path, sentence) for sentence in self._sentences(path) if sentence.words)
-
-    def _sentences(self, path: Path) -> Iterator[Sentence]:
-        return self.format.read(exact_lines(path), str(path), labelled=True)
-
-    def report_unlabelled(self, report: Report) -> None:
-        """Report how many texts with offsets are left out, since nobody has labelled them."""
-        for path in self.paths if isinstance(self.format, Offsets) else ():
-            lines = [sentence.line for sentence in self._sentences(path) if not sentence.words]
-            if lines:
-                what = f"{counted(len(lines), 'text')} of {path} without a finished annotation"
-                report(Note(f"{what} {agreeing(len(lines), 'are')} left out (the first is line {lines[0]}).", True))
+        sentences = self.format.read(exact_lines(path), str(path), labelled=True)
+        return ((path, sentence) for sentence in sentences if sentence.words)
 
     def text_of(self, example: Located) -> str:
         return " ".join(example[1].words)
@@ -84,8 +74,11 @@ def tagged_splits(
 
     def corpus(name: str, files: Sequence[Path]) -> TaggedCorpus:
         digest = fingerprint(files, repr(format_))
-        found = TaggedCorpus(name, tuple(files), digest, format=format_).with_count("sentence")
-        found.report_unlabelled(report)
-        return found
+        for path in files if isinstance(format_, Offsets) else ():
+            sentences = format_.read(exact_lines(path), str(path), labelled=True)
+            if lines := [sentence.line for sentence in sentences if not sentence.words]:
+                left = f"{counted(len(lines), 'text')} of {path} without a finished annotation"
+                report(Note(f"{left} {agreeing(len(lines), 'are')} left out (the first is line {lines[0]}).", True))
+        return TaggedCorpus(name, tuple(files), digest, format=format_).with_count("sentence")
 
     return example_splits(find_tagged(data, names), names, corpus, "sentence", report, repr(format_))

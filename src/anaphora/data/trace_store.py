@@ -24,6 +24,7 @@ from anaphora.events import Report, Skipped, silent
 from anaphora.formats.traces import Floats, Trace
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.tokenizer import Tokenizer
+from anaphora.wording import agreeing
 
 Singles = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -220,21 +221,15 @@ def _check(trace: Trace, points: int, pen: bool, with_text: bool) -> None:
 
 
 def check_texts(traces: Iterable[Trace]) -> None:
-    """Raise DataError for sequences without a text."""
-    places = [trace.place for trace in traces if not trace.text.strip()]
-    if len(places) > 1:
-        raise DataError(
-            f"{len(places):,} sequences have no text, which is needed here: add it, or remove them. The first are "
-            f"{', '.join(places[:5])}."
-        )
-    if places:
-        raise DataError(f"{places[0]} has no text, which is needed here: add it, or remove the sequence.")
+    """Raise DataError with their places for sequences without a text."""
+    if places := [trace.place for trace in traces if not trace.text.strip()]:
+        shown = f"{', '.join(places[:5])}{', ..' if len(places) > 5 else ''} {agreeing(len(places), 'have')}"
+        raise DataError(f"{shown} no text, which is needed here: add it, or remove the sequence.")
 
 
 def written_in(trace: Trace) -> str:
     """The text of a sequence; DataError where it has none."""
-    if not trace.text.strip():
-        raise DataError(f"{trace.place} has no text, which is needed here: add it, or remove the sequence.")
+    check_texts([trace])
     return trace.text
 
 

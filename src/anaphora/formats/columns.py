@@ -15,10 +15,7 @@ from anaphora.wording import counted
 DOCUMENT = "-DOCSTART-"
 """What begins a line that marks a document."""
 _WORDS_HEADING = re.compile(r"form|text|(?:token|word)s?", re.IGNORECASE)
-_HEADING = re.compile(
-    r"(?:chunk|ner|pos)(?:[_ ]?tag)?s?|(?:tag|label)s?|entit(?:y|ies)|class|category|iob|lemma|[ux]pos|feats|deprel",
-    re.IGNORECASE,
-)
+_HEADING = re.compile(r"(?i)(?:chunk|ner|pos)(?:[_ ]?tag)?s?|(?:tag|label)s?|entity|iob|lemma|[ux]pos|feats|deprel")
 
 
 @dataclass(frozen=True)

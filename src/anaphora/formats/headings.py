@@ -46,10 +46,11 @@ def is_heading(cells: Sequence[str], sides: tuple[str, str] = ("", "")) -> bool:
     """True if two cells name languages, with a region or those of ``sides``, or sides."""
     columns = [Column.of(cell) for cell in cells]
     names = _SOURCES | _TARGETS | {name for side in sides if side for name in (side.casefold(), _language(side))}
-    return columns[0].name != columns[1].name and all(
-        column.spelt or column.name in names or _LOCALE.fullmatch(cell.strip())
-        for column, cell in zip(columns, cells, strict=True)
+    known = (
+        one.spelt or one.name in names or _LOCALE.fullmatch(cell.strip())
+        for one, cell in zip(columns, cells, strict=True)
     )
+    return len({column.name for column in columns}) == len(cells) == 2 and all(known)
 
 
 def is_reversed(cells: Sequence[str], sides: tuple[str, str]) -> bool:

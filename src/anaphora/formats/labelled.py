@@ -109,10 +109,7 @@ def split_labels(place: str, labels: Sequence[str], separator: str | None) -> tu
             f'classes.output = "sigmoid".'
         )
     if separator is None and not labels:
-        raise DataError(
-            f"{place} has an empty label: fill it in, or remove the line; where texts may have none, set "
-            f'classes.output = "sigmoid".'
-        )
+        raise DataError(f'{place} has an empty label: fill it in, remove the line, or set classes.output = "sigmoid".')
     for label in labels:
         if not is_label(label):
             raise DataError(f"{place} should have a label of one line without tabs, but has {label!r:.40}: correct it.")
@@ -127,20 +124,16 @@ def _checked(place: str, labels: Sequence[str], text: str, separator: str | None
 
 def _plain(lines: Iterator[str], path: Path) -> Iterator[Row]:
     numbered = enumerate(lines, 1)
-    first, found = _first(numbered), Evidence()
-    for number, line in first:
-        if line.strip():
-            found.add(_MARK if any(_names(line.split())) else "", f"{path}:{number}")
-    marked = not found.is_rare(_MARK)
+    first = _first(numbered)
+    kinds = (_MARK if any(_names(line.split())) else "" for _, line in first if line.strip())
+    marked = not Evidence(Counter(kinds)).is_rare(_MARK)
     for number, line in chain(first, numbered):
         words = line.split()
         if not words:
             continue
         names = _names(words)
         if any(names) and not marked:
-            raise DataError(
-                f"{path}:{number} begins with {words[0]:.40}, as hardly a line does: write all labels alike."
-            )
+            raise DataError(f"{path}:{number} begins with {_MARK}, as few others do: write all labels in one way.")
         text = line.strip()
         for word in words[: len(names) or not marked]:
             text = text.removeprefix(word).lstrip()
@@ -237,15 +230,9 @@ def _is_unlike(rows: Sequence[Sequence[str]], label: int) -> bool:
     """True if the first row is a few words, and its label is the only one, or nearly, that occurs once."""
     heads, *others = rows
     counts = Counter(row[label].strip() for row in others)
-    once = sum(count == 1 for count in counts.values())
-    short = all(0 < len(cell.split()) <= 3 and not cell.strip().isnumeric() for cell in heads)
-    return (
-        short
-        and len(others) >= _FEWEST
-        and len(counts) > 1
-        and heads[label].strip() not in counts
-        and once <= max(1, RARE * len(others))
-    )
+    is_alone = heads[label].strip() not in counts and [*counts.values()].count(1) <= max(1, RARE * len(others))
+    are_words = all(0 < len(cell.split()) <= 3 and not cell.strip().isnumeric() for cell in heads)
+    return is_alone and are_words and len(others) >= _FEWEST
 
 
 def _named(heads: Sequence[str], names: Sequence[str]) -> int | None:

@@ -12,7 +12,7 @@ are of one type. ``I-`` is inside in all of them.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from anaphora.errors import DataError
@@ -61,7 +61,7 @@ TagsInPlace = tuple[Sequence[str], Callable[[int], str]]
 """The tags of a sentence, and from the number of a token to its place in the data."""
 
 
-@cache
+@lru_cache(1 << 16)
 def parsed(tag: str, encoding: Encoding) -> Tag | None:
     """A tag's prefix and type; None where the encoding has no such tag."""
     if tag == OUTSIDE:
@@ -155,37 +155,25 @@ def tags_of(spans: Iterable[Span], length: int, encoding: Encoding) -> list[str]
     return tags
 
 
-def look_like_spans(tags: Counter[str]) -> bool:
-    """True if half of the tags, or of the different ones, are prefixes with a type, or prefixes as of one type."""
-    inside = Counter({tag: count for tag, count in tags.items() if tag != OUTSIDE})
-    typed, bare = ([tag for tag in inside if one(tag)] for one in (_TYPED.fullmatch, _BARE.__contains__))
-    of_one_type = bare if "B" in bare and {*bare} & {*"IEM"} else []
-    return any(
-        found and (2 * len(found) >= len(inside) or 2 * sum(inside[tag] for tag in found) >= inside.total())
-        for found in (typed, of_one_type)
-    )
-
-
 def encoding_of(sentences: Iterable[TagsInPlace]) -> tuple[Encoding | None, str]:
     """The encoding that most sentences keep to, IOB2 before the others, and the first fault in it; empty for none.
 
-    None where tags do not look like those of spans.
+    None where most of the different tags are neither prefixes with a type nor prefixes alone, as of one type of span.
     """
     faults, faulty, first = dict[Encoding, str](), Counter[Encoding](), dict[str, str]()
-    every = Counter[str]()
     for tags, place_of in sentences:
-        every.update(tags)
         first |= {tag: place_of(tags.index(tag)) for tag in {*tags} - first.keys()}
         for encoding in PREFIXES:
             if (fault := first_fault(tags, encoding)) is not None:
                 faulty[encoding] += 1
                 faults[encoding] = faults.get(encoding) or fault_at(place_of(fault), tags[fault], encoding)
-    if not look_like_spans(every):
+    bare, typed = ([tag for tag in first if one(tag)] for one in (_BARE.__contains__, _TYPED.fullmatch))
+    are_bare = "B" in bare and not {*"IEM"}.isdisjoint(bare)
+    if not first or 2 * max(len(typed), are_bare * len(bare)) < max(1, len(first.keys() - {OUTSIDE})):
         return None, ""
     encoding = min(("iob2", "bioes", "iob1"), key=faulty.__getitem__)
-    bare, typed = ([tag for tag in first if one(tag)] for one in (_BARE.__contains__, _TYPED.fullmatch))
     if bare and typed:
-        odd, *_ = min(bare, typed, key=lambda tags: sum(every[tag] for tag in tags))
+        [odd, *_] = min(bare, typed, key=len)
         return encoding, f"{first[odd]} has the tag '{odd}', but others are {'' if odd in _BARE else 'not '}of a type"
     return encoding, faults.get(encoding, "")
 

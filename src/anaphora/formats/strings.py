@@ -62,9 +62,7 @@ class StringFormat(NamedTuple):
             if not line.strip() or line.startswith(_COMMENT):
                 continue
             cells = self._cells(line, f"{where}:{number}")
-            if number == 1 and (
-                all(cell.strip().casefold() in _HEADINGS for cell in cells) or (len(cells) == 2 and is_heading(cells))
-            ):
+            if number == 1 and (is_heading(cells) or all(cell.strip().casefold() in _HEADINGS for cell in cells)):
                 continue
             for cell, name in zip(cells, SIDES, strict=False):
                 if not cell.strip():

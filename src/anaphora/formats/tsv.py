@@ -119,7 +119,7 @@ def read_pairs(
         columns = layout.numbered(path, line) if number == 1 else columns
         cells, trimmed = layout.cells(line, columns)
         named = layout.columns is not None and any(isinstance(column, str) for column in layout.columns)
-        if number == 1 and (named or (len(cells) == 2 and is_heading(cells, sides))):
+        if number == 1 and (named or is_heading(cells, sides)):
             if not columns and is_reversed(cells, sides):
                 raise DataError(
                     f"{path}:1 says that its columns are {cells[0]} and {cells[1]}, target before source: set "

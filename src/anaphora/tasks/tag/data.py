@@ -45,8 +45,7 @@ class TaggerWork(UpdatingWork):
         """Find and check the data; DataError for a tag that is barred where it stands, which a CRF never learns."""
         self._experiment = settled(experiment)
         self.splits = splits_of(self._experiment, report)
-        encoding = encoding_in(self._experiment)
-        check_splits(self.splits, tags_in_place, encoding, experiment.output, "sentence", report)
+        check_splits(self.splits, tags_in_place, self._experiment, "sentence", report)
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         text = self._experiment.text

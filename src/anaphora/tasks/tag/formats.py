@@ -143,15 +143,9 @@ def _column(column: str, kind: str, first: str, file: Path) -> str:
     if not first:
         raise DataError(f"{file} should hold tagged sentences, but has none: add some, or name another file.")
     if first and all("|" in cell[1:-1] for cell in first.split()):
-        raise DataError(
-            f"{file} has a sentence a line, with '|' between words and tags, as spaCy writes .iob: write a token a "
-            f"line, its tag behind a tab, and a blank line after each sentence."
-        )
+        raise DataError(f"{file} has word|TAG, as spaCy writes .iob: write a token a line, its tag behind a tab.")
     if file.name.lower().removesuffix(".gz").endswith(".csv") and re.search("[,;]", first):
-        raise DataError(
-            f"{file} is CSV, but should have columns between tabs or spaces, and a blank line after each sentence: "
-            f"convert it."
-        )
+        raise DataError(f"{file} is CSV: put tabs between its columns, and a blank line after each sentence.")
     if column == "auto" and count < 2:
         remedy = "put spaces or tabs between its columns" if re.search("[,;]", first) else "add a column"
         raise DataError(f"{file} should have a tag beside each word, but its first row is '{first[:40]}': {remedy}.")

@@ -14,7 +14,8 @@ from anaphora.events import Note, Report
 from anaphora.formats.span_tags import OUTSIDE, Encoding, Span, TagsInPlace, check_tags, parsed, spans_of
 from anaphora.models.tagger import StepTagger
 from anaphora.nn.device import device_of
-from anaphora.nn.outputs.tags import AnyTagOutput
+from anaphora.tasks.tag.config import TagExperiment
+from anaphora.tasks.tag.formats import encoding_in
 from anaphora.tasks.work import mean_loss
 from anaphora.text.tokenizer import MARKS
 from anaphora.training.loop import Validate
@@ -80,17 +81,13 @@ def frequent(counts: Counter[str], least: int) -> list[str]:
 
 
 def check_splits(
-    splits: Splits[Any],
-    in_place: Callable[[Any], TagsInPlace],
-    encoding: Encoding | None,
-    output: AnyTagOutput,
-    noun: str,
-    report: Report,
+    splits: Splits[Any], in_place: Callable[[Any], TagsInPlace], experiment: TagExperiment, noun: str, report: Report
 ) -> None:
     """Check the tags of training and validation, and report how they are read: as spans, labels or sets of labels.
 
     Raises DataError for a tag that the encoding does not have, and for one that a CRF bars where it stands.
     """
+    encoding, output = encoding_in(experiment), experiment.output
     for corpus in (splits.train, splits.valid) if encoding else ():
         check_tags(map(in_place, corpus.examples()), encoding, bars=output.kind == "crf")
     tags = {tag for example in splits.train.examples() for tag in in_place(example)[0]}

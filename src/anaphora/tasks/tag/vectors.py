@@ -72,8 +72,7 @@ class VectorTaggerWork(UpdatingWork):
         """Find and check the data; DataError for a tag that is barred where it stands, which a CRF never learns."""
         self.splits = splits_of(experiment, report)
         self._experiment = settled(experiment, self.splits)
-        encoding = encoding_in(self._experiment)
-        check_splits(self.splits, tags_in_place, encoding, experiment.output, "sequence", report)
+        check_splits(self.splits, tags_in_place, self._experiment, "sequence", report)
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         """Of the tags alone."""
