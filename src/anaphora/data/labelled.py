@@ -200,8 +200,8 @@ def _report_found(
 ) -> None:
     """Report which first lines are headings, and the labels of the training split."""
     for file in files:
-        first = next(read_labelled(file, encoding=format.encoding, separator="")) if _ending(file) in TABLES else None
-        if first and place_in(first.place)[1] > 1:
+        examples = read_labelled(file, encoding=format.encoding, separator="") if _ending(file) in TABLES else iter(())
+        if any(place_in(first.place)[1] > 1 for first in islice(examples, 1)):
             report(Note(f"The first line of {file} names its columns and is left out."))
     if not format.steps:
         report(Note(f"Labels of the training split: {by_label}{f'; {found}' if len(found.counts) > 1 else ''}."))

@@ -17,7 +17,7 @@ class TraceData(DataConfig):
     """Real-valued sequences."""
 
     points: Literal["auto", "absolute", "offsets"] = "auto"
-    """Whether rows with pen bits are positions or offsets; "auto": offsets where any number is negative."""
+    """Whether rows with pen bits are positions or offsets; "auto": offsets where numbers are negative."""
     y_axis: Literal["down", "up"] = "down"
     """Direction in which y grows in the files."""
     max_length: int = Field(2000, ge=0, le=MAX_LENGTH)
