@@ -88,11 +88,11 @@ def check_splits(
     Raises DataError for a tag that the encoding does not have, and for one that a CRF bars where it stands.
     """
     encoding, output = encoding_in(experiment), experiment.output
-    for corpus in (splits.train, splits.valid) if encoding else ():
-        check_tags(map(in_place, corpus.examples()), encoding, bars=output.kind == "crf")
     tags = {tag for example in splits.train.examples() for tag in in_place(example)[0]}
     what = f"{'sets of labels' if output.several else 'labels, not of spans'}: {len(tags):,} different ones"
     if encoding is not None:
+        for corpus in (splits.train, splits.valid):
+            check_tags(map(in_place, corpus.examples()), encoding, bars=output.kind == "crf")
         types = {read.type for tag in tags if (read := parsed(tag, encoding)) and tag != OUTSIDE}
         what = f"spans in {encoding.upper()}: {counted(len(types), 'type')}"
     report(Note(f"The tags are read as {what}, in {counted(splits.train.count, noun)}."))

@@ -21,7 +21,6 @@ from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Validate
 
-_PEN, _NO_PEN = "with a pen", "without a pen"
 _NEGATIVE, _POSITIVE = "with negative numbers", "without any"
 AnyValued = TypeVar("AnyValued", bound=ValuedExperiment)
 
@@ -38,20 +37,20 @@ def settled(experiment: AnyValued, found: Splits[TraceCorpus]) -> AnyValued:
     """
     if experiment.is_settled:
         return experiment
-    train, pens, signs = found.train, Evidence(), Evidence()
+    train, with_pen, signs = found.train, 0, Evidence()
     for trace in train.examples():
-        pens.add(_NO_PEN if trace.ends_T is None else _PEN, trace.place)
+        with_pen += trace.ends_T is not None
         if trace.offsets is None:
             signs.add(_NEGATIVE if (trace.values_TD < 0).any() else _POSITIVE, trace.place)
     points = experiment.data.points
     if points == "auto" and signs.counts[_NEGATIVE] and signs.is_rare(_NEGATIVE):
         raise DataError(
-            f"Points of a pen have negative numbers where they are offsets, but only in a few sequences here: {signs}. "
-            f'Correct these, or set data.points = "absolute" or "offsets".'
+            f"Offsets of a pen have negative numbers, but here few sequences do ({signs}): correct these, or set "
+            f'data.points = "absolute" or "offsets".'
         )
     if points == "auto":
         points = "offsets" if signs.counts[_NEGATIVE] else "absolute"
-    values, pen = experiment.values, pens.counts[_PEN] > pens.counts[_NO_PEN]
+    values, pen = experiment.values, 2 * with_pen > train.count
     if values.kind != "auto":
         pen = values.kind == "strokes"
     kind = values.with_options({"kind": "strokes" if pen else "vectors"})
