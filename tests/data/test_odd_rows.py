@@ -99,7 +99,7 @@ def test_several_labels_a_text_are_found_where_many_have_them_and_the_counts_are
     )
     work, notes = found(path, "classify")
     assert getattr(work.splits, "several", False)
-    assert any("150 with one label, 9 with several labels" in note for note in notes)
+    assert any("with one label: 150, with several labels: 9" in note for note in notes)
 
 
 @pytest.mark.parametrize(
@@ -210,14 +210,14 @@ def test_a_text_among_sequences_without_is_reported(tmp_path: Path, at: int) -> 
     path = tmp_path / "a.jsonl"
     line = written(path, [strokes(number, "") for number in range(COUNT)], strokes(999), at)
     _, notes = found(path, "trace")
-    assert any(f"without a text, 1 with a text ({path}:{line})), a network that predicts" in note for note in notes)
+    assert any(f", with a text: 1 ({path}:{line})), a network that predicts" in note for note in notes)
 
 
 @PLACES
 @pytest.mark.parametrize(
     ("row", "odd", "message"),
     [
-        ("[[{}, 1, 0], [3, 2, 1]]", "[[0, 1, 0], [-3, 2, 1]]", r"1 with negative numbers \(.*a\.jsonl:{}\)"),
+        ("[[{}, 1, 0], [3, 2, 1]]", "[[0, 1, 0], [-3, 2, 1]]", r"with negative numbers: 1 \(.*a\.jsonl:{}\)"),
         ("[[{}, 1, 0], [-3, 2, 1]]", '{{"values": [[1, 2]]}}', r"a\.jsonl:{}"),
     ],
 )

@@ -204,7 +204,7 @@ def _report_found(
         if any(place_in(first.place)[1] > 1 for first in islice(examples, 1)):
             report(Note(f"The first line of {file} names its columns and is left out."))
     if not format.steps:
-        report(Note(f"Labels of the training split: {by_label}{f'; {found}' if len(found.counts) > 1 else ''}."))
+        report(Note(f"Labels of the training split are {by_label}{f'; {found}' if len(found.counts) > 1 else ''}."))
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:

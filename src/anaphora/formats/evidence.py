@@ -33,7 +33,7 @@ class Evidence:
 
     def __str__(self) -> str:
         """The counts, the most frequent kind first, with the places of rare ones."""
-        shown = [f"{count:,} {kind}{self._where(kind)}" for kind, count in self.counts.most_common(_KINDS)]
+        shown = [f"{kind}: {count:,}{self._where(kind)}" for kind, count in self.counts.most_common(_KINDS)]
         return ", ".join([*shown, "..."] if len(self.counts) > _KINDS else shown)
 
     def _where(self, kind: str) -> str:
