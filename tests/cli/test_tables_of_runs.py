@@ -206,4 +206,4 @@ def test_the_column_of_a_tagger_is_reported_as_it_was_chosen(
 def test_csv_is_named_where_a_tagger_reads_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "ner.csv").write_text("Sentence #,Word,POS,Tag\nSentence: 1,Ada,NNP,B-per\n,is,VBZ,O\n")
     assert main(["check", "--task", "tag", "--data", str(tmp_path / "ner.csv"), "--trial", "0"]) == 2
-    assert "ner.csv is CSV, but taggers read columns with tabs or spaces" in capsys.readouterr().err
+    assert "ner.csv is CSV: put tabs between its columns" in capsys.readouterr().err

@@ -110,8 +110,10 @@ def test_several_labels_are_read_from_every_format(tmp_path: Path, name: str) ->
 
 def test_an_empty_separator_splits_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
-    path.write_text("a|b fine film\n__label__c __label__d other\n")
-    assert [one.labels for one in read_labelled(path, separator="")] == [("a|b",), ("c", "d")]
+    path.write_text("a|b fine film\n")
+    assert [one.labels for one in read_labelled(path, separator="")] == [("a|b",)]
+    path.write_text("__label__c|d __label__e other\n")
+    assert [one.labels for one in read_labelled(path, separator="")] == [("c|d", "e")]
 
 
 def test_another_encoding_is_read(tmp_path: Path) -> None:

@@ -19,14 +19,19 @@ from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.examples import ExampleCorpus, place_in
 from anaphora.data.finding import Names, demand_data, demand_path, refuse_packed
 from anaphora.errors import DataError
-from anaphora.events import Report, silent
-from anaphora.formats.labelled import TEXTS, Example, class_folders, columns_read, read_labelled
+from anaphora.events import Note, Report, silent
+from anaphora.formats.evidence import Evidence
+from anaphora.formats.labelled import TABLES, TEXTS, Example, class_folders, columns_read, read_labelled
 from anaphora.formats.labelled_vectors import ENDINGS, is_array_file, read_labelled_vectors
 from anaphora.formats.lines import check_regular, read_lines, write_lines
 from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tagged import labels_of
 
+ONE, SEVERAL, NONE = "with one label", "with several labels", "without a label"
+"""Kinds of examples in ``LabelledSplits.found``."""
 _NAMES_ARRAY = re.compile(r"\.npy[\"']?\s*(?:[\t,;]|$)", re.IGNORECASE)
+_LOOKED_AT = 20
+"""Rows of a table that tell whether it names arrays."""
 _ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json", *ENDINGS)
 
 
@@ -96,8 +101,13 @@ class LabelledSplits(Splits[LabelledCorpus]):
     """The splits, and the classes of training and validation in the order of their names."""
 
     labels: tuple[str, ...]
-    several: bool
-    """Whether a training text has several labels, or none."""
+    found: Evidence
+    """Training texts by how many labels each has."""
+
+    @property
+    def several(self) -> bool:
+        """True if more training texts than a few have several labels or none, and some have several."""
+        return bool(self.found.counts[SEVERAL]) and not self.found.is_rare(SEVERAL, NONE)
 
 
 def labelled_splits(
@@ -127,20 +137,22 @@ def labelled_splits(
         for stem, file in sorted(listing.items()):
             if stem.startswith(prefix + names.test) and file not in (*train, *valid):
                 tests.setdefault(stem, []).append(file)
-    whole, labels, several = _read(names.train, train, format)
-    if len(labels) < (1 if several and not format.steps else 2):
+    whole, by_label, found_of = _read(names.train, train, format)
+    labels = tuple(sorted(by_label.counts))
+    if len(labels) < (1 if found_of.counts[SEVERAL] + found_of.counts[NONE] else 2):
         what = f"the one class '{labels[0]}'" if labels else "no label at all"
         raise DataError(f"{train[0]} has {what}: training needs two classes or more.")
     format = format.settled(train[0])
+    _report_found([*train, *valid, *chain.from_iterable(tests.values())], by_label, found_of, format, report)
     of_tests = {name: _read(name, files, format, labels)[0] for name, files in tests.items()}
     if valid:
         held = _read(names.valid, valid, format, labels)[0]
-        return LabelledSplits(whole, held, of_tests, labels, several)
+        return LabelledSplits(whole, held, of_tests, labels, found_of)
     files = [] if format.vectors else _files(train)
     whose = [whole.fingerprint] if format.vectors else []
     rest, tenth = (fingerprint(files, *whose, choice) for choice in ("rest", "held"))
     noun = "sequence" if format.vectors else "text"
-    return LabelledSplits(*whole.parted(names.valid, rest, tenth, noun, report), of_tests, labels, several)
+    return LabelledSplits(*whole.parted(names.valid, rest, tenth, noun, report), of_tests, labels, found_of)
 
 
 def labelled_corpus(path: Path, known: Sequence[str], format: LabelledFormat) -> LabelledCorpus:
@@ -151,12 +163,14 @@ def labelled_corpus(path: Path, known: Sequence[str], format: LabelledFormat) ->
 
 
 def hold_vectors(data: Sequence[Path]) -> bool:
-    """Whether data is of vectors: array files, or a table whose first row below a heading names one."""
+    """Whether data is of vectors: array files, or a table most of whose first rows name one."""
     files = [file for path in data for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if file.is_file()]
     if any(map(is_array_file, files)):
         return True
-    tables = (file for file in files if file.name.lower().removesuffix(".gz").endswith((".tsv", ".csv")))
-    return any(_NAMES_ARRAY.search(line) for file in tables for line in islice(read_lines(file, any_format=True), 2))
+    tables = (islice(read_lines(file, any_format=True), _LOOKED_AT) for file in files if _ending(file) in TABLES)
+    return any(
+        2 * sum(rows) >= len(rows) > 0 for rows in ([bool(_NAMES_ARRAY.search(line)) for line in one] for one in tables)
+    )
 
 
 def check_labels(corpus: LabelledCorpus, known: Sequence[str]) -> Iterator[Example]:
@@ -175,17 +189,36 @@ def check_labels(corpus: LabelledCorpus, known: Sequence[str]) -> Iterator[Examp
 
 def _read(
     name: str, files: Sequence[Path], format: LabelledFormat, known: Sequence[str] = ()
-) -> tuple[LabelledCorpus, tuple[str, ...], bool]:
+) -> tuple[LabelledCorpus, Evidence, Evidence]:
+    """The corpus, and its examples by their labels and by how many they have."""
     corpus = LabelledCorpus(name, tuple(files), fingerprint(_files(files), format.encoding), format=format)
     digest = hashlib.sha256()
-    labels, several = set[str](), False
+    by_label, found = Evidence(), Evidence()
     for example in check_labels(corpus, known) if known else corpus.examples():
-        labels.update(format.names_of(example))
-        several = several or len(example.labels) != 1
+        for label in format.names_of(example):
+            by_label.add(label, example.place)
+        if not format.steps:
+            found.add((NONE, ONE, SEVERAL)[min(len(example.labels), 2)], example.place)
         digest.update(f"{example.labels} {example.text}".encode())
     if format.vectors:  # which may be in other files than those named
         corpus = replace(corpus, fingerprint=digest.hexdigest())
-    return corpus.with_count("labelled text"), tuple(sorted(labels)), several
+    return corpus.with_count("labelled text"), by_label, found
+
+
+def _report_found(
+    files: Sequence[Path], by_label: Evidence, found: Evidence, format: LabelledFormat, report: Report
+) -> None:
+    """Report which first lines are headings, and the labels of the training split."""
+    for file in files:
+        examples = (
+            read_labelled(file, encoding=format.encoding, separator="", columns=format.columns)
+            if _ending(file) in TABLES
+            else iter(())
+        )
+        if any(place_in(first.place)[1] > 1 for first in islice(examples, 1)):
+            report(Note(f"The first line of {file} names its columns and is left out."))
+    if not format.steps:
+        report(Note(f"Labels of the training split are {by_label}{f'; {found}' if len(found.counts) > 1 else ''}."))
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:
@@ -200,8 +233,13 @@ def _listing(path: Path) -> dict[str, Path]:
 
 
 def _stem(path: Path) -> str:
-    name = path.name.removesuffix(".gz")
-    return next((name.removesuffix(end) for end in _ENDINGS if name.lower().endswith(end)), name)
+    return path.name.removesuffix(".gz")[: -len(_ending(path)) or None]
+
+
+def _ending(path: Path) -> str:
+    """The ending of a name, ``.gz`` aside, where it is one of labelled files."""
+    name = path.name.lower().removesuffix(".gz")
+    return next((end for end in _ENDINGS if name.endswith(end)), "")
 
 
 def _train_stem(listing: dict[str, Path], name: str) -> str:

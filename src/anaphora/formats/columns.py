@@ -18,7 +18,7 @@ DOCUMENT = "-DOCSTART-"
 WORDS = TableColumns((("token", "word", "form", "text", "tokens", "words"), ()))
 """Columns of words, by their usual names, and of tags."""
 _WORDS_HEADING = re.compile(r"form|text|(?:token|word)s?", re.IGNORECASE)
-_HEADING = re.compile(r"(?:chunk|ner|pos)(?:[_ ]?tag)?s?|(?:tag|label)s?|iob|lemma|[ux]pos|feats|deprel", re.IGNORECASE)
+_HEADING = re.compile(r"(?i)(?:chunk|ner|pos)(?:[_ ]?tag)?s?|(?:tag|label)s?|entity|iob|lemma|[ux]pos|feats|deprel")
 
 _NUMBERS_HEADING = re.compile(r"#|id|n[ro]?|index|sentence.*", re.IGNORECASE)
 """Names of columns that number rows or sentences."""

@@ -1,11 +1,15 @@
 """Rows of values between commas, semicolons or tabs, quoted or not, over one line or several."""
 
 import csv
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import BOM, LONGEST
+
+_LOOKED_AT = 20
+"""Lines that tell what stands between values."""
 
 
 def csv_rows(lines: Iterable[str], where: str) -> Iterator[tuple[int, list[str]]]:
@@ -17,19 +21,19 @@ def csv_records(lines: Iterable[str], where: str) -> Iterator[tuple[int, list[st
     """The same with the lines of each row as they were given, with ends or without, and the delimiter."""
     begin, length, taken = 0, 0, list[str]()
     rest = iter(lines)
-    first = next(rest, "")
-    delimiter = _delimiter(first.removeprefix(BOM))
+    first = list(islice(rest, _LOOKED_AT))
+    delimiter = _delimiter(first)
 
     def fed() -> Iterator[str]:
         nonlocal length
-        for line in chain([first], rest):
+        for line in chain(first, rest):
             taken.append(line)
             length += len(line) + 1
             if length > LONGEST:
                 raise DataError(
                     f"{where}:{begin + 1} begins a row of more than {LONGEST:,} characters: check its quotes."
                 )
-            text = line.removeprefix(BOM) if line is first else line
+            text = line.removeprefix(BOM)
             yield text if text.endswith("\n") else text + "\n"
 
     reader = csv.reader(fed(), delimiter=delimiter, strict=True)
@@ -42,9 +46,15 @@ def csv_records(lines: Iterable[str], where: str) -> Iterator[tuple[int, list[st
         raise DataError(f"{where}:{begin + 1} is no CSV that can be read ({error}): check its quotes.") from None
 
 
-def _delimiter(line: str) -> str:
-    """What stands between the values of a line, a comma where it has one value or none that can be told."""
+def _delimiter(lines: Sequence[str]) -> str:
+    """What stands between the values of most lines, a comma where that cannot be told."""
+
+    def rows_alike(delimiter: str) -> int:
+        """The rows that have several values, as many as others."""
+        widths = Counter(map(len, csv.reader([f"{line.removeprefix(BOM)}\n" for line in lines], delimiter=delimiter)))
+        return max((count for width, count in widths.items() if width > 1), default=0)
+
     try:
-        return next((one for one in ",;\t" if len(next(csv.reader([line], delimiter=one))) > 1), ",")
+        return max(",;\t", key=rows_alike)
     except csv.Error:
         return ","  # reading the row says what is wrong

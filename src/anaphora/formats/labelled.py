@@ -6,20 +6,24 @@ with a separator between them; it may also have none.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, takewhile
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from anaphora.errors import DataError
 from anaphora.formats.arrays import Floats
 from anaphora.formats.csv_rows import csv_rows
+from anaphora.formats.evidence import RARE, Evidence
 from anaphora.formats.json_text import json_objects
 from anaphora.formats.lines import LONGEST, bounded, read_lines
 from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tagged import is_label
 from anaphora.wording import counted
 
+TABLES = (".tsv", ".csv")
+"""Endings of tables."""
 LABEL_COLUMNS = ("label", "labels", "class", "category", "intent", "sentiment", "rating", "y")
 TEXT_COLUMNS = ("text", "sentence", "question", "review", "comment", "input", "x", "file", "path")
 TEXTS = TableColumns((TEXT_COLUMNS, LABEL_COLUMNS))
@@ -28,8 +32,10 @@ _JSON = (".jsonl", ".ndjson", ".json")
 _MARK = "__label__"
 _PEEK = 1000
 """Rows that are compared to tell the label of a table without a header: it has fewer distinct values."""
+_FEWEST = 10
+"""Rows that tell a heading of unknown names."""
 
-
+AnyRow = TypeVar("AnyRow", str, list[str])
 Row = tuple[int, list[str], str]
 """The number of a line, its labels and its text, as they stand there."""
 
@@ -132,7 +138,7 @@ def split_labels(place: str, labels: Sequence[str], separator: str | None) -> tu
             f'classes.output = "sigmoid".'
         )
     if separator is None and not labels:
-        raise DataError(f"{place} has an empty label: fill it in, or remove the line.")
+        raise DataError(f'{place} has an empty label: fill it in, remove the line, or set classes.output = "sigmoid".')
     for label in labels:
         if not is_label(label):
             raise DataError(f"{place} should have a label of one line without tabs, but has {label!r:.40}: correct it.")
@@ -146,17 +152,26 @@ def _checked(place: str, labels: Sequence[str], text: str, separator: str | None
 
 
 def _plain(lines: Iterator[str], path: Path) -> Iterator[Row]:
-    marked = False
-    for number, line in enumerate(lines, 1):
+    numbered = enumerate(lines, 1)
+    first = _first(numbered)
+    kinds = (_MARK if any(_names(line.split())) else "" for _, line in first if line.strip())
+    marked = not Evidence(Counter(kinds)).is_rare(_MARK)
+    for number, line in chain(first, numbered):
         words = line.split()
         if not words:
             continue
-        labels = list(takewhile(lambda word: word.startswith(_MARK), words))
-        marked = marked or bool(labels)
+        names = _names(words)
+        if any(names) and not marked:
+            raise DataError(f"{path}:{number} begins with {_MARK}, as few others do: write all labels in one way.")
         text = line.strip()
-        for label in labels or ([] if marked else words[:1]):
-            text = text.removeprefix(label).lstrip()
-        yield number, [label.removeprefix(_MARK) for label in labels] if marked else words[:1], text
+        for word in words[: len(names) or not marked]:
+            text = text.removeprefix(word).lstrip()
+        yield number, names if marked or names else words[:1], text
+
+
+def _names(words: Sequence[str]) -> list[str]:
+    """The labels that are marked in front of a line, empty ones among them."""
+    return [word.removeprefix(_MARK) for word in takewhile(lambda word: word.startswith(_MARK), words)]
 
 
 def _json_rows(lines: Iterator[str], path: Path, columns: TableColumns) -> Iterator[Row]:
@@ -184,9 +199,9 @@ def _places_of_keys(keys: Sequence[str], place: str, columns: TableColumns) -> l
     return found[0]
 
 
-def _first(rows: Iterator[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
-    """The rows that are looked at to tell the columns: ``_PEEK`` of them, or fewer long ones."""
-    first, length = list[tuple[int, list[str]]](), 0
+def _first(rows: Iterator[tuple[int, AnyRow]]) -> list[tuple[int, AnyRow]]:
+    """The rows that are looked at to tell what is in them: ``_PEEK`` of them, or fewer long ones."""
+    first, length = list[tuple[int, AnyRow]](), 0
     for number, row in rows:
         first.append((number, row))
         length += sum(map(len, row))
@@ -206,18 +221,20 @@ def _places(path: Path, first: Sequence[tuple[int, list[str]]], columns: TableCo
             text = 1 - label
         elif text is not None:
             label = 1 - text
-    skip = 0 if label is None or text is None else 1
+    has_heading = label is not None and text is not None
     if label is None or text is None:
         if len(heads) != 2:
             raise DataError(
                 f"{path}:1 should be a header with the columns label and text, or the rows should have two columns, "
                 f"but it has {counted(len(heads), 'column')} ({', '.join(heads)[:60]}): name the columns."
             )
-        distinct = [len({row[column] for _, row in first if len(row) == 2}) for column in (0, 1)]
-        arrays = [all(row[column].lower().endswith(".npy") for _, row in first if len(row) == 2) for column in (0, 1)]
+        pairs = [row for _, row in first if len(row) == 2]
+        distinct = [len({row[column] for row in pairs}) for column in (0, 1)]
+        arrays = [2 * sum(map(_is_array, (row[column] for row in pairs))) > len(pairs) for column in (0, 1)]
         label = arrays.index(False) if arrays[0] != arrays[1] else int(distinct[0] > distinct[1])
         text = 1 - label
-    return text, label, skip
+        has_heading = (arrays[text] and not _is_array(heads[text])) or _is_unlike(pairs, label)
+    return text, label, int(has_heading)
 
 
 def _table(path: Path, rows: Iterator[tuple[int, list[str]]], columns: TableColumns) -> Iterator[Row]:
@@ -225,8 +242,8 @@ def _table(path: Path, rows: Iterator[tuple[int, list[str]]], columns: TableColu
     if not first:
         return
     heads = first[0][1]
-    text, label, skip = _places(path, first, columns)
-    for number, row in chain(first[skip:], rows):
+    text, label, has_heading = _places(path, first, columns)
+    for number, row in chain(first[has_heading:], rows):
         if not any(row):
             continue
         if len(row) != len(heads):
@@ -234,7 +251,13 @@ def _table(path: Path, rows: Iterator[tuple[int, list[str]]], columns: TableColu
                 f"{path}:{number} has {counted(len(row), 'column')}, but line 1 has {len(heads)}: give every row the "
                 f"same columns."
             )
+        if has_heading and row == first[0][1]:
+            raise DataError(f"{path}:{number} repeats the heading in line 1: remove the line.")
         yield number, [row[label]], row[text]
+
+
+def _is_array(cell: str) -> bool:
+    return cell.strip().lower().endswith(".npy")
 
 
 def _is_heading(rows: Sequence[tuple[int, list[str]]]) -> bool:
@@ -244,6 +267,15 @@ def _is_heading(rows: Sequence[tuple[int, list[str]]]) -> bool:
         len(head.split()) == 1 and all(row[place : place + 1] != [head] for _, row in others)
         for place, head in enumerate(heads)
     )
+
+
+def _is_unlike(rows: Sequence[Sequence[str]], label: int) -> bool:
+    """True if the first row is a few words, and its label is the only one, or nearly, that occurs once."""
+    heads, *others = rows
+    counts = Counter(row[label].strip() for row in others)
+    is_alone = heads[label].strip() not in counts and [*counts.values()].count(1) <= max(1, RARE * len(others))
+    are_words = all(0 < len(cell.split()) <= 3 and not cell.strip().isnumeric() for cell in heads)
+    return is_alone and are_words and len(others) >= _FEWEST
 
 
 def _named(heads: Sequence[str], names: Sequence[str]) -> int | None:

@@ -20,8 +20,8 @@ from anaphora.formats.table_columns import TableColumns
 
 SIDES = ("source", "target", "features")
 SIDE_NAMES = (
-    ("source", "input", "word", "spelling", "graphemes", "lemma"),
-    ("target", "output", "pronunciation", "phones", "phonemes", "transcription", "form"),
+    ("source", "input", "word", "spelling", "grapheme", "graphemes", "lemma"),
+    ("target", "output", "pronunciation", "phones", "phoneme", "phonemes", "transcription", "form"),
     ("features", "tags"),
 )
 """What headings and keys call source, target and features."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from anaphora.errors import DataError
+from anaphora.formats.headings import is_heading
 from anaphora.formats.string_tables import SIDE_NAMES, SIDES, STRINGS, first_cells, sides_in, string_lines
 from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tsv import Row
@@ -62,7 +63,7 @@ class StringFormat(NamedTuple):
             if not line.strip() or line.startswith(_COMMENT):
                 continue
             cells = self._cells(line, f"{where}:{number}")
-            if number == 1 and all(cell.strip().casefold() in _HEADINGS for cell in cells):
+            if number == 1 and (is_heading(cells) or all(cell.strip().casefold() in _HEADINGS for cell in cells)):
                 continue
             for cell, name in zip(cells, SIDES, strict=False):
                 if not cell.strip():

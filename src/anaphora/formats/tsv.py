@@ -119,7 +119,7 @@ def read_pairs(
         columns = layout.numbered(path, line) if number == 1 else columns
         cells, trimmed = layout.cells(line, columns)
         named = layout.columns is not None and any(isinstance(column, str) for column in layout.columns)
-        if number == 1 and (named or (len(cells) == 2 and is_heading(cells, sides))):
+        if number == 1 and (named or is_heading(cells, sides)):
             if not columns and is_reversed(cells, sides):
                 raise DataError(
                     f"{path}:1 says that its columns are {cells[0]} and {cells[1]}, target before source: set "
@@ -141,12 +141,12 @@ def read_pairs(
 
 
 def has_two_columns(path: Path) -> bool:
-    """Whether a file looks like a table of pairs, whatever its name: its first lines have text on both sides of a tab.
+    """Whether a file looks like a table of pairs, whatever its name: of ten first lines nine have text around a tab.
 
     Raises DataError as ``read_lines`` does.
     """
     first = [[cell.strip() for cell in line.split("\t")] for line in islice(read_lines(path), 20)]
-    return len(first) > 2 and all(len(cells) == 2 and all(cells) for cells in first)
+    return len(first) > 2 and 10 * sum(len(cells) != 2 or not all(cells) for cells in first) <= len(first)
 
 
 def split_pairs(lines: Iterable[str], where: str) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import cast
 
 from anaphora.config import unknown
 from anaphora.data.corpora import Splits
-from anaphora.data.tagged import TaggedCorpus, exact_lines, find_tagged, tagged_splits
+from anaphora.data.tagged import TaggedCorpus, exact_lines, find_tagged, tagged_splits, tags_in_place
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Note, Report, silent
 from anaphora.formats import conllu
@@ -16,7 +16,7 @@ from anaphora.formats.columns import DOCUMENT, WORDS, Columns, cells_of
 from anaphora.formats.conllu import Conllu
 from anaphora.formats.offsets import Offsets
 from anaphora.formats.plain import Plain
-from anaphora.formats.span_tags import Encoding, encoding_of
+from anaphora.formats.span_tags import Encoding, encoding_of, refuse_fault
 from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tagged import TaggedFormat, content_of
 from anaphora.tasks.tag.config import Format, TagExperiment, TaggedData, TaggerExperiment
@@ -36,10 +36,11 @@ _PEEK = 2
 _ENDINGS: dict[str, Format] = {".conllu": "conllu", ".jsonl": "jsonl", ".json": "jsonl"}
 
 
-def settled(experiment: TaggerExperiment) -> TaggerExperiment:
+def settled(experiment: TaggerExperiment, *, lenient: bool = False) -> TaggerExperiment:
     """The experiment with the format, the column and the encoding of spans that its training split has.
 
-    Raises DataError for data that is not there or not in its format.
+    Raises DataError for data that is not there or not in its format; unless ``lenient`` also at the first tag that is
+    not in the encoding of the others.
     """
     if experiment.is_settled:
         return experiment
@@ -59,10 +60,10 @@ def settled(experiment: TaggerExperiment) -> TaggerExperiment:
         spans = _OFFSETS_ENCODING
     elif spans == "auto":
         format_ = _format(kind, str(column), None)
-        tags = (
-            one.tags for path in train for one in format_.read(exact_lines(path), str(path), labelled=True) if one.words
-        )
-        spans = encoding_of(tags) or "none"
+        sentences = ((path, one) for path in train for one in format_.read(exact_lines(path), str(path), labelled=True))
+        encoding, fault = encoding_of(tags_in_place(one) for one in sentences if one[1].words)
+        refuse_fault("" if lenient else fault)
+        spans = encoding or "none"
     found = {"data.column": column, "data.columns": table.chosen, "data.header": table.header}
     return experiment.with_options({"data.format": kind, "spans": spans} | found)
 
@@ -165,11 +166,10 @@ def _table(data: TaggedData, kind: str, first: str, file: Path) -> TableColumns:
     if not first:
         raise DataError(f"{file} should hold tagged sentences, but has none: add some, or name another file.")
     cells = cells_of(first)
-    if file.name.lower().removesuffix(".gz").endswith(".csv"):
-        raise DataError(
-            f"{file} is CSV, but taggers read columns with tabs or spaces between them, the word first, and a blank "
-            f"line after each sentence: write it so, and name it .tsv."
-        )
+    if all("|" in cell[1:-1] for cell in first.split()):
+        raise DataError(f"{file} has word|TAG, as spaCy writes .iob: write a token a line, its tag behind a tab.")
+    if file.name.lower().removesuffix(".gz").endswith(".csv") and re.search("[,;]", first):
+        raise DataError(f"{file} is CSV: put tabs between its columns, and a blank line after each sentence.")
     if column == "auto" and len(cells) < 2:
         remedy = "put spaces or tabs between its columns" if re.search("[,;]", first) else "add a column"
         raise DataError(f"{file} should have a tag beside each word, but its first row is '{first[:40]}': {remedy}.")

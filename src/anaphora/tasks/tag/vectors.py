@@ -14,10 +14,10 @@ from anaphora.data.vector_batches import VectorBatches, checked, prediction_batc
 from anaphora.errors import DataError
 from anaphora.events import Report, Skipped, silent
 from anaphora.formats.labelled import Example
-from anaphora.formats.span_tags import encoding_of, first_fault
+from anaphora.formats.span_tags import TagsInPlace, encoding_of, refuse_fault
 from anaphora.tasks.tag.config import VectorTaggerExperiment
 from anaphora.tasks.tag.formats import encoding_in
-from anaphora.tasks.tag.tagging import frequent, validation_of
+from anaphora.tasks.tag.tagging import check_splits, frequent, validation_of
 from anaphora.tasks.work import Begun, UpdatingWork
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer
@@ -37,16 +37,24 @@ def splits_of(experiment: VectorTaggerExperiment, report: Report = silent) -> La
 def settled(experiment: VectorTaggerExperiment, found: LabelledSplits) -> VectorTaggerExperiment:
     """The experiment with the widths and scales of vectors, and the encoding of spans, of its training split.
 
-    Raises DataError for vectors of several widths.
+    Raises DataError for vectors of several widths, and at the first tag that is not in the encoding of the others.
     """
     if experiment.is_settled:
         return experiment
     train, spans, given = found.train, experiment.spans, experiment.vectors
-    if spans == "auto":
-        encoding = None if experiment.output.several else encoding_of(one.labels for one in train.examples())
+    if spans == "auto" and experiment.output.several:
+        spans = "none"
+    elif spans == "auto":
+        encoding, fault = encoding_of(map(tags_in_place, train.examples()))
+        refuse_fault(fault)
         spans = encoding or "none"
     vectors = given.measured(*moments(train.examples(), lambda one: one.vectors.astype(np.float64)))
     return experiment.with_options({"spans": spans, "vectors": vectors})
+
+
+def tags_in_place(example: Example) -> TagsInPlace:
+    """The tags of a sequence and their places."""
+    return example.labels, lambda number: f"{example.place}, vector {number + 1},"
 
 
 def tag_encoder(experiment: VectorTaggerExperiment, tokenizers: Mapping[str, Tokenizer]) -> TagEncoder:
@@ -64,17 +72,7 @@ class VectorTaggerWork(UpdatingWork):
         """Find and check the data; DataError for a tag that is barred where it stands, which a CRF never learns."""
         self.splits = splits_of(experiment, report)
         self._experiment = settled(experiment, self.splits)
-        encoding = encoding_in(self._experiment)
-        if encoding is None or experiment.output.kind != "crf":
-            return
-        for corpus in (self.splits.train, self.splits.valid):
-            for example in corpus.examples():
-                fault = first_fault(example.labels, encoding)
-                if fault is not None:
-                    raise DataError(
-                        f"{example.place}, vector {fault + 1}, has the tag '{example.labels[fault]}', which "
-                        f'{encoding.upper()} does not allow there: correct it, or set spans = "none".'
-                    )
+        check_splits(self.splits, tags_in_place, self._experiment, "sequence", report)
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         """Of the tags alone."""

@@ -77,6 +77,7 @@ class VectorTransductionExperiment(VectorTransducerConfig, ValuedExperiment):
         Conflict({"text.source": SET}, "vectors are read, and no string; leave text.source out"),
         Conflict({"text.joint": SET}, "vectors are read, and no string; leave text.joint out"),
     )
+    reads_text = True
 
     task: Literal["transduce"]
     """What is learnt."""
