@@ -15,6 +15,7 @@ from random import Random
 import numpy as np
 from safetensors.numpy import save
 
+from anaphora.data.corpora import StringFile
 from anaphora.errors import AnaphoraError
 from anaphora.formats.arpa import read_arpa
 from anaphora.formats.arrays import ArrayFile, Floats, Sequences
@@ -35,7 +36,6 @@ from anaphora.formats.offsets import Offsets
 from anaphora.formats.omegat import read_project
 from anaphora.formats.pharaoh import each_links
 from anaphora.formats.plain import Plain
-from anaphora.formats.strings import read_format
 from anaphora.formats.stroke_json import read_stroke_json
 from anaphora.formats.tagged import TaggedFormat
 from anaphora.formats.term_bases import read_terms
@@ -93,7 +93,7 @@ def _nbest(name: str, path: Path) -> list[object]:
 
 
 def _strings(path: Path) -> list[object]:
-    return list(read_format(path).read(read_lines(path), str(path)))
+    return list(StringFile.of(path).rows())
 
 
 def _arrays(path: Path) -> list[object]:

@@ -116,7 +116,7 @@ def test_features_follow_the_input() -> None:
     ("name", "text", "message"),
     [
         ("a.tsv", "klass\tbody\nx\ta\n", r"a.tsv:1 should have a column 'text'"),
-        ("a.tsv", "text\tlabel\na\tx\nb\n", "a.tsv:3 has 1 column, but others 2"),
+        ("a.tsv", "text\tlabel\na\tx\nb\n", "a.tsv:3 has 1 column, but line 1 has 2"),
         ("a.csv", 'text,label\n"a,x\n', "a.csv:2 is no CSV"),
         ("a.jsonl", '{"text": "a"}\n{"body": "b"}\n', "a.jsonl:2 should have a column 'text'"),
         ("a.jsonl", '{"text": 1}\n', "a.jsonl:1 should have a text as its input, but has 1"),

@@ -36,7 +36,6 @@ from anaphora.events import Event, Note, Report, Skipped, silent
 from anaphora.formats import string_tables
 from anaphora.formats.lines import read_lines
 from anaphora.formats.string_tables import STRINGS
-from anaphora.formats.strings import read_format
 from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tsv import HEADING
 from anaphora.text.special_tokens import without_special_tokens
@@ -84,7 +83,7 @@ def string_splits(
     found = find_files(data, names, _STRING_ENDINGS)
 
     def recognized(path: Path) -> StringFile:
-        file = StringFile(path, format=read_format(path, columns), table=columns)
+        file = StringFile.of(path, columns)
         report(Note(f"{path} is read as {file.format}."))
         return file
 

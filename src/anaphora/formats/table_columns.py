@@ -30,7 +30,8 @@ class TableColumns(NamedTuple):
         heads = [cell.strip().casefold() for cell in cells]
         chosen = [self.chosen[side] for side in sides if side < len(self.chosen)]
         places = [_place(heads, one) for one in chosen]
-        usual = [_place(heads, *self.usual[side]) for side in sides]
+        # a single letter may well be a value
+        usual = [_place(heads, *(name for name in self.usual[side] if keys or len(name) > 1)) for side in sides]
         if len(chosen) == len(sides) and None not in places:
             named = any(isinstance(one, str) for one in chosen)
             if named or (not self.header and max(map(int, chosen)) <= len(cells)):

@@ -3,11 +3,12 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from anaphora.errors import DataError
 from anaphora.formats.table_columns import TableColumns, new_name
-from anaphora.formats.table_rows import TableRow, table_rows
+from anaphora.formats.table_rows import TableRow, read_sides, table_rows
 from anaphora.wording import counted
 
 
@@ -41,22 +42,12 @@ def predict_table(
     waiting = deque[tuple[str, TableRow | None]]()  # lines that stay as they are, or a row to be answered
 
     def inputs() -> Iterator[str]:
-        places, width = list[int](), 0
-        for row in table_rows(lines, where):
-            place = f"{where}:{row.number}"
-            if any(row.cells) and (not width or row.keys is not None):
-                places, headed = _inputs(columns, row, place)
-                width = len(row.cells)
-                if headed and row.keys is None:
-                    waiting.append((row.with_cell(new_name(row.cells), ""), None))
-                    continue
-            if not any(row.cells):
-                waiting.append((row.lines, None))
-                continue
-            if len(row.cells) != width:
-                raise DataError(f"{place} has {counted(len(row.cells), 'column')}, but others {width}: correct it.")
-            waiting.append((row.lines, row))
-            yield "\t".join(_text(row.cells[number], place) for number in places)
+        for row, values in read_sides(table_rows(lines, where), where, partial(_inputs, columns)):
+            if values is None:
+                waiting.append((row.with_cell(new_name(row.cells), "") if any(row.cells) else row.lines, None))
+            else:
+                waiting.append((row.lines, row))
+                yield "\t".join(_text(value, f"{where}:{row.number}") for value in values)
 
     for found in predict(inputs()):
         text, answered = waiting.popleft()
@@ -70,13 +61,12 @@ def predict_table(
 
 
 def _inputs(columns: TableColumns, row: TableRow, place: str) -> tuple[list[int], bool]:
-    """The places of the input in a first row, and True if it is a heading or an object."""
-    cells = row.cells if row.keys is None else row.keys
-    found = columns.find(cells, place, [0, *range(2, len(columns.chosen))], keys=row.keys is not None)
+    """The places of the input in a first row, and True if it is a heading."""
+    found = columns.find(row.heads, place, [0, *range(2, len(columns.chosen))], keys=row.keys is not None)
     if found is None:
         raise DataError(
-            f"{place} has {counted(len(cells), 'column')} ({', '.join(cells)[:60]}), but nothing says which is the "
-            f"input: name it with the option columns."
+            f"{place} has {counted(len(row.heads), 'column')} ({', '.join(row.heads)[:60]}), but nothing says which is "
+            f"the input: name it with the option columns."
         )
     return found
 

@@ -93,9 +93,9 @@ class TableData(DataConfig):
         return TableColumns(self.usual_columns, self.columns, self.header)
 
 
-def chosen_columns(columns: Sequence[int | str]) -> dict[str, Any]:
-    """Options of an experiment whose files have these columns, whatever those of its training table were."""
-    return {"data.columns": tuple(columns), "data.header": ()}
+def chosen_columns(columns: Sequence[int | str], header: Sequence[str] = ()) -> dict[str, Any]:
+    """Options of an experiment whose files have these columns; with the ``header`` of the table they were found in."""
+    return {"data.columns": tuple(columns), "data.header": tuple(header)}
 
 
 class PairsData(DataConfig):

@@ -25,6 +25,7 @@ from anaphora.tasks.classify.config import (
     VectorClassifierExperiment,
 )
 from anaphora.tasks.classify.targets import Targets, balanced_weights, scores_of, targets_of
+from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.work import Begun, UpdatingWork
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Validate
@@ -55,7 +56,7 @@ def settled(experiment: AnyClassifier, found: LabelledSplits) -> AnyClassifier:
         experiment = experiment.with_options({"classes.names": found.labels})
     if isinstance(experiment, ClassifierExperiment):
         _, columns, header = found.train.format.settled(found.train.paths[0]).columns
-        experiment = experiment.with_options({"data.columns": columns, "data.header": header})
+        experiment = experiment.with_options(chosen_columns(columns, header))
     if isinstance(experiment, VectorClassifierExperiment) and not experiment.vectors.settled:
         scale = moments(found.train.examples(), lambda one: one.vectors.astype(np.float64))
         experiment = experiment.with_options({"vectors": experiment.vectors.measured(*scale)})

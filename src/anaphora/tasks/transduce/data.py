@@ -7,15 +7,14 @@ from typing import cast
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import Pair, PairCorpus, Splits
+from anaphora.data.corpora import Pair, PairCorpus, Splits, StringFile
 from anaphora.data.hallucination import hallucinated
 from anaphora.data.sources import string_splits
 from anaphora.data.store import PairStore
 from anaphora.evaluation.strings import StringScores
 from anaphora.events import Report, silent
-from anaphora.formats.string_tables import STRINGS, first_cells, sides_in
-from anaphora.formats.strings import read_format
 from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.transduce.config import TransductionExperiment
 from anaphora.tasks.translation import TranslatorWork
 from anaphora.text.symbols import SymbolTokenizer
@@ -32,16 +31,8 @@ def settled(experiment: TransductionExperiment) -> TransductionExperiment:
     """The experiment with the columns that its training split has, where it is a table."""
     if experiment.data.header:
         return experiment
-    path = splits_of(experiment).train.paths[0]
-    cells, keys = first_cells(path)
-    places, headed = sides_in(cells, f"{path}:1", experiment.data.table_columns, keys=keys)
-    found = read_format(path, experiment.data.table_columns)
-    if not places and found.kind != "dictionary":
-        places = [column - 1 for column in found.columns]
-    if not places:
-        return experiment
-    _, columns, header = STRINGS.found_in(cells, places, headed=headed)
-    return experiment.with_options({"data.columns": columns, "data.header": header})
+    found = cast(StringFile, splits_of(experiment).train.files[0]).found
+    return experiment.with_options(chosen_columns(found.chosen, found.header)) if found.header else experiment
 
 
 def answers_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:

@@ -15,8 +15,8 @@ from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.strings import StringScores
 from anaphora.events import Report, silent
 from anaphora.formats.figures import figures_as_json
-from anaphora.formats.string_tables import sides_in
-from anaphora.formats.strings import read_format, recognized
+from anaphora.formats.string_tables import string_lines
+from anaphora.formats.strings import read_format
 from anaphora.run.evaluations import Figure
 from anaphora.tasks.evaluation import Answer, Request, one_run, own_splits
 from anaphora.tasks.runs import experiment_of
@@ -118,12 +118,11 @@ def _texts(
     if request.text:
         lines, name = iter(request.text.lines), request.text.name
         first = list(islice(lines, _PEEK))
-        places, headed = sides_in(first[0].split("\t") if first else [], f"{name}:1", columns)
-        first[:headed] = [""] * headed
-        format_ = recognized(first, name, [place + 1 for place in places])
-        return {name: Digested((row.source, row.target) for row in format_.read(chain(first, lines), name))}
+        format_, _ = read_format(first, name, columns)
+        rows = format_.read(string_lines(chain(first, lines), name, columns), name)
+        return {name: Digested((row.source, row.target) for row in rows)}
     if request.data is not None:
-        file = StringFile(request.data, format=read_format(request.data, columns), table=columns)
+        file = StringFile.of(request.data, columns)
         return {request.data.name: Digested((row.source, row.target) for row in file.rows())}
     splits = own_splits(path, experiment, splits_of, "--text", report)
     return {name: Digested(corpus) for name, corpus in splits.items()}
