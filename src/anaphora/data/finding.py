@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from anaphora.config import nearest
 from anaphora.data.corpora import AlignedFiles, PairFile, PairFiles
@@ -40,6 +40,11 @@ class Names:
     """Where the pairs stand in those that are tables."""
     columns: tuple[int | str, ...] = ()
     """The columns of other tables that a person chose."""
+
+    def own_files(self, data: Sequence[Path]) -> dict[str, Any]:
+        """The ``[data]`` table for a person's own files."""
+        splits = {"train": self.train, "valid": self.valid, "test": self.test}
+        return splits | {"files": tuple(map(str, data)), "columns": self.columns}
 
     def validation(self) -> tuple[str, ...]:
         """The names to try for the validation split, the one asked for first; never that of the training split."""

@@ -17,11 +17,11 @@ DOCUMENT = "-DOCSTART-"
 """What begins a line that marks a document."""
 WORDS = TableColumns((("token", "word", "form", "text", "tokens", "words"), ()))
 """Columns of words, by their usual names, and of tags."""
-_WORDS_HEADING = re.compile(r"form|text|(?:token|word)s?", re.IGNORECASE)
-_HEADING = re.compile(r"(?i)(?:chunk|ner|pos)(?:[_ ]?tag)?s?|(?:tag|label)s?|entity|iob|lemma|[ux]pos|feats|deprel")
-
-_NUMBERS_HEADING = re.compile(r"#|id|n[ro]?|index|sentence.*", re.IGNORECASE)
-"""Names of columns that number rows or sentences."""
+_HEADING = re.compile(
+    r"(?i)(?:chunk|ner|pos)(?:[_ ]?tag)?s?|(?:tag|label)s?|entity|iob|lemma|[ux]pos|feats|deprel"
+    r"|#|id|n[ro]?|index|sentence.*"
+)
+"""Names of other columns, and of those that number rows or sentences."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,6 @@ def cells_of(line: str) -> list[str]:
 
 
 def _is_heading(cells: Sequence[str]) -> bool:
-    """Whether the first row calls its columns by names, one of them that of words."""
-    others = [cell for cell in cells if not _WORDS_HEADING.fullmatch(cell)]
-    named = all(_HEADING.fullmatch(cell) or _NUMBERS_HEADING.fullmatch(cell) for cell in others)
-    return 0 < len(others) < len(cells) and named
+    """True if the first row calls its columns by names, one of them that of words."""
+    others = [cell for cell in cells if cell.casefold() not in WORDS.usual[0]]
+    return 0 < len(others) < len(cells) and all(map(_HEADING.fullmatch, others))

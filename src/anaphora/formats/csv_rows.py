@@ -12,13 +12,11 @@ _LOOKED_AT = 20
 """Lines that tell what stands between values."""
 
 
-def csv_rows(lines: Iterable[str], where: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows of the file ``where``, each with the number of its first line; DataError with it for wrong quotes."""
-    return ((number, cells) for number, cells, _, _ in csv_records(lines, where))
-
-
 def csv_records(lines: Iterable[str], where: str) -> Iterator[tuple[int, list[str], str, str]]:
-    """The same with the lines of each row as they were given, with ends or without, and the delimiter."""
+    """The rows of the file ``where``: the number of the first line, the cells, the lines as given, and the delimiter.
+
+    Lines have their ends or not. Raises DataError with the line for wrong quotes.
+    """
     begin, length, taken = 0, 0, list[str]()
     rest = iter(lines)
     first = list(islice(rest, _LOOKED_AT))

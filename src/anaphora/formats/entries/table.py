@@ -4,17 +4,16 @@ The columns are those that ``Layout.columns`` names, or else those that the head
 ``en-US``, ``English``) or ``source`` and ``target``.
 """
 
-import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from anaphora.errors import DataError
+from anaphora.formats.csv_rows import csv_records
 from anaphora.formats.entries.entry import EMPTY, UNTRANSLATED, WITHOUT_COLUMNS, Entry, matches, one_line
 from anaphora.formats.headings import SIDES, Column
 from anaphora.formats.lines import raw_lines
 from anaphora.formats.tsv import PLAIN, Layout
 
-_DELIMITERS = ",;\t"
 _NUMBERS = ("id", "no", "nr")
 """Names of columns that number the rows, although they are also codes of languages."""
 _CODE = re.compile(r"[a-z]{2,3}(?:[-_][a-z]{2,4})?")
@@ -29,14 +28,10 @@ class Csv:
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
         """The entries of a file in UTF-8; DataError, with the line, for a heading without the columns, wrong quotes."""
-        lines = (line.decode() for _, line in raw_lines(pieces, self.name))
-        first = next(lines, "")
-        delimiter = delimiter_of(first)
-        heading = _heading(first, self.name)
+        rows = _rows(pieces, self.name)
+        _, heading, *_ = next(rows, (1, [], "", ""))
         source, target = self._columns(heading)
-        rows = csv.reader(lines, delimiter=delimiter, strict=True)
-        line = 2
-        while (cells := self._next(rows, line)) is not None:
+        for line, cells, *_ in rows:
             if len(cells) <= max(source, target):
                 if any(cells):
                     yield Entry(line, "", "", WITHOUT_COLUMNS)
@@ -44,13 +39,6 @@ class Csv:
                 yield Entry(line, one_line(cells[source]), one_line(cells[target]))
             else:
                 yield Entry(line, "", "", UNTRANSLATED if cells[source].strip() else EMPTY)
-            line = rows.line_num + 2
-
-    def _next(self, rows: Iterator[list[str]], line: int) -> list[str] | None:
-        try:
-            return next(rows, None)
-        except csv.Error as error:
-            raise DataError(f"{self.name}:{line} begins a row that is no CSV ({error}): correct its quotes.") from None
 
     def _columns(self, heading: Sequence[str]) -> list[int]:
         asked = self._layout.columns or ("", "")
@@ -76,22 +64,14 @@ class Csv:
         return name in SIDES[side] or matches(Column.of(cell).name, self._languages[side])
 
 
-def _heading(line: str, name: str) -> list[str]:
-    try:
-        return next(csv.reader([line], delimiter=delimiter_of(line)), [])
-    except csv.Error as error:
-        raise DataError(f"{name}:1 is no heading of a CSV ({error}): correct it.") from None
-
-
-def delimiter_of(heading: str) -> str:
-    """What stands between the columns of a heading."""
-    return max(_DELIMITERS, key=heading.count)
+def _rows(pieces: Iterable[bytes], name: str) -> Iterator[tuple[int, list[str], str, str]]:
+    return csv_records((line.decode() for _, line in raw_lines(pieces, name)), name)
 
 
 def languages_of_table(pieces: Iterable[bytes], name: str) -> tuple[str, ...]:
     """The languages that a heading names, in the order of its columns."""
-    first = next((line.decode() for _, line in raw_lines(pieces, name)), "")
-    codes = [Column.of(cell).name for cell in _heading(first, name)]
+    _, heading, *_ = next(_rows(pieces, name), (1, [], "", ""))
+    codes = [Column.of(cell).name for cell in heading]
     found = dict.fromkeys(code for code in codes if _CODE.fullmatch(code))
     others = tuple(code for code in found if code not in _NUMBERS)
     return others if len(others) > 1 else tuple(found)

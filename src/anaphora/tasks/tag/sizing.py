@@ -46,13 +46,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     """The tagger for as many sentences; DataError for data that cannot be read."""
     if hold_vectors(data):
         return _of_vectors(data, names)
-    table: Table = {
-        "columns": names.columns,
-        "files": tuple(map(str, data)),
-        "train": names.train,
-        "valid": names.valid,
-        "test": names.test,
-    }
+    table = names.own_files(data)
     experiment = settled(TaggerExperiment.parse({"task": "tag", "data": table}, "the data"), lenient=True)
     count = splits_of(experiment).train.count
     tier = tier_for(count, TIERS)
