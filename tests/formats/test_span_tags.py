@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anaphora.errors import DataError
 from anaphora.formats.span_tags import (
     PREFIXES,
     Encoding,
     Span,
     Tag,
     TagsInPlace,
+    check_tags,
     encoding_of,
     first_fault,
     may_follow,
@@ -96,7 +98,7 @@ def place_of(first: int, number: int) -> str:
     ],
 )
 def test_the_encoding_is_told_from_the_tags(sentences: list[list[str]], encoding: Encoding | None) -> None:
-    assert encoding_of(in_place(sentences)) == (encoding, "")
+    assert encoding_of(sentences) == encoding
 
 
 CLEAN: dict[str, list[list[str]]] = {
@@ -119,13 +121,17 @@ CLEAN: dict[str, list[list[str]]] = {
 )
 def test_one_odd_tag_never_changes_the_encoding_and_is_named_with_its_line(name: str, odd: str, at: int) -> None:
     clean = (CLEAN[name] * 75)[:150]
-    encoding, fault = encoding_of(in_place([*clean[:at], ["O", odd], *clean[at:]]))
+    sentences = [*clean[:at], ["O", odd], *clean[at:]]
+    encoding = encoding_of(sentences)
     assert encoding == (name if name in PREFIXES else "iob2")
     line = sum(len(one) + 1 for one in clean[:at]) + 2
-    assert fault.startswith(f"a.conll:{line} has the tag '{odd}'")
+    with pytest.raises(DataError, match=rf"a\.conll:{line} has the tag '{odd}'"):
+        check_tags(in_place(sentences), encoding, bars=True)
 
 
 @pytest.mark.parametrize("outside", ["0", "o", "OUT", "_"])
 def test_another_tag_outside_of_spans_is_a_fault(outside: str) -> None:
-    encoding, fault = encoding_of(in_place([["B-PER", "I-PER", outside], [outside] * 5]))
-    assert encoding == "iob2" and fault.startswith(f"a.conll:3 has the tag '{outside}'")
+    sentences = [["B-PER", "I-PER", outside], [outside] * 5]
+    assert encoding_of(sentences) == "iob2"
+    with pytest.raises(DataError, match=rf"a\.conll:3 has the tag '{outside}'"):
+        check_tags(in_place(sentences), "iob2", bars=False)

@@ -187,7 +187,7 @@ def test_tabs_between_spaces_change_with_their_tag_alone() -> None:
         (Conllu(), CONLLU.replace("\t1:conj", ""), 6, "has 9"),
         (Conllu(), CONLLU.replace("\n2\tnot", "\n3\tnot"), 5, "should have the ID 2"),
         (Columns(4), CONLL_2003.replace("Peter NNP", "Peter"), 6, "has 3"),
-        (Columns(3), "a\tX\n", 1, "column 3"),
+        (Columns(3), "a\tX\n", 1, "columns 1 and 3"),
         (Columns(2), "a\tX\n\tX\n", 2, "empty word"),
         (Conllu(), CONLLU.replace("\tnot\tnot", "\t\tnot"), 5, "empty word"),
         (Offsets("iob2"), "{}\n", 1, "has nothing"),

@@ -48,12 +48,6 @@ class LabelledFormat(NamedTuple):
     columns: TableColumns = TEXTS
     """Those of text and label in tables."""
 
-    def settled(self, path: Path) -> "LabelledFormat":
-        """The same with the columns that a file of texts has, which others are checked against."""
-        if self.vectors:
-            return self
-        return self._replace(columns=columns_read(path, encoding=self.encoding, columns=self.columns))
-
     def names_of(self, example: Example) -> Iterator[str]:
         if self.steps and self.separator is not None:
             return (label for tag in example.labels for label in labels_of(tag))
@@ -137,12 +131,14 @@ def labelled_splits(
         for stem, file in sorted(listing.items()):
             if stem.startswith(prefix + names.test) and file not in (*train, *valid):
                 tests.setdefault(stem, []).append(file)
+    if not format.vectors:
+        columns = columns_read(train[0], encoding=format.encoding, columns=format.columns)
+        format = format._replace(columns=columns)
     whole, by_label, found_of = _read(names.train, train, format)
     labels = tuple(sorted(by_label.counts))
     if len(labels) < (1 if found_of.counts[SEVERAL] + found_of.counts[NONE] else 2):
         what = f"the one class '{labels[0]}'" if labels else "no label at all"
         raise DataError(f"{train[0]} has {what}: training needs two classes or more.")
-    format = format.settled(train[0])
     _report_found([*train, *valid, *chain.from_iterable(tests.values())], by_label, found_of, format, report)
     of_tests = {name: _read(name, files, format, labels)[0] for name, files in tests.items()}
     if valid:

@@ -80,7 +80,8 @@ class Columns:
                 continue
             if not count:
                 first, count = number, len(cells)
-                fit._check(count, f"{where}:{number}", labelled)
+                if count < fit.column and (labelled or count not in (1, fit.column - 1)):
+                    WORDS._replace(chosen=(fit.word, fit.column)).find(cells, f"{where}:{number}")  # raises
             if len(cells) != count:
                 raise DataError(
                     f"{where}:{number} should have {counted(count, 'column')} as line {first} has, but has "
@@ -106,13 +107,6 @@ class Columns:
             return with_cell(line, self.column - 1, tag, "\t")
         begin, after = list(re.finditer(r"\S+", split_end(line)[0]))[self.column - 1].span()
         return line[:begin] + tag + line[after:]
-
-    def _check(self, count: int, place: str, labelled: bool) -> None:
-        if count < self.column and (labelled or count not in (1, self.column - 1)):
-            raise DataError(
-                f"{place} should have its tag in column {self.column}, but has {counted(count, 'column')}: correct the "
-                f"file, or set data.column."
-            )
 
 
 def _with_new(line: str, cell: str) -> str:

@@ -155,46 +155,39 @@ def tags_of(spans: Iterable[Span], length: int, encoding: Encoding) -> list[str]
     return tags
 
 
-def encoding_of(sentences: Iterable[TagsInPlace]) -> tuple[Encoding | None, str]:
-    """The encoding that most sentences keep to, IOB2 before the others, and the first fault in it; empty for none.
+def encoding_of(sentences: Iterable[Sequence[str]]) -> Encoding | None:
+    """The encoding that most sentences keep to, IOB2 before the others.
 
     None where most of the different tags are neither prefixes with a type nor prefixes alone, as of one type of span.
     """
-    faults, faulty, first = dict[Encoding, str](), Counter[Encoding](), dict[str, str]()
-    for tags, place_of in sentences:
-        first |= {tag: place_of(tags.index(tag)) for tag in {*tags} - first.keys()}
-        for encoding in PREFIXES:
-            if (fault := first_fault(tags, encoding)) is not None:
-                faulty[encoding] += 1
-                faults[encoding] = faults.get(encoding) or fault_at(place_of(fault), tags[fault], encoding)
-    bare, typed = ([tag for tag in first if one(tag)] for one in (_BARE.__contains__, _TYPED.fullmatch))
-    are_bare = "B" in bare and not {*"IEM"}.isdisjoint(bare)
-    if not first or 2 * max(len(typed), are_bare * len(bare)) < max(1, len(first.keys() - {OUTSIDE})):
-        return None, ""
-    encoding = min(("iob2", "bioes", "iob1"), key=faulty.__getitem__)
-    if bare and typed:
-        [odd, *_] = min(bare, typed, key=len)
-        return encoding, f"{first[odd]} has the tag '{odd}', but others are {'' if odd in _BARE else 'not '}of a type"
-    return encoding, faults.get(encoding, "")
-
-
-def fault_at(place: str, tag: str, encoding: Encoding) -> str:
-    """The fault of a tag that is none of an encoding, or not where it stands."""
-    known = ", ".join((OUTSIDE, *(f"{prefix}-TYPE" for prefix in PREFIXES[encoding])))
-    why = "does not allow there" if parsed(tag, encoding) else f"does not have ({known})"
-    return f"{place} has the tag '{tag}', which {encoding.upper()} {why}"
+    faulty, known = Counter[Encoding](), set[str]()
+    for tags in sentences:
+        known.update(tags)
+        faulty.update(encoding for encoding in PREFIXES if first_fault(tags, encoding) is not None)
+    typed, bare = sum(map(bool, map(_TYPED.fullmatch, known))), len(known & _BARE)
+    are_bare = "B" in known and not known.isdisjoint("IEM")
+    if 2 * max(typed, are_bare * bare) < max(1, len(known - {OUTSIDE})):
+        return None
+    return min(("iob2", "bioes", "iob1"), key=faulty.__getitem__)
 
 
 def check_tags(sentences: Iterable[TagsInPlace], encoding: Encoding, *, bars: bool) -> None:
-    """Raise DataError at the first tag that the encoding does not have; with ``bars`` also at one barred there."""
+    """Raise DataError at the first tag that the encoding does not have; with ``bars`` also at one barred there.
+
+    Also where a few tags are of no type, unlike the others, or of one.
+    """
+    first: dict[str, str] = {}
     for tags, place_of in sentences:
         unknown = (number for number, tag in enumerate(tags) if parsed(tag, encoding) is None)
         fault = first_fault(tags, encoding) if bars else next(unknown, None)
         if fault is not None:
-            refuse_fault(fault_at(place_of(fault), tags[fault], encoding))
+            known = ", ".join((OUTSIDE, *(f"{prefix}-TYPE" for prefix in PREFIXES[encoding])))
+            why = "does not allow there" if parsed(tags[fault], encoding) else f"does not have ({known})"
+            raise _fault(place_of(fault), tags[fault], f"which {encoding.upper()} {why}")
+        first |= {tag: place_of(tags.index(tag)) for tag in {*tags} - first.keys() - {OUTSIDE}}
+    for odd in min(([tag for tag in first if ("-" in tag) is typed] for typed in (True, False)), key=len):
+        raise _fault(first[odd], odd, f"but others are {'not ' * ('-' in odd)}of a type")
 
 
-def refuse_fault(fault: str) -> None:
-    """Raise DataError for a fault, unless it is empty."""
-    if fault:
-        raise DataError(f'{fault}: correct it, or set spans = "none".')
+def _fault(place: str, tag: str, why: str) -> DataError:
+    return DataError(f"{place} has the tag '{tag}', {why}: correct it, or set spans = \"none\".")

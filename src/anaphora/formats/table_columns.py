@@ -43,27 +43,20 @@ class TableColumns(NamedTuple):
         if not chosen:
             return None
         lacking = next((str(one) for one, place in zip(chosen, places, strict=True) if place is None), "")
-        plural = "columns" if len(chosen) > 1 else "a column"
         near = nearest(lacking.casefold(), heads)
-        read = " and ".join(f"'{one}'" if isinstance(one, str) else str(one) for one in chosen)
+        read = f"{'columns' if len(chosen) > 1 else 'a column'} {' and '.join(map(repr, chosen))}"
         of = f" as training had ({', '.join(self.header)[:60]})" if self.header else ""
-        raise DataError(
-            f"{where} should have {plural} {read}{of}, but has {counted(len(cells), 'column')} "
-            f"({', '.join(map(str, cells))[:60]}).{near} Name them with the option columns."
-        )
+        there = f"{counted(len(cells), 'column')} ({', '.join(map(str, cells))[:60]})"
+        raise DataError(f"{where} should have {read}{of}, but has {there}.{near} Name them with the option columns.")
 
     def _by_number(self, count: int, sides: Sequence[int]) -> list[int]:
         """The places in rows of so many cells below no heading; none where they cannot be told."""
         if count == len(sides) == 1:
             return [0]  # nothing but the input
-        if not self.header or any(isinstance(one, str) for one in self.chosen):
+        numbers, lacking = [one for one in self.chosen if isinstance(one, int)], len(self.header) - count
+        if len(numbers) != len(self.chosen) or lacking not in (0, int(1 not in sides)):  # all columns, or no output
             return []
-        numbers, output = [int(one) for one in self.chosen], int(self.chosen[1])
-        if count == len(self.header):
-            return [numbers[side] - 1 for side in sides]
-        if count == len(self.header) - 1 and 1 not in sides:
-            return [numbers[side] - 1 - (numbers[side] > output) for side in sides]
-        return []
+        return [numbers[side] - 1 - lacking * (numbers[side] > numbers[1]) for side in sides]
 
     @property
     def numbers(self) -> list[int]:

@@ -55,7 +55,7 @@ def settled(experiment: AnyClassifier, found: LabelledSplits) -> AnyClassifier:
     if not experiment.classes.names:
         experiment = experiment.with_options({"classes.names": found.labels})
     if isinstance(experiment, ClassifierExperiment):
-        _, columns, header = found.train.format.settled(found.train.paths[0]).columns
+        _, columns, header = found.train.format.columns
         experiment = experiment.with_options(chosen_columns(columns, header))
     if isinstance(experiment, VectorClassifierExperiment) and not experiment.vectors.settled:
         scale = moments(found.train.examples(), lambda one: one.vectors.astype(np.float64))

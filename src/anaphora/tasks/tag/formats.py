@@ -8,7 +8,7 @@ from typing import cast
 
 from anaphora.config import unknown
 from anaphora.data.corpora import Splits
-from anaphora.data.tagged import TaggedCorpus, exact_lines, find_tagged, tagged_splits, tags_in_place
+from anaphora.data.tagged import TaggedCorpus, exact_lines, find_tagged, tagged_splits
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Note, Report, silent
 from anaphora.formats import conllu
@@ -16,9 +16,10 @@ from anaphora.formats.columns import DOCUMENT, WORDS, Columns, cells_of
 from anaphora.formats.conllu import Conllu
 from anaphora.formats.offsets import Offsets
 from anaphora.formats.plain import Plain
-from anaphora.formats.span_tags import Encoding, encoding_of, refuse_fault
+from anaphora.formats.span_tags import Encoding, encoding_of
 from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tagged import TaggedFormat, content_of
+from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.tag.config import Format, TagExperiment, TaggedData, TaggerExperiment
 from anaphora.wording import counted
 
@@ -36,11 +37,10 @@ _PEEK = 2
 _ENDINGS: dict[str, Format] = {".conllu": "conllu", ".jsonl": "jsonl", ".json": "jsonl"}
 
 
-def settled(experiment: TaggerExperiment, *, lenient: bool = False) -> TaggerExperiment:
+def settled(experiment: TaggerExperiment) -> TaggerExperiment:
     """The experiment with the format, the column and the encoding of spans that its training split has.
 
-    Raises DataError for data that is not there or not in its format; unless ``lenient`` also at the first tag that is
-    not in the encoding of the others.
+    Raises DataError for data that is not there or not in its format.
     """
     if experiment.is_settled:
         return experiment
@@ -60,12 +60,10 @@ def settled(experiment: TaggerExperiment, *, lenient: bool = False) -> TaggerExp
         spans = _OFFSETS_ENCODING
     elif spans == "auto":
         format_ = _format(kind, str(column), None)
-        sentences = ((path, one) for path in train for one in format_.read(exact_lines(path), str(path), labelled=True))
-        encoding, fault = encoding_of(tags_in_place(one) for one in sentences if one[1].words)
-        refuse_fault("" if lenient else fault)
-        spans = encoding or "none"
-    found = {"data.column": column, "data.columns": table.chosen, "data.header": table.header}
-    return experiment.with_options({"data.format": kind, "spans": spans} | found)
+        sentences = (one for path in train for one in format_.read(exact_lines(path), str(path), labelled=True))
+        spans = encoding_of(one.tags for one in sentences if one.words) or "none"
+    found = {"data.format": kind, "data.column": column, "spans": spans}
+    return experiment.with_options(found | chosen_columns(table.chosen, table.header))
 
 
 def encoding_in(experiment: TagExperiment) -> Encoding | None:

@@ -10,7 +10,6 @@ from anaphora.formats.span_tags import encoding_of
 from anaphora.tasks.sizing import figure, tier_for, value_at
 from anaphora.tasks.tag.config import TaggerExperiment
 from anaphora.tasks.tag.formats import settled, splits_of
-from anaphora.tasks.tag.vectors import tags_in_place
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.wording import counted
@@ -47,7 +46,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     if hold_vectors(data):
         return _of_vectors(data, names)
     table = names.own_files(data)
-    experiment = settled(TaggerExperiment.parse({"task": "tag", "data": table}, "the data"), lenient=True)
+    experiment = settled(TaggerExperiment.parse({"task": "tag", "data": table}, "the data"))
     count = splits_of(experiment).train.count
     tier = tier_for(count, TIERS)
     tagged = f"column {experiment.data.column}" if experiment.data.format != "jsonl" else "spans"
@@ -56,9 +55,8 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
 
 def _of_vectors(data: Sequence[Path], names: Names) -> Sized:
     found = labelled_splits(data, names, LabelledFormat(vectors=True, steps=True))
-    encoding, _ = encoding_of(map(tags_in_place, found.train.examples()))
-    count = found.train.count
-    table = _tagger(tier_for(count, TIERS), bool(encoding))
+    count, spans = found.train.count, encoding_of(example.labels for example in found.train.examples())
+    table = _tagger(tier_for(count, TIERS), bool(spans))
     kept = {name: table[name] for name in ("task", "encoder", "output", "training")}
     what = counted(len(found.labels), "tag")
     return Sized(kept | {"model": "vectors"}, f"{counted(count, 'vector sequence')} of {what}")

@@ -14,7 +14,7 @@ from anaphora.data.vector_batches import VectorBatches, checked, prediction_batc
 from anaphora.errors import DataError
 from anaphora.events import Report, Skipped, silent
 from anaphora.formats.labelled import Example
-from anaphora.formats.span_tags import TagsInPlace, encoding_of, refuse_fault
+from anaphora.formats.span_tags import TagsInPlace, encoding_of
 from anaphora.tasks.tag.config import VectorTaggerExperiment
 from anaphora.tasks.tag.formats import encoding_in
 from anaphora.tasks.tag.tagging import check_splits, frequent, validation_of
@@ -37,16 +37,13 @@ def splits_of(experiment: VectorTaggerExperiment, report: Report = silent) -> La
 def settled(experiment: VectorTaggerExperiment, found: LabelledSplits) -> VectorTaggerExperiment:
     """The experiment with the widths and scales of vectors, and the encoding of spans, of its training split.
 
-    Raises DataError for vectors of several widths, and at the first tag that is not in the encoding of the others.
+    Raises DataError for vectors of several widths.
     """
     if experiment.is_settled:
         return experiment
     train, spans, given = found.train, experiment.spans, experiment.vectors
-    if spans == "auto" and experiment.output.several:
-        spans = "none"
-    elif spans == "auto":
-        encoding, fault = encoding_of(map(tags_in_place, train.examples()))
-        refuse_fault(fault)
+    if spans == "auto":
+        encoding = None if experiment.output.several else encoding_of(one.labels for one in train.examples())
         spans = encoding or "none"
     vectors = given.measured(*moments(train.examples(), lambda one: one.vectors.astype(np.float64)))
     return experiment.with_options({"spans": spans, "vectors": vectors})
