@@ -119,5 +119,5 @@ def test_a_heading_with_the_target_first_is_refused_unless_columns_are_chosen(he
 def test_a_column_that_the_first_line_does_not_name_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("id\ttext\n1\ta\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"pairs\.tsv:1 names no column 'French', but id, text"):
+    with pytest.raises(DataError, match=r"pairs\.tsv:1 should have columns 'text' and 'French', but has 2 columns"):
         list(read_pairs(path, Layout(("text", "French"))))

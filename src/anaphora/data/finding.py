@@ -196,18 +196,19 @@ def ending_of(path: Path, endings: Sequence[str]) -> str:
     return next((end for end in endings if name.endswith(end)), "")
 
 
-def _stem(path: Path, endings: Sequence[str]) -> str:
+def split_name(path: Path, endings: Sequence[str]) -> str:
+    """The name of a file without its ending."""
     return _plain_name(path)[: -len(ending_of(path, endings)) or None]
 
 
 def _split_of(path: Path, endings: Sequence[str]) -> str:
     """The last part of a name."""
-    return re.split(r"[-._]", _stem(path, endings))[-1]
+    return re.split(r"[-._]", split_name(path, endings))[-1]
 
 
 def _called(files: Sequence[Path], name: str, endings: Sequence[str]) -> list[Path]:
     """The file of a split: called so as a whole, or by the last part of its name; DataError where there are several."""
-    fitting = [file for file in files if _stem(file, endings) == name]
+    fitting = [file for file in files if split_name(file, endings) == name]
     fitting = fitting or [file for file in files if _split_of(file, endings) == name]
     if len(fitting) > 1:
         several = " and ".join(file.name for file in fitting)

@@ -17,7 +17,7 @@ import numpy as np
 
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.examples import ExampleCorpus, place_in
-from anaphora.data.finding import Names, demand_data, demand_path, refuse_packed
+from anaphora.data.finding import Names, demand_data, demand_path, refuse_packed, split_name
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
 from anaphora.formats.evidence import Evidence
@@ -25,6 +25,7 @@ from anaphora.formats.labelled import TABLES, TEXTS, Example, class_folders, col
 from anaphora.formats.labelled_vectors import ENDINGS, is_array_file, read_labelled_vectors
 from anaphora.formats.lines import check_regular, read_lines, write_lines
 from anaphora.formats.table_columns import TableColumns
+from anaphora.formats.table_rows import is_table
 from anaphora.formats.tagged import labels_of
 
 ONE, SEVERAL, NONE = "with one label", "with several labels", "without a label"
@@ -132,14 +133,19 @@ def labelled_splits(
             if stem.startswith(prefix + names.test) and file not in (*train, *valid):
                 tests.setdefault(stem, []).append(file)
     if not format.vectors:
-        columns = columns_read(train[0], encoding=format.encoding, columns=format.columns)
-        format = format._replace(columns=columns)
+        format = format._replace(columns=columns_read(train[0], encoding=format.encoding, columns=format.columns))
     whole, by_label, found_of = _read(names.train, train, format)
     labels = tuple(sorted(by_label.counts))
     if len(labels) < (1 if found_of.counts[SEVERAL] + found_of.counts[NONE] else 2):
         what = f"the one class '{labels[0]}'" if labels else "no label at all"
         raise DataError(f"{train[0]} has {what}: training needs two classes or more.")
-    _report_found([*train, *valid, *chain.from_iterable(tests.values())], by_label, found_of, format, report)
+    for file in (*train, *valid, *chain.from_iterable(tests.values())):
+        found_in = columns_read(file, encoding=format.encoding, columns=format.columns)
+        if is_table(file.name, *TABLES) and found_in.header[:1] not in ((), ("1",)):
+            report(Note(f"The first line of {file} names its columns and is left out."))
+    if not format.steps:
+        more = f"; {found_of}" if len(found_of.counts) > 1 else ""
+        report(Note(f"Labels of the training split are {by_label}{more}."))
     of_tests = {name: _read(name, files, format, labels)[0] for name, files in tests.items()}
     if valid:
         held = _read(names.valid, valid, format, labels)[0]
@@ -163,10 +169,9 @@ def hold_vectors(data: Sequence[Path]) -> bool:
     files = [file for path in data for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if file.is_file()]
     if any(map(is_array_file, files)):
         return True
-    tables = (islice(read_lines(file, any_format=True), _LOOKED_AT) for file in files if _ending(file) in TABLES)
-    return any(
-        2 * sum(rows) >= len(rows) > 0 for rows in ([bool(_NAMES_ARRAY.search(line)) for line in one] for one in tables)
-    )
+    tables = (islice(read_lines(file, any_format=True), _LOOKED_AT) for file in files if is_table(file.name, *TABLES))
+    named = ([bool(_NAMES_ARRAY.search(line)) for line in lines] for lines in tables)
+    return any(2 * sum(rows) >= len(rows) > 0 for rows in named)
 
 
 def check_labels(corpus: LabelledCorpus, known: Sequence[str]) -> Iterator[Example]:
@@ -201,22 +206,6 @@ def _read(
     return corpus.with_count("labelled text"), by_label, found
 
 
-def _report_found(
-    files: Sequence[Path], by_label: Evidence, found: Evidence, format: LabelledFormat, report: Report
-) -> None:
-    """Report which first lines are headings, and the labels of the training split."""
-    for file in files:
-        examples = (
-            read_labelled(file, encoding=format.encoding, separator="", columns=format.columns)
-            if _ending(file) in TABLES
-            else iter(())
-        )
-        if any(place_in(first.place)[1] > 1 for first in islice(examples, 1)):
-            report(Note(f"The first line of {file} names its columns and is left out."))
-    if not format.steps:
-        report(Note(f"Labels of the training split are {by_label}{f'; {found}' if len(found.counts) > 1 else ''}."))
-
-
 def _files(paths: Sequence[Path]) -> list[Path]:
     return [file for path in paths for file in (sorted(path.glob("*/*.txt*")) if path.is_dir() else [path])]
 
@@ -225,17 +214,7 @@ def _listing(path: Path) -> dict[str, Path]:
     if not path.is_dir():
         check_regular(path)
         demand_path(path)
-    return {_stem(entry): entry for entry in sorted(path.iterdir()) if not entry.name.startswith(".")}
-
-
-def _stem(path: Path) -> str:
-    return path.name.removesuffix(".gz")[: -len(_ending(path)) or None]
-
-
-def _ending(path: Path) -> str:
-    """The ending of a name, ``.gz`` aside, where it is one of labelled files."""
-    name = path.name.lower().removesuffix(".gz")
-    return next((end for end in _ENDINGS if name.endswith(end)), "")
+    return {split_name(entry, _ENDINGS): entry for entry in sorted(path.iterdir()) if not entry.name.startswith(".")}
 
 
 def _train_stem(listing: dict[str, Path], name: str) -> str:

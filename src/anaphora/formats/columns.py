@@ -61,16 +61,16 @@ class Columns:
         """The sentences. Raises DataError for a row with another number of columns than the first."""
         block, number, first, count, separator, fit = Block(), 0, 0, 0, None, self
         for number, line in enumerate(lines, 1):
-            content = content_of(line)
+            content, place = content_of(line), f"{where}:{number}"
             if block.words and content.startswith(DOCUMENT):
                 yield block.sentence(number - 1)  # no blank line came before
                 block = Block()
-            block.take(line, f"{where}:{number}")
+            block.take(line, place)
             separator = separator if count else "\t" if "\t" in content else None
             cells = content.split(separator)
             is_between = not content.strip() or content.startswith(DOCUMENT)
             if not is_between and fit is self:
-                fit = self.fitted(line, f"{where}:{number}", labelled=labelled)
+                fit = self.fitted(line, place, labelled=labelled)
                 if fit.headed and not fit.column:
                     block.lines[-1] = _with_new(line, new_name(cells))
                 is_between = fit.headed
@@ -81,13 +81,11 @@ class Columns:
             if not count:
                 first, count = number, len(cells)
                 if count < fit.column and (labelled or count not in (1, fit.column - 1)):
-                    WORDS._replace(chosen=(fit.word, fit.column)).find(cells, f"{where}:{number}")  # raises
+                    WORDS._replace(chosen=(fit.word, fit.column)).find(cells, place)  # raises
             if len(cells) != count:
-                raise DataError(
-                    f"{where}:{number} should have {counted(count, 'column')} as line {first} has, but has "
-                    f"{len(cells)}: correct the line."
-                )
-            block.add(cells[fit.word - 1], cells[fit.column - 1 : fit.column], f"{where}:{number}")
+                shape = counted(count, "column")
+                raise DataError(f"{place} should have {shape} as line {first} has, but has {len(cells)}: correct it.")
+            block.add(cells[fit.word - 1], cells[fit.column - 1 : fit.column], place)
         if block.lines:
             yield block.sentence(number)
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from anaphora.errors import DataError
 from anaphora.formats.headings import Column, is_heading, is_reversed
 from anaphora.formats.lines import read_lines
+from anaphora.formats.table_columns import TableColumns
 from anaphora.wording import counted
 
 
@@ -54,18 +55,11 @@ class Layout(NamedTuple):
 
     def numbered(self, path: Path, first: str) -> tuple[int, int] | None:
         """The columns as numbers; DataError if the first line of the table has no column of a name."""
-        if self.columns is None:
-            return None
-        heads = [cell.strip().casefold() for cell in self.split(first)]
-        numbers = []
-        for column in self.columns:
-            if isinstance(column, str) and column.strip().casefold() not in heads:
-                raise DataError(
-                    f"{path}:1 names no column '{column}', but {', '.join(heads)[:100]}: correct data.columns, or "
-                    f"count the columns from 1."
-                )
-            numbers.append(heads.index(column.strip().casefold()) + 1 if isinstance(column, str) else column)
-        return numbers[0], numbers[1]
+        numbers = [column for column in self.columns or () if isinstance(column, int)]
+        if self.columns is None or len(numbers) == 2:
+            return (numbers[0], numbers[1]) if numbers else None
+        found = TableColumns(((), ()), self.columns).find(self.split(first), f"{path}:1")
+        return (found[0][0] + 1, found[0][1] + 1) if found else None
 
 
 HEADING = "a heading"

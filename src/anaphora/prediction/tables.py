@@ -39,25 +39,24 @@ def predict_table(
     Raises DataError, with the line, for a table without these columns and for rows of another width, after the
     predictions for the rows before.
     """
-    waiting = deque[tuple[str, TableRow | None]]()  # lines that stay as they are, or a row to be answered
+    waiting = deque[PredictedRow | TableRow]()  # lines that stay as they are, or a row to be answered
 
     def inputs() -> Iterator[str]:
         for row, values in read_sides(table_rows(lines, where), where, partial(_inputs, columns)):
             if values is None:
-                waiting.append((row.with_cell(new_name(row.cells), "") if any(row.cells) else row.lines, None))
+                text = row.with_cell(new_name(row.cells), "") if any(row.cells) else row.lines
+                waiting.append(PredictedRow(text))
             else:
-                waiting.append((row.lines, row))
+                waiting.append(row)
                 yield "\t".join(_text(value, f"{where}:{row.number}") for value in values)
 
     for found in predict(inputs()):
-        text, answered = waiting.popleft()
-        while answered is None:
-            yield PredictedRow(text)
-            text, answered = waiting.popleft()
-        several = getattr(found, "labels", None) if not answered.separator else None
+        while isinstance(row := waiting.popleft(), PredictedRow):
+            yield row
+        several = getattr(found, "labels", None) if not row.separator else None
         value = str(found) if several is None else list(several)
-        yield PredictedRow(answered.with_cell(value, new_name(answered.keys or ())), found)
-    yield from (PredictedRow(text) for text, _ in waiting)
+        yield PredictedRow(row.with_cell(value, new_name(row.keys or ())), found)
+    yield from (row for row in waiting if isinstance(row, PredictedRow))
 
 
 def _inputs(columns: TableColumns, row: TableRow, place: str) -> tuple[list[int], bool]:

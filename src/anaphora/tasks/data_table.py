@@ -63,6 +63,13 @@ class DataConfig(Config):
         return [Path(file) for file in self.files] if self.corpus == "none" else [corpus_folder(self.corpus)]
 
 
+COLUMNS = Conflict(
+    lambda data: bool(data.columns) and (len(data.columns) not in data.sides or not all(map(_is_column, data.columns))),
+    "{at}columns should be {table.sides_named}: numbers from 1, or names",
+)
+"""Other columns of a table than there are sides."""
+
+
 class TableData(DataConfig):
     """Tables, among other files."""
 
@@ -73,14 +80,7 @@ class TableData(DataConfig):
     """All columns of the training table by name, or by number where it has no heading; other tables are compared with
     it. Chosen by the data."""
 
-    conflicts: ClassVar[tuple[Conflict, ...]] = (
-        Conflict(
-            lambda data: (
-                bool(data.columns) and (len(data.columns) not in data.sides or not all(map(_is_column, data.columns)))
-            ),
-            "{at}columns should be {table.sides_named}: numbers from 1, or names",
-        ),
-    )
+    conflicts: ClassVar[tuple[Conflict, ...]] = (COLUMNS,)
     usual_columns: ClassVar[tuple[tuple[str, ...], ...]] = ()
     """Names that headings often have for input, output and others."""
     sides: ClassVar[tuple[int, ...]] = (2,)
@@ -124,13 +124,9 @@ class PairData(PairsData):
     """Leave pairs out of training: "near-duplicates" (all but the first), "length-ratio" (over three times the usual
     one), "script" (no letter of the language's scripts)."""
 
-    conflicts: ClassVar[tuple[Conflict, ...]] = (
-        *DataConfig.conflicts,
-        Conflict(
-            lambda data: bool(data.columns) and (len(data.columns) != 2 or not all(map(_is_column, data.columns))),
-            "{at}columns should be two, that of the source and that of the target: numbers from 1, or names",
-        ),
-    )
+    conflicts: ClassVar[tuple[Conflict, ...]] = (COLUMNS,)
+    sides: ClassVar[tuple[int, ...]] = (2,)
+    sides_named: ClassVar[str] = "two, that of the source and that of the target"
 
     @property
     def names(self) -> Names:

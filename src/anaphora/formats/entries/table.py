@@ -12,6 +12,7 @@ from anaphora.formats.csv_rows import csv_records
 from anaphora.formats.entries.entry import EMPTY, UNTRANSLATED, WITHOUT_COLUMNS, Entry, matches, one_line
 from anaphora.formats.headings import SIDES, Column
 from anaphora.formats.lines import raw_lines
+from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tsv import PLAIN, Layout
 
 _NUMBERS = ("id", "no", "nr")
@@ -41,27 +42,19 @@ class Csv:
                 yield Entry(line, "", "", UNTRANSLATED if cells[source].strip() else EMPTY)
 
     def _columns(self, heading: Sequence[str]) -> list[int]:
-        asked = self._layout.columns or ("", "")
-        columns = []
-        for side, column in enumerate(asked):
-            if isinstance(column, int):
-                columns.append(column - 1)
-                continue
-            fitting = [place for place, cell in enumerate(heading) if self._names(cell, side, column)]
+        chosen = TableColumns(((), ()), self._layout.columns or ())
+        if found := chosen.find(heading, f"{self.name}:1"):
+            return found[0]
+        names, columns = [Column.of(cell).name for cell in heading], []
+        for known, language in zip(SIDES, self._languages, strict=True):
+            fitting = [place for place, name in enumerate(names) if name in known or matches(name, language)]
             if not fitting:
-                wanted = f"'{column}'" if column else f"for the {SIDES[side][0]} ({self._languages[side]})"
                 raise DataError(
-                    f"{self.name}:1 names no column {wanted}, but {', '.join(heading)[:100]}: rename it, or name two "
-                    f"with data.columns."
+                    f"{self.name}:1 names no column for the {known[0]} ({language}), but {', '.join(heading)[:100]}: "
+                    f"rename it, or name two with data.columns."
                 )
             columns.append(fitting[0])
         return columns
-
-    def _names(self, cell: str, side: int, column: str) -> bool:
-        name = cell.strip().casefold()
-        if column:
-            return name == column.strip().casefold()
-        return name in SIDES[side] or matches(Column.of(cell).name, self._languages[side])
 
 
 def _rows(pieces: Iterable[bytes], name: str) -> Iterator[tuple[int, list[str], str, str]]:

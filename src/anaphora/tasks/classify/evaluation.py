@@ -43,11 +43,8 @@ def _corpora(
 ) -> Mapping[str, LabelledCorpus]:
     """The labelled texts that are asked for, by name."""
     if request.data is not None:
-        return {
-            request.data.name: labelled_corpus(
-                request.data, experiment.classes.names, format_of(request.reading(experiment))
-            )
-        }
+        format_ = format_of(request.reading(experiment))
+        return {request.data.name: labelled_corpus(request.data, experiment.classes.names, format_)}
     check_found(path, experiment, "--data")
     return splits_to_score(splits_of(experiment), "--data", report)
 

@@ -154,9 +154,8 @@ def _texts(
     """The sentences to be tagged, by split."""
     if request.text:
         name = request.text.name
-        found = format_of(request.reading(experiment), kind_by_name(Path(name)) or "").read(
-            request.text.lines, name, labelled=True
-        )
+        format_ = format_of(request.reading(experiment), kind_by_name(Path(name)) or "")
+        found = format_.read(request.text.lines, name, labelled=True)
         return {name: Digested(_checked(model, ((Path(name), one) for one in found)))}
     splits = own_splits(path, experiment, splits_of, "--text", report)
     return {name: Digested(_checked(model, corpus.examples())) for name, corpus in splits.items()}

@@ -8,6 +8,7 @@ from typing import cast
 
 from anaphora.config import unknown
 from anaphora.data.corpora import Splits
+from anaphora.data.finding import ending_of
 from anaphora.data.tagged import TaggedCorpus, exact_lines, find_tagged, tagged_splits
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Note, Report, silent
@@ -202,5 +203,4 @@ def _is_conllu(line: str) -> bool:
 
 def kind_by_name(path: Path) -> Format | None:
     """The format of a file that the ending of its name says; None for none."""
-    name = path.name.lower().removesuffix(".gz")
-    return next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), None)
+    return _ENDINGS.get(ending_of(path, [*_ENDINGS]))
