@@ -55,12 +55,14 @@ def in_runs(runs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", RUNS)
 def test_a_run_keeps_the_columns_that_it_read(file: str, in_runs: Path) -> None:
     data = experiment_of(Path(f"{file}.run")).data
     assert (data.columns, data.header) == RUNS[file][2:]  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("run", "name", "text", "inputs"),
     [
@@ -91,6 +93,7 @@ def test_a_table_is_answered_by_its_input_alone(
         assert line.startswith(given.rstrip("}")) and str(one) in line.removeprefix(given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("run", "text", "first"),
     [
@@ -110,6 +113,7 @@ def test_a_tagger_reads_rows_of_other_columns_as_rows_and_writes_over_none(
     assert [len(line.split()) for line in lines] == [len(line.split()) + 1 for line in text.splitlines()]
 
 
+@pytest.mark.slow
 def test_a_tagger_writes_over_the_column_that_is_named(in_runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.conll").write_text("ab X Y Z\n")
     row = "1\tab\t_\tX\t_\t_\t0\t_\t_\t_\n"
@@ -122,6 +126,7 @@ def test_a_tagger_writes_over_the_column_that_is_named(in_runs: Path, capsys: py
     assert capsys.readouterr().out.startswith(row.rstrip("\n") + "\t")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb", "run", "name", "text", "message"),
     [
@@ -155,6 +160,7 @@ def test_a_table_of_other_columns_is_refused_with_its_line(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "run", "name", "text", "columns"),
     [
@@ -162,6 +168,7 @@ def test_a_table_of_other_columns_is_refused_with_its_line(
         ("--data", "films.csv", "a.tsv", "bad\tx\n", "2,1"),
         ("--data", "spell.tsv", "a.csv", "1,A B,ab\n", "3,2"),
         ("--text", "spell.tsv", "a.tsv", "sounds\tletters\nA B\tab\n", "letters,sounds"),
+        ("--text", "spell.tsv", "a.csv", "1,A B,ab\n", "3,2"),
         ("--text", "two.conll", "a.conll", "1 ab X A\n", "2,4"),
         ("--text", "two.conll", "a.tsv", "kind\tword\nA\tab\n", "word,kind"),
     ],
@@ -175,6 +182,7 @@ def test_evaluation_takes_the_columns_that_are_named(
     assert scores.get("tokens") or scores.get("inputs") or sum(map(sum, scores["confusion"])) == 1
 
 
+@pytest.mark.slow
 def test_a_run_that_does_not_know_its_columns_reads_usual_names_and_single_columns(
     in_runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,6 +1,7 @@
 """Rows of values between commas, semicolons or tabs, quoted or not, over one line or several."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -8,6 +9,7 @@ from itertools import chain, islice
 from anaphora.errors import DataError
 from anaphora.formats.lines import BOM, LONGEST
 
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _LOOKED_AT = 20
 """Lines that tell what stands between values."""
 
@@ -46,13 +48,6 @@ def csv_records(lines: Iterable[str], where: str) -> Iterator[tuple[int, list[st
 
 def _delimiter(lines: Sequence[str]) -> str:
     """What stands between the values of most lines, a comma where that cannot be told."""
-
-    def rows_alike(delimiter: str) -> int:
-        """The rows that have several values, as many as others."""
-        widths = Counter(map(len, csv.reader([f"{line.removeprefix(BOM)}\n" for line in lines], delimiter=delimiter)))
-        return max((count for width, count in widths.items() if width > 1), default=0)
-
-    try:
-        return max(",;\t", key=rows_alike)
-    except csv.Error:
-        return ","  # reading the row says what is wrong
+    bare = [_QUOTED.sub("", line) for line in lines]
+    counts = {one: Counter(line.count(one) for line in bare) for one in ",;\t"}
+    return max(counts, key=lambda one: max((rows for count, rows in counts[one].items() if count), default=0))

@@ -34,22 +34,17 @@ def json_objects(lines: Iterable[str], where: str) -> Iterator[tuple[int, str, d
         if content.startswith("["):
             pieces = [*bounded(chain([content], (other for _, other in numbered)), place, LARGEST)]
             whole, ends = "".join(pieces), [*accumulate(map(len, pieces))]
-            for item, begin in zip(parsed_json(whole, place, list), _begins(whole), strict=True):
-                line_of = number + bisect_right(ends, begin)
+            parsed_json(whole, place, list)  # which names what is wrong
+            decode, end = json.JSONDecoder().raw_decode, 1
+            while (found := _NEXT.search(whole, end)) and found.group() != "]":
+                item, end = decode(whole, found.start())
+                line_of = number + bisect_right(ends, found.start())
                 if not isinstance(item, dict):
                     raise DataError(f"{where}:{line_of} should be an object of an array, but is {item!r:.40}.")
                 yield line_of, json.dumps(item, ensure_ascii=False) + "\n", item
             return
         if content.strip():
             yield number, line, parsed_json(content, place, dict)
-
-
-def _begins(array: str) -> Iterator[int]:
-    """The places at which the items of an array begin, which has been parsed."""
-    decode, end = json.JSONDecoder().raw_decode, 1
-    while (found := _NEXT.search(array, end)) and found.group() != "]":
-        yield found.start()
-        _, end = decode(array, found.start())
 
 
 def parsed_json(content: str, place: str, kind: type[T]) -> T:

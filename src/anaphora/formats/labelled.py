@@ -181,16 +181,12 @@ def _find(columns: TableColumns, first: Sequence[TableRow], row: TableRow, place
     if found := columns.find(heads, place, keys=is_object):
         return found
     sides = {side: one[0][0] for side in (0, 1) if (one := columns.find(heads, place, [side], keys=is_object))}
-    if is_object:
-        raise DataError(
-            f'{place} should be an object like {{"label": "x", "text": "..."}}, but has no '
-            f"{'label' if 0 in sides else 'text'} ({', '.join(heads)[:60] or 'no key'}): rename its key."
-        )
-    if len(heads) != 2:
-        raise DataError(
-            f"{place} should be a header with the columns label and text, or the rows should have two columns, "
-            f"but it has {counted(len(heads), 'column')} ({', '.join(heads)[:60]}): name the columns."
-        )
+    if is_object or len(heads) != 2:
+        needed = "a header with the columns label and text, or two columns"
+        if is_object:
+            needed = f'an object like {{"label": "x", "text": "..."}} with a {"label" if 0 in sides else "text"}'
+        there = f"{counted(len(heads), 'column')} ({', '.join(heads)[:60] or 'no key'})"
+        raise DataError(f"{place} should be {needed}, but it has {there}: name the columns.")
     both = [*zip(*(one.cells for one in first if len(one.cells) == 2), strict=True)]
     are_alone = all(len(head.split()) == 1 and head not in others for head, *others in both)
     if len(sides) == 1 and are_alone and len(first) > 1:

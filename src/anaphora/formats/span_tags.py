@@ -168,7 +168,8 @@ def encoding_of(sentences: Iterable[Sequence[str]]) -> Encoding | None:
     are_bare = "B" in known and not known.isdisjoint("IEM")
     if 2 * max(typed, are_bare * bare) < max(1, len(known - {OUTSIDE})):
         return None
-    return min(("iob2", "bioes", "iob1"), key=faulty.__getitem__)
+    order: tuple[Encoding, ...] = ("iob2", "bioes", "iob1")
+    return min(order, key=faulty.__getitem__)
 
 
 def check_tags(sentences: Iterable[TagsInPlace], encoding: Encoding, *, bars: bool) -> None:

@@ -100,7 +100,7 @@ def _strings(row: TableRow, place: str, columns: TableColumns) -> list[str]:
             f'{place} should be an object like {{"source": "color", "target": "colour"}} or an array of strings, but '
             f"is {row.lines.strip()[:60]}: correct the line."
         )
-    return cells
+    return list(cells)
 
 
 def _are_strings(value: Any, least: int = 2) -> bool:

@@ -2,9 +2,8 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from anaphora.errors import DataError
 from anaphora.formats.table_columns import TableColumns, new_name
@@ -12,8 +11,7 @@ from anaphora.formats.table_rows import TableRow, read_sides, table_rows
 from anaphora.wording import counted
 
 
-@dataclass(frozen=True)
-class PredictedRow:
+class PredictedRow(NamedTuple):
     """Lines of a table with a prediction; ``found`` is None for a heading and blank lines."""
 
     text: str

@@ -55,16 +55,17 @@ def settled(experiment: TaggerExperiment) -> TaggerExperiment:
     )
     table = _table(data, kind, first, train[0])
     column = table.chosen[-1] if kind != "columns" else str(table.numbers[-1])
+    found = {"data.format": kind, "data.column": column}
+    experiment = experiment.with_options(found | chosen_columns(table.chosen, table.header))
     if spans == "auto" and experiment.output.several:
         spans = "none"
     elif spans == "auto" and kind == "jsonl":
         spans = _OFFSETS_ENCODING
     elif spans == "auto":
-        format_ = _format(kind, str(column), None)
+        format_ = format_of(experiment)
         sentences = (one for path in train for one in format_.read(exact_lines(path), str(path), labelled=True))
         spans = encoding_of(one.tags for one in sentences if one.words) or "none"
-    found = {"data.format": kind, "data.column": column, "spans": spans}
-    return experiment.with_options(found | chosen_columns(table.chosen, table.header))
+    return experiment.with_options({"spans": spans})
 
 
 def encoding_in(experiment: TagExperiment) -> Encoding | None:
@@ -99,7 +100,14 @@ def format_of(experiment: TaggerExperiment, name: str = "", *, labelled: bool = 
     if kind == "columns" and not table.header and not labelled:  # a run of before, whose tags are usually the last
         column = int(data.column)
         table = WORDS._replace(chosen=(1, column), header=tuple(map(str, range(1, column + 1))))
-    return _format(kind, data.column, encoding, table)
+    match kind:
+        case "conllu":
+            return Conllu(data.column)
+        case "columns":
+            return Columns(int(data.column), table.numbers[0] if table.header else 1, table)
+        case "jsonl":
+            return Offsets(encoding or _OFFSETS_ENCODING)
+    return Plain()
 
 
 def recognized(
@@ -142,17 +150,6 @@ def _kind_of(line: str, experiment: TaggerExperiment, place: str, held: Sequence
         if certain or alike or count in (1, column - 1, column):
             return "columns"
     return "columns" if "\t" in line else "text"
-
-
-def _format(name: str, column: str, encoding: Encoding | None, table: TableColumns = WORDS) -> TaggedFormat:
-    match name:
-        case "conllu":
-            return Conllu(column)
-        case "columns":
-            return Columns(int(column), table.numbers[0] if table.header else 1, table)
-        case "jsonl":
-            return Offsets(encoding or _OFFSETS_ENCODING)
-    return Plain()
 
 
 def _table(data: TaggedData, kind: str, first: str, file: Path) -> TableColumns:

@@ -8,9 +8,8 @@ from typing import cast
 from anaphora.models.registry import NETWORKS
 from anaphora.models.vector_transducer import VectorTransducer
 from anaphora.protocols import Searchable
+from anaphora.tasks import trace
 from anaphora.tasks.task import Kind, Sizing, Task, Trained, both_sides, by_data
-from anaphora.tasks.trace import settled as settled_by_traces
-from anaphora.tasks.trace import splits_of as splits_of_traces
 from anaphora.tasks.transduce import sizing
 from anaphora.tasks.transduce.config import TransductionExperiment, VectorTransductionExperiment
 from anaphora.tasks.transduce.data import TransducerWork, settled
@@ -59,7 +58,7 @@ TASK = Task(
             VectorTransductionExperiment,
             NETWORKS["vector-transducer"],
             VectorTransducerWork,
-            complete=by_data(splits_of_traces, settled_by_traces),
+            complete=by_data(trace.splits_of, trace.settled),
             next_command="anaphora evaluate {run}",
             example='transducer = anaphora.load("{path}")\nprint(transducer.predict([vectors])[0].text)',
         ),
