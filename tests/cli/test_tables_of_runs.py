@@ -168,7 +168,6 @@ def test_a_table_of_other_columns_is_refused_with_its_line(
         ("--data", "films.csv", "a.tsv", "bad\tx\n", "2,1"),
         ("--data", "spell.tsv", "a.csv", "1,A B,ab\n", "3,2"),
         ("--text", "spell.tsv", "a.tsv", "sounds\tletters\nA B\tab\n", "letters,sounds"),
-        ("--text", "spell.tsv", "a.csv", "1,A B,ab\n", "3,2"),
         ("--text", "two.conll", "a.conll", "1 ab X A\n", "2,4"),
         ("--text", "two.conll", "a.tsv", "kind\tword\nA\tab\n", "word,kind"),
     ],
