@@ -7,6 +7,7 @@ import typer
 
 from anaphora.cli.files import check_writable, named, text_for
 from anaphora.cli.options import (
+    ColumnsOption,
     DynamicOption,
     FusionWeight,
     Json,
@@ -17,6 +18,7 @@ from anaphora.cli.options import (
     PrecisionOption,
     Threads,
     adaptation_of,
+    columns_in,
     fusion_of,
     known_mean,
     known_precision,
@@ -68,6 +70,7 @@ def run(
     reference: Annotated[Path | None, typer.Option(help="Reference translation.")] = None,
     text: TextOption = "",
     data: LabelledOption = None,
+    columns: ColumnsOption = "",
     ensemble: Annotated[bool, typer.Option("--ensemble", help="Evaluate several translators as an ensemble.")] = False,
     mean: Mean = "",
     language_model: LanguageModelRun = None,
@@ -103,9 +106,8 @@ def run(
     how = known_mean(mean, len(runs)) if mean else ""
     task = task_at(runs[0])
     lines = Text(Path(named(text)).name, text_for(task, text)) if text else None
-    request = Request(
-        pairs, lines, data, asked, adapted, ensemble, how, fusion, multiplies, details, output is not None, keep
-    )
+    read, kept = tuple(columns_in(columns)), output is not None
+    request = Request(pairs, lines, data, asked, adapted, ensemble, how, fusion, multiplies, details, kept, keep, read)
     with listening() as report:
         answer = task.evaluate(runs, request, report)
     if output is not None:

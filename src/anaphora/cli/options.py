@@ -75,7 +75,8 @@ TaskOption = Annotated[
     str, typer.Option(metavar="NAME", help="Without a recipe: the task, such as classify. [default: by the data]")
 ]
 ColumnsOption = Annotated[
-    str, typer.Option(metavar="2,1", help="Source and target columns of a table: numbers from 1, or names.")
+    str,
+    typer.Option(metavar="2,1", help="Columns of input and output (tagger: of tags): numbers from 1, or names."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Threads = Annotated[int, typer.Option(min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")]
@@ -200,16 +201,13 @@ def _number(text: str) -> int | float | str:
 
 
 def columns_of(named: str) -> list[str]:
-    """The settings of an experiment that ``ColumnsOption`` makes: two columns, or three with features.
+    """The settings of an experiment that ``ColumnsOption`` makes."""
+    return [f"data.columns={json.dumps(columns_in(named), ensure_ascii=False)}"] if named else []
 
-    Raises ConfigError for another number of columns.
-    """
-    if not named:
-        return []
-    columns = [int(one) if one.isdecimal() else one for one in map(str.strip, named.split(","))]
-    if len(columns) not in (2, 3):
-        raise ConfigError(f"--columns takes two columns, such as 1,2 or English,French, but got '{named}'.")
-    return [f"data.columns={json.dumps(columns, ensure_ascii=False)}"]
+
+def columns_in(named: str) -> list[int | str]:
+    """The columns in ``ColumnsOption``, each a number or a name."""
+    return [int(one) if one.isdecimal() else one for one in map(str.strip, named.split(","))] if named else []
 
 
 def threads_of(count: int | None) -> list[str]:

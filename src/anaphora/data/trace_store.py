@@ -4,7 +4,7 @@ A sequence is scaled vectors, as offsets from point to point where they are stro
 point of strokes is where the others start from, and is not predicted.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
@@ -24,6 +24,7 @@ from anaphora.events import Report, Skipped, silent
 from anaphora.formats.traces import Floats, Trace
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.tokenizer import Tokenizer
+from anaphora.wording import agreeing
 
 Singles = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -219,10 +220,16 @@ def _check(trace: Trace, points: int, pen: bool, with_text: bool) -> None:
         written_in(trace)
 
 
+def check_texts(traces: Iterable[Trace]) -> None:
+    """Raise DataError with their places for sequences without a text."""
+    if places := [trace.place for trace in traces if not trace.text.strip()]:
+        shown = f"{', '.join(places[:5])}{', ..' if len(places) > 5 else ''} {agreeing(len(places), 'have')}"
+        raise DataError(f"{shown} no text, which is needed here: add it, or remove the sequence.")
+
+
 def written_in(trace: Trace) -> str:
     """The text of a sequence; DataError where it has none."""
-    if not trace.text.strip():
-        raise DataError(f"{trace.place} has no text, which is needed here: add it, or remove the sequence.")
+    check_texts([trace])
     return trace.text
 
 
