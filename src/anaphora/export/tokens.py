@@ -13,7 +13,7 @@ from anaphora.text.words import WordTokenizer
 
 def spaces_of(tokenizer: Tokenizer) -> list[tuple[str, str]]:
     """What is put for white space and for what cannot be seen: patterns and texts."""
-    return tokenizer.rule.substitutions if tokenizer.rule else []
+    return [(pattern.pattern, put) for pattern, put in tokenizer.rule.substitutions] if tokenizer.rule else []
 
 
 def tokens_of(trained: Trained, tokenizer: Tokenizer) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class TextRule:
     """Whether a text without a word, such as a number, is its own translation."""
 
     @cached_property
-    def substitutions(self) -> list[tuple[str, str]]:
+    def substitutions(self) -> list[tuple[re.Pattern[str], str]]:
         """Patterns and what is put for them, in this order."""
         unseen, spaces, joiners, broken, double = (
             "".join(code for code in some if code not in self.kept) for some in (UNSEEN, SPACES, _JOINERS, BREAK, " ")
@@ -53,13 +53,13 @@ class TextRule:
             (spaces, f"[{spaces}]", " "),
             (double, f"{_DOUBLE}+", " "),
         )
-        return [(pattern, put) for applies, pattern, put in found if applies]
+        return [(re.compile(pattern), put) for applies, pattern, put in found if applies]
 
     def plain(self, text: str) -> str:
         """A text as a model reads it."""
         if not text.isprintable() or _DOUBLE in text:
             for pattern, put in self.substitutions:
-                text = re.sub(pattern, put, text)
+                text = pattern.sub(put, text)
         return text
 
 

@@ -293,13 +293,8 @@ def _learn_symbols(
         notation = getattr(config, side, "auto")
         separated[side] = are_separated(lines()) if notation == "auto" else notation == "separated"
     empty = {side: SymbolTokenizer((), lowercase=cases[side], separated=separated[side]) for side in sides}
-    report(
-        Note(
-            "Symbols are "
-            + " and ".join(f"{_NOTATIONS[apart]} in the {side}" for side, apart in separated.items())
-            + " (text.source, text.target)."
-        )
-    )
+    notations = " and ".join(f"{_NOTATIONS[apart]} in the {side}" for side, apart in separated.items())
+    report(Note(f"Symbols are {notations} (text.source, text.target)."))
     groups = [tuple(sides)] if config.joint else [(side,) for side in sides]
     learnt: dict[str, Tokenizer] = {}
     for group in groups:

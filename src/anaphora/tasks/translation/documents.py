@@ -239,7 +239,7 @@ def with_gaps(text: str, translation: str) -> str | None:
     It stays between sentences, and beside a word that both have once. Tabs, control characters and runs of spaces have
     to come back, and None says that one has no place; a no-break space and the like become a space there.
     """
-    given, put = _GAP.split(text), _GAP.split(translation)
+    given, put = _GAP.split(text), _GAP.split(translation.replace("\n", " "))
     came_back = list(filter(_is_layout, given[1::2])) == list(filter(_is_layout, put[1::2]))
     if not came_back:
         put[1::2] = [" " if _is_layout(gap) else gap for gap in put[1::2]]
