@@ -4,6 +4,8 @@
 #   make test         the fast tests        make slow     the long ones
 #   make lint         what CI checks        make format   put right what can be put right
 #   make faults       kills, damaged files and wrong input at random, for MINUTES (CONTRIBUTING.md)
+#   make golden       the answers of stored and of new runs, compared with those that are recorded (CONTRIBUTING.md)
+#   make mutations    one-line faults, each of which some test should find (CONTRIBUTING.md)
 #   make audit        known vulnerabilities of the pinned dependencies; needs the network
 #   make bench        speed beside peers (benchmarks/README.md); make peers installs the one that is not torch
 #   make reproduce    systems compared like for like: trains what the tables lack, for hours (benchmarks/README.md)
@@ -11,6 +13,9 @@
 #
 #   PYTHON=python3.12         which Python builds the environment
 #   BENCH="NAME --rounds 3"   what make bench measures, and how; everything without
+#   SCENES="NAME .."          with make golden: what is compared; all without
+#   RECORD=1 KEEP=FOLDER      with make golden: record the answers anew; write each into a file
+#   MUTATIONS="3 7"           with make mutations: which; all without
 #   TABLES="NAME"             which tables make reproduce fills; all without
 #   TORCH_INDEX=https://...   an extra package index, for the small CPU build of torch (README.md, "Installation")
 
@@ -22,6 +27,10 @@ MINUTES ?= 5
 SEED ?=
 TRIAL ?=
 TABLES ?=
+SCENES ?=
+RECORD ?=
+KEEP ?=
+MUTATIONS ?=
 
 # tests import 1,500 files in every worker and in processes of their own, which are to compile them once
 unexport PYTHONDONTWRITEBYTECODE
@@ -37,7 +46,7 @@ AUDIT := $(VENV)/audit
 PEERS := benchmarks/peers
 INSTALLED_PEERS := $(PEERS)/.venv/.installed
 
-.PHONY: quickstart install test slow faults lint format audit bench reproduce peers clean
+.PHONY: quickstart install test slow faults golden mutations lint format audit bench reproduce peers clean
 
 quickstart: $(INSTALLED)
 	$(BIN)/anaphora quickstart
@@ -55,12 +64,19 @@ slow: $(INSTALLED_DEV)
 faults: $(INSTALLED_DEV)
 	OMP_NUM_THREADS=1 MINUTES=$(MINUTES) SEED=$(SEED) TRIAL=$(TRIAL) $(BIN)/python -m tests.faults
 
+golden: $(INSTALLED_DEV)
+	RECORD=$(RECORD) KEEP=$(KEEP) $(BIN)/python -m tests.golden $(SCENES)
+
+mutations: $(INSTALLED_DEV)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.mutations $(MUTATIONS)
+
 lint: $(INSTALLED_DEV)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell
+	$(BIN)/python -m tests.weigh
 
 format: $(INSTALLED_DEV)
 	$(BIN)/ruff check --fix

@@ -1,16 +1,29 @@
 """Builds the library in C (see pyproject.toml), for one thread where the compiler has no OpenMP (as Apple's)."""
 
+from pathlib import Path
+from runpy import run_path
+
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError, LinkError
 
 OPENMP = "-fopenmp"
+SOURCES = Path("src/anaphora/kernels/compiled")
 
 
 class BuildLibrary(build_ext):
-    """Builds once more without OpenMP where it cannot be built with it, and says so."""
+    """Builds the digest of the sources into the library, which is compared with them when it is loaded.
+
+    Builds once more without OpenMP where it cannot be built with it, and says so.
+    """
 
     def build_extension(self, ext: Extension) -> None:
+        self.force = True  # times of files say nothing
+        ext.define_macros.append(("SOURCES_DIGEST", str(run_path(str(SOURCES / "sources.py"))["digest"](SOURCES))))
+        beside = Path(self.get_ext_fullpath(ext.name)).parent
+        if beside.resolve() != SOURCES.resolve():  # a wheel has none beside its library, nor has it an earlier build's
+            for source in beside.glob("*.[ch]"):
+                source.unlink()
         try:
             super().build_extension(ext)
         except (CompileError, LinkError) as error:

@@ -12,6 +12,7 @@ import pytest
 import regex
 
 from anaphora.text import joiner
+from anaphora.text.text_rule import TextRule
 from tests.package import code, tree_of
 
 METHODS = ("match", "fullmatch", "search", "findall", "finditer", "split", "sub", "subn")
@@ -30,11 +31,16 @@ def patterns_in(value: object) -> Iterator[Any]:
 MADE: dict[str, tuple[Any, tuple[str, ...]]] = {
     f"anaphora.text.joiner._pattern({language})": (joiner._pattern(language), ("findall",))
     for language in ("en", "de", *sorted(joiner._BEGINS_WORD)[:1], *sorted(joiner._ENDS_WORD)[:1])
+} | {
+    f"anaphora.text.text_rule.substitutions({number})": (pattern, ("sub",))
+    for number, (pattern, _) in enumerate(TextRule().substitutions)
 }
 """Patterns that a function makes, by function and argument."""
 
 IN_A_TABLE = "anaphora.formats.documents._document"
 """The function whose patterns are all in a tuple of its module."""
+IN_AN_EXPORT = "anaphora.export.reading.__init__"
+"""The function whose patterns are those of a rule of texts, written into an export."""
 
 
 def places() -> Iterator[tuple[str, ast.Module]]:
@@ -77,7 +83,7 @@ def test_no_function_makes_a_pattern_that_is_not_tried() -> None:
         for function in ast.walk(tree)
         if isinstance(function, ast.FunctionDef) and any(calls_of(function, "compile"))
     }
-    assert made == {IN_A_TABLE, *(name.split("(")[0] for name in MADE)}
+    assert made == {IN_A_TABLE, IN_AN_EXPORT, *(name.split("(")[0] for name in MADE)}
 
 
 def letters_of(pattern: str) -> list[str]:

@@ -30,8 +30,10 @@ REACHES = {
     "requests",
     "httpx",
     "aiohttp",
+    "uvicorn",
+    "torch.distributed",
 }
-ON_THE_NETWORK = ("data/download.py", "serving/")
+ON_THE_NETWORK = ("data/download.py", "serving/", "training/ranks.py")
 STARTING_PROCESSES = ("bulk/", "data/encoding.py")
 """Where worker processes are spawned: what they are sent is pickled by us, never read from anywhere else."""
 CALLS = {"eval", "exec", "compile", "__import__"}

@@ -85,3 +85,12 @@ class DivergedError(AnaphoraError):
     """Training met losses or gradients that are not finite and cannot continue."""
 
     exit_code = 3
+
+
+def demand_number(score: float) -> None:
+    """Raise RunError where what a model computes is not a number, since its weights are too large."""
+    if score != score:
+        raise RunError(
+            "The scores that the model computes are not numbers, since its weights are so large that sums of them "
+            "overflow: restore the run from a copy, or train it again with a lower learning rate."
+        )

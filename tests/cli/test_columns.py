@@ -30,9 +30,9 @@ def test_columns_by_number_or_name(
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ("1", "--columns takes two columns, such as 1,2 or English,French, but got '1'"),
+        ("1", "data.columns should be two, that of the source and that of the target: numbers from 1, or names"),
         ("0,2", "data.columns should be two, that of the source and that of the target: numbers from 1, or names"),
-        ("English,German", "table.tsv:1 names no column 'German', but id, french, english"),
+        ("English,German", "table.tsv:1 should have columns 'English' and 'German', but has 3 columns (id, French"),
     ],
 )
 def test_other_columns_are_refused(

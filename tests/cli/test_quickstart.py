@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import anaphora
+from anaphora.evaluation.alignment import agreement
+from anaphora.formats.pharaoh import from_pharaoh
 from tests.scoring import assess
 
 
@@ -40,7 +43,7 @@ def test_told_to_stop_it_saves_itself_and_says_how_to_go_on(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_the_quickstart_translates_sentences_that_it_never_saw(tmp_path: Path) -> None:
+def test_the_quickstart_translates_and_aligns_sentences_that_it_never_saw(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     command = [sys.executable, "-m", "anaphora", "quickstart", "--folder", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -52,4 +55,13 @@ def test_the_quickstart_translates_sentences_that_it_never_saw(tmp_path: Path) -
         assert of_test.scores["raw"][0].value >= float(score[1]) - 0.2
     assert (folder / "alignment.png").read_bytes().startswith(b"\x89PNG")
     trained = set((folder / "corpus" / "train.en").read_text().splitlines())
-    assert not trained & set((folder / "corpus" / "test.en").read_text().splitlines())
+    sources, references, links = (
+        (folder / "corpus" / f"test.{ending}").read_text().splitlines()[:200] for ending in ("en", "fr", "links")
+    )
+    assert not trained & set(sources)
+    outputs = anaphora.load(folder / "run").translate(sources, attention=True)
+    right = [number for number, output in enumerate(outputs) if output.text == references[number]]
+    found = [outputs[number].links() for number in right]
+    expected = [from_pharaoh(links[number], "test.links") for number in right]
+    assert agreement(found, expected).error_rate < 0.15
+    assert any(one == other for one, other in zip(found, expected, strict=True))  # which the picture shows

@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 from anaphora.data.corpora import PairCorpus, StringFile
 from anaphora.data.hallucination import hallucinated, stems
 from anaphora.errors import DataError
-from anaphora.formats.strings import read_format
 
 
 def corpus(folder: Path, *rows: str) -> PairCorpus:
     path = folder / "train"
     path.write_text("".join(f"{row}\n" for row in rows))
-    return PairCorpus("train", (StringFile(path, format=read_format(path)),), "x", len(rows))
+    return PairCorpus("train", (StringFile.of(path),), "x", len(rows))
 
 
 def test_stems_change_alike_and_affixes_and_tags_stay(tmp_path: Path) -> None:

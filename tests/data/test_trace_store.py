@@ -12,6 +12,7 @@ from anaphora.data.trace_store import Scale, TraceBatches, TraceStore, moments, 
 from anaphora.data.traces import TraceCorpus, trace_splits
 from anaphora.errors import DataError
 from anaphora.events import Event, Skipped
+from anaphora.formats.traces import Trace
 from anaphora.protocols import VocabularyInfo
 from anaphora.samples import handwriting
 from anaphora.text.characters import CharacterTokenizer
@@ -29,6 +30,26 @@ def scale_of(corpus: TraceCorpus) -> Scale:
     raw = Scale(pen=True, offsets=False, upward=False)
     mean, deviation = moments(corpus.examples(), raw.raw)
     return Scale(True, False, False, tuple(mean), tuple(deviation))
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.1, 1e4, 1e9])
+@pytest.mark.parametrize("first", [False, True])
+def test_the_deviation_of_long_sequences_does_not_depend_on_where_zero_is(offset: float, first: bool) -> None:
+    random = np.random.default_rng(1)
+    sequences = [offset + random.integers(-3, 4, (5000, 2)).astype(np.float64) for _ in range(5)]
+    if first:
+        sequences.insert(0, np.zeros((1, 2)))
+    traces = [Trace("", values_TD, None) for values_TD in sequences]
+    mean, deviation = moments(iter(traces), lambda trace: trace.values_TD)
+    exact_ND = np.concatenate(sequences).astype(np.longdouble)
+    assert np.allclose(mean, exact_ND.mean(0).astype(float), rtol=1e-12)
+    assert np.allclose(deviation, exact_ND.std(0).astype(float), rtol=1e-9)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3, 1e9 + 0.1])
+def test_a_number_that_never_varies_has_the_deviation_1(value: float) -> None:
+    traces = [Trace("", np.full((steps, 1), value), None) for steps in (7, 5000, 3)]
+    assert moments(iter(traces), lambda trace: trace.values_TD) == ([value], [1.0])
 
 
 def stored(corpus: TraceCorpus, folder: Path, **options: int) -> TraceStore:

@@ -38,10 +38,12 @@ def around(run: Run, spread: float) -> dict[str, Tensor]:
     run.fingerprints |= best.fingerprints
     older, newer = run.checkpoints()[-2:]
     away = {name: spread * torch.randn_like(tensor) for name, tensor in weights.items()}
+    optimizers = {which: run.load(which, for_training=True).optimizer for which in (older, newer)}
     for which, sign in ((older, -1), (newer, 1)):
         folder = run.path / "checkpoints" / f"step-{which}"
         shutil.rmtree(folder)
-        run.save(which, {name: tensor + sign * away[name] for name, tensor in weights.items()}, {}, state)
+        moved = {name: tensor + sign * away[name] for name, tensor in weights.items()}
+        run.save(which, moved, optimizers[which], state)
     run.mark_best(newer)
     return weights
 

@@ -12,7 +12,7 @@ from typing import TextIO
 import torch
 
 import anaphora
-from tests.faults import folders, inputs, kills, readers
+from tests.faults import doors, folders, inputs, kills, readers, rows, server
 from tests.faults.processes import Fault
 
 Trial = Callable[[Random], str]
@@ -23,6 +23,9 @@ CAMPAIGNS: dict[str, Trial] = {
     "folders": folders.trial,
     "inputs": inputs.trial,
     "readers": readers.trial,
+    "server": server.trial,
+    "doors": doors.trial,
+    "rows": rows.trial,
 }
 
 

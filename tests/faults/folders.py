@@ -1,4 +1,7 @@
-"""Run folders in which one file was changed: what is used is what was written, or the file is named."""
+"""Run folders in which one file was changed: what is used is what was written, or the file is named.
+
+Half of the changes are made by somebody who then makes the checksums fit: no traceback, no hang, no gigabytes.
+"""
 
 import os
 import shutil
@@ -9,11 +12,18 @@ from pathlib import Path
 from random import Random
 
 from tests.faults.damage import drawn
-from tests.faults.processes import Fault, Outcome, command
-from tests.faults.tasks import SAMPLES, Sample
+from tests.faults.forged import ENDLESS, forged
+from tests.faults.processes import Fault, Outcome, command, shown
+from tests.faults.tasks import AIDED, SAMPLES, Sample
+from tests.sealing import reseal
 
 PAYLOAD = b"cos\nsystem\n(S'touch executed'\ntR."
 """A pickle that runs a program when it is loaded."""
+
+DAMAGED = (*SAMPLES, AIDED)
+
+MEMORY = "memory.sqlite"
+"""What the files of a memory begin with."""
 
 MEANT = ("experiment.toml", "best")
 """Files in which a person, too, may have written something else, which is then obeyed."""
@@ -28,15 +38,19 @@ class _Trained:
         self.place = Path(self._folder.name) / "place"
         sample.write(self.place)
         self._done(sample.training())
-        self.names = sorted(contents(self.place / "run"))
-        self.names += sorted(
-            {folder for name in self.names for folder in map(str, Path(name).parents) if folder != "."}
+        for made in sample.made:
+            self._done(sample.filled(made))
+        self.files = sorted(
+            str(file.relative_to(self.place / "run")) for file in (self.place / "run").rglob("*") if file.is_file()
         )
+        folders = {folder for name in self.files for folder in map(str, Path(name).parents) if folder != "."}
+        self.names = [*self.files, *sorted(folders)]
         best = (self.place / "run" / "best").read_text()
         self.said = {self._done(sample.using()).out}
         for step in (self.place / "run" / "checkpoints").iterdir():
             (self.place / "run" / "best").write_text(f"{step.name}\n")
-            self.said.add(self._done(sample.using()).out)
+            ended = command(sample.using(), at=self.place)
+            self.said |= {ended.out} if ended.code == 0 else set()  # a calibration is for one checkpoint
         (self.place / "run" / "best").write_text(best)
         with tempfile.TemporaryDirectory() as other:
             copy = shutil.copytree(self.place, Path(other) / "place")
@@ -54,8 +68,12 @@ trained = cache(_Trained)
 
 
 def contents(run: Path) -> dict[str, bytes]:
-    """What is in every regular file of a run that is no larger than those that were written."""
+    """What is in every regular file of a run that is no larger than those that were written.
+
+    A memory is left out: SQLite repairs its file.
+    """
     files = [file for file in run.rglob("*") if not file.is_symlink() and file.is_file()]
+    files = [file for file in files if not file.name.startswith(MEMORY)]
     return {str(file.relative_to(run)): file.read_bytes() for file in files if file.stat().st_size < _LARGE}
 
 
@@ -66,43 +84,64 @@ def final_weights(run: Path) -> bytes:
 
 
 def trial(random: Random) -> str:
-    """Change one file of a run, and use it, ask what it is, or go on with it; returns the task's name."""
-    whole = trained(random.choice(SAMPLES))
-    name = random.choice(whole.names)
+    """Change one file of a run, and use it, show what is in it, or go on with it; returns the task's name."""
+    whole = trained(random.choice(DAMAGED))
+    is_forged = random.random() < 0.5
+    name = random.choice(whole.files if is_forged else whole.names)
+    verb = random.choice(["use", "show", "resume"])
     with tempfile.TemporaryDirectory() as folder:
         place = shutil.copytree(whole.place, Path(folder) / "place")
-        change = _change_folder if (place / "run" / name).is_dir() else _change
-        what = change(random, place / "run" / name)
-        verb = random.choice(["use", "info", "resume"])
-        where = f"{whole.sample.name}: {verb} with {name} {what}"
-        before, elsewhere = contents(place / "run"), contents(place / "elsewhere")
+        run = place / "run"
+        if is_forged:
+            other = SAMPLES[whole.sample is SAMPLES[0]]
+            what = forged(random, run / name, trained(other).place / "run" / name)
+            reseal(run)
+        else:
+            what = (_change_folder if (run / name).is_dir() else _change)(random, run / name)
+        before, elsewhere = contents(run), contents(place / "elsewhere")
         try:
             if verb == "resume":
-                _check_resumed(whole, command(whole.sample.resuming(), at=place), place / "run", name)
+                ended = command(whole.sample.resuming(), at=place)
+                _check_resumed(whole, ended, run, "" if is_forged else name)
             else:
-                ended = command(["info", "run"] if verb == "info" else whole.sample.using(), at=place)
-                if verb == "use":
-                    _check_said(whole, ended, name)
-                if contents(place / "run") != before:
+                sample = whole.sample
+                ended = (
+                    command(sample.using(), at=place)
+                    if verb == "use"
+                    else shown(sample.filled(random.choice(sample.shown)), place)
+                )
+                _check_forged(whole, ended, what, verb) if is_forged else _check_same(whole, ended, name, verb)
+                if contents(run) != before:
                     raise Fault("it changed the run")
             if contents(place / "elsewhere") != elsewhere:
                 raise Fault("it changed what is elsewhere")
         except Fault as fault:
-            raise Fault(f"{where}: {fault}") from None
+            raise Fault(f"{whole.sample.name}: {verb} with {name} {what}: {fault}") from None
     return whole.sample.name
 
 
-def _check_said(whole: _Trained, ended: Outcome, name: str) -> None:
-    if ended.code == 1:
+def _check_same(whole: _Trained, ended: Outcome, name: str, verb: str) -> None:
+    """Checksums reveal what was changed: it is named, or what is said is what was said before."""
+    if ended.code == 1 and verb == "use":
         raise Fault("it exits with 1")
-    if ended.code == 0 and ended.out not in whole.said and not (name in MEANT and "anaphora:" in ended.err):
+    may_differ = verb == "show" or name.startswith(MEMORY) or (name in MEANT and "anaphora:" in ended.err)
+    if ended.code == 0 and ended.out not in whole.said and not may_differ:
         raise Fault(f"it says something else:\n{ended.out[:500]}\n{ended.err[-500:]}")
+
+
+def _check_forged(whole: _Trained, ended: Outcome, what: str, verb: str) -> None:
+    """No checksum reveals it: it is refused in a sentence, or used as what it is."""
+    if ended.code not in ((0, 1, 2) if verb == "show" else (0, 2)):  # info exits with 1 where no checkpoint is of use
+        raise Fault(f"it exits with {ended.code}")
+    is_silent = ended.code == 0 and not ended.out.strip() and not ended.err.strip()
+    if what == ENDLESS and is_silent and ended.out not in whole.said:
+        raise Fault("it answers nothing without a word")
 
 
 def _check_resumed(whole: _Trained, ended: Outcome, run: Path, name: str) -> None:
     if ended.code not in (0, 2):
         raise Fault(f"it exits with {ended.code}")
-    if ended.code == 0 and final_weights(run) != whole.ends and name not in MEANT:
+    if ended.code == 0 and name and name not in MEANT and final_weights(run) != whole.ends:
         raise Fault(f"it ends with other weights\n{ended.err[-500:]}")
 
 

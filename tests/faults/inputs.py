@@ -11,6 +11,7 @@ from random import Random
 
 from tests.faults.damage import drawn
 from tests.faults.folders import trained
+from tests.faults.forged import CONTROLS
 from tests.faults.processes import Fault, command
 from tests.faults.tasks import SAMPLES
 
@@ -29,6 +30,8 @@ JUNK = (
     b"[" * 3000,
     b"\\ud800",
     b"\\u0000",
+    CONTROLS.encode(),
+    b"\\u001b[2J\\u0007",
     b'{"text": "\\ud800", "label": "\\ud800"}\n',
     b'{"text": "a b", "label": [[0, 1, "\\ud800"]]}\n',
     b'{"text": "a\\nb\\u0000", "label": "a\\nb\\u0000"}\n',

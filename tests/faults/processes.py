@@ -3,6 +3,7 @@
 import faulthandler
 import io
 import os
+import re
 import resource
 import select
 import signal
@@ -21,12 +22,19 @@ from tests.training.toy import count_operations
 SECONDS, PROCESSOR_SECONDS = 180.0, 60
 """After which a process is said to hang; the commands of the campaigns take one or two on a machine that is free."""
 
+MEMORY = 1 << 30
+"""Bytes that a process may take beside what it is forked with."""
+
 CRASHED = 70
 EXECUTED = 99
 _EXECUTES = frozenset(
     ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "pickle.find_class")
 )
 _REACHES = frozenset(("socket.connect", "socket.bind", "urllib.Request"))
+
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""What a terminal obeys, instead of showing it; a progress line begins with a carriage return."""
 
 
 class Fault(Exception):
@@ -68,6 +76,14 @@ def command(
     return checked(forked(work, kill_at, kill_after), " ".join(map(str, arguments)))
 
 
+def shown(arguments: list[str | Path], at: Path) -> Outcome:
+    """The same of a command whose output people read at a terminal: it must not command the terminal."""
+    found = command(arguments, at=at)
+    if control := _CONTROLS.search(found.out):
+        raise Fault(f"it writes {control[0]!r} to the terminal: {found.out[: control.end()][-200:]!r}")
+    return found
+
+
 def checked(found: Outcome, what: str) -> Outcome:
     """The same outcome; Fault where it is none that is documented."""
     last = found.err.splitlines()[-1:]
@@ -77,6 +93,7 @@ def checked(found: Outcome, what: str) -> Outcome:
         "has a traceback": "Traceback (most recent call last)" in found.err or found.code == CRASHED,
         f"dies of signal {-found.code}": found.code < 0 and not found.killed,
         f"exits with {found.code}": not found.killed and found.code not in (0, 1, 2, 3),
+        "writes control characters to a terminal": _CONTROLS.search(found.err) is not None,
         "complains in no sentence of its own": found.code == 2 and not "".join(last).startswith("anaphora: "),
     }
     for fault, is_so in faults.items():
@@ -85,13 +102,24 @@ def checked(found: Outcome, what: str) -> Outcome:
     return found
 
 
-def forked(work: Callable[[], int], kill_at: int = 0, kill_after: float = 0.0) -> Outcome:
-    """What becomes of ``work`` in a process forked from this one."""
+def forked(
+    work: Callable[[], int],
+    kill_at: int = 0,
+    kill_after: float = 0.0,
+    meanwhile: Callable[[int], object] = lambda child: None,
+) -> Outcome:
+    """What becomes of ``work`` in a process forked from this one; ``meanwhile`` is called with its number."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as count:
         began = time.monotonic()
         child = os.fork()
         if not child:
             _become(work, out, err, count, kill_at)
+        try:
+            meanwhile(child)
+        except BaseException:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            raise
         code = _end_of(child, kill_after)
         seconds = time.monotonic() - began
         for file in (out, err, count):
@@ -119,6 +147,8 @@ def _become(work: Callable[[], int], out: IO[bytes], err: IO[bytes], count: IO[b
         sys.addaudithook(refuse)
         faulthandler.enable(2)
         resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_SECONDS, PROCESSOR_SECONDS))
+        here = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (here + MEMORY,) * 2)
         counted = count_operations(kill_at)
         code = work()
         sys.stdout.flush()

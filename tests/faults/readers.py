@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -35,8 +34,10 @@ from anaphora.formats.offsets import Offsets
 from anaphora.formats.omegat import read_project
 from anaphora.formats.pharaoh import each_links
 from anaphora.formats.plain import Plain
+from anaphora.formats.string_tables import lines_of, string_lines
 from anaphora.formats.strings import read_format
 from anaphora.formats.stroke_json import read_stroke_json
+from anaphora.formats.table_rows import read_sides, table_rows
 from anaphora.formats.tagged import TaggedFormat
 from anaphora.formats.term_bases import read_terms
 from anaphora.formats.tsv import Layout, read_pairs
@@ -46,9 +47,6 @@ from tests.faults.processes import Fault, checked, forked
 
 FILES = 200
 """Files that are tried in one process."""
-
-MEMORY = 1 << 30
-"""Bytes that reading may take."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,13 @@ def _nbest(name: str, path: Path) -> list[object]:
 
 
 def _strings(path: Path) -> list[object]:
-    return list(read_format(path).read(read_lines(path), str(path)))
+    form, _ = read_format(lines_of(path), str(path))
+    return list(form.read(string_lines(lines_of(path), str(path)), str(path)))
+
+
+def _table(path: Path) -> list[object]:
+    rows = table_rows(read_lines(path, exact=True, any_format=True), str(path))
+    return [(row.with_cell("x", "y"), cells) for row, cells in read_sides(rows, str(path), lambda *_: ([0], True))]
 
 
 def _arrays(path: Path) -> list[object]:
@@ -218,6 +222,9 @@ READERS = (
     Reader(
         "quoted.tsv", '1\t"a ""cat"""\tun chat\n2\ta\tb\n', lambda path: list(read_pairs(path, Layout((2, 3), True)))
     ),
+    Reader("rows.csv", 'text,label\n"a, ""b""\nc",x\n', _table),
+    Reader("rows.tsv", "text\tlabel\na\tx\n", _table),
+    Reader("rows.jsonl", '{"text": "a", "label": ["x"]}\n[{"text": "b", "label": 1}]\n', _table),
     Reader("trees.conllu", _TREES, partial(_tagged, Conllu())),
     Reader("features.conllu", _TREES, partial(_tagged, Conllu("FEATS"))),
     Reader("blocks.conll", _BLOCKS, partial(_tagged, Columns(2))),
@@ -260,8 +267,6 @@ def trial(random: Random) -> str:
     draws = [(random.choice(READERS), Random(random.random())) for _ in range(FILES)]
 
     def work() -> int:
-        here = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (here + MEMORY,) * 2)
         with tempfile.TemporaryDirectory() as folder:
             for reader, draw in draws:
                 path = Path(folder) / reader.name

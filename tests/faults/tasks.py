@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 
@@ -29,6 +29,10 @@ class Sample:
     """The command that does; ``RUN`` and ``FILE`` stand for its run and that file."""
     options: tuple[str, ...] = ()
     """What training needs besides its data."""
+    made: tuple[tuple[str, ...], ...] = ()
+    """Commands that make the other files of its run."""
+    shown: tuple[tuple[str, ...], ...] = (("info", "RUN"), ("evaluate", "RUN", "--no-keep"))
+    """Commands that show people what is in its run, and leave it as it is."""
 
     def write(self, folder: Path) -> None:
         """Put the experiment, the data and the text into a folder."""
@@ -48,7 +52,11 @@ class Sample:
 
     def using(self, run: str | Path = "run") -> list[str | Path]:
         """The command that uses it there."""
-        return [{"RUN": run, "FILE": self.text[0]}.get(part, part) for part in self.use]
+        return self.filled(self.use, run)
+
+    def filled(self, command: tuple[str, ...], run: str | Path = "run") -> list[str | Path]:
+        """A command with its run and its text."""
+        return [{"RUN": run, "FILE": self.text[0]}.get(part, part) for part in command]
 
 
 def _splits(line: Callable[[str], str], *endings: str) -> dict[str, str | bytes]:
@@ -67,7 +75,7 @@ def _strokes(names: list[str]) -> str:
     return "".join(json.dumps({"strokes": strokes}) + "\n" for strokes in drawn)
 
 
-def _features(names: list[str]) -> bytes:
+def features(names: list[str]) -> bytes:
     """A vector for each image, as an ``.npz`` file."""
     stream = BytesIO()
     np.savez(stream, **{name: np.array([ord(letter) % 7 for letter in name], np.float32) for name in names})
@@ -77,6 +85,10 @@ def _features(names: list[str]) -> bytes:
 _PAIRS = _splits("{}\n".format, ".en") | _splits(lambda name: f"{name[::-1]}\n", ".fr")
 _TEXT = _splits("the {} sees it\n".format, ".txt")
 _LABELLED = _splits(lambda name: f"{'good' if 'd' in name else 'bad'}\tthe {name} is {name[0]}\n", ".tsv")
+_HELD: dict[str, str | bytes] = {
+    "../held.en": "".join(f"{one}{other}\n" for one in NAMES[:10] for other in NAMES[:10]),
+    "../held.fr": "".join(f"{other[::-1]}{one[::-1]}\n" for one in NAMES[:10] for other in NAMES[:10]),
+}
 _LANGUAGES = ("--source", "en", "--target", "fr")
 
 SAMPLES = (
@@ -147,13 +159,33 @@ SAMPLES = (
         f"task = 'describe'\n{EMBEDDING}[encoder]\nsize = 6\n[decoder]\nsize = 6\n{TRAINING}",
         {
             **_splits(lambda name: f"{name}.jpg\ta {name[0]} and a {name[1]}\n", ".tsv"),
-            **{"train.npz": _features(NAMES[:12]), "val.npz": _features(NAMES[12:15])},
+            **{"train.npz": features(NAMES[:12]), "val.npz": features(NAMES[12:15])},
         },
-        ("new.npz", _features(NAMES[15:])),
+        ("new.npz", features(NAMES[15:])),
         ("predict", "RUN", "FILE"),
     ),
 )
 """One of every task; ``test_faults.py`` checks that."""
+
+AIDED = replace(
+    SAMPLES[0],
+    name="translate with aids",
+    train={**_PAIRS, "../memory.tsv": "adf\tMEMORY\ncdg\tgdc\n", **_HELD},
+    use=("translate", "RUN", "FILE", "--beam", "2", "--memory", "--shortlist", "--confidence", "--json"),
+    made=(
+        ("memory", "RUN", "add", "memory.tsv"),
+        ("shortlist", "RUN"),
+        ("calibrate", "RUN", "--beam", "2", "--source", "held.en", "--reference", "held.fr"),
+        ("calibrate", "RUN", "--beam", "2", "--shortlist", "--source", "held.en", "--reference", "held.fr"),
+    ),
+    shown=(
+        *SAMPLES[0].shown,
+        ("memory", "RUN", "list"),
+        ("memory", "RUN", "list", "--text", "adf", "--fuzzy", "50"),
+        ("inspect", "RUN", "embeddings", "--text", "adf"),
+    ),
+)
+"""A translator with a memory, a shortlist and a calibration."""
 
 
 def everything(run: Path) -> dict[str, object]:

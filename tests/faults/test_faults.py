@@ -3,6 +3,7 @@
 import ast
 import io
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -14,13 +15,16 @@ from random import Random
 import pytest
 
 import anaphora.formats
+from anaphora.run.manifest import read_manifest
 from anaphora.tasks.registry import TASKS
-from tests.faults import processes, readers
-from tests.faults.campaign import import_all, repeat, run
+from tests.faults import forged, processes, readers, rows
+from tests.faults.campaign import CAMPAIGNS, import_all, repeat, run
 from tests.faults.damage import KINDS, Damage, drawn
 from tests.faults.processes import Fault, checked, forked
 from tests.faults.tasks import SAMPLES
+from tests.sealing import reseal
 
+STORED = Path(__file__).parents[1] / "runs" / "format-2"
 MINUTES = 2.0
 
 
@@ -34,6 +38,8 @@ def test_some_minutes_of_every_campaign_find_nothing() -> None:
 FAULTY: dict[str, Callable[[], int]] = {
     "hangs": lambda: time.sleep(60) or 0,
     "has a traceback": lambda: 1 // 0,
+    "has a traceback ": lambda: len(bytearray(2 * processes.MEMORY)),
+    "writes control characters": lambda: print("\x1b[2J", file=sys.stderr) or 0,
     "dies of signal 11": lambda: os.kill(os.getpid(), signal.SIGSEGV) or 0,
     "exits with 7": lambda: 7,
     "executes something": lambda: os.system("true"),
@@ -80,8 +86,29 @@ def test_damage_is_the_same_for_the_same_seed_and_mostly_a_change() -> None:
     assert Damage("flip", 0.5)(b"") == b""
 
 
-def test_every_task_has_a_sample() -> None:
+@pytest.mark.parametrize("kind", [*forged.TENSORS, *forged.JSON])
+def test_forged_files_are_others_behind_checksums_that_fit(kind: str, tmp_path: Path) -> None:
+    run = shutil.copytree(STORED, tmp_path / "run")
+    name = "vocabulary/vocabulary.json" if kind in forged.JSON else "checkpoints/*/model.safetensors"
+    [file] = run.glob(name)
+    before = file.read_bytes()
+    {**forged.TENSORS, **forged.JSON}[kind](Random(1), file)
+    reseal(run)
+    assert file.read_bytes() != before
+    [manifest] = run.glob("checkpoints/*/manifest.json")
+    assert read_manifest(manifest.parent).files["model.safetensors"].size == len(
+        next(run.glob("checkpoints/*/model.safetensors")).read_bytes()
+    )
+
+
+def test_every_task_has_a_sample_and_odd_rows() -> None:
     assert {one.experiment.splitlines()[0] for one in SAMPLES} == {f"task = '{task}'" for task in TASKS}
+    assert {one.task for one in rows.FORMATS} == TASKS.keys()
+
+
+def test_every_campaign_is_described() -> None:
+    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert all(f"| {name} | `{name}.py` | " in text for name in CAMPAIGNS)
 
 
 def test_every_reader_of_a_format_is_tried() -> None:

@@ -70,7 +70,7 @@ def karpathy(**changed: Any) -> str:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.tsv", "dog.jpg\tA dog .\ndog.jpg A pet .\n", r"a\.tsv:2 should be the file name of an image, a tab"),
+        ("a.tsv", "dog.jpg\tA dog .\ndog.jpg A pet .\n", r"a\.tsv:2 has 1 column, but line 1 has 2"),
         ("a.tsv", "dog.jpg\tA\tdog\n", r"a\.tsv:1 .* but has 3 columns"),
         ("a.tsv", "dog.jpg\t \n", r"a\.tsv:1 has an empty caption"),
         ("a.tsv", "\tA dog .\n", r"a\.tsv:1 names no image"),

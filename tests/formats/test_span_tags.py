@@ -1,16 +1,20 @@
 """Spans as tags: every encoding gives spans back, and knows which tags it bars."""
 
-from itertools import pairwise
+from functools import partial
+from itertools import accumulate, pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anaphora.errors import DataError
 from anaphora.formats.span_tags import (
     PREFIXES,
     Encoding,
     Span,
     Tag,
+    TagsInPlace,
+    check_tags,
     encoding_of,
     first_fault,
     may_follow,
@@ -26,7 +30,8 @@ EVERY = pytest.mark.parametrize("encoding", ENCODINGS)
 @st.composite
 def sentences(draw: st.DrawFn) -> tuple[int, list[Span]]:
     spans, end = [], 0
-    for gap, size, type_ in draw(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.sampled_from("XY")))):
+    types = draw(st.sampled_from([["X", "Y"], [""]]))
+    for gap, size, type_ in draw(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.sampled_from(types)))):
         spans.append(Span(end + gap, end + gap + size, type_))
         end = spans[-1].end
     return end + draw(st.integers(0, 2)), spans
@@ -60,16 +65,73 @@ def test_a_sentence_is_at_fault_where_two_neighbours_are(encoding: Encoding, dat
     assert (first_fault(tags, encoding) is None) == legal
 
 
-@pytest.mark.parametrize("tag", ["NOUN", "B", "B-", "X-PER", "BI-PER", "-PER", ""])
+@pytest.mark.parametrize("tag", ["NOUN", "BI", "0", "b", "B-", "X-PER", "BI-PER", "B_PER", "-PER", ""])
 @EVERY
 def test_what_is_no_tag_of_spans_is_a_fault(tag: str, encoding: Encoding) -> None:
     assert parsed(tag, encoding) is None
     assert first_fault(["O", tag], encoding) == 1
 
 
-def test_the_encoding_is_told_from_the_tags() -> None:
-    assert encoding_of([["O", "B-X", "I-X"], ["B-X", "B-X"]]) == "iob2"
-    assert encoding_of([["O", "I-X", "I-X"], ["I-X", "B-X"]]) == "iob1"
-    assert encoding_of([["O", "S-X"], ["B-X", "E-X"]]) == "bioes"
-    assert encoding_of([["O", "O"]]) is None
-    assert encoding_of([["DET", "NOUN"]]) is None
+def in_place(sentences: list[list[str]]) -> list[TagsInPlace]:
+    """Sentences with a token a line, and a blank line after each."""
+    firsts = accumulate((len(one) + 1 for one in sentences), initial=1)
+    return [(tags, partial(place_of, first)) for first, tags in zip(firsts, sentences, strict=False)]
+
+
+def place_of(first: int, number: int) -> str:
+    return f"a.conll:{first + number}"
+
+
+@pytest.mark.parametrize(
+    ("sentences", "encoding"),
+    [
+        ([["O", "B-X", "I-X"], ["B-X", "B-X"]], "iob2"),
+        ([["O", "I-X", "I-X"], ["I-X", "B-X"]], "iob1"),
+        ([["O", "S-X"], ["B-X", "E-X"]], "bioes"),
+        ([["O", "U-X"], ["B-X", "I-X", "L-X"]], "bioes"),
+        ([["O", "B", "I"], ["B", "B"]], "iob2"),
+        ([["S", "B", "M", "E"], ["B", "E"]], "bioes"),
+        ([["O", "O"]], None),
+        ([["DET", "NOUN"]], None),
+        ([["S", "V", "O"], ["S", "V"]], None),
+        ([["DET", "NOUN", "B-X"], ["ADP", "NOUN"]], None),
+    ],
+)
+def test_the_encoding_is_told_from_the_tags(sentences: list[list[str]], encoding: Encoding | None) -> None:
+    assert encoding_of(sentences) == encoding
+
+
+CLEAN: dict[str, list[list[str]]] = {
+    "iob2": [["B-PER", "I-PER", "O"], ["O", "B-LOC"]],
+    "iob1": [["I-PER", "I-PER", "O"], ["O", "I-LOC"], ["I-LOC", "B-LOC"]],
+    "bioes": [["B-PER", "E-PER", "O"], ["O", "S-LOC"]],
+    "one type": [["B", "I", "O"], ["O", "B"]],
+}
+
+
+@pytest.mark.parametrize("at", [0, 75, 150])
+@pytest.mark.parametrize(
+    ("name", "odd"),
+    [
+        *(("iob2", tag) for tag in ("I-LOC", "S-LOC", "B", "b-LOC", "B_LOC", "NOUN", "0", "OUT")),
+        *(("iob1", tag) for tag in ("B-LOC", "E-LOC", "I", "0")),
+        *(("bioes", tag) for tag in ("I-LOC", "B-LOC", "E-LOC", "X-LOC", "0")),
+        *(("one type", tag) for tag in ("I", "B-LOC", "0", "NOUN")),
+    ],
+)
+def test_one_odd_tag_never_changes_the_encoding_and_is_named_with_its_line(name: str, odd: str, at: int) -> None:
+    clean = (CLEAN[name] * 75)[:150]
+    sentences = [*clean[:at], ["O", odd], *clean[at:]]
+    encoding = encoding_of(sentences)
+    assert encoding == (name if name in PREFIXES else "iob2")
+    line = sum(len(one) + 1 for one in clean[:at]) + 2
+    with pytest.raises(DataError, match=rf"a\.conll:{line} has the tag '{odd}'"):
+        check_tags(in_place(sentences), encoding, bars=True)
+
+
+@pytest.mark.parametrize("outside", ["0", "o", "OUT", "_"])
+def test_another_tag_outside_of_spans_is_a_fault(outside: str) -> None:
+    sentences = [["B-PER", "I-PER", outside], [outside] * 5]
+    assert encoding_of(sentences) == "iob2"
+    with pytest.raises(DataError, match=rf"a\.conll:3 has the tag '{outside}'"):
+        check_tags(in_place(sentences), "iob2", bars=False)

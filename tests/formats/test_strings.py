@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anaphora.data.corpora import StringFile
 from anaphora.errors import DataError
 from anaphora.formats.string_tables import holds_strings, string_lines
-from anaphora.formats.strings import read_format, recognized
+from anaphora.formats.strings import recognized
 
 CMUDICT = """\
 ;;; # CMUdict  --  Major Version: 0.07
@@ -35,7 +36,9 @@ UNIMORPH_4 = "sagen\tsagtest\tV;IND;PST;2;SG\tsagen|test\nHaus\tHäuser\tN;NOM;P
 
 def read(text: str, columns: tuple[int, ...] = ()) -> list[tuple[str, str]]:
     lines = text.removesuffix("\n").split("\n")
-    return [(row.source, row.target) for row in recognized(lines, "file", columns).read(lines, "file")]
+    return [
+        (row.source, row.target) for row in recognized(lines, "file", columns).read(string_lines(lines, "file"), "file")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +129,7 @@ TABLES = {
 def read_file(path: Path, content: str) -> list[tuple[str, str, int]]:
     raw = content.encode()
     path.write_bytes(gzip.compress(raw) if path.suffix == ".gz" else raw)
-    return [(row.source, row.target, row.line) for row in read_format(path).read(string_lines(path), str(path))]
+    return [(row.source, row.target, row.line) for row in StringFile.of(path).rows()]
 
 
 @pytest.mark.parametrize("name", TABLES)

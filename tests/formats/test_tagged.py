@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError
-from anaphora.formats.columns import Columns
+from anaphora.formats.columns import WORDS, Columns
 from anaphora.formats.conllu import Conllu
 from anaphora.formats.lines import read_lines, writing_text
 from anaphora.formats.offsets import Offsets
@@ -82,6 +82,61 @@ def test_a_word_that_could_head_a_column_is_a_token_with_a_tag_and_below_other_r
     assert (one.words, one.tags) == (("Word", "Token"), ("NN", "tag"))
 
 
+TRAINED = Columns(3, table=WORDS._replace(chosen=("token", "ner"), header=("token", "pos", "ner")))
+UNNAMED = Columns(2, table=WORDS._replace(chosen=(1, 2), header=("1", "2")))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("format_", "text", "tagged"),
+    [
+        (TRAINED, "token\tpos\tner\nEU\tNNP\tO\n", "token\tpos\tner\nEU\tNNP\tX\n"),
+        (TRAINED, "EU NNP O\n", "EU NNP X\n"),
+        (TRAINED, "token\tner\tpos\nEU\tO\tNNP\n", "token\tner\tpos\tprediction\nEU\tO\tNNP\tX\n"),
+        (TRAINED, "id\tToken\nn1\tEU\n", "id\tToken\tprediction\nn1\tEU\tX\n"),
+        (TRAINED, "EU NNP I-NP O\n", "EU NNP I-NP O X\n"),
+        (TRAINED, "EU NNP\n", "EU NNP X\n"),
+        (TRAINED, "EU\n", "EU\tX\n"),
+        (UNNAMED, "EU NNP I-NP O\n", "EU NNP I-NP O X\n"),
+        (UNNAMED, "EU O\n", "EU X\n"),
+        (UNNAMED, "id word\n1 EU\n", "id word prediction\n1 EU X\n"),
+        (Conllu(""), "1\tEU\t_\tX\t_\t_\t_\t_\t_\t_\n\n", "1\tEU\t_\tX\t_\t_\t_\t_\t_\t_\tX\n\n"),
+    ],
+)
+def test_tags_get_a_new_column_where_others_than_in_training_are_there(
+    format_: TaggedFormat, text: str, tagged: str, end: str
+) -> None:
+    text = text.replace("\n", end)
+    if isinstance(format_, Columns):
+        format_ = format_.fitted(text.splitlines()[0], "file:1")
+    found = sentences(format_, text, labelled=False)
+    assert [one.words for one in found if one.words] == [("EU",)]
+    written = "".join(format_.written(one, ["X"] * len(one.words)) for one in found)
+    assert written == tagged.replace("\n", end)
+
+
+@pytest.mark.parametrize(
+    ("format_", "text", "message"),
+    [
+        (TRAINED, "EU NNP I-NP O\n", "columns 'token' and 'ner' as training had .token, pos, ner., but has 4 columns"),
+        (TRAINED, "token\tpos\nEU\tNNP\n", "columns 'token' and 'ner' as training had"),
+        (UNNAMED, "EU NNP O\n", "columns 1 and 2 as training had .1, 2., but has 3 columns"),
+        (UNNAMED, "1 EU NNP O\n", "columns 1 and 2 as training had"),
+        (Columns(0, table=WORDS._replace(chosen=(1, "nre"))), "token\tner\n", "Did you mean 'ner'?"),
+    ],
+)
+def test_tags_in_other_columns_than_those_of_training_are_refused(
+    format_: TaggedFormat, text: str, message: str
+) -> None:
+    with pytest.raises(DataError, match=f"file:1 should have .*{message}"):
+        sentences(format_, text)
+
+
+def test_tags_are_found_by_the_name_of_their_column() -> None:
+    [one] = [one for one in sentences(TRAINED, "n\tNER\tToken\n7\tB-ORG\tEU\n") if one.words]
+    assert (one.words, one.tags) == (("EU",), ("B-ORG",))
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("bom", ["", "\ufeff"])
 @pytest.mark.parametrize(
@@ -132,7 +187,7 @@ def test_tabs_between_spaces_change_with_their_tag_alone() -> None:
         (Conllu(), CONLLU.replace("\t1:conj", ""), 6, "has 9"),
         (Conllu(), CONLLU.replace("\n2\tnot", "\n3\tnot"), 5, "should have the ID 2"),
         (Columns(4), CONLL_2003.replace("Peter NNP", "Peter"), 6, "has 3"),
-        (Columns(3), "a\tX\n", 1, "column 3"),
+        (Columns(3), "a\tX\n", 1, "columns 1 and 3"),
         (Columns(2), "a\tX\n\tX\n", 2, "empty word"),
         (Conllu(), CONLLU.replace("\tnot\tnot", "\t\tnot"), 5, "empty word"),
         (Offsets("iob2"), "{}\n", 1, "has nothing"),

@@ -61,7 +61,7 @@ def test_a_folder_without_glossaries_has_no_terms(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.csv", b'a,"b', "a.csv:1 is no row of a CSV"),
+        ("a.csv", b'a,"b', "a.csv:1 is no CSV that can be read"),
         ("a.tab", b"a\t\xe4", "a.tab:1"),
         ("a.tbx", b"<martif>", "a.tbx:1 is no XML"),
     ],

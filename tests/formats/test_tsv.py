@@ -60,6 +60,7 @@ def test_a_layout_says_where_pairs_stand(
     "heading",
     [
         *("en\tfr", "EN\tFR ", "en\tFrench", "source\tfr", "English\tfrançais", "anglais\tfrançais"),
+        *("en-US\tfr-FR", "en_GB\tfr_CA", "en\tfr-FR", "eng-US\tzh-Hant-TW", "pt-BR\tsr-Latn"),
         *("Englisch\tFranzösisch", "Source text\tTarget text", "sentence_en\tsentence_fr", "# en\tfr", "src\ttgt"),
     ],
 )
@@ -90,7 +91,14 @@ def test_chosen_columns_say_their_languages(
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("a\tb\n" * 3, True), ("a\tb\n" * 2, False), ("a\tb\nc\nd\te\n", False), ("\ta b\n" * 5, False)],
+    [
+        ("a\tb\n" * 3, True),
+        ("a\tb\n" * 9 + "c\n", True),
+        ("c\t\n" + "a\tb\n" * 19, True),
+        ("a\tb\n" * 2, False),
+        ("a\tb\nc\nd\te\n", False),
+        ("\ta b\n" * 5, False),
+    ],
 )
 def test_a_table_of_pairs_is_known_by_its_first_lines(tmp_path: Path, text: str, expected: bool) -> None:
     path = tmp_path / "pairs.txt"
@@ -98,7 +106,7 @@ def test_a_table_of_pairs_is_known_by_its_first_lines(tmp_path: Path, text: str,
     assert has_two_columns(path) == expected
 
 
-@pytest.mark.parametrize("heading", ["fr\ten", "French\tEnglish", "target\tsource"])
+@pytest.mark.parametrize("heading", ["fr\ten", "French\tEnglish", "target\tsource", "fr-FR\ten-US"])
 def test_a_heading_with_the_target_first_is_refused_unless_columns_are_chosen(heading: str, tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text(f"{heading}\na\tb\n", encoding="utf-8")
@@ -111,5 +119,5 @@ def test_a_heading_with_the_target_first_is_refused_unless_columns_are_chosen(he
 def test_a_column_that_the_first_line_does_not_name_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("id\ttext\n1\ta\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"pairs\.tsv:1 names no column 'French', but id, text"):
+    with pytest.raises(DataError, match=r"pairs\.tsv:1 should have columns 'text' and 'French', but has 2 columns"):
         list(read_pairs(path, Layout(("text", "French"))))

@@ -1,15 +1,19 @@
-"""How the library in C is built: wherever there is a compiler, with OpenMP or without."""
+"""How the library in C is built and found: with OpenMP or without, in a checkout or installed."""
 
 import os
 import shutil
 import subprocess
 import sys
+import sysconfig
+from collections.abc import Callable
 from ctypes import CDLL
 from pathlib import Path
 
 import pytest
 
 from anaphora.kernels import compiled
+from anaphora.kernels.compiled.library import is_built_of
+from anaphora.kernels.compiled.sources import digest
 
 ROOT = Path(__file__).parents[2]
 COMPILER = shutil.which(os.environ.get("CC", "cc"))
@@ -23,6 +27,114 @@ for argument in "$@"; do
 done
 exec {compiler} "$@"
 """
+SOURCES = Path("src/anaphora/kernels/compiled")
+AVAILABLE = "from anaphora.kernels import compiled; print(compiled.available())"
+SCAN = """
+import sys
+from pathlib import Path
+from unittest.mock import patch
+import torch
+import anaphora
+from anaphora.kernels import compiled, native
+from anaphora.kernels.cells import Lstm
+from anaphora.kernels.parts import Project, Unit
+from anaphora.kernels.program import Program
+from anaphora.kernels.scan import scan
+assert Path(anaphora.__file__).is_relative_to(sys.argv[1]), anaphora.__file__
+program = Program((Project("in", "x", "a", False), Unit("unit", Lstm(), ("a",))), ("unit.h",))
+zero, weights = torch.zeros(1, 16), {"in.weight": torch.ones(64, 3), "unit.h": torch.ones(64, 16)}
+with patch.object(native, "forward", wraps=native.forward) as in_c:
+    scan(program, {"x": torch.ones(2, 1, 3)}, {"unit.h": zero, "unit.c": zero}, weights, {}, torch.tensor([2]))
+print(compiled.available() and in_c.called)
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy of what is built, with its library where there is one."""
+    copy = tmp_path / "checkout"
+    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    return copy
+
+
+def run(*arguments: str | Path, package: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run Python in a process of its own, which finds the package in a folder."""
+    command = [sys.executable, *map(str, arguments)]
+    environment = os.environ | {"PYTHONPATH": str(package), "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, cwd=cwd, check=False)
+
+
+def _change(source: Path) -> None:
+    source.write_bytes(source.read_bytes() + b"\n")
+
+
+def _rename(source: Path) -> None:
+    source.rename(source.with_stem("other"))
+
+
+def _add(source: Path) -> None:
+    source.with_stem("another").touch()
+
+
+def _date(source: Path) -> None:
+    os.utime(source, (2e9, 2e9))
+
+
+@pytest.mark.parametrize("name", ["loop.c", "loop.h"])
+@pytest.mark.parametrize("edit", [_change, _rename, _add, Path.unlink])
+def test_sources_have_another_digest_after_any_change_but_of_their_times(
+    tmp_path: Path, name: str, edit: Callable[[Path], None]
+) -> None:
+    for source in ("beam.h", "loop.c", "loop.h", "units.c"):
+        (tmp_path / source).write_text(f"/* {source} */")
+    before = digest(tmp_path)
+    _date(tmp_path / name)
+    assert digest(tmp_path) == before
+    edit(tmp_path / name)
+    assert digest(tmp_path) != before
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize(("edit", "used"), [(_date, True), (_change, False)])
+def test_a_checkout_uses_its_library_until_a_source_has_another_content(
+    checkout: Path, edit: Callable[[Path], None], used: bool
+) -> None:
+    edit(checkout / SOURCES / "loop.h")
+    for library in (checkout / SOURCES).glob("_library*"):
+        os.utime(library, (1e9, 1e9) if used else (3e9, 3e9))
+    done = run("-W", "always", "-c", AVAILABLE, package=checkout / "src", cwd=checkout)
+    assert done.stdout == f"{used}\n"
+    assert ("RuntimeWarning: The kernels in C are not used" in done.stderr) is not used
+
+
+@NEEDS_COMPILER
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("packed", [False, True], ids=["checkout", "sdist"])
+def test_an_installed_package_runs_its_kernels_and_warns_of_nothing(
+    checkout: Path, tmp_path: Path, packed: bool
+) -> None:
+    pytest.importorskip("setuptools", minversion="77")
+    pytest.importorskip("pip")
+    stale = (
+        checkout / f"build/lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}" / SOURCES.relative_to("src")
+    )
+    stale.mkdir(parents=True)
+    (stale / "stale.c").touch()  # an earlier version's build has copied sources that are gone
+    for library in (checkout / SOURCES).glob("_library*"):
+        library.unlink()
+    source, target = checkout, tmp_path / "installed"
+    if packed:
+        done = run("setup.py", "--quiet", "sdist", package=target, cwd=checkout)
+        assert not done.returncode, done.stderr
+        [source] = (checkout / "dist").iterdir()
+    command = ("-m", "pip", "install", "--no-deps", "--no-build-isolation", "--target", target, source)
+    done = run(*command, package=target, cwd=tmp_path)
+    assert not done.returncode, done.stdout + done.stderr
+    done = run("-W", "error", "-c", SCAN, target, package=target, cwd=tmp_path)
+    assert (done.stdout, done.stderr) == ("True\n", "")
 
 
 @NEEDS_COMPILER
@@ -49,5 +161,6 @@ def test_a_compiler_without_openmp_builds_the_library_for_one_thread(tmp_path: P
     assert "for one thread" in done.stdout + done.stderr
     [library] = tmp_path.rglob("_library*.so")
     assert b"GOMP" not in library.read_bytes()
+    assert is_built_of(CDLL(str(library)), digest(SOURCES))
     if compiled.has_gemm():
         assert CDLL(str(library)).gemm_supports(0)

@@ -1,9 +1,7 @@
 """The steps in C: the mathematics of the torch operations beside them, whatever the sizes, wherever a row stands."""
 
-import os
 import random
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
@@ -14,7 +12,7 @@ from torch.testing import assert_close
 
 from anaphora.kernels import compiled
 from anaphora.kernels.cells import Cell, Gru, Lstm
-from anaphora.kernels.compiled.library import newer_sources, run
+from anaphora.kernels.compiled.library import run
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.scores import Concat
@@ -210,18 +208,6 @@ def test_narrow_units_are_stepped_as_they_are_trained(cell: Cell) -> None:
         cell.forward(x, state, Matmuls(weights, {}, recording=recording).of("unit"))[0] for recording in (False, True)
     )
     assert_close(tuple(stepped), tuple(trained))
-
-
-def test_a_library_that_is_older_than_its_sources_is_found_out(tmp_path: Path) -> None:
-    library, source, header = (tmp_path / name for name in ("_library.so", "loop.c", "loop.h"))
-    for path in (source, header, library):
-        path.touch()
-    for path in (source, header):
-        os.utime(path, (0, 0))
-    assert newer_sources(library) == []
-    os.utime(library, (1, 1))
-    os.utime(header, (2, 2))
-    assert newer_sources(library) == [header]
 
 
 @built

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from anaphora.kernels.compiled.sources import digest
+
 ROOT = Path(__file__).parents[2]
 SANITIZERS = ["-fsanitize=address,undefined", "-fsanitize=float-cast-overflow", "-fno-sanitize-recover=all"]
 TESTS = [
@@ -69,7 +71,8 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     [built] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["ext-modules"]
     output = package / "kernels" / "compiled" / "_library.so"
     sources = [str(ROOT / source) for source in built["sources"]]
-    flags = [*built["extra-compile-args"], "-g", "-O1", "-fPIC", "-shared", *SANITIZERS]
+    identity = f"-DSOURCES_DIGEST={digest(output.parent)}"
+    flags = [*built["extra-compile-args"], identity, "-g", "-O1", "-fPIC", "-shared", *SANITIZERS]
     runtime = folder / "runtime"
     if compiler:
         done = subprocess.run([compiler, *flags, *sources, "-o", str(output)], capture_output=True, check=False)

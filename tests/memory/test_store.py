@@ -131,7 +131,7 @@ def test_a_link_and_a_newer_format_are_refused_and_nothing_is_made_unasked(tmp_p
         Memory(tmp_path)
     os.rename(tmp_path / store.NAME, tmp_path / "elsewhere")
     (tmp_path / store.NAME).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(RunError, match="is a link or a folder"):
+    with pytest.raises(RunError, match="is a link, a folder or a pipe"):
         Memory(tmp_path, create=True)
 
 

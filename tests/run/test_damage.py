@@ -141,12 +141,12 @@ def test_the_optimizer_may_be_left_out_of_a_copy_that_is_not_trained_on(run: Run
     assert run.load("latest", events.append, for_training=True).update == 30 and events
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_weights_that_are_not_finite_are_never_loaded(run: Run, value: float) -> None:
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e38, -1e20])
+def test_weights_that_are_not_finite_or_overflow_are_never_loaded(run: Run, value: float) -> None:
     run.save(50, {"good": torch.ones(2), "bad": torch.tensor([1.0, value])}, {}, {})
     events: list[Event] = []
     assert run.load("latest", events.append).update == 40
-    assert "not finite in bad" in warnings_of(events)
+    assert "numbers in bad that are not finite" in warnings_of(events)
 
 
 @pytest.mark.parametrize("name", FOLDERS)

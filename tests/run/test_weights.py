@@ -1,4 +1,5 @@
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.errors import RunError
-from anaphora.run.weights import fill, first_not_finite, parse, serialise, tensors_of
+from anaphora.run.weights import fill, first_overflowing, parse, serialise, tensors_of
 
 HERE = Path("here")
 
@@ -61,10 +62,11 @@ def test_tensors_of_another_network_are_refused_by_name_and_change_nothing(
     assert all(torch.equal(tensor, before[name]) for name, tensor in tensors_of(model).items())
 
 
-def test_the_first_tensor_that_is_not_finite_is_named() -> None:
-    tensors = {"whole": torch.tensor([2**62]), "good": torch.ones(2), "bad": torch.tensor([float("inf")])}
-    assert first_not_finite(tensors) == "bad"
-    assert first_not_finite({"good": torch.ones(2)}) == ""
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 1e38, -1e20])
+def test_the_first_tensor_that_is_not_finite_or_overflows_is_named(value: float) -> None:
+    tensors = {"whole": torch.tensor([2**62]), "good": torch.ones(2), "bad": torch.tensor([value])}
+    assert first_overflowing(tensors) == "bad"
+    assert first_overflowing({"good": torch.ones(2)}) == ""
 
 
 @settings(deadline=None)

@@ -216,6 +216,19 @@ schedule = {{kind = "inverse-root", warmup = 4}}
 batch_tokens = 40
 """
 
+LAZY_ADAM = f"""{TEXT}
+steps = 8
+{WORDS}
+[embedding]
+size = 6
+[recurrence]
+cell = "lstm"
+size = 8
+{TRAINING}
+optimizer = {{kind = "lazy-adam", learning_rate = 0.02, epsilon = 1e-3}}
+batch_tokens = 40
+"""
+
 RUNS = {
     "dropout": (DROPOUT, 13),
     "moving-average": (MOVING_AVERAGE, 12),
@@ -223,6 +236,7 @@ RUNS = {
     "averaged-sgd": (AVERAGED_SGD, 11),
     "sentences": (SENTENCES, 12),
     "window": (WINDOW, 9),
+    "lazy-adam": (LAZY_ADAM, 10),
 }
 """The experiments, and after how many updates each is stopped, which is within an epoch."""
 

@@ -1,11 +1,12 @@
 """A server in this process, and one in a process of its own."""
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from anaphora.serving.detection import Detector
 from anaphora.serving.keys import Doorkeeper, Key
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.metrics import Metrics
+from anaphora.serving.server import Server, bound
 from anaphora.serving.translators import Served, Translators
 
 RUN = Path(__file__).resolve().parents[1] / "runs" / "format-2"
@@ -50,6 +52,7 @@ def assemble(stored: Served) -> Callable[..., Starlette]:
         origins: Sequence[str] = (),
         lines: list[str] | None = None,
         learns: bool = False,
+        proxies: Sequence[str] = (),
     ) -> Starlette:
         served, metrics = Translators(translators or [stored]), Metrics()
         service = Service(
@@ -62,6 +65,7 @@ def assemble(stored: Served) -> Callable[..., Starlette]:
             names=names,
             origins=origins,
             learns=learns,
+            proxies=proxies,
         )
         app = application(service, (lambda line: None) if lines is None else lines.append)
         app.state.service = service
@@ -95,10 +99,27 @@ def remembering(stored: Served, memory: Memory, tmp_path: Path) -> Served:
     return stored._replace(memory=memory, learning=Memory(tmp_path))
 
 
+@asynccontextmanager
+async def running(app: Starlette) -> AsyncIterator[tuple[Server, tuple[str, int]]]:
+    """A server in this process, and its address."""
+    listening = asyncio.Event()
+    server = Server(app, app.state.service, listening.set)
+    with bound("127.0.0.1", 0) as address:
+        task = asyncio.create_task(server.serve([address]))
+        await listening.wait()
+        yield server, address.getsockname()
+        server.should_exit = True
+        await task
+
+
 @contextmanager
-def server_process(*arguments: str, run: Path = RUN) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """``anaphora serve`` of the stored translator, or of another, at a free port: the process and its address."""
+def server_process(*arguments: str, run: Path = RUN, files: int = 1024) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """``anaphora serve`` of the stored translator, or of another, at a free port: the process and its address.
+
+    It may have as many ``files`` open at once.
+    """
     command = [sys.executable, "-m", "anaphora", "serve", str(run), "--port", "0", *arguments]
+    command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "-", *command]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stderr is not None

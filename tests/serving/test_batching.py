@@ -11,7 +11,7 @@ import pytest
 from anaphora.errors import DataError
 from anaphora.prediction.limits import Limits
 from anaphora.prediction.options import SearchOptions
-from anaphora.serving.batching import TEXTS, Batching, Search
+from anaphora.serving.batching import CHARACTERS, TEXTS, Batching, Search
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.refusal import Refusal
 from anaphora.serving.translators import Served
@@ -119,12 +119,103 @@ def test_a_full_queue_refuses_after_its_patience_and_answers_the_others() -> Non
     assert answers == ["FIRST", "X" * 10]
 
 
-def test_after_the_deadline_a_request_is_given_up_and_its_search_ends() -> None:
-    translator = Upper(goes=False)
+def test_the_search_of_a_request_that_is_given_up_ends() -> None:
+    async def give_up() -> None:
+        batching = Batching(ServingLimits())
+        batching.start()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(batching.translate(searching(Upper(goes=False)), ["a"]), 0.2)
+        await batching.stop()
+
     begin = time.monotonic()
-    [refused] = asyncio.run(given(translator, ServingLimits(deadline=0.2), ["a"]))
-    assert isinstance(refused, Refusal) and refused.status == 504
+    asyncio.run(give_up())
     assert time.monotonic() - begin < 5  # the search was cancelled: it would wait for ever
+
+
+@pytest.mark.parametrize("beams", [[5, 5], [5, 1]], ids=["same-search", "other-search"])
+@pytest.mark.parametrize("size", [1, 5, 3 * TEXTS])
+def test_each_client_has_its_turn_however_much_others_ask_for(beams: list[int], size: int) -> None:
+    async def crowd() -> list[str]:
+        batching = Batching(ServingLimits())
+        batching.start()
+        greedy, modest = (searching(translator, beam) for beam in beams)
+        tasks = [
+            asyncio.create_task(batching.translate(greedy, [f"{number} {place}" for place in range(size)], "greedy"))
+            for number in range(6 * TEXTS // size + 1)
+        ]
+        await asyncio.sleep(0.05)
+        tasks.append(asyncio.create_task(batching.translate(modest, ["modest"], "modest")))
+        await asyncio.sleep(0.05)
+        translator.goes.set()
+        await asyncio.gather(*tasks)
+        await batching.stop()
+        return [text for batch in translator.batches[:3] for text in batch]
+
+    translator = Upper(goes=False)
+    assert "modest" in asyncio.run(crowd())
+
+
+def test_each_request_of_a_client_has_its_turn() -> None:
+    async def crowd() -> None:
+        batching = Batching(ServingLimits())
+        batching.start()
+        search = searching(translator)
+        long = asyncio.create_task(batching.translate(search, [str(place) for place in range(5 * TEXTS)]))
+        await asyncio.sleep(0.05)
+        short = asyncio.create_task(batching.translate(search, ["short"]))
+        await asyncio.sleep(0.05)
+        translator.goes.set()
+        await asyncio.gather(long, short)
+        await batching.stop()
+
+    translator = Upper(goes=False)
+    asyncio.run(crowd())
+    assert "short" in translator.batches[1]
+
+
+def test_a_client_with_a_full_queue_leaves_room_for_others() -> None:
+    async def crowd() -> list[Any]:
+        batching = Batching(ServingLimits(waiting=10, patience=0.2))
+        batching.start()
+        search = searching(translator)
+        greedy = [asyncio.create_task(batching.translate(search, ["first"], "greedy"))]
+        await asyncio.sleep(0.1)
+        greedy.append(asyncio.create_task(batching.translate(search, ["x" * 10], "greedy")))
+        modest = asyncio.create_task(batching.translate(search, ["modest"], "modest"))
+        await asyncio.sleep(0.1)
+        translator.goes.set()
+        answers = await asyncio.gather(*greedy, modest)
+        await batching.stop()
+        return [one.text for [one] in answers]
+
+    translator = Upper(goes=False)
+    assert asyncio.run(crowd()) == ["FIRST", "X" * 10, "MODEST"]
+
+
+@pytest.mark.parametrize("texts", [["x" * 5_000] * 5, ["x" * 20_000] * 3], ids=["several-fit", "none-fits"])
+def test_a_batch_of_several_texts_has_bounded_characters(texts: list[str]) -> None:
+    translator = Upper()
+    asyncio.run(given(translator, ServingLimits(), texts))
+    assert all(len(batch) == 1 or sum(map(len, batch)) <= CHARACTERS for batch in translator.batches)
+
+
+def test_a_queue_that_stands_still_says_so_until_it_goes_on() -> None:
+    async def wait() -> list[bool]:
+        batching = Batching(ServingLimits(patience=0.1))
+        batching.start()
+        found = [batching.is_stuck]
+        task = asyncio.create_task(batching.translate(searching(translator), ["a"]))
+        for goes in (False, True):
+            await asyncio.sleep(0.3)
+            found.append(batching.is_stuck)
+            if not goes:
+                translator.goes.set()
+        await task
+        await batching.stop()
+        return found
+
+    translator = Upper(goes=False)
+    assert asyncio.run(wait()) == [False, True, False]
 
 
 def test_a_cancelled_request_leaves_the_queue() -> None:

@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.server import Server, bound
+from tests.serving.conftest import running
 
 SECONDS = 0.4
 WHOLE = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -18,19 +19,6 @@ POST = b"POST /%b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Assemble = Callable[..., Starlette]
-
-
-@asynccontextmanager
-async def running(app: Starlette) -> AsyncIterator[tuple[Server, tuple[str, int]]]:
-    """A server and its address."""
-    listening = asyncio.Event()
-    server = Server(app, app.state.service, listening.set)
-    with bound("127.0.0.1", 0) as address:
-        task = asyncio.create_task(server.serve([address]))
-        await listening.wait()
-        yield server, address.getsockname()
-        server.should_exit = True
-        await task
 
 
 @asynccontextmanager

@@ -37,5 +37,5 @@ def test_a_text_without_characters_is_refused() -> None:
     "data", [b"", b"{}", b"[]", b'{"characters": "abc"}', b'{"characters": ["ab"]}', b'{"characters": ["a", "a"]}']
 )
 def test_a_damaged_alphabet_is_refused(data: bytes) -> None:
-    with pytest.raises(RunError, match="character vocabulary"):
+    with pytest.raises(RunError, match="A vocabulary"):
         CharacterTokenizer.deserialise(data, lowercase=False)

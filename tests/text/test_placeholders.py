@@ -16,6 +16,7 @@ KEPT: dict[Kind, list[str]] = {
         *("{0,number,integer}", "{0, date, short}", "{{count, number}}", "{{{raw}}}", "#{name}", "$name", "$(HOME)"),
         *("%zu", "%lld", "%-10s", "%#x", "%*d", "%'d", "% d", "%<PRIu64>", "%<count>d", "%%", "%5.2f%%", "%.*f"),
         *("%1", "%L1", "%n", "%APPDATA%", "%user_name%", "--verbose", "--no-cache"),
+        *('<?= $x["a"] ?>', "<?php echo 5; ?>", "<%= user.name %>"),
     ],
     "tags": [
         "<b>",
@@ -27,6 +28,9 @@ KEPT: dict[Kind, list[str]] = {
         "<g-1>",
         "<a href=\"x > y\" title='it' {id} disabled>",
         "<input name=x />",
+        r"<span style=\"color:%2$s;\">",
+        r"<a href=\'%s\' id=\\'x\\'>",
+        '<a title="<?= $x["a"] ?>" id=\'<%= y %>\'>',
     ],
     "urls": ["https://example.org/a?b=c", "www.example.org", "ftp://example.org/path/"],
     "emails": ["a.b+c@example.org"],

@@ -69,6 +69,24 @@ def test_what_a_translation_should_have_in_common_is_compared(
 
 
 @pytest.mark.parametrize(
+    "opening",
+    [
+        r"<span style=\"color:%2$s;\">",
+        r"<a href=\'%s\'>",
+        r'<a href=\\"x\\" title=\\"y z\\">',
+        '<a title="<?= $x["a"] ?>">',
+        '<a title=\'<%= link("x") %>\' id="y">',
+        '<a title="a<b">',
+        '<a href="x>',
+        "<a href=x y=>",
+    ],
+)
+def test_a_tag_that_lost_its_opening_half_is_a_difference(opening: str) -> None:
+    assert not list(differences(f"see {opening}a cat</a>.", f"voir {opening}un chat</a>."))
+    assert [one.kind for one in differences(f"see {opening}a cat</a>.", "voir un chat</a>.")][:1] == ["placeholders"]
+
+
+@pytest.mark.parametrize(
     "line", ["a" * 50_000, "a@" * 25_000, "http://" * 7_000, "a." * 25_000, "%(" * 25_000, "<a" * 5_000]
 )
 def test_a_line_of_any_length_is_compared_in_linear_time(line: str) -> None:

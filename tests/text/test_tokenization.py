@@ -67,13 +67,12 @@ def test_what_comes_back_encodes_identically(tmp_path: Path, config: AnyTokenize
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_joint_sides_share_one_object(tmp_path: Path, config: AnyTokenizer) -> None:
+def test_joint_sides_share_one_vocabulary(tmp_path: Path, config: AnyTokenizer) -> None:
     tokenizers = fit(config, SIDES)
     save(tokenizers, tmp_path)
-    loaded = load(config, tmp_path)
     joint = isinstance(config, Byte) or (not isinstance(config, Word) and config.joint)
-    assert (tokenizers["source"] is tokenizers["target"]) == joint
-    assert (loaded["source"] is loaded["target"]) == joint
+    for sides in (tokenizers, load(config, tmp_path)):
+        assert (sides["source"].serialise() == sides["target"].serialise()) == joint
     assert len(list(tmp_path.iterdir())) == (2 if joint else 3)
 
 

@@ -148,7 +148,7 @@ def test_what_is_serialised_comes_back() -> None:
     ],
 )
 def test_a_damaged_list_is_refused(damage: bytes) -> None:
-    with pytest.raises(RunError, match="word vocabulary"):
+    with pytest.raises(RunError, match="A vocabulary"):
         WordTokenizer.deserialise(damage, lowercase=False, segmentation="whitespace")
 
 

@@ -1,5 +1,7 @@
 """Tables that learn by the rows of a batch: the same as without, faster; or lazily, under a name of its own."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -62,6 +64,41 @@ def test_lazy_adam_moves_the_words_of_a_batch_alone_by_the_steps_of_adam() -> No
     assert moved.nonzero().flatten().tolist() == [2]
     eagerly = trained(Adam(betas=rule.betas), [[ids], [torch.tensor([[2]])]])
     assert not torch.equal(eagerly.words.weight[1], first.words.weight[1])
+
+
+@pytest.mark.parametrize("epsilon", [1e-8, 1e-3, 1.0])
+@pytest.mark.parametrize("betas", [(0.9, 0.999), (0.5, 0.9), (0.0, 0.0)])
+def test_epsilon_is_added_to_the_corrected_mean_as_in_adam(epsilon: float, betas: tuple[float, float]) -> None:
+    for updates in ([[BATCHES[0]]], [[BATCHES[0]]] * 4):
+        lazy, dense = (trained(rule(betas=betas, epsilon=epsilon), updates) for rule in (LazyAdam, Adam))
+        torch.testing.assert_close(lazy.words.weight, dense.words.weight, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("by_torch", [False, True])
+def test_a_saved_state_goes_on_by_the_rule_that_it_began_with(by_torch: bool) -> None:
+    rule, before, after = LazyAdam(epsilon=0.1), Network(), Network()
+    begun, resumed = NamedOptimizer(rule, before), NamedOptimizer(rule, after)
+    before.learn(BATCHES[0])
+    begun.add_gradients(ALONE)
+    begun.step(0.1, epoch=1)
+    saved = {name: one.clone() for name, one in begun.tensors().items() if not by_torch or "corrected" not in name}
+    after.load_state_dict(before.state_dict())
+    resumed.restore(saved, {}, Path("optimizer.safetensors"))
+    assert resumed.tensors().keys() == saved.keys()
+
+    table = nn.Parameter(before.words.weight.detach().clone())
+    of_torch = torch.optim.SparseAdam([table], lr=0.1, betas=rule.betas, eps=rule.epsilon)
+    of_torch.state[table] = {name: saved[f"{name}/words.weight"].clone() for name in ("exp_avg", "exp_avg_sq")}
+    of_torch.state[table]["step"] = 1
+    for model, optimizer in ((before, begun), (after, resumed)):
+        optimizer.clear()
+        model.learn(BATCHES[1])
+        optimizer.add_gradients(ALONE)
+        table.grad = model.words.weight.grad
+        optimizer.step(0.1, epoch=1)
+    of_torch.step()
+    assert torch.equal(after.words.weight, table if by_torch else before.words.weight)
+    assert not torch.equal(before.words.weight, table)
 
 
 def test_a_gradient_has_the_rows_of_the_words_that_learn_something() -> None:

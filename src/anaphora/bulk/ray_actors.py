@@ -14,14 +14,16 @@ from anaphora.events import Note, Report
 
 ADDRESS = "RAY_ADDRESS"
 """The environment variable that names a cluster."""
+USAGE_STATISTICS = "RAY_USAGE_STATS_ENABLED"
+"""The environment variable by which Ray sends statistics of its use to its makers, or does not."""
 
 
 class RayActors:
     """An engine of actors that take ``threads`` CPUs each.
 
     They run in the cluster that this process has joined already, or else that ``RAY_ADDRESS`` names. Without either,
-    Ray is started on this machine for ``count`` of them. Every machine needs this package, and the run folders and
-    the output under the same paths.
+    Ray is started on this machine for ``count`` of them, and sends no statistics of its use. Every machine needs this
+    package, and the run folders and the output under the same paths.
     """
 
     def __init__(self, load: Load, folder: ShardFolder, count: int, threads: int, report: Report) -> None:
@@ -70,6 +72,8 @@ class RayActors:
 
     def _join(self, address: str) -> None:
         here = {"num_cpus": self._cpus, "include_dashboard": False} if address == "local" else {}
+        if here:
+            os.environ[USAGE_STATISTICS] = "0"  # read by Ray and by the processes that it starts
         try:
             self._ray.init(address=address, log_to_driver=False, logging_level="ERROR", **here)
         except (ConnectionError, RuntimeError, ValueError, SystemExit) as error:

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 import anaphora
 from anaphora.cli.help import GroupedCommand
 from anaphora.cli.tables import with_tables
-from anaphora.cli.talk import complain
+from anaphora.cli.talk import complain, shown_safely
 from anaphora.errors import AnaphoraError
 
 ENDED_BY = {129: "hung up.", 130: "interrupted.", 143: "terminated."}
@@ -119,8 +119,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # all text is UTF-8, which a pipe should not depend on a locale for
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
+    with shown_safely():
+        return _run(given or ["--help"])
+
+
+def _run(given: Sequence[str]) -> int:
     try:
-        code = app(args=given or ["--help"], prog_name="anaphora", standalone_mode=False)
+        code = app(args=given, prog_name="anaphora", standalone_mode=False)
         sys.stdout.flush()
     except AnaphoraError as error:
         complain(str(error))

@@ -1,5 +1,6 @@
 """``anaphora check``: a corpus looked at before hours are spent on it."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +9,7 @@ import typer
 from anaphora.cli.experiments import AUTO, ExperimentOptions, experiment_asked, with_languages
 from anaphora.cli.options import Json
 from anaphora.cli.progress import listening
-from anaphora.cli.talk import say
+from anaphora.cli.talk import console, say
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.wording import counted
 
@@ -75,16 +76,14 @@ def run(
 
 def _print(checked: "Checked") -> None:
     """Tables, then findings, then the upshot."""
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=True)
+    screen = console(sys.stdout, soft_wrap=True)
     for table in checked.tables():
-        console.print(_drawn(table))
+        screen.print(_drawn(table))
     colours = {"error": "red", "warning": "yellow", "note": "cyan"}
     for finding in checked.findings:
-        console.print(f"[{colours[finding.severity]}]{finding.severity}[/] ", end="")
-        console.print(str(finding), markup=False)
-    console.print(_upshot(checked), markup=False)
+        screen.print(f"[{colours[finding.severity]}]{finding.severity}[/] ", end="")
+        screen.print(str(finding), markup=False)
+    screen.print(_upshot(checked), markup=False)
 
 
 def _drawn(table: "Table") -> object:

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from anaphora.cli.projects import translate_project, translating
+from anaphora.cli.talk import put
 from anaphora.errors import ConfigError
 from anaphora.wording import agreeing, counted
 
@@ -93,7 +92,7 @@ def _write(content: bytes, output: Path | None) -> None:
     from anaphora.formats.replacing import replacing
 
     if output is None:
-        typer.echo(content, nl=False)
+        put(content)
         return
     with replacing(output) as plain, packed_by_name(output, plain) as stream:
         stream.write(content)

@@ -11,10 +11,12 @@ from anaphora.cli.options import (
     PAIRS_OR_TEXT,
     WORDS,
     AdaptationOptions,
+    ColumnsOption,
     Combination,
     Json,
     PrecisionOption,
     Threads,
+    columns_in,
     known_mean,
     known_precision,
     use_threads,
@@ -22,6 +24,7 @@ from anaphora.cli.options import (
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import SearchTable
 from anaphora.cli.tables import declared_option
+from anaphora.cli.talk import heading
 from anaphora.errors import ConfigError
 from anaphora.options import Excludes
 from anaphora.prediction.options import SearchOptions
@@ -76,6 +79,7 @@ def run(
     reference: Annotated[Path | None, typer.Option(help="Reference translation.")] = None,
     text: TextOption = "",
     data: LabelledOption = None,
+    columns: ColumnsOption = "",
     ensemble: Annotated[bool, typer.Option("--ensemble", help="Evaluate several translators as an ensemble.")] = False,
     *,
     adaptation: AdaptationOptions,
@@ -108,8 +112,9 @@ def run(
     how = known_mean(models.mean, len(runs)) if models.mean else ""
     task = task_at(runs[0])
     lines = Text(Path(named(text)).name, text_for(task, text)) if text else None
+    read, kept = tuple(columns_in(columns)), output is not None
     request = Request(
-        pairs, lines, data, asked, adapted, ensemble, how, models.fusion, multiplies, details, output is not None, keep
+        pairs, lines, data, asked, adapted, ensemble, how, models.fusion, multiplies, details, kept, keep, read
     )
     with listening() as report:
         answer = task.evaluate(runs, request, report)
@@ -150,12 +155,12 @@ def _print_json(answer: "Answer") -> None:
 def _print(answer: "Answer", *, named: bool) -> None:
     for one in answer.scored:
         if named:
-            typer.secho(one.name, bold=True)
+            heading(one.name)
         for part, result in one.results.items():
             typer.echo(f"{part}\n{result}")
     for part, comparisons in answer.compared.items():
         first, second = answer.scored
-        typer.secho(f"{part}: {first.name} against {second.name}", bold=True)
+        heading(f"{part}: {first.name} against {second.name}")
         for comparison in comparisons:
             typer.echo(comparison)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import tomli_w
 import typer
 
-from anaphora.cli.options import SettingsOption
+from anaphora.cli.options import ColumnsOption, SettingsOption, columns_in
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.files import MEGABYTE
@@ -48,9 +48,7 @@ class ExperimentOptions:
     task: Annotated[
         str, typer.Option(metavar="NAME", help="Without a recipe: the task, such as classify. [default: by the data]")
     ] = ""
-    columns: Annotated[
-        str, typer.Option(metavar="2,1", help="Source and target columns of a table: numbers from 1, or names.")
-    ] = ""
+    columns: ColumnsOption = ""
     source: Annotated[str, typer.Option(help="Source language code (also the file suffix), e.g. en.")] = ""
     target: Annotated[str, typer.Option(help="Target language code (also the file suffix), e.g. cs.")] = ""
     settings: SettingsOption = None
@@ -59,19 +57,11 @@ class ExperimentOptions:
     ] = None
 
     def asked(self, recipe: str, *others: str) -> Asked:
-        """Return what is asked for, with other settings; ConfigError for another number of columns than 2 or 3."""
-        settings = [*_columns(self.columns), *(self.settings or []), *others]
+        """Return what is asked for, with other settings."""
+        columns = json.dumps(columns_in(self.columns), ensure_ascii=False)
+        settings = [*([f"data.columns={columns}"] if self.columns else []), *(self.settings or []), *others]
         settings += [] if self.threads is None else [f"training.threads={self.threads}"]
         return Asked(recipe, self.data or [], self.source, self.target, self.task, settings)
-
-
-def _columns(named: str) -> list[str]:
-    if not named:
-        return []
-    columns = [int(one) if one.isdecimal() else one for one in map(str.strip, named.split(","))]
-    if len(columns) not in (2, 3):
-        raise ConfigError(f"--columns takes two columns, such as 1,2 or English,French, but got '{named}'.")
-    return [f"data.columns={json.dumps(columns, ensure_ascii=False)}"]
 
 
 def experiment_text(asked: Asked, report: Report, text: "AnyTokenizer | None" = None) -> tuple[str, str]:

@@ -7,9 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from anaphora.cli.talk import say
+from anaphora.cli.talk import put, say
 from anaphora.errors import DataError
 
 if TYPE_CHECKING:
@@ -110,7 +108,7 @@ def _is_of_a_run(file: Path) -> bool:
 def writing(path: Path | None) -> Iterator[Callable[[str], None]]:
     """A function that writes a line to a file, whole once the block ends well, or prints it where there is no file."""
     if path is None:
-        yield _print_line
+        yield lambda line: put(f"{line}\n".encode())
         return
     from anaphora.formats.lines import writing_lines
 
@@ -122,20 +120,9 @@ def writing(path: Path | None) -> Iterator[Callable[[str], None]]:
 def writing_exact(path: Path | None) -> Iterator[Callable[[str], None]]:
     """A function that writes text with its own line ends to such a file, or prints it, byte for byte."""
     if path is None:
-        yield _print_exact
+        yield lambda text: put(text.encode())
         return
     from anaphora.formats.lines import writing_text
 
     with writing_text(path) as write:
         yield write
-
-
-def _print_exact(text: str) -> None:
-    typer.echo(text.encode(), nl=False)
-    sys.stdout.flush()
-
-
-def _print_line(line: str) -> None:
-    """One whole line, seen at once by whoever reads it."""
-    typer.echo(line)
-    sys.stdout.flush()

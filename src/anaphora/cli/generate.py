@@ -1,6 +1,5 @@
 """``anaphora generate``: a language model continues a text."""
 
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +9,7 @@ from anaphora.cli.files import given_lines, is_typed, typed_texts, writing
 from anaphora.cli.options import InitialState, Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import with_declared
-from anaphora.cli.talk import say
+from anaphora.cli.talk import put, say
 from anaphora.options import Excludes
 from anaphora.search.sampling import Sampling
 
@@ -105,5 +104,4 @@ def _continue_lines(model: "LanguageModelPredictor", file: str, asked: dict[str,
 
 def _write(text: str) -> None:
     """Print what is written as it is written."""
-    typer.echo(text, nl=False)
-    sys.stdout.flush()
+    put(text.encode())

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from anaphora.cli.options import Json, RunFolder
+from anaphora.cli.talk import heading
 from anaphora.errors import ConfigError
 from anaphora.wording import counted
 
@@ -40,7 +41,7 @@ def run(run_folder: RunFolder, as_json: Json = False) -> None:
 def _show(found: "RunInfo") -> None:
     from anaphora.run.evaluations import newest
 
-    typer.secho(found.path, bold=True)
+    heading(found.path)
     _section("Task", [f"{found.task}, format {found.format}"])
     _section("Parameters", _counted(found.parameters, found.total_parameters))
     if found.mixed:
@@ -59,7 +60,7 @@ def _show(found: "RunInfo") -> None:
 def _section(title: str, lines: Iterable[str]) -> None:
     """A title and what belongs to it; ``none`` where there is nothing."""
     for place, line in enumerate(list(lines) or ["none"]):
-        typer.secho(f"{'' if place else title:<14}", bold=True, nl=False)
+        heading(f"{'' if place else title:<14}", end="")
         typer.echo(line)
 
 

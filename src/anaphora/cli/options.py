@@ -38,6 +38,10 @@ SettingsOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the recipe; may be repeated."),
 ]
+ColumnsOption = Annotated[
+    str,
+    typer.Option(metavar="2,1", help="Columns of input and output (tagger: of tags): numbers from 1, or names."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Threads = Annotated[int, typer.Option(min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")]
 
@@ -173,6 +177,11 @@ def _number(text: str) -> int | float | str:
         except ValueError:
             continue
     return text
+
+
+def columns_in(named: str) -> list[int | str]:
+    """The columns in ``ColumnsOption``, each a number or a name."""
+    return [int(one) if one.isdecimal() else one for one in map(str.strip, named.split(","))] if named else []
 
 
 def known_device(name: str) -> "DeviceName":

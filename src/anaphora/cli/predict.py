@@ -1,17 +1,20 @@
 """``anaphora predict``: the class, the tags or the output string of each line or sequence, or captions of images."""
 
 import json
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from anaphora.cli.files import check_writable, given_lines, given_texts, named, writing, writing_exact
-from anaphora.cli.options import InitialState, Machine, RunFolder
+from anaphora.cli.options import ColumnsOption, InitialState, Machine, RunFolder, columns_in
 from anaphora.cli.progress import listening
 from anaphora.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
+    from anaphora.events import Report
     from anaphora.tasks.describe import Description
 
 EXAMPLES = (
@@ -45,6 +48,7 @@ def run(
             help="For a tagger: conllu, columns, jsonl or text. [default: by the file and its first line]",
         ),
     ] = "",
+    columns: ColumnsOption = "",
     pictures: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="For images: draw the attention for each word as PNG.")
     ] = None,
@@ -63,27 +67,44 @@ def run(
         task = task_at(run_folder)
         if not hasattr(model, "predict_stream"):
             raise RunError(f"{run_folder} is {task.noun}, which predicts no labels: {task.see}.")
-        of_lines = hasattr(model, "predict_lines")
-        if format_ and not of_lines:
+        if format_ and not hasattr(model, "predict_lines"):
             raise ConfigError(f"--format is for taggers, but {run_folder} is {task.noun}: leave it out.")
         if pictures and not getattr(model, "attends_to_grid", False):
             raise ConfigError(f"--pictures needs attention over an image, which {run_folder} has not: leave it out.")
-        if hasattr(model, "predict_file"):
-            if file == "-":
-                raise ConfigError(f"{run_folder} is {task.noun} of arrays or strokes: name a file of them.")
-            found = model.predict_file(Path(file), report=report)
-        elif of_lines:
-            found = model.predict_lines(given_lines(file, exact=True), named(file), format=format_, report=report)
-        else:
-            found = model.predict_stream(given_texts(file), report=report)
-        with (writing_exact if of_lines and not as_json else writing)(output) as write:
+        if hasattr(model, "predict_file") and file == "-":
+            raise ConfigError(f"{run_folder} is {task.noun} of arrays or strokes: name a file of them.")
+        found, exact = _predictions(model, run_folder, file, format_, columns_in(columns), report)
+        with (writing_exact if exact and not as_json else writing)(output) as write:
             for prediction in found:
                 if pictures:
                     _draw(prediction, pictures)
                 if not as_json:
                     write(str(prediction))
-                elif not of_lines or prediction.words:  # not of what is between sentences
+                elif getattr(prediction, "words", True):  # not of what is between sentences or rows
                     write(json.dumps(prediction.json(), ensure_ascii=False))
+
+
+def _predictions(
+    model: Any, run_folder: Path, file: str, format_: str, columns: list[int | str], report: "Report"
+) -> tuple[Iterator[Any], bool]:
+    """The predictions for a file, and True if they have the lines of the file as they stand there."""
+    from anaphora.formats.table_rows import is_table
+    from anaphora.prediction.tables import predict_table
+    from anaphora.tasks.runs import experiment_of
+
+    table = getattr(experiment_of(run_folder).data, "table_columns", None) if columns or is_table(file) else None
+    if columns and table is None:
+        raise ConfigError(f"--columns is for tables, which {run_folder} does not read: leave it out.")
+    if hasattr(model, "predict_file"):
+        return model.predict_file(Path(file), report=report), False
+    if hasattr(model, "predict_lines"):
+        lines = given_lines(file, exact=True)
+        return model.predict_lines(lines, named(file), format=format_, columns=columns, report=report), True
+    if table is None:
+        return model.predict_stream(given_texts(file), report=report), False
+    read = table._replace(chosen=tuple(columns), header=()) if columns else table
+    answer = partial(model.predict_stream, report=report)
+    return predict_table(answer, given_lines(file, exact=True), named(file), read), True
 
 
 def _draw(description: "Description", folder: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO, cast
 
 from anaphora.cli.garbage import usually
-from anaphora.cli.talk import give_up_stderr, write
+from anaphora.cli.talk import console, give_up_stderr, raw_of, write
 from anaphora.events import Event, LastingReport, Note, Progress, Report, Saved, Skipped, Update, Validated
 
 if TYPE_CHECKING:
@@ -64,7 +64,6 @@ def listening(*, bars: bool = True) -> Iterator[Report]:
     if not (bars and sys.stderr.isatty()):
         yield LastingReport(_Lines().report)
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bars
 
@@ -74,8 +73,8 @@ def listening(*, bars: bool = True) -> Iterator[Report]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[remark]}"),
     )
-    terminal = _Terminal(sys.stderr)
-    with Bars(*columns, console=Console(file=cast(TextIO, terminal), highlight=False), transient=True) as drawn:
+    terminal = _Terminal(raw_of(sys.stderr))
+    with Bars(*columns, console=console(cast(TextIO, terminal)), transient=True) as drawn:
         yield LastingReport(_Drawn(drawn, terminal).report)
 
 

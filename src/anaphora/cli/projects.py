@@ -63,16 +63,13 @@ def translate_project(
 
 def translating(translator: "TranslationPredictor", min_confidence: float | None, how: dict[str, Any]) -> "Translate":
     """What translates the texts of a document; None for those of a lower confidence."""
-    from anaphora.tasks.translation.documents import trying_again
 
-    def by(options: "SearchOptions") -> "Translate":
-        def translate(texts: Sequence[str]) -> Iterator[str | None]:
-            for one in translator.stream(iter(texts), **how | {"options": options}):
-                yield None if one.is_below(min_confidence) else one.text
+    def translate(texts: Sequence[str], protects: bool) -> Iterator[str | None]:
+        options = how["options"] if protects else how["options"]._replace(protect=())
+        for one in translator.stream(iter(texts), **how | {"options": options}):
+            yield None if one.is_below(min_confidence) else one.text
 
-        return translate
-
-    return trying_again(by(how["options"]), by(how["options"]._replace(protect=())))
+    return translate
 
 
 def _check_languages(project: "Project", translator: "TranslationPredictor") -> None:

@@ -12,7 +12,7 @@ from anaphora.cli.options import SettingsOption, Threads, use_threads
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals, leave
 from anaphora.cli.talk import say
-from anaphora.errors import AnaphoraError, MissingExtraError, RunError
+from anaphora.errors import AnaphoraError, ConfigError, MissingExtraError, RunError
 
 if TYPE_CHECKING:
     from anaphora.tasks.translation import TranslationPredictor
@@ -24,6 +24,9 @@ EXAMPLES = (
 
 SHOWN = 5
 """Translations that are printed."""
+
+DRAWABLE = 200
+"""Test sentences of which one is drawn."""
 
 
 def run(
@@ -59,7 +62,7 @@ def run(
     if outcome.reason == "stopped":
         leave(outcome, run_folder, signals.exit_code)
     say(f"Trained in {clock(outcome.seconds)}. Translating sentences that training never showed ...")
-    _show(run_folder, place / "alignment.png")
+    _show(run_folder, corpus / "test.links", place / "alignment.png")
 
 
 def _free(folder: Path | None) -> Path:
@@ -72,7 +75,7 @@ def _free(folder: Path | None) -> Path:
     return folder
 
 
-def _show(run_folder: Path, picture: Path) -> None:
+def _show(run_folder: Path, links: Path, picture: Path) -> None:
     """Translations beside what was expected, the score, a picture, and where everything is."""
     from anaphora.inspection.microscope import write_microscope
     from anaphora.tasks.pairs import pair_splits
@@ -88,7 +91,7 @@ def _show(run_folder: Path, picture: Path) -> None:
     for (source, reference), output in zip(pairs, translator.translate([source for source, _ in pairs]), strict=True):
         typer.echo(f"English   {source}\nFrench    {output.text}\nexpected  {reference}\n")
     typer.echo(scores)
-    _draw(translator, pairs[0][0], picture)
+    _draw(translator, list(islice(test, DRAWABLE)), links, picture)
     page = run_folder.with_name("microscope.html")
     write_microscope(run_folder, page, [source for source, _ in pairs])
     typer.echo(
@@ -99,17 +102,33 @@ def _show(run_folder: Path, picture: Path) -> None:
     )
 
 
-def _draw(translator: "TranslationPredictor", text: str, picture: Path) -> None:
-    """A picture of where the translator looked; without matplotlib, a word on how to get it."""
+def _draw(translator: "TranslationPredictor", pairs: list[tuple[str, str]], links: Path, picture: Path) -> None:
+    """Draw the attention of one translation; without attention or matplotlib, print why not.
+
+    Of the translations that equal their reference it is the longest of those with the lowest alignment error rate
+    against the ``links`` of the corpus.
+    """
+    from anaphora.evaluation.alignment import agreement
+    from anaphora.formats.lines import read_lines
+    from anaphora.formats.pharaoh import from_pharaoh
+
+    outputs = translator.translate([source for source, _ in pairs], attention=True)
     try:
         from anaphora.inspection.drawing.heat import draw_attention
 
-        [output] = translator.translate([text], attention=True)
-        if output.weights is None:
-            say("This translator has no attention, so there is no picture of it.")
-            return
-        draw_attention(picture, output.source_pieces, output.target_pieces, output.weights, title=text)
-    except MissingExtraError as error:
+        ranks = [
+            (
+                output.text != reference,
+                agreement([output.links()], [from_pharaoh(line, str(links))]).error_rate,
+                -len(reference),
+            )
+            for output, (_, reference), line in zip(outputs, pairs, read_lines(links), strict=False)
+        ]
+        best = ranks.index(min(ranks))
+        shown, title = outputs[best], pairs[best][0]
+        assert shown.weights is not None
+        draw_attention(picture, shown.source_pieces, shown.target_pieces, shown.weights, title=title)
+    except (ConfigError, MissingExtraError) as error:
         say(str(error))
         return
     typer.echo(f"\nThe picture  {picture}")

@@ -1,8 +1,9 @@
 """``anaphora serve``: translators over HTTP."""
 
+import logging
 from dataclasses import dataclass
 from functools import partial
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -81,17 +82,36 @@ class RunFiles:
         say(f"Whoever can reach this address can {use}: give --keys FILE to ask for API keys.")
 
 
+@dataclass(frozen=True)
+class Network:
+    """Names of the server, and pages and proxies between it and its clients."""
+
+    name: Annotated[list[str] | None, typer.Option(metavar="HOST", help="Host name clients use; may be repeated.")] = (
+        None
+    )
+    allow_origin: Annotated[
+        list[str] | None, typer.Option(metavar="URL", help="Site whose pages may call; may be repeated.")
+    ] = None
+    proxy: Annotated[
+        list[str] | None, typer.Option(metavar="ADDRESS", help="Proxy whose X-Forwarded-For counts; may be repeated.")
+    ] = None
+
+    def check(self) -> None:
+        """Raise ConfigError for a proxy that is no address or network."""
+        for one in self.proxy or []:
+            try:
+                ip_network(one)
+            except ValueError:
+                message = f"--proxy should be an address or a network like 10.0.0.0/8, but is {one!r}."
+                raise ConfigError(message) from None
+
+
 def run(
     files: RunFiles,
+    network: Network,
     runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN...", help="Run folders of translators.")] = None,
     host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all of the machine.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0 for any.")] = 5000,
-    name: Annotated[
-        list[str] | None, typer.Option(metavar="HOST", help="Host name clients use; may be repeated.")
-    ] = None,
-    allow_origin: Annotated[
-        list[str] | None, typer.Option(metavar="URL", help="Site whose pages may call; may be repeated.")
-    ] = None,
     keys: Annotated[Path | None, typer.Option(help="File of API keys; without it none are needed.")] = None,
     new_key: Annotated[str, typer.Option(metavar="NAME", help="Add a key to --keys, print it and exit.")] = "",
     quiet: Annotated[bool, typer.Option("--quiet", help="Print no line for each request.")] = False,
@@ -106,6 +126,7 @@ def run(
         return _add_key(keys, new_key, learns=files.learn)
     if not runs:
         raise ConfigError("Give the run folders of translators: anaphora serve RUN...")
+    network.check()
     use_threads(threads)
     try:
         from anaphora.serving.actions import Service
@@ -114,6 +135,7 @@ def run(
         from anaphora.serving.detection import Detector
         from anaphora.serving.keys import Doorkeeper, read_keys
         from anaphora.serving.limits import ServingLimits
+        from anaphora.serving.log import LogLines
         from anaphora.serving.metrics import Metrics
         from anaphora.serving.server import Server, bound
     except ModuleNotFoundError as error:
@@ -130,8 +152,9 @@ def run(
             Doorkeeper(known),
             limits,
             metrics,
-            names={one.lower() for one in (host, *(name or []))},
-            origins=allow_origin or [],
+            names={one.lower() for one in (host, *(network.name or []))},
+            origins=network.allow_origin or [],
+            proxies=network.proxy or [],
             learns=files.learn,
         )
         app = application(service, (lambda line: None) if quiet else say)
@@ -139,6 +162,7 @@ def run(
             files.warn()
         pairs = ", ".join(f"{one.source}-{one.target}" for one in translators)
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
+        logging.getLogger().addHandler(LogLines(say))
         Server(app, service, lambda: say(f"Serving {pairs} at {address}")).run([listener])
 
 

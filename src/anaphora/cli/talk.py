@@ -1,11 +1,92 @@
-"""What the command line says on standard error, beside its results.
+"""Printing: messages on standard error, results on standard output, and text of others on both.
 
 Standard error is for people: when it is gone (a closed terminal, a full disk behind ``tee``), the command goes on.
+
+Runs, corpora and file names may come from anybody, and control characters in them would act on a terminal: move its
+cursor, change its title, reverse the order of a line. So within ``shown_safely`` everything that is printed as text is
+``visible`` text. Only data for another program is exact (``put``), where no terminal reads it.
 """
 
 import os
+import re
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)"
+)
+"""C0 and C1, separators of lines, what overrides the direction of text, and bytes of names that are not UTF-8."""
+
+
+def visible(text: str) -> str:
+    """Return a text with its control characters written out as JSON does, tabs and line ends left as they are."""
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+class _Screen:
+    """A standard stream on which all text is visible text; otherwise as the ``raw`` stream."""
+
+    def __init__(self, raw: TextIO) -> None:
+        self.raw = raw
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.raw, name)
+
+    def write(self, text: str) -> int:
+        self.raw.write(visible(text))
+        return len(text)
+
+    def writelines(self, lines: Iterator[str]) -> None:
+        self.write("".join(lines))
+
+
+@contextmanager
+def shown_safely() -> Iterator[None]:
+    """Within it whatever is printed on standard output and standard error is visible text."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (cast(TextIO, _Screen(raw_of(stream))) for stream in before)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def raw_of(stream: TextIO) -> TextIO:
+    """Return the stream behind a standard stream, for what controls a terminal."""
+    return stream.raw if isinstance(stream, _Screen) else stream
+
+
+def put(content: bytes) -> None:
+    """Print data on standard output at once: byte for byte, but visible text on a terminal."""
+    if sys.stdout.isatty():
+        sys.stdout.write(content.decode("utf-8", "replace"))
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+    sys.stdout.flush()
+
+
+def heading(text: str, end: str = "\n") -> None:
+    """Print a heading on standard output, bold on a terminal."""
+    begin, stop = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() else ("", "")
+    raw_of(sys.stdout).write(f"{begin}{visible(text)}{stop}{end}")
+
+
+def console(stream: TextIO, **options: Any) -> "Console":
+    """Return a console for tables, colours and bars on a stream, whose text is visible text."""
+    from rich.console import Console
+
+    class Visible(Console):
+        def render(self, renderable: Any, options: Any = None) -> Any:
+            for part in super().render(renderable, options):
+                yield part if part.control else part._replace(text=visible(part.text))
+
+    return Visible(file=raw_of(stream), highlight=False, **options)
 
 
 def say(text: str) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from anaphora.data.corpora import Splits, fingerprint
+from anaphora.data.entry_files import stem_of
 from anaphora.data.features import ENDINGS, Features, array_files, features_of
 from anaphora.data.finding import Names, demand_data, demand_path
 from anaphora.data.holdout import fraction_of, is_held_out
@@ -93,7 +94,7 @@ def caption_splits(data: Sequence[Path], names: Names, report: Report = silent) 
     split_of = _split_of(texts, names)
     rows: dict[str, list[Caption]] = {}
     for path in texts:
-        if not _LIST.search(_stem(path)):
+        if not _LIST.search(stem_of(path)):
             for caption in read_captions(path):
                 rows.setdefault(split_of(path, caption), []).append(caption)
     _check(rows, features)
@@ -149,7 +150,7 @@ def _split_of(texts: Sequence[Path], names: Names) -> Callable[[Path, Caption], 
     listed = {
         image_key(line): _named(found[1].lower(), names)
         for path in texts
-        if (found := _LIST.search(_stem(path)))
+        if (found := _LIST.search(stem_of(path)))
         for line in read_lines(path)
         if line.strip()
     }
@@ -157,8 +158,8 @@ def _split_of(texts: Sequence[Path], names: Names) -> Callable[[Path, Caption], 
     def split_of(path: Path, caption: Caption) -> str:
         if listed:
             return listed.get(caption.image, "unlisted")
-        words = re.findall(r"[^\W\d_]+", _stem(path))
-        of_file = next((split for word in (_stem(path), *words) if (split := _named(word, names))), "")
+        words = re.findall(r"[^\W\d_]+", stem_of(path))
+        of_file = next((split for word in (stem_of(path), *words) if (split := _named(word, names))), "")
         return of_file or (_named(caption.split, names) or caption.split if caption.split else names.train)
 
     return split_of
@@ -189,7 +190,3 @@ def _files(data: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 def _is_text(path: Path) -> bool:
     name = path.name.lower().removesuffix(".gz")
     return path.is_file() and name.endswith(_CAPTIONS) and not name.startswith(("readme", "."))
-
-
-def _stem(path: Path) -> str:
-    return path.name.removesuffix(".gz").rpartition(".")[0]

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, overload
 
 import numpy as np
 
-from anaphora.errors import DataError
+from anaphora.errors import AnaphoraError, DataError
 from anaphora.events import Note, Progress, Report
 from anaphora.files import (
     DamagedError,
@@ -303,6 +303,19 @@ class Table:
         """Say how far the work is, now and then."""
         if lines % EVERY == 0 or lines == self._total:
             self._report(Progress(self._task, lines, self._total, "lines"))
+
+
+def stored_column(folder: Path, name: str, below: Bound) -> Integers | None:
+    """Return the numbers of a column of a table made before, whatever it was made from; None if it is not whole."""
+    column = Column(name, below, lambda fault: None)
+    try:
+        header = read_json(folder / _HEADER, _LARGEST_HEADER)
+        if header["format"] == _FORMAT and is_sealed(header):
+            column.map(folder, {entry["name"]: entry for entry in header["columns"]}[name])
+            return column[:]
+    except (AnaphoraError, OSError, KeyError, TypeError, ValueError):
+        pass
+    return None
 
 
 def _type_of(below: Bound) -> np.dtype[Any]:

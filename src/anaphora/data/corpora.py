@@ -12,8 +12,9 @@ from anaphora.data.filters import Filters
 from anaphora.errors import DataError
 from anaphora.formats.entries.kinds import read_entries
 from anaphora.formats.lines import check_regular, read_lines
-from anaphora.formats.string_tables import string_lines
-from anaphora.formats.strings import COLUMNS, StringFormat
+from anaphora.formats.string_tables import STRINGS, lines_of, string_lines
+from anaphora.formats.strings import COLUMNS, StringFormat, read_format
+from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tsv import PLAIN, Layout, Rejected, Row, ignore, read_pairs
 from anaphora.text.special_tokens import without_special_tokens
 
@@ -105,6 +106,16 @@ class StringFile(PairFile):
     """One file of pairs of strings, in a format of its own."""
 
     format: StringFormat = COLUMNS
+    table: TableColumns = STRINGS
+    """The columns by which it is read where it is a table."""
+    found: TableColumns = STRINGS
+    """Those that it has."""
+
+    @classmethod
+    def of(cls, path: Path, table: TableColumns = STRINGS) -> "StringFile":
+        """Return a file in the format that its content tells; errors as for ``formats.strings.read_format``."""
+        format_, found = read_format(lines_of(path), str(path), table)
+        return cls(path, format=format_, table=table, found=found)
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -113,7 +124,7 @@ class StringFile(PairFile):
 
     def rows(self, rejected: Rejected = ignore) -> Iterator[Row]:
         """The pairs with their lines; DataError for a line that is not in the format."""
-        return self.format.read(string_lines(self.path), str(self.path))
+        return self.format.read(string_lines(lines_of(self.path), str(self.path), self.table), str(self.path))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from anaphora.data.entry_files import entry_files_in, languages_of_entries
+from anaphora.data.entry_files import entry_files_in, languages_of_entries, stem_of
 from anaphora.data.finding import USUAL
 from anaphora.errors import DataError
 from anaphora.formats.tsv import PLAIN, Layout, languages_of_heading
@@ -52,10 +52,10 @@ def _by_ending(path: Path, data: Sequence[Path]) -> tuple[str, ...]:
     """The languages that the names of line-aligned files end in."""
     if path.is_dir():
         entries = sorted(entry for entry in path.iterdir() if entry.is_file())
-        chosen = [entry for entry in entries if _stem(entry) == USUAL.train] or entries
+        chosen = [entry for entry in entries if stem_of(entry) == USUAL.train] or entries
     else:
-        chosen = [one for one in data if _stem(one) == _stem(path)]
-    codes = dict.fromkeys(_code(entry) for entry in chosen if _code(entry) and _stem(entry) == _stem(chosen[0]))
+        chosen = [one for one in data if stem_of(one) == stem_of(path)]
+    codes = dict.fromkeys(_code(entry) for entry in chosen if _code(entry) and stem_of(entry) == stem_of(chosen[0]))
     return tuple(codes) if len(codes) > 1 else ()
 
 
@@ -98,10 +98,6 @@ def _by_content(path: Path, given: tuple[str, str]) -> Direction | None:
     if any(given):
         return Direction(given[0] or others[0], given[1] or others[0]) if len(others) == 1 else None
     return Direction(others[0], others[1]) if len(others) == 2 else None
-
-
-def _stem(path: Path) -> str:
-    return Path(path.name.removesuffix(".gz")).stem
 
 
 def _code(path: Path) -> str:

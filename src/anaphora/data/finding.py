@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from anaphora.config import nearest
 from anaphora.data.corpora import AlignedFiles, PairFile, PairFiles
@@ -38,6 +38,13 @@ class Names:
     test: str = TEST_NAME
     layout: Layout = PLAIN
     """Where the pairs stand in those that are tables."""
+    columns: tuple[int | str, ...] = ()
+    """The columns of other tables that a person chose."""
+
+    def own_files(self, data: Sequence[Path]) -> dict[str, Any]:
+        """The ``[data]`` table for a person's own files."""
+        splits = {"train": self.train, "valid": self.valid, "test": self.test}
+        return splits | {"files": tuple(map(str, data)), "columns": self.columns}
 
     def validation(self) -> tuple[str, ...]:
         """The names to try for the validation split, the one asked for first; never that of the training split."""
@@ -189,18 +196,19 @@ def ending_of(path: Path, endings: Sequence[str]) -> str:
     return next((end for end in endings if name.endswith(end)), "")
 
 
-def _stem(path: Path, endings: Sequence[str]) -> str:
+def split_name(path: Path, endings: Sequence[str]) -> str:
+    """The name of a file without its ending."""
     return _plain_name(path)[: -len(ending_of(path, endings)) or None]
 
 
 def _split_of(path: Path, endings: Sequence[str]) -> str:
     """The last part of a name."""
-    return re.split(r"[-._]", _stem(path, endings))[-1]
+    return re.split(r"[-._]", split_name(path, endings))[-1]
 
 
 def _called(files: Sequence[Path], name: str, endings: Sequence[str]) -> list[Path]:
     """The file of a split: called so as a whole, or by the last part of its name; DataError where there are several."""
-    fitting = [file for file in files if _stem(file, endings) == name]
+    fitting = [file for file in files if split_name(file, endings) == name]
     fitting = fitting or [file for file in files if _split_of(file, endings) == name]
     if len(fitting) > 1:
         several = " and ".join(file.name for file in fitting)

@@ -17,15 +17,22 @@ import numpy as np
 
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.examples import ExampleCorpus, place_in
-from anaphora.data.finding import Names, demand_data, demand_path, refuse_packed
+from anaphora.data.finding import Names, demand_data, demand_path, refuse_packed, split_name
 from anaphora.errors import DataError
-from anaphora.events import Report, silent
-from anaphora.formats.labelled import Example, class_folders, read_labelled
+from anaphora.events import Note, Report, silent
+from anaphora.formats.evidence import Evidence
+from anaphora.formats.labelled import TABLES, TEXTS, Example, class_folders, columns_read, read_labelled
 from anaphora.formats.labelled_vectors import ENDINGS, is_array_file, read_labelled_vectors
 from anaphora.formats.lines import check_regular, read_lines, write_lines
+from anaphora.formats.table_columns import TableColumns
+from anaphora.formats.table_rows import is_table
 from anaphora.formats.tagged import labels_of
 
+ONE, SEVERAL, NONE = "with one label", "with several labels", "without a label"
+"""Kinds of examples in ``LabelledSplits.found``."""
 _NAMES_ARRAY = re.compile(r"\.npy[\"']?\s*(?:[\t,;]|$)", re.IGNORECASE)
+_LOOKED_AT = 20
+"""Rows of a table that tell whether it names arrays."""
 _ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json", *ENDINGS)
 
 
@@ -39,6 +46,8 @@ class LabelledFormat(NamedTuple):
     """Whether examples are sequences of vectors (``formats.labelled_vectors``)."""
     steps: bool = False
     """Whether each of the vectors has a tag of its own; with a ``separator``, one of several labels."""
+    columns: TableColumns = TEXTS
+    """Those of text and label in tables."""
 
     def names_of(self, example: Example) -> Iterator[str]:
         if self.steps and self.separator is not None:
@@ -57,10 +66,10 @@ class LabelledCorpus(ExampleCorpus[Example]):
     format: LabelledFormat = PLAIN
 
     def read(self, path: Path) -> Iterator[Example]:
-        encoding, separator, vectors, steps = self.format
+        encoding, separator, vectors, steps, columns = self.format
         if vectors:
             return read_labelled_vectors(path, separator=separator, steps=steps)
-        return read_labelled(path, encoding=encoding, separator=separator)
+        return read_labelled(path, encoding=encoding, separator=separator, columns=columns)
 
     def text_of(self, example: Example) -> str:
         return example.text
@@ -87,8 +96,13 @@ class LabelledSplits(Splits[LabelledCorpus]):
     """The splits, and the classes of training and validation in the order of their names."""
 
     labels: tuple[str, ...]
-    several: bool
-    """Whether a training text has several labels, or none."""
+    found: Evidence
+    """Training texts by how many labels each has."""
+
+    @property
+    def several(self) -> bool:
+        """True if more training texts than a few have several labels or none, and some have several."""
+        return bool(self.found.counts[SEVERAL]) and not self.found.is_rare(SEVERAL, NONE)
 
 
 def labelled_splits(
@@ -118,19 +132,29 @@ def labelled_splits(
         for stem, file in sorted(listing.items()):
             if stem.startswith(prefix + names.test) and file not in (*train, *valid):
                 tests.setdefault(stem, []).append(file)
-    whole, labels, several = _read(names.train, train, format)
-    if len(labels) < (1 if several and not format.steps else 2):
+    if not format.vectors:
+        format = format._replace(columns=columns_read(train[0], encoding=format.encoding, columns=format.columns))
+    whole, by_label, found_of = _read(names.train, train, format)
+    labels = tuple(sorted(by_label.counts))
+    if len(labels) < (1 if found_of.counts[SEVERAL] + found_of.counts[NONE] else 2):
         what = f"the one class '{labels[0]}'" if labels else "no label at all"
         raise DataError(f"{train[0]} has {what}: training needs two classes or more.")
+    for file in (*train, *valid, *chain.from_iterable(tests.values())):
+        found_in = columns_read(file, encoding=format.encoding, columns=format.columns)
+        if is_table(file.name, *TABLES) and found_in.header[:1] not in ((), ("1",)):
+            report(Note(f"The first line of {file} names its columns and is left out."))
+    if not format.steps:
+        more = f"; {found_of}" if len(found_of.counts) > 1 else ""
+        report(Note(f"Labels of the training split are {by_label}{more}."))
     of_tests = {name: _read(name, files, format, labels)[0] for name, files in tests.items()}
     if valid:
         held = _read(names.valid, valid, format, labels)[0]
-        return LabelledSplits(whole, held, of_tests, labels, several)
+        return LabelledSplits(whole, held, of_tests, labels, found_of)
     files = [] if format.vectors else _files(train)
     whose = [whole.fingerprint] if format.vectors else []
     rest, tenth = (fingerprint(files, *whose, choice) for choice in ("rest", "held"))
     noun = "sequence" if format.vectors else "text"
-    return LabelledSplits(*whole.parted(names.valid, rest, tenth, noun, report), of_tests, labels, several)
+    return LabelledSplits(*whole.parted(names.valid, rest, tenth, noun, report), of_tests, labels, found_of)
 
 
 def labelled_corpus(path: Path, known: Sequence[str], format: LabelledFormat) -> LabelledCorpus:
@@ -141,12 +165,13 @@ def labelled_corpus(path: Path, known: Sequence[str], format: LabelledFormat) ->
 
 
 def hold_vectors(data: Sequence[Path]) -> bool:
-    """Whether data is of vectors: array files, or a table whose first row below a heading names one."""
+    """Whether data is of vectors: array files, or a table most of whose first rows name one."""
     files = [file for path in data for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if file.is_file()]
     if any(map(is_array_file, files)):
         return True
-    tables = (file for file in files if file.name.lower().removesuffix(".gz").endswith((".tsv", ".csv")))
-    return any(_NAMES_ARRAY.search(line) for file in tables for line in islice(read_lines(file, any_format=True), 2))
+    tables = (islice(read_lines(file, any_format=True), _LOOKED_AT) for file in files if is_table(file.name, *TABLES))
+    named = ([bool(_NAMES_ARRAY.search(line)) for line in lines] for lines in tables)
+    return any(2 * sum(rows) >= len(rows) > 0 for rows in named)
 
 
 def check_labels(corpus: LabelledCorpus, known: Sequence[str]) -> Iterator[Example]:
@@ -165,17 +190,20 @@ def check_labels(corpus: LabelledCorpus, known: Sequence[str]) -> Iterator[Examp
 
 def _read(
     name: str, files: Sequence[Path], format: LabelledFormat, known: Sequence[str] = ()
-) -> tuple[LabelledCorpus, tuple[str, ...], bool]:
+) -> tuple[LabelledCorpus, Evidence, Evidence]:
+    """The corpus, and its examples by their labels and by how many they have."""
     corpus = LabelledCorpus(name, tuple(files), fingerprint(_files(files), format.encoding), format=format)
     digest = hashlib.sha256()
-    labels, several = set[str](), False
+    by_label, found = Evidence(), Evidence()
     for example in check_labels(corpus, known) if known else corpus.examples():
-        labels.update(format.names_of(example))
-        several = several or len(example.labels) != 1
+        for label in format.names_of(example):
+            by_label.add(label, example.place)
+        if not format.steps:
+            found.add((NONE, ONE, SEVERAL)[min(len(example.labels), 2)], example.place)
         digest.update(f"{example.labels} {example.text}".encode())
     if format.vectors:  # which may be in other files than those named
         corpus = replace(corpus, fingerprint=digest.hexdigest())
-    return corpus.with_count("labelled text"), tuple(sorted(labels)), several
+    return corpus.with_count("labelled text"), by_label, found
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:
@@ -186,12 +214,7 @@ def _listing(path: Path) -> dict[str, Path]:
     if not path.is_dir():
         check_regular(path)
         demand_path(path)
-    return {_stem(entry): entry for entry in sorted(path.iterdir()) if not entry.name.startswith(".")}
-
-
-def _stem(path: Path) -> str:
-    name = path.name.removesuffix(".gz")
-    return next((name.removesuffix(end) for end in _ENDINGS if name.lower().endswith(end)), name)
+    return {split_name(entry, _ENDINGS): entry for entry in sorted(path.iterdir()) if not entry.name.startswith(".")}
 
 
 def _train_stem(listing: dict[str, Path], name: str) -> str:

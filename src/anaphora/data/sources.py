@@ -35,7 +35,8 @@ from anaphora.errors import DataError
 from anaphora.events import Event, Note, Report, Skipped, silent
 from anaphora.formats import string_tables
 from anaphora.formats.lines import read_lines
-from anaphora.formats.strings import read_format
+from anaphora.formats.string_tables import STRINGS
+from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tsv import HEADING
 from anaphora.text.special_tokens import without_special_tokens
 from anaphora.wording import agreeing, counted
@@ -71,7 +72,7 @@ def translation_splits(
 
 
 def string_splits(
-    data: Sequence[Path], names: Names, *, columns: Sequence[int] = (), seed: int = 1, report: Report = silent
+    data: Sequence[Path], names: Names, *, columns: TableColumns = STRINGS, seed: int = 1, report: Report = silent
 ) -> Splits[PairCorpus]:
     """The splits of pairs of strings, each file in a format that its content tells (``formats.strings``).
 
@@ -82,7 +83,7 @@ def string_splits(
     found = find_files(data, names, _STRING_ENDINGS)
 
     def recognized(path: Path) -> StringFile:
-        file = StringFile(path, format=read_format(path, columns))
+        file = StringFile.of(path, columns)
         report(Note(f"{path} is read as {file.format}."))
         return file
 

@@ -11,9 +11,12 @@ from pathlib import Path
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.examples import ExampleCorpus, example_splits
 from anaphora.data.finding import Found, Names, ending_of, find_files
-from anaphora.events import Report, silent
+from anaphora.events import Note, Report, silent
 from anaphora.formats.lines import read_lines, writing_text
+from anaphora.formats.offsets import Offsets
+from anaphora.formats.span_tags import TagsInPlace
 from anaphora.formats.tagged import Sentence, TaggedFormat
+from anaphora.wording import agreeing, counted
 
 _ENDINGS = (".conllu", ".conll", ".tsv", ".txt", ".iob", ".iob2", ".bio", ".bioes", ".jsonl", ".json")
 
@@ -45,6 +48,12 @@ class TaggedCorpus(ExampleCorpus[Located]):
                 write("".join(sentence.lines))
 
 
+def tags_in_place(located: Located) -> TagsInPlace:
+    """The tags of a sentence and their places."""
+    path, sentence = located
+    return sentence.tags, lambda number: f"{path}:{sentence.line_of(number)}"
+
+
 def exact_lines(path: Path) -> Iterator[str]:
     """The lines of a file with their ends; errors as for ``formats.lines.read_lines``."""
     return read_lines(path, exact=True, any_format=True)
@@ -65,6 +74,11 @@ def tagged_splits(
 
     def corpus(name: str, files: Sequence[Path]) -> TaggedCorpus:
         digest = fingerprint(files, repr(format_))
+        for path in files if isinstance(format_, Offsets) else ():
+            sentences = format_.read(exact_lines(path), str(path), labelled=True)
+            if lines := [sentence.line for sentence in sentences if not sentence.words]:
+                left = f"{counted(len(lines), 'text')} of {path} without a finished annotation"
+                report(Note(f"{left} {agreeing(len(lines), 'are')} left out (the first is line {lines[0]}).", True))
         return TaggedCorpus(name, tuple(files), digest, format=format_).with_count("sentence")
 
     return example_splits(find_tagged(data, names), names, corpus, "sentence", report, repr(format_))

@@ -74,11 +74,12 @@ class TokenEncoder(TagEncoder):
         return [*vocabularies, self.several, self._longest]
 
     def word(self, word: str) -> int:
-        return self._words.get(normalise(word, lowercase=self.words.lowercase), UNK)
+        return self._words.get(self.words.normal(word), UNK)
 
     def letters(self, word: str) -> list[int]:
         """The ids of its characters, between a begin and an end."""
-        return [BOS, *(self._letters.get(letter, UNK) for letter in normalise(word)[: self._longest]), EOS]
+        plain = normalise(self.words.plain(word))[: self._longest]
+        return [BOS, *(self._letters.get(letter, UNK) for letter in plain), EOS]
 
     @cached_property
     def _words(self) -> Mapping[str, int]:

@@ -4,7 +4,7 @@ A sequence is scaled vectors, as offsets from point to point where they are stro
 point of strokes is where the others start from, and is not predicted.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
@@ -24,6 +24,7 @@ from anaphora.events import Report, Skipped, silent
 from anaphora.formats.traces import Floats, Trace
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.tokenizer import Tokenizer
+from anaphora.wording import agreeing
 
 Singles = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -219,16 +220,22 @@ def _check(trace: Trace, points: int, pen: bool, with_text: bool) -> None:
         written_in(trace)
 
 
+def check_texts(traces: Iterable[Trace]) -> None:
+    """Raise DataError with their places for sequences without a text."""
+    if places := [trace.place for trace in traces if not trace.text.strip()]:
+        shown = f"{', '.join(places[:5])}{', ..' if len(places) > 5 else ''} {agreeing(len(places), 'have')}"
+        raise DataError(f"{shown} no text, which is needed here: add it, or remove the sequence.")
+
+
 def written_in(trace: Trace) -> str:
     """The text of a sequence; DataError where it has none."""
-    if not trace.text.strip():
-        raise DataError(f"{trace.place} has no text, which is needed here: add it, or remove the sequence.")
+    check_texts([trace])
     return trace.text
 
 
 def moments(traces: Iterator[_Placed], scale: Callable[[_Placed], Floats]) -> tuple[list[float], list[float]]:
     """Mean and standard deviation of each number; 1 for one that never varies. Vectors should be of one width."""
-    count, total, squares = 0, np.zeros(1), np.zeros(1)
+    count, total, squares, begin = 0, np.zeros(1), np.zeros(1), np.zeros(1)
     for trace in traces:
         values_TD = scale(trace)
         if count and values_TD.shape[1] != len(total):
@@ -236,8 +243,9 @@ def moments(traces: Iterator[_Placed], scale: Callable[[_Placed], Floats]) -> tu
                 f"{trace.place} has vectors of {values_TD.shape[1]} numbers, but those before have {len(total)}: give "
                 f"vectors of one width."
             )
-        count, total = count + len(values_TD), total + values_TD.sum(0)
-        squares = squares + (values_TD**2).sum(0)
+        begin = begin if count else values_TD[:1].sum(0)
+        moved_TD = values_TD - begin  # squares of what lies far from 0 leave nothing of a small deviation
+        count, total, squares = count + len(moved_TD), total + moved_TD.sum(0), squares + (moved_TD**2).sum(0)
     mean = total / count
     deviation = np.sqrt(np.maximum(squares / count - mean**2, 0))
-    return mean.tolist(), np.where(deviation > 0, deviation, 1.0).tolist()
+    return (begin + mean).tolist(), np.where(deviation > 0, deviation, 1.0).tolist()

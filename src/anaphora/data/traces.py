@@ -13,7 +13,7 @@ import numpy as np
 
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.examples import ExampleCorpus, example_splits, place_in
-from anaphora.data.finding import Found, Names, demand_data, demand_path
+from anaphora.data.finding import Found, Names, demand_data, demand_path, ending_of, split_name
 from anaphora.data.labelled import hold_vectors
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
@@ -77,21 +77,15 @@ READERS: Mapping[str, Callable[[Path], Iterator[Trace]]] = {
 
 def read_traces(path: Path) -> Iterator[Trace]:
     """The sequences of a file; DataError for an unknown ending, and with its place for a fault."""
-    ending = ending_of(path)
-    if ending not in READERS:
+    if not (ending := ending_of(path, [*READERS])):
         raise DataError(f"{path} should end in {', '.join(READERS)}: name it so, or convert it.")
     return READERS[ending](path)
-
-
-def ending_of(path: Path) -> str:
-    """The ending of a name, ``.gz`` aside."""
-    return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
 def are_traces(data: Sequence[Path]) -> bool:
     """Whether data is real-valued sequences and no text, by the names of its files and the first lines of tables."""
     files = [file for path in data for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file()]
-    are_read = (ending_of(file) in READERS and ending_of(file) != ".tsv" and not holds_strings(file) for file in files)
+    are_read = (ending_of(file, [*READERS]) not in ("", ".tsv") and not holds_strings(file) for file in files)
     return any(are_read) or hold_vectors(data)
 
 
@@ -169,18 +163,14 @@ def _read(name: str, files: Sequence[Path]) -> TraceCorpus:
 def _listing(folder: Path) -> dict[str, Path]:
     """The entries of a folder by their names less a known ending."""
     entries = (entry for entry in sorted(folder.iterdir()) if not entry.name.startswith("."))
-    return {_stem(entry): entry for entry in entries if entry.is_dir() or ending_of(entry) in READERS}
-
-
-def _stem(entry: Path) -> str:
-    return entry.name if entry.is_dir() else entry.name.removesuffix(".gz")[: -len(ending_of(entry))]
+    return {split_name(entry, [*READERS]): entry for entry in entries if entry.is_dir() or ending_of(entry, [*READERS])}
 
 
 def _files(path: Path) -> list[Path]:
     """A file, or all files of a known ending below a folder."""
     if path.is_file():
         return [path]
-    found = [entry for entry in sorted(path.rglob("*")) if entry.is_file() and ending_of(entry) in READERS]
+    found = [entry for entry in sorted(path.rglob("*")) if entry.is_file() and ending_of(entry, [*READERS])]
     if not found:
         raise DataError(f"{path} should hold files that end in {', '.join(READERS)}, but holds none: check the path.")
     return found

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from anaphora.errors import DataError
+from anaphora.errors import DataError, demand_number
 from anaphora.evaluation.segments import Floats, Score, SegmentMetric, counts, fraction
 from anaphora.formats.figures import LN_10
 from anaphora.text.between import words_in
@@ -109,6 +109,9 @@ class Prediction:
     """What the model did, in one pass, with the text that it had read, in words."""
     by_line: Floats = field(default_factory=lambda: np.zeros((0, 8)), compare=False, repr=False)
     """Of every line: nats, unknown nats, tokens, unknown tokens, sentence nats, characters, bytes, words."""
+
+    def __post_init__(self) -> None:
+        demand_number(self.nats)
 
     def metrics(self) -> list[SegmentMetric]:
         """Perplexities and bits as sums over lines; those of a token are only of use beside the same tokens."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from anaphora.formats.span_tags import Encoding, spans_of
+from anaphora.formats.span_tags import ONE_TYPE, Encoding, spans_of
 from anaphora.formats.tagged import labels_of
 
 _SHOWN = 20
@@ -85,7 +85,7 @@ class TagCounts:
     def _labels(self, tags: Sequence[str]) -> list[tuple[Any, str]]:
         """What is counted by itself: spans, labels or tags, each with its place and its name."""
         if self.encoding is not None:
-            return [(span, span.type) for span in spans_of(tags, self.encoding)]
+            return [(span, span.type or ONE_TYPE) for span in spans_of(tags, self.encoding)]
         if self.several:
             return [((place, label), label) for place, tag in enumerate(tags) for label in labels_of(tag)]
         return [((place, tag), tag) for place, tag in enumerate(tags)]

@@ -63,9 +63,10 @@ def automatic(
         )
     named = override({"data": {"train": "train", "valid": "val", "test": "test"}}, settings)
     languages = source or word_at(named, "data.source"), target or word_at(named, "data.target")
-    layout = layout_in(named)
     train, valid, test = (word_at(named, f"data.{part}") for part in ("train", "valid", "test"))
-    names = Names(train, valid, test, layout)
+    columns = value_at(named, "data.columns")
+    columns = columns if isinstance(columns, list) else [value_at(named, "data.column")]
+    names = Names(train, valid, test, layout_in(named), tuple(one for one in columns if isinstance(one, int | str)))
     # the first task takes what no other claims
     sizings = {one.name: one.sizing for one in every_task() if one.sizing}
     if task and task not in sizings:

@@ -161,11 +161,11 @@ class Tagger(Model):
         """The input of the graph: words as ids and characters, or vectors."""
         if self.config["reads"] != "words":
             return super().feeds(given)
-        table = {"kind": "word", "pieces": [""] * 4 + self.config["words"], "lowercase": self.config["lowercase"]}
+        table = self.config | {"kind": "word", "pieces": [""] * 4 + self.config["words"]}
         words, letters = Tokens(table), {letter: n for n, letter in enumerate(self.config["characters"], EOS + 1)}
         feeds = {"ids": np.array([words.ids.get(words.normal(word), UNK) for word in given], np.int64)}
         if longest := self.config["max_length"]:
-            normal = [unicodedata.normalize("NFC", word)[:longest] for word in given]
+            normal = [unicodedata.normalize("NFC", words.plain(word))[:longest] for word in given]
             feeds["characters"] = np.full((len(given), max(map(len, normal)) + 2), -1, np.int64)
             for row, word in zip(feeds["characters"], normal, strict=True):
                 row[: len(word) + 2] = [BOS, *(letters.get(letter, UNK) for letter in word), EOS]

@@ -23,6 +23,7 @@ class Tokens:
         self.kind, self.pieces, self.lowercase = table["kind"], table["pieces"], table["lowercase"]
         self.ids = {piece: number for number, piece in enumerate(self.pieces) if number > EOS}
         self.spaced = table.get("separated", self.kind == "word")
+        self.spaces = [(re.compile(pattern), put) for pattern, put in table.get("spaces", [])]
         self.patterns = {name: import_module("regex").compile(text) for name, text in table.get("patterns", {}).items()}
 
     def encode(self, text: str) -> list[int]:
@@ -31,9 +32,15 @@ class Tokens:
             return self.merged(list(SPACE + line)) if line else []
         return [self.ids.get(token, UNK) for token in self.split(text)]
 
+    def plain(self, text: str) -> str:
+        """With one space for white space, and nothing for what cannot be seen."""
+        for pattern, put in self.spaces:
+            text = pattern.sub(put, text)
+        return text
+
     def normal(self, text: str) -> str:
-        """In normal form, and lower-cased where the model has no case."""
-        text = unicodedata.normalize("NFC", text)
+        """The same in normal form, and lower-cased where the model has no case."""
+        text = unicodedata.normalize("NFC", self.plain(text))
         if self.lowercase == "tr":
             text = text.replace("\u0130", "i").replace("I\u0307", "i").replace("I", "\u0131")
         return unicodedata.normalize("NFC", text.lower()) if self.lowercase else text

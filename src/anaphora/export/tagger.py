@@ -6,6 +6,7 @@ from anaphora.export.encoder import encoded
 from anaphora.export.graph import Graph, Graphs
 from anaphora.export.inputs import embedded, scaled, spelt
 from anaphora.export.parts import Parts
+from anaphora.export.tokens import spaces_of
 from anaphora.formats.tokens import PATTERN
 from anaphora.models.tagger import StepTagger, Tagger, VectorTagger
 from anaphora.nn.outputs.tags import LinearChainTags
@@ -46,6 +47,7 @@ def _vocabularies(trained: Trained, model: Tagger) -> dict[str, Any]:
         "pattern": PATTERN,
         "words": list(words.vocabulary),
         "lowercase": words.lowercase,
+        "spaces": spaces_of(words),
         "characters": list(characters.vocabulary),
         "max_length": model.characters.config.max_length if model.characters else 0,
     }

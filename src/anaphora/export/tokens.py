@@ -11,10 +11,15 @@ from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer
 
 
+def spaces_of(tokenizer: Tokenizer) -> list[tuple[str, str]]:
+    """What is put for white space and for what cannot be seen: patterns and texts."""
+    return [(pattern.pattern, put) for pattern, put in tokenizer.rule.substitutions] if tokenizer.rule else []
+
+
 def tokens_of(trained: Trained, tokenizer: Tokenizer) -> dict[str, Any]:
     """A tokenizer of a run; ConfigError for one that the driver does not have."""
     kind, segmentation = trained.experiment.text.tokenizer, getattr(trained.experiment.text, "segmentation", "")
-    table: dict[str, Any] = {"kind": kind, "lowercase": tokenizer.lowercase}
+    table: dict[str, Any] = {"kind": kind, "lowercase": tokenizer.lowercase, "spaces": spaces_of(tokenizer)}
     if isinstance(tokenizer, SymbolTokenizer):
         return table | {"kind": "symbol", "separated": tokenizer.separated, "pieces": [*MARKS, *tokenizer.alphabet]}
     if isinstance(tokenizer, CharacterTokenizer):

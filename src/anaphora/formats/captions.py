@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from anaphora.errors import DataError
 from anaphora.formats.json_text import json_document
 from anaphora.formats.lines import read_lines
+from anaphora.formats.table_rows import TableRow, is_table, read_sides, table_rows
 from anaphora.formats.tagged import is_label
 from anaphora.wording import counted
 
@@ -54,9 +55,8 @@ def read_captions(path: Path) -> Iterator[Caption]:
 
     Raises DataError with the place of what is no caption, as ``read_lines`` does, and for an empty file.
     """
-    is_json = path.name.lower().removesuffix(".gz").endswith(".json")
     found = False
-    for caption in _json(path) if is_json else _table(path):
+    for caption in _json(path) if is_table(path.name, ".json") else _table(path):
         if not is_label(caption.image):
             raise DataError(f"{caption.place} names no image: name its file, in one line.")
         if not caption.text.strip():
@@ -68,21 +68,19 @@ def read_captions(path: Path) -> Iterator[Caption]:
 
 
 def _table(path: Path) -> Iterator[Caption]:
-    for number, line in enumerate(read_lines(path), 1):
-        cells = line.split("\t")
-        if not line.strip() or (number == 1 and _is_heading(cells)):
-            continue
-        if len(cells) != 2:
-            raise DataError(
-                f"{path}:{number} should be the file name of an image, a tab and its caption, but has "
-                f"{counted(len(cells), 'column')}: correct it."
-            )
-        name, text = cells
-        yield Caption(f"{path}:{number}", number, image_key(_NUMBERED.sub("", name.strip())), text, "")
+    for row, cells in read_sides(table_rows(read_lines(path), str(path)), str(path), _columns):
+        if cells is not None:
+            name, text = cells
+            place = f"{path}:{row.number}"
+            yield Caption(place, row.number, image_key(_NUMBERED.sub("", name.strip())), text, "")
 
 
-def _is_heading(cells: Sequence[str]) -> bool:
-    return len(cells) == 2 and all(cell.strip().lower() in heads for cell, heads in zip(cells, _HEADS, strict=True))
+def _columns(row: TableRow, place: str) -> tuple[list[int], bool]:
+    """The places of image and caption, and True for a heading."""
+    if len(row.cells) != 2:
+        there = counted(len(row.cells), "column")
+        raise DataError(f"{place} should be the file name of an image, a tab and its caption, but has {there}.")
+    return [0, 1], all(cell.strip().lower() in heads for cell, heads in zip(row.cells, _HEADS, strict=True))
 
 
 def _json(path: Path) -> Iterator[Caption]:

@@ -1,21 +1,27 @@
 """A token a line with its tag in one of two or more columns, and a blank line after each sentence; CoNLL-2003.
 
-Columns are separated by tabs where the first row has one, else by white space. A heading (``token tag``) stays as it
-is, and so does a line that begins with ``-DOCSTART-``, which marks a document.
+Columns are separated by tabs where the first row has one, else by white space. A heading (``token tag``) is no token,
+and a line that begins with ``-DOCSTART-`` marks a document.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from anaphora.errors import DataError
+from anaphora.formats.table_columns import TableColumns, new_name
 from anaphora.formats.tagged import Block, Sentence, content_of, split_end, with_cell
 from anaphora.wording import counted
 
 DOCUMENT = "-DOCSTART-"
 """What begins a line that marks a document."""
-_WORDS_HEADING = re.compile(r"form|text|(?:token|word)s?", re.IGNORECASE)
-_HEADING = re.compile(r"(?:chunk|ner|pos)(?:[_ ]?tag)?s?|(?:tag|label)s?|iob|lemma|[ux]pos|feats|deprel", re.IGNORECASE)
+WORDS = TableColumns((("token", "word", "form", "text", "tokens", "words"), ()))
+"""Columns of words, by their usual names, and of tags."""
+_HEADING = re.compile(
+    r"(?i)(?:chunk|ner|pos)(?:[_ ]?tag)?s?|(?:tag|label)s?|entity|iob|lemma|[ux]pos|feats|deprel"
+    r"|#|id|n[ro]?|index|sentence.*"
+)
+"""Names of other columns, and of those that number rows or sentences."""
 
 
 @dataclass(frozen=True)
@@ -23,32 +29,63 @@ class Columns:
     """Rows of columns, the first of them the word; see ``TaggedFormat``."""
 
     column: int
-    """The column of tags, from 1; rows without tags end right before it, or are words alone."""
+    """The column of tags, from 1; rows without tags end right before it, or are words alone. 0 for a new column."""
+    word: int = field(default=1, repr=False)
+    """The column of words, from 1."""
+    table: TableColumns = field(default=WORDS, repr=False)
+    """Those of words and tags as they were chosen, or found in the training table, which files are compared with."""
+    headed: bool = field(default=False, repr=False)
+    """True if the first row is a heading."""
+
+    def fitted(self, line: str, place: str, *, labelled: bool = False) -> "Columns":
+        """Return the format of the file whose first row this is.
+
+        Where it has other columns than the training table, tags get a new column. Raises DataError where words, or tags
+        of a ``labelled`` file, may be in another one.
+        """
+        cells, chosen = cells_of(content_of(line)), self.table.chosen
+        heads, header = ([cell.strip().casefold() for cell in of] for of in (cells, self.table.header))
+        headed = _is_heading(cells) or any(isinstance(one, str) and one.casefold() in heads for one in chosen)
+        of_words = header[:1] == ["1"] and heads[self.word - 1 : self.word] and heads[self.word - 1] in WORDS.usual[0]
+        if not chosen or (len(heads) == len(header) and (not headed or heads == header or of_words)):
+            return replace(self, table=WORDS, headed=headed)
+        word, tag = 0, -1
+        is_numbered = not headed and len(cells) > 1 and cells[0] in ("0", "1")  # rows that a number begins
+        if labelled or not header or is_numbered:
+            (word, tag), _ = self.table.find(cells, place, keys=headed) or ([0, 0], headed)
+        elif headed or self.word > 1:
+            [word], _ = self.table.find(cells, place, [0], keys=headed) or ([0], headed)
+        return replace(self, word=word + 1, column=tag + 1, table=WORDS, headed=headed)
 
     def read(self, lines: Iterable[str], where: str, *, labelled: bool = False) -> Iterator[Sentence]:
         """The sentences. Raises DataError for a row with another number of columns than the first."""
-        block, number, first, count, separator = Block(), 0, 0, 0, None
+        block, number, first, count, separator, fit = Block(), 0, 0, 0, None, self
         for number, line in enumerate(lines, 1):
-            content = content_of(line)
+            content, place = content_of(line), f"{where}:{number}"
             if block.words and content.startswith(DOCUMENT):
                 yield block.sentence(number - 1)  # no blank line came before
                 block = Block()
-            block.take(line, f"{where}:{number}")
+            block.take(line, place)
             separator = separator if count else "\t" if "\t" in content else None
             cells = content.split(separator)
-            if not content.strip() or content.startswith(DOCUMENT) or (not count and _is_heading(cells)):
+            is_between = not content.strip() or content.startswith(DOCUMENT)
+            if not is_between and fit is self:
+                fit = self.fitted(line, place, labelled=labelled)
+                if fit.headed and not fit.column:
+                    block.lines[-1] = _with_new(line, new_name(cells))
+                is_between = fit.headed
+            if is_between:
                 yield block.sentence(number)
                 block = Block()
                 continue
             if not count:
                 first, count = number, len(cells)
-                self._check(count, f"{where}:{number}", labelled)
+                if count < fit.column and (labelled or count not in (1, fit.column - 1)):
+                    WORDS._replace(chosen=(fit.word, fit.column)).find(cells, place)  # raises
             if len(cells) != count:
-                raise DataError(
-                    f"{where}:{number} should have {counted(count, 'column')} as line {first} has, but has "
-                    f"{len(cells)}: correct the line."
-                )
-            block.add(cells[0], cells[self.column - 1 : self.column], f"{where}:{number}")
+                shape = counted(count, "column")
+                raise DataError(f"{place} should have {shape} as line {first} has, but has {len(cells)}: correct it.")
+            block.add(cells[fit.word - 1], cells[fit.column - 1 : fit.column], place)
         if block.lines:
             yield block.sentence(number)
 
@@ -61,25 +98,28 @@ class Columns:
 
     def _with_tag(self, line: str, read: Sequence[str], tag: str) -> str:
         """The line with another tag; ``read`` are its word and, if it has one, its tag, as they were read."""
-        content, end = split_end(line)
+        if len(read) == 1:
+            return _with_new(line, tag)
         cells = content_of(line).split("\t")
-        if len(cells) > 1 and [cells[0], *cells[self.column - 1 : self.column]] == [*read]:
+        if len(cells) > 1 and [cells[self.word - 1], *cells[self.column - 1 : self.column]] == [*read]:
             return with_cell(line, self.column - 1, tag, "\t")
-        spaced = list(re.finditer(r"\S+", content))
-        if len(spaced) < self.column:
-            separator = " " if len(spaced) > 1 else "\t"
-            return f"{content}{separator}{tag}{end}"
-        begin, after = spaced[self.column - 1].span()
+        begin, after = list(re.finditer(r"\S+", split_end(line)[0]))[self.column - 1].span()
         return line[:begin] + tag + line[after:]
 
-    def _check(self, count: int, place: str, labelled: bool) -> None:
-        if count < self.column and (labelled or count not in (1, self.column - 1)):
-            raise DataError(
-                f"{place} should have its tag in column {self.column}, but has {counted(count, 'column')}: correct the "
-                f"file, or set data.column."
-            )
+
+def _with_new(line: str, cell: str) -> str:
+    """The line with a cell more."""
+    content, end = split_end(line)
+    separator = " " if "\t" not in content and len(content.split()) > 1 else "\t"
+    return f"{content}{separator}{cell}{end}"
+
+
+def cells_of(line: str) -> list[str]:
+    """The cells of a first row."""
+    return line.split("\t" if "\t" in line else None)
 
 
 def _is_heading(cells: Sequence[str]) -> bool:
-    """Whether the first row calls its columns by names: that of words, then others."""
-    return len(cells) > 1 and bool(_WORDS_HEADING.fullmatch(cells[0])) and all(map(_HEADING.fullmatch, cells[1:]))
+    """True if the first row calls its columns by names, one of them that of words."""
+    others = [cell for cell in cells if cell.casefold() not in WORDS.usual[0]]
+    return 0 < len(others) < len(cells) and all(map(_HEADING.fullmatch, others))

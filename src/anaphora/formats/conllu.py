@@ -22,7 +22,7 @@ class Conllu:
     """CoNLL-U with the tags in one of its columns; see ``TaggedFormat``."""
 
     column: str = "UPOS"
-    """One of ``COLUMNS``."""
+    """One of ``COLUMNS``; empty where tags get a new column after the last."""
 
     def read(self, lines: Iterable[str], where: str, *, labelled: bool = False) -> Iterator[Sentence]:
         """The sentences.
@@ -66,11 +66,13 @@ class Conllu:
             raise DataError(f"{place} begins a sentence (ID 1) inside of another: put a blank line in front of it.")
         if cells[0] != str(expected):
             raise DataError(f"{place} should have the ID {expected}, but has '{cells[0]}': number words from 1.")
-        block.add(cells[1], [cells[COLUMNS.index(self.column)]], place)
+        block.add(cells[1], [cells[COLUMNS.index(self.column)]] if self.column else [], place)
 
     def written(self, sentence: Sentence, tags: Sequence[str]) -> str:
-        """The lines of a sentence with these tags in the column."""
-        lines, place = list(sentence.lines), COLUMNS.index(self.column)
+        """The lines of a sentence with these tags in the column; ranges and empty nodes have none in a new one."""
+        lines, place = list(sentence.lines), COLUMNS.index(self.column) if self.column else len(COLUMNS)
+        if not self.column:
+            lines = [with_cell(line, place, "_", "\t") if _BETWEEN.match(line) else line for line in lines]
         for row, tag in zip(sentence.rows, tags, strict=True):
             lines[row] = with_cell(lines[row], place, tag, "\t")
         return "".join(lines)

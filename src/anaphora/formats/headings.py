@@ -22,6 +22,8 @@ _SOURCES, _TARGETS = map(frozenset, SIDES)
 _BESIDE = frozenset(["column", "lang", "language", "phrase", "segment", "sentence", "string", "text"])
 """Words that headings add to a name, as in "Source text" and "sentence_de"."""
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)?")
+_LOCALE = re.compile(r"[a-z]{2,3}([-_][A-Z][a-z]{3})?[-_]([A-Z]{2}|\d{3})|[a-z]{2,3}[-_][A-Z][a-z]{3}")
+"""A language with its region or script, as in "en-US" and "zh-Hant" (BCP 47), or "en_US"."""
 
 
 class Column(NamedTuple):
@@ -41,14 +43,26 @@ class Column(NamedTuple):
 
 
 def is_heading(cells: Sequence[str], sides: tuple[str, str] = ("", "")) -> bool:
-    """Whether two cells name what stands below them: languages, sides, or the codes of the two ``sides``."""
-    first, second = map(Column.of, cells)
-    names = _SOURCES | _TARGETS | {side.casefold() for side in sides if side}
-    return first.name != second.name and all(column.spelt or column.name in names for column in (first, second))
+    """True if two cells name languages, with a region or those of ``sides``, or sides."""
+    columns = [Column.of(cell) for cell in cells]
+    names = _SOURCES | _TARGETS | {name for side in sides if side for name in (side.casefold(), _language(side))}
+    known = (
+        one.spelt or one.name in names or _LOCALE.fullmatch(cell.strip())
+        for one, cell in zip(columns, cells, strict=True)
+    )
+    return len({column.name for column in columns}) == len(cells) == 2 and all(known)
 
 
 def is_reversed(cells: Sequence[str], sides: tuple[str, str]) -> bool:
     """Whether a heading names the target first."""
     first, second = (Column.of(cell).name for cell in cells)
     target_first = first in _TARGETS and second in _SOURCES
-    return target_first or (second, first) == tuple(side.casefold() for side in sides)
+    source, target = (side.casefold() for side in sides)
+    if _language(source) != _language(target):
+        first, second, source, target = map(_language, (first, second, source, target))
+    return target_first or (second, first) == (source, target)
+
+
+def _language(code: str) -> str:
+    """A code without its region and script."""
+    return re.split("[-_]", code.casefold())[0]

@@ -2,8 +2,9 @@
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ T = TypeVar("T", dict[str, Any], list[Any])
 
 LARGEST = 1 << 28
 """Bytes of the largest document, and characters of the largest array, which are read as a whole."""
+_NEXT = re.compile(r"[^ \t\r\n,]")
 _SPACE = " \t\r\n"
 """White space of JSON; U+2028 and the like are none."""
 _UNWRITABLE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
@@ -24,17 +26,22 @@ _UNWRITABLE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 def json_objects(lines: Iterable[str], where: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """The objects of JSON lines, each with the number and the text of its line; or those of one array.
 
-    An object of an array has the number of the line where that begins. Errors as for ``any_json``.
+    Errors as for ``any_json``.
     """
     numbered = enumerate(lines, 1)
     for number, line in numbered:
         content, place = line.removeprefix(BOM).strip(_SPACE), f"{where}:{number}"
         if content.startswith("["):
-            whole = "".join(bounded(chain([content], (other for _, other in numbered)), place, LARGEST))
-            for item in parsed_json(whole, place, list):
+            pieces = [*bounded(chain([content], (other for _, other in numbered)), place, LARGEST)]
+            whole, ends = "".join(pieces), [*accumulate(map(len, pieces))]
+            parsed_json(whole, place, list)  # which names what is wrong
+            decode, end = json.JSONDecoder().raw_decode, 1
+            while (found := _NEXT.search(whole, end)) and found.group() != "]":
+                item, end = decode(whole, found.start())
+                line_of = number + bisect_right(ends, found.start())
                 if not isinstance(item, dict):
-                    raise DataError(f"{place} should be an array of objects, but has {item!r:.40} in it.")
-                yield number, json.dumps(item, ensure_ascii=False) + "\n", item
+                    raise DataError(f"{where}:{line_of} should be an object of an array, but is {item!r:.40}.")
+                yield line_of, json.dumps(item, ensure_ascii=False) + "\n", item
             return
         if content.strip():
             yield number, line, parsed_json(content, place, dict)

@@ -6,25 +6,33 @@ with a separator between them; it may also have none.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.errors import DataError
 from anaphora.formats.arrays import Floats
-from anaphora.formats.csv_rows import csv_rows
-from anaphora.formats.json_text import json_objects
+from anaphora.formats.evidence import RARE, Evidence
 from anaphora.formats.lines import LONGEST, bounded, read_lines
+from anaphora.formats.table_columns import TableColumns
+from anaphora.formats.table_rows import TableRow, is_table, read_sides, table_rows
 from anaphora.formats.tagged import is_label
 from anaphora.wording import counted
 
-LABEL_COLUMNS = ("label", "labels", "class", "category", "intent", "sentiment", "rating", "y")
+TABLES = (".tsv", ".csv")
+"""Endings of tables."""
+LABEL_COLUMNS = ("labels", "label", "class", "category", "intent", "sentiment", "rating", "y")
 TEXT_COLUMNS = ("text", "sentence", "question", "review", "comment", "input", "x", "file", "path")
+TEXTS = TableColumns((TEXT_COLUMNS, LABEL_COLUMNS))
+"""Columns of labelled texts by their usual names: text and label."""
 _MARK = "__label__"
 _PEEK = 1000
 """Rows that are compared to tell the label of a table without a header: it has fewer distinct values."""
-
+_FEWEST = 10
+"""Rows that tell a heading of unknown names."""
 
 Row = tuple[int, list[str], str]
 """The number of a line, its labels and its text, as they stand there."""
@@ -48,9 +56,12 @@ class Example(NamedTuple):
         return self.values_TD
 
 
-def read_labelled(path: Path, *, encoding: str = "utf-8", separator: str | None = None) -> Iterator[Example]:
+def read_labelled(
+    path: Path, *, encoding: str = "utf-8", separator: str | None = None, columns: TableColumns = TEXTS
+) -> Iterator[Example]:
     """The examples of a file, or of a folder with one folder of ``.txt`` files for each class.
 
+    ``columns`` are those of text and label in a table.
     Without a ``separator`` every text has one label. With one it may have several, which the separator stands between
     where they share a cell or a word; an empty one splits nothing.
 
@@ -60,18 +71,19 @@ def read_labelled(path: Path, *, encoding: str = "utf-8", separator: str | None 
     if path.is_dir():
         yield from _class_folders(path, encoding)
         return
-    lines = read_lines(path, encoding=encoding, any_format=True)
-    name = path.name.lower().removesuffix(".gz")
-    if name.endswith((".jsonl", ".ndjson", ".json")):
-        rows = _json_rows(lines, path)
-    elif name.endswith(".csv"):
-        rows = _table(path, csv_rows(lines, str(path)))
-    elif name.endswith(".tsv"):
-        rows = _table(path, ((number, line.split("\t")) for number, line in enumerate(lines, 1)))
-    else:
-        rows = _plain(lines, path)
-    for number, labels, text in rows:
+    first, rows = _opened(path, encoding)
+    read = partial(_table, columns) if is_table(path.name) else _plain
+    for number, labels, text in read(path, first, rows):
         yield _checked(f"{path}:{number}", labels, text, separator)
+
+
+def columns_read(path: Path, *, encoding: str = "utf-8", columns: TableColumns = TEXTS) -> TableColumns:
+    """Return the columns of text and label that a table has; ``columns`` of what is no table."""
+    if path.is_dir() or not is_table(path.name):
+        return columns
+    first, _ = _opened(path, encoding)
+    found = ((row.heads, _find(columns, first, row, f"{path}:{row.number}")) for row in first if any(row.heads))
+    return next((columns.found_in(heads, places, headed=headed) for heads, (places, headed) in found), columns)
 
 
 def class_folders(path: Path) -> list[Path]:
@@ -103,7 +115,7 @@ def split_labels(place: str, labels: Sequence[str], separator: str | None) -> tu
             f'classes.output = "sigmoid".'
         )
     if separator is None and not labels:
-        raise DataError(f"{place} has an empty label: fill it in, or remove the line.")
+        raise DataError(f'{place} has an empty label: fill it in, remove the line, or set classes.output = "sigmoid".')
     for label in labels:
         if not is_label(label):
             raise DataError(f"{place} should have a label of one line without tabs, but has {label!r:.40}: correct it.")
@@ -116,92 +128,84 @@ def _checked(place: str, labels: Sequence[str], text: str, separator: str | None
     return Example(place, split_labels(place, labels, separator), text.strip())
 
 
-def _plain(lines: Iterator[str], path: Path) -> Iterator[Row]:
-    marked = False
-    for number, line in enumerate(lines, 1):
-        words = line.split()
-        if not words:
-            continue
-        labels = list(takewhile(lambda word: word.startswith(_MARK), words))
-        marked = marked or bool(labels)
-        text = line.strip()
-        for label in labels or ([] if marked else words[:1]):
-            text = text.removeprefix(label).lstrip()
-        yield number, [label.removeprefix(_MARK) for label in labels] if marked else words[:1], text
-
-
-def _json_rows(lines: Iterator[str], path: Path) -> Iterator[Row]:
-    for number, _, item in json_objects(lines, str(path)):
-        heads, values = [key.lower() for key in item], list(item.values())
-        label, text = _named(heads, ("labels", *LABEL_COLUMNS)), _named(heads, TEXT_COLUMNS)
-        if label is None or text is None:
-            missing = "label" if label is None else "text"
-            raise DataError(
-                f'{path}:{number} should be an object like {{"label": "x", "text": "..."}}, but has no {missing} '
-                f"({', '.join(item)[:60] or 'no key'}): rename its key."
-            )
-        labels = values[label] if isinstance(values[label], list) else [values[label]]
-        if not isinstance(values[text], str) or not all(isinstance(one, str | int) for one in labels):
-            raise DataError(
-                f'{path}:{number} should be an object like {{"label": "x", "text": "..."}}, or with a list of labels, '
-                f"but has {json.dumps([values[label], values[text]])[1:60]}: correct it."
-            )
-        # true and false are read as JSON writes them
-        yield number, [one if isinstance(one, str) else json.dumps(one) for one in labels], values[text]
-
-
-def _first(rows: Iterator[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
-    """The rows that are looked at to tell the columns: ``_PEEK`` of them, or fewer long ones."""
-    first, length = list[tuple[int, list[str]]](), 0
-    for number, row in rows:
-        first.append((number, row))
-        length += sum(map(len, row))
+def _opened(path: Path, encoding: str) -> tuple[list[TableRow], Iterator[TableRow]]:
+    """The rows that are looked at to tell what is in a file, ``_PEEK`` of them or fewer long ones, and the others."""
+    rows = table_rows(read_lines(path, encoding=encoding, any_format=True), str(path))
+    first, length = list[TableRow](), 0
+    for row in rows:
+        first.append(row)
+        length += len(row.lines)
         if len(first) == _PEEK or length > LONGEST:
             break
-    return first
+    return first, rows
 
 
-def _table(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
-    first = _first(rows)
-    if not first:
-        return
-    heads = [cell.strip().lower() for cell in first[0][1]]
-    label, text = _named(heads, LABEL_COLUMNS), _named(heads, TEXT_COLUMNS)
-    if len(heads) == 2 and (label is None) != (text is None) and _is_heading(first):
-        if label is not None:
-            text = 1 - label
-        elif text is not None:
-            label = 1 - text
-    skip = 0 if label is None or text is None else 1
-    if label is None or text is None:
-        if len(heads) != 2:
-            raise DataError(
-                f"{path}:1 should be a header with the columns label and text, or the rows should have two columns, "
-                f"but it has {counted(len(heads), 'column')} ({', '.join(heads)[:60]}): name the columns."
-            )
-        distinct = [len({row[column] for _, row in first if len(row) == 2}) for column in (0, 1)]
-        arrays = [all(row[column].lower().endswith(".npy") for _, row in first if len(row) == 2) for column in (0, 1)]
-        label = arrays.index(False) if arrays[0] != arrays[1] else int(distinct[0] > distinct[1])
-        text = 1 - label
-    for number, row in chain(first[skip:], rows):
-        if not any(row):
+def _plain(path: Path, first: Sequence[TableRow], rows: Iterator[TableRow]) -> Iterator[Row]:
+    kinds = (_MARK if any(_names(row.lines.split())) else "" for row in first if row.cells)
+    marked = not Evidence(Counter(kinds)).is_rare(_MARK)
+    for row in chain(first, rows):
+        words, text = row.lines.split(), row.lines.strip()
+        if not words:
             continue
-        if len(row) != len(heads):
+        names = _names(words)
+        if any(names) and not marked:
+            raise DataError(f"{path}:{row.number} begins with {_MARK}, as few others do: write all labels in one way.")
+        for word in words[: len(names) or not marked]:
+            text = text.removeprefix(word).lstrip()
+        yield row.number, names if marked or names else words[:1], text
+
+
+def _names(words: Sequence[str]) -> list[str]:
+    """The labels that are marked in front of a line, empty ones among them."""
+    return [word.removeprefix(_MARK) for word in takewhile(lambda word: word.startswith(_MARK), words)]
+
+
+def _table(columns: TableColumns, path: Path, first: Sequence[TableRow], rows: Iterator[TableRow]) -> Iterator[Row]:
+    for row, values in read_sides(chain(first, rows), str(path), partial(_find, columns, first)):
+        if values is None:
+            continue
+        text, label = values
+        labels = label if isinstance(label, list) else [label]
+        if not isinstance(text, str) or not all(isinstance(one, str | int) for one in labels):
             raise DataError(
-                f"{path}:{number} has {counted(len(row), 'column')}, but line 1 has {len(heads)}: give every row the "
-                f"same columns."
+                f'{path}:{row.number} should be an object like {{"label": "x", "text": "..."}}, or with a list of '
+                f"labels, but has {json.dumps([label, text])[1:60]}: correct it."
             )
-        yield number, [row[label]], row[text]
+        # true and false are read as JSON writes them
+        yield row.number, [one if isinstance(one, str) else json.dumps(one) for one in labels], text
 
 
-def _is_heading(rows: Sequence[tuple[int, list[str]]]) -> bool:
-    """Whether the first row is words that no other row has in the same column; never where it is the only one."""
-    (_, heads), *others = rows
-    return bool(others) and all(
-        len(head.split()) == 1 and all(row[place : place + 1] != [head] for _, row in others)
-        for place, head in enumerate(heads)
-    )
+def _find(columns: TableColumns, first: Sequence[TableRow], row: TableRow, place: str) -> tuple[list[int], bool]:
+    """The places of text and label in a row, and True if it is a heading: by its names, or by the ``first`` rows."""
+    heads, is_object = row.heads, row.keys is not None
+    if found := columns.find(heads, place, keys=is_object):
+        return found
+    sides = {side: one[0][0] for side in (0, 1) if (one := columns.find(heads, place, [side], keys=is_object))}
+    if is_object or len(heads) != 2:
+        needed = "a header with the columns label and text, or two columns"
+        if is_object:
+            needed = f'an object like {{"label": "x", "text": "..."}} with a {"label" if 0 in sides else "text"}'
+        there = f"{counted(len(heads), 'column')} ({', '.join(heads)[:60] or 'no key'})"
+        raise DataError(f"{place} should be {needed}, but it has {there}: name the columns.")
+    both = [*zip(*(one.cells for one in first if len(one.cells) == 2), strict=True)]
+    are_alone = all(len(head.split()) == 1 and head not in others for head, *others in both)
+    if len(sides) == 1 and are_alone and len(first) > 1:
+        [(side, number)] = sides.items()
+        return [number, 1 - number] if side == 0 else [1 - number, number], True
+    distinct = [len({*column}) for column in both]
+    arrays = [2 * sum(map(_is_array, column)) > len(column) for column in both]
+    label = arrays.index(False) if arrays[0] != arrays[1] else int(distinct[0] > distinct[1])
+    is_unlike = _is_unlike(heads, label, both[label][1:])
+    return [1 - label, label], (arrays[1 - label] and not _is_array(heads[1 - label])) or is_unlike
 
 
-def _named(heads: Sequence[str], names: Sequence[str]) -> int | None:
-    return next((heads.index(name) for name in names if name in heads), None)
+def _is_array(cell: str) -> bool:
+    return cell.strip().lower().endswith(".npy")
+
+
+def _is_unlike(heads: Sequence[str], label: int, others: Sequence[str]) -> bool:
+    """True if a first row is a few words, and its label is the only one, or nearly, that occurs once."""
+    counts = Counter(map(str.strip, others))
+    is_alone = heads[label].strip() not in counts and [*counts.values()].count(1) <= max(1, RARE * len(others))
+    are_words = all(0 < len(cell.split()) <= 3 and not cell.strip().isnumeric() for cell in heads)
+    return is_alone and are_words and len(others) >= _FEWEST

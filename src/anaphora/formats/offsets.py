@@ -5,7 +5,8 @@
     {"text": "EU rejects", "label": [{"start": 0, "end": 2, "labels": ["ORG"]}]}         Label Studio, JSON-MIN
     {"data": {"text": ..}, "annotations": [{"result": [{"value": {"start": 0, ..}}]}]}   Label Studio, JSON
 
-The file may also be one JSON array of such objects. Offsets count characters.
+The file may also be one JSON array of such objects. Offsets count characters. Texts whose annotations are all cancelled
+(``was_cancelled``), or were refused (Prodigy's ``answer``), have not been labelled and are left out.
 """
 
 import json
@@ -16,7 +17,7 @@ from typing import Any
 
 from anaphora.errors import DataError
 from anaphora.formats.json_text import json_objects
-from anaphora.formats.span_tags import Encoding, Span, spans_of, tags_of
+from anaphora.formats.span_tags import ONE_TYPE, Encoding, Span, spans_of, tags_of
 from anaphora.formats.tagged import Sentence, content_of, is_label, split_end
 from anaphora.formats.tokens import token_places
 from anaphora.wording import counted
@@ -41,6 +42,9 @@ class Offsets:
         """
         for number, line, item in json_objects(lines, where):
             place = f"{where}:{number}"
+            if labelled and _is_cancelled(item):
+                yield Sentence(number, (), (), (line,), ())
+                continue
             text, spans = _text(item, place), _spans(item, place) if labelled else []
             _check(spans, len(text), place)
             places = _cut(token_places(text), [edge for start, end, _ in spans for edge in (start, end)])
@@ -56,7 +60,7 @@ class Offsets:
         content, end = split_end(line)
         item = json.loads(content_of(content))
         places = _places_of(sentence.words, _text(item, ""))
-        spans = [[places[s][0], places[e - 1][1], type_] for s, e, type_ in spans_of(tags, self.encoding)]
+        spans = [[places[s][0], places[e - 1][1], type_ or ONE_TYPE] for s, e, type_ in spans_of(tags, self.encoding)]
         key = next((key for key in _LABELS if key in item), _LABELS[0])
         return json.dumps({**item, key: spans}, ensure_ascii=False) + end
 
@@ -81,10 +85,18 @@ def _text(item: Mapping[str, Any], place: str) -> str:
     return text
 
 
+def _is_cancelled(item: Mapping[str, Any]) -> bool:
+    """True if a text, or one annotation of it, was not labelled in the end; so is a text without any annotation."""
+    made = None if any(isinstance(item.get(key), list) for key in _LABELS) else item.get("annotations")
+    unmade = isinstance(made, list) and all(isinstance(one, Mapping) and _is_cancelled(one) for one in made)
+    return unmade or item.get("was_cancelled") is True or item.get("answer") in ("ignore", "reject")
+
+
 def _spans(item: Mapping[str, Any], place: str) -> list[Labelled]:
     found = next((item[key] for key in _LABELS if isinstance(item.get(key), list)), None)
     if found is None and isinstance(item.get("annotations"), list):
-        results = [one.get("result") for one in item["annotations"][:1] if isinstance(one, Mapping)]
+        made = [one for one in item["annotations"] if isinstance(one, Mapping) and not _is_cancelled(one)]
+        results = [one.get("result") for one in made[:1]]
         values = chain(*(result for result in results if isinstance(result, list)))
         found = [one.get("value") for one in values if isinstance(one, Mapping)]
     if found is None:
@@ -97,6 +109,8 @@ def _spans(item: Mapping[str, Any], place: str) -> list[Labelled]:
 def _span(found: Any, place: str) -> Labelled:
     if isinstance(found, Mapping):
         names = found.get("labels")
+        if isinstance(names, list) and len(names) > 1:
+            raise DataError(f"{place} has a span with the labels {', '.join(map(str, names))[:100]}: keep one of them.")
         type_ = found.get("label", names[0] if isinstance(names, list) and names else None)
         found = [found.get("start_offset", found.get("start")), found.get("end_offset", found.get("end")), type_]
     match found:

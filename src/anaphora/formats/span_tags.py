@@ -1,14 +1,21 @@
 """Spans of tokens as tags: IOB1, IOB2 and BIOES (Ramshaw and Marcus 1995; Sang and Veenstra 1999).
 
-A tag is ``O`` outside of spans, or a prefix, a hyphen and the span's type: ``B-PER``. ``I-`` is inside in all of them.
+A tag is ``O`` outside of spans, or a prefix, a hyphen and the span's type: ``B-PER``; or a prefix alone where all spans
+are of one type. ``I-`` is inside in all of them.
 
     IOB1    B- begins a span only right after another one of its type
     IOB2    B- begins every span
-    BIOES   B- begins a span of several tokens and E- ends it; S- is a span of one token
+    BIOES   B- begins a span of several tokens and E- ends it; S- is a span of one token. BILOU and BMES are the same
+            with other letters
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
+
+from anaphora.errors import DataError
 
 Encoding = Literal["iob1", "iob2", "bioes"]
 """How spans are written as tags."""
@@ -16,8 +23,16 @@ Encoding = Literal["iob1", "iob2", "bioes"]
 OUTSIDE = "O"
 """The tag outside of spans."""
 
+ONE_TYPE = "span"
+"""The name of the type of spans whose tags are prefixes alone."""
+
 PREFIXES: dict[Encoding, str] = {"iob1": "IB", "iob2": "BI", "bioes": "BIES"}
 """Every prefix of an encoding."""
+
+_OTHER_LETTERS = {"M": "I", "L": "E", "U": "S"}
+"""Prefixes of BMES and BILOU as those of BIOES."""
+_TYPED = re.compile(r"[BIESMLU][-_].+", re.IGNORECASE)
+_BARE = frozenset("BIESMLU")
 
 
 class Span(NamedTuple):
@@ -28,10 +43,11 @@ class Span(NamedTuple):
     end: int
     """Past the last token."""
     type: str
+    """Empty where tags are prefixes alone."""
 
 
 class Tag(NamedTuple):
-    """A tag as its prefix and the type of its span; type is empty outside."""
+    """A tag as its prefix and the type of its span; type is empty outside, and in tags that are prefixes alone."""
 
     prefix: str
     type: str
@@ -41,12 +57,20 @@ _BEYOND = Tag(OUTSIDE, "")
 """In front of a sentence and behind it."""
 
 
+TagsInPlace = tuple[Sequence[str], Callable[[int], str]]
+"""The tags of a sentence, and from the number of a token to its place in the data."""
+
+
+@lru_cache(1 << 16)
 def parsed(tag: str, encoding: Encoding) -> Tag | None:
     """A tag's prefix and type; None where the encoding has no such tag."""
     if tag == OUTSIDE:
         return _BEYOND
     prefix, hyphen, type_ = tag.partition("-")
-    return Tag(prefix, type_) if hyphen and type_ and len(prefix) == 1 and prefix in PREFIXES[encoding] else None
+    if encoding == "bioes":
+        prefix = _OTHER_LETTERS.get(prefix, prefix)
+    known = len(prefix) == 1 and prefix in PREFIXES[encoding] and bool(hyphen) == bool(type_)
+    return Tag(prefix, type_) if known else None
 
 
 def may_follow(before: Tag, after: Tag, encoding: Encoding) -> bool:
@@ -118,25 +142,53 @@ def tags_of(spans: Iterable[Span], length: int, encoding: Encoding) -> list[str]
     """The tags of a sentence of ``length`` tokens; spans are in order and do not overlap."""
     tags, end, type_ = [OUTSIDE] * length, -1, ""
     for span in spans:
-        inside = [f"I-{span.type}"] * (span.end - span.start)
+        of = f"-{span.type}" if span.type else ""
+        inside = [f"I{of}"] * (span.end - span.start)
         if encoding == "iob2" or (encoding == "iob1" and span.start == end and span.type == type_):
-            inside[0] = f"B-{span.type}"
+            inside[0] = f"B{of}"
         elif encoding == "bioes":
-            inside[0], inside[-1] = f"B-{span.type}", f"E-{span.type}"
+            inside[0], inside[-1] = f"B{of}", f"E{of}"
             if len(inside) == 1:
-                inside = [f"S-{span.type}"]
+                inside = [f"S{of}"]
         tags[span.start : span.end] = inside
         end, type_ = span.end, span.type
     return tags
 
 
 def encoding_of(sentences: Iterable[Sequence[str]]) -> Encoding | None:
-    """The encoding that all sentences keep to, IOB2 before the others; None where their tags are not of spans."""
-    possible: list[Encoding] = ["iob2", "bioes", "iob1"]
-    spans = False
+    """The encoding that most sentences keep to, IOB2 before the others.
+
+    None where most of the different tags are neither prefixes with a type nor prefixes alone, as of one type of span.
+    """
+    faulty, known = Counter[Encoding](), set[str]()
     for tags in sentences:
-        possible = [encoding for encoding in possible if first_fault(tags, encoding) is None]
-        spans = spans or any(tag != OUTSIDE for tag in tags)
-        if not possible:
-            return None
-    return possible[0] if spans and possible else None
+        known.update(tags)
+        faulty.update(encoding for encoding in PREFIXES if first_fault(tags, encoding) is not None)
+    typed, bare = sum(map(bool, map(_TYPED.fullmatch, known))), len(known & _BARE)
+    are_bare = "B" in known and not known.isdisjoint("IEM")
+    if 2 * max(typed, are_bare * bare) < max(1, len(known - {OUTSIDE})):
+        return None
+    order: tuple[Encoding, ...] = ("iob2", "bioes", "iob1")
+    return min(order, key=faulty.__getitem__)
+
+
+def check_tags(sentences: Iterable[TagsInPlace], encoding: Encoding, *, bars: bool) -> None:
+    """Raise DataError at the first tag that the encoding does not have; with ``bars`` also at one barred there.
+
+    Also where a few tags are of no type, unlike the others, or of one.
+    """
+    first: dict[str, str] = {}
+    for tags, place_of in sentences:
+        unknown = (number for number, tag in enumerate(tags) if parsed(tag, encoding) is None)
+        fault = first_fault(tags, encoding) if bars else next(unknown, None)
+        if fault is not None:
+            known = ", ".join((OUTSIDE, *(f"{prefix}-TYPE" for prefix in PREFIXES[encoding])))
+            why = "does not allow there" if parsed(tags[fault], encoding) else f"does not have ({known})"
+            raise _fault(place_of(fault), tags[fault], f"which {encoding.upper()} {why}")
+        first |= {tag: place_of(tags.index(tag)) for tag in {*tags} - first.keys() - {OUTSIDE}}
+    for odd in min(([tag for tag in first if ("-" in tag) is typed] for typed in (True, False)), key=len):
+        raise _fault(first[odd], odd, f"but others are {'not ' * ('-' in odd)}of a type")
+
+
+def _fault(place: str, tag: str, why: str) -> DataError:
+    return DataError(f"{place} has the tag '{tag}', {why}: correct it, or set spans = \"none\".")

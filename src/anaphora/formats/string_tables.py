@@ -7,131 +7,101 @@
 A heading and the keys of objects may have any order and other columns among them. Lines keep their numbers.
 """
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from anaphora.errors import DataError
-from anaphora.formats.csv_rows import csv_rows
+from anaphora.formats.headings import is_heading
 from anaphora.formats.json_text import any_json
 from anaphora.formats.lines import read_lines
+from anaphora.formats.table_columns import TableColumns
+from anaphora.formats.table_rows import TableRow, is_table, table_rows
 
 SIDES = ("source", "target", "features")
 SIDE_NAMES = (
-    ("source", "input", "word", "spelling", "graphemes", "lemma"),
-    ("target", "output", "pronunciation", "phones", "phonemes", "transcription", "form"),
+    ("source", "input", "word", "spelling", "grapheme", "graphemes", "lemma"),
+    ("target", "output", "pronunciation", "phones", "phoneme", "phonemes", "transcription", "form"),
     ("features", "tags"),
 )
 """What headings and keys call source, target and features."""
 ENDINGS = (".csv", ".jsonl", ".ndjson")
 """Of files that are read so, ``.gz`` aside."""
-
-
-class NamedColumns(NamedTuple):
-    """Where a heading says that source, target and perhaps features are."""
-
-    columns: tuple[int, ...]
-    """Counted from 1; none where it does not name both sides."""
-    width: int
-    """Columns of a line."""
-
-
-NO_COLUMNS = NamedColumns((), 0)
+_JSON = ENDINGS[1:]
+STRINGS = TableColumns(SIDE_NAMES)
+"""Columns of source, target and features by their usual names."""
 _SPACES = str.maketrans("\t\r\n", "   ")
 
 
-def string_lines(path: Path) -> Iterator[str]:
-    """The lines of a file; of CSV and JSON lines each row with tabs between its cells.
+def lines_of(path: Path) -> Iterator[str]:
+    """The lines of a file; errors as for ``read_lines``."""
+    return read_lines(path, any_format=is_table(path.name, *ENDINGS))
 
-    Raises DataError as ``read_lines``, and with its line for a row that is no pair.
+
+def string_lines(lines: Iterable[str], file: str, columns: TableColumns = STRINGS) -> Iterator[str]:
+    """The lines of a file, that of a heading empty; of CSV and JSON lines each row with tabs between its cells.
+
+    Of JSON objects, these are source, target and perhaps features alone. Raises DataError with its line for a row that
+    is no pair.
     """
-    rows = _rows(path)
-    if rows is None:
-        yield from read_lines(path)
+    last = width = 0
+    for row in string_rows(lines, file):
+        place = f"{file}:{row.number}"
+        cells = row.cells if row.separator else _strings(row, place, columns)
+        is_first, width = not width, width or len(cells)
+        if is_first and cells and row.separator and (sides_in(row, place, columns)[1] or is_heading(cells)):
+            cells = []
+        missing = 0 if row.separator else width - len(cells)  # features, of arrays
+        yield from [""] * (row.number - last - 1)
+        yield "\t".join([*(cell.translate(_SPACES) for cell in cells), *[""] * missing])
+        last = row.number
+
+
+def string_rows(lines: Iterable[str], file: str) -> Iterator[TableRow]:
+    """The rows of CSV, of JSON lines, whose items are objects or arrays, or of lines with tabs."""
+    if not is_table(file, *_JSON):
+        yield from table_rows(lines, file)
         return
-    last = 0
-    for number, cells in rows:
-        yield from [""] * (number - last - 1)
-        yield "\t".join(cell.translate(_SPACES) for cell in cells)
-        last = number
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            item = any_json(line, f"{file}:{number}")
+            cells = [*item.values()] if isinstance(item, dict) else item if isinstance(item, list) else [item]
+            yield TableRow(number, line, cells, [*item] if isinstance(item, dict) else None)
 
 
-def named_columns(path: Path) -> NamedColumns:
-    """The columns that a heading or the keys of the first object of a file name."""
-    if _is_json(path):
-        first = next((item for _, item in _items(path)), None)
-        keys = _keys(first) if isinstance(first, dict) else []
-        return NamedColumns(tuple(range(1, len(keys) + 1)), len(keys))
-    rows = _rows(path) or ((0, line.split("\t")) for line in read_lines(path))
-    heads = next(rows, (0, []))[1]
-    return NamedColumns(tuple(place + 1 for place in _places(heads)), len(heads))
+def sides_in(row: TableRow, place: str, columns: TableColumns = STRINGS) -> tuple[list[int], bool]:
+    """Places of source, target and perhaps features in a first row, none where nothing says; True for a heading.
+
+    Errors as for ``TableColumns.find``.
+    """
+    if not row.separator and row.keys is None:
+        return [], False
+    sides = [range(len(columns.chosen))] if columns.chosen else [range(3), range(2)]
+    found = (columns.find(row.heads, place, of_these, keys=row.keys is not None) for of_these in sides)
+    return next((one for one in found if one is not None), ([], False))
 
 
 def holds_strings(path: Path) -> bool:
     """Whether JSON lines hold pairs of strings, by the first one."""
-    if not _is_json(path):
+    if not is_table(path.name, *_JSON):
         return False
-    first = next((item for _, item in _items(path)), None)
-    return bool(_keys(first)) if isinstance(first, dict) else _are_strings(first)
+    row = next(string_rows(lines_of(path), str(path)), None)
+    return row is not None and (bool(sides_in(row, str(path))[0]) or (row.keys is None and _are_strings(row.cells)))
 
 
-def _places(heads: Sequence[Any]) -> list[int]:
-    """Where a heading names source, target and perhaps features; none where it does not name both sides."""
-    names = [str(head).strip().casefold() for head in heads]
-    found = [next((names.index(name) for name in of_side if name in names), None) for of_side in SIDE_NAMES]
-    return [] if None in found[:2] else [place for place in found if place is not None]
-
-
-def _keys(item: dict[str, Any]) -> list[str]:
-    keys = list(item)
-    return [keys[place] for place in _places(keys)]
-
-
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]] | None:
-    """The rows with their lines; None for a file that is neither CSV nor JSON lines."""
-    if _is_json(path):
-        return _json_rows(path)
-    if _ends(path, ".csv"):
-        return csv_rows(read_lines(path, any_format=True), str(path))
-    return None
-
-
-def _json_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Those of JSON lines, all as wide as the first at least."""
-    width = 0
-    for number, item in _items(path):
-        cells = _cells(item, f"{path}:{number}")
-        width = width or len(cells)
-        yield number, [*cells, *[""] * (width - len(cells))]
-
-
-def _items(path: Path) -> Iterator[tuple[int, Any]]:
-    for number, line in enumerate(read_lines(path, any_format=True), 1):
-        if line.strip():
-            yield number, any_json(line, f"{path}:{number}")
-
-
-def _cells(item: Any, place: str) -> list[str]:
-    cells = item
-    if isinstance(item, dict):
-        keys = _keys(item)
-        cells = [";".join(item[key]) if _are_strings(item[key], 0) else item[key] for key in keys]
+def _strings(row: TableRow, place: str, columns: TableColumns) -> list[str]:
+    """The cells of an array, or those of source, target and perhaps features in an object."""
+    cells = row.cells
+    if row.keys is not None:
+        found = [row.cells[side] for side in sides_in(row, place, columns)[0]]
+        cells = [";".join(value) if _are_strings(value, 0) else value for value in found]
     if not _are_strings(cells):
         raise DataError(
             f'{place} should be an object like {{"source": "color", "target": "colour"}} or an array of strings, but '
-            f"is {json.dumps(item, ensure_ascii=False)[:60]}: correct the line."
+            f"is {row.lines.strip()[:60]}: correct the line."
         )
     return list(cells)
 
 
 def _are_strings(value: Any, least: int = 2) -> bool:
     return isinstance(value, list) and len(value) >= least and all(isinstance(one, str) for one in value)
-
-
-def _is_json(path: Path) -> bool:
-    return _ends(path, *ENDINGS[1:])
-
-
-def _ends(path: Path, *endings: str) -> bool:
-    return path.name.lower().removesuffix(".gz").endswith(endings)

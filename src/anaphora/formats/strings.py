@@ -13,11 +13,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.string_tables import NO_COLUMNS, SIDE_NAMES, SIDES, named_columns, string_lines
+from anaphora.formats.string_tables import SIDES, STRINGS, sides_in, string_lines, string_rows
+from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tsv import Row
 from anaphora.wording import counted
 
@@ -34,7 +34,6 @@ _REMARK = re.compile(r"\s#.*")
 _VARIANT = re.compile(r"(.+)\(\d+\)")
 _NUMBER = re.compile(r"(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE]-?\d++)?")
 _FEATURES = re.compile(r"[A-Z0-9.+\-/{}()*_,|:=]+(?:;[A-Z0-9.+\-/{}()*_,|:=]*)*")
-_HEADINGS = frozenset(name for names in SIDE_NAMES for name in names)
 
 
 class StringFormat(NamedTuple):
@@ -52,7 +51,7 @@ class StringFormat(NamedTuple):
     """Whether a number in parentheses marks another pronunciation of the word before it."""
 
     def read(self, lines: Iterable[str], where: str) -> Iterator[Row]:
-        """The pairs of lines that came from the file ``where``, comments, blank lines and a heading left out.
+        """The pairs of lines that came from the file ``where``, comments and blank lines left out.
 
         Raises DataError, with the line, for one with other columns or with an empty source, target or features.
         """
@@ -61,8 +60,6 @@ class StringFormat(NamedTuple):
             if not line.strip() or line.startswith(_COMMENT):
                 continue
             cells = self._cells(line, f"{where}:{number}")
-            if number == 1 and all(cell.strip().casefold() in _HEADINGS for cell in cells):
-                continue
             for cell, name in zip(cells, SIDES, strict=False):
                 if not cell.strip():
                     raise DataError(f"{where}:{number} has an empty {name}: fill it in, or remove the line.")
@@ -107,11 +104,22 @@ _NAMES: dict[Kind, str] = {
 }
 
 
-def read_format(path: Path, columns: Sequence[int] = ()) -> StringFormat:
-    """The format of a file, whose heading may name its columns; errors as for ``recognized`` and ``string_lines``."""
-    sample, named = list(islice(string_lines(path), _SAMPLE)), NO_COLUMNS if columns else named_columns(path)
-    found = recognized(sample, str(path), columns or named.columns)
-    return found._replace(width=named.width) if named.columns else found
+def read_format(lines: Iterable[str], file: str, columns: TableColumns = STRINGS) -> tuple[StringFormat, TableColumns]:
+    """The format of a file by its first lines, and the columns that it has, none where it is no table.
+
+    Errors as for ``recognized`` and ``string_lines``.
+    """
+    first = list(islice(lines, _SAMPLE))
+    row = next((row for row in string_rows(first, file) if row.cells), None)
+    places, headed = sides_in(row, f"{file}:{row.number}", columns) if row else ([], False)
+    numbers = [place + 1 for place in (range(len(places)) if row and row.keys else places)]
+    found = recognized(string_lines(first, file, columns), file, numbers)
+    if row is None or (found.kind == "dictionary" and not places):
+        return found, columns
+    if places and not columns.chosen:
+        found = found._replace(width=len(numbers) if row.keys else len(row.cells))
+    places = places or [column - 1 for column in found.columns]
+    return found, columns.found_in(row.heads, places, headed=headed)
 
 
 def recognized(lines: Iterable[str], where: str, columns: Sequence[int] = ()) -> StringFormat:

@@ -3,20 +3,19 @@
 A term with translations on several lines, or in several files, may be translated by any of them.
 """
 
-import csv
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from anaphora.errors import DataError
 from anaphora.formats.entries.entry import matches
 from anaphora.formats.glossary import ANY, GlossaryEntry
 from anaphora.formats.lines import read_lines
+from anaphora.formats.table_rows import table_rows
 from anaphora.formats.xml_elements import xml_elements
 
-_DELIMITERS = {".txt": "\t", ".tab": "\t", ".tsv": "\t", ".utf8": "\t", ".csv": ","}
-"""What stands between columns, by how the name of a file ends."""
+_ENDINGS = (".txt", ".tab", ".tsv", ".utf8", ".csv")
+"""Of tables."""
 _LANGUAGE, _CONCEPT = ("langSet", "langSec"), ("termEntry", "conceptEntry")
 """Elements of TBX 2 and 3."""
 
@@ -55,21 +54,11 @@ def _plain(text: str) -> str:
 def read_terms(path: Path, languages: tuple[str, str]) -> Iterator[Term]:
     """The terms of one glossary, as it has them; none of a file that is called otherwise. Errors as above."""
     ending = path.suffix.lower()
-    if ending in _DELIMITERS:
-        return _of_table(path, _DELIMITERS[ending])
+    if ending in _ENDINGS:
+        rows = table_rows(read_lines(path, any_format=True), str(path))
+        found = (row for row in rows if len(row.cells) > 1 and not row.lines.startswith("#"))
+        return (Term(f"{path}:{row.number}", *row.cells[:2]) for row in found)
     return _of_concepts(path, languages) if ending == ".tbx" else iter(())
-
-
-def _of_table(path: Path, delimiter: str) -> Iterator[Term]:
-    for number, line in enumerate(read_lines(path, any_format=True), 1):
-        if line.startswith("#"):
-            continue
-        try:
-            row = line.split("\t") if delimiter == "\t" else next(csv.reader([line], strict=True), [])
-        except csv.Error as error:
-            raise DataError(f"{path}:{number} is no row of a CSV ({error}): correct its quotes.") from None
-        if len(row) > 1:
-            yield Term(f"{path}:{number}", *row[:2])
 
 
 def _of_concepts(path: Path, languages: tuple[str, str]) -> Iterator[Term]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from anaphora.errors import DataError
 from anaphora.formats.headings import Column, is_heading, is_reversed
 from anaphora.formats.lines import read_lines
+from anaphora.formats.table_columns import TableColumns
 from anaphora.wording import counted
 
 
@@ -54,18 +55,11 @@ class Layout(NamedTuple):
 
     def numbered(self, path: Path, first: str) -> tuple[int, int] | None:
         """The columns as numbers; DataError if the first line of the table has no column of a name."""
-        if self.columns is None:
-            return None
-        heads = [cell.strip().casefold() for cell in self.split(first)]
-        numbers = []
-        for column in self.columns:
-            if isinstance(column, str) and column.strip().casefold() not in heads:
-                raise DataError(
-                    f"{path}:1 names no column '{column}', but {', '.join(heads)[:100]}: correct data.columns, or "
-                    f"count the columns from 1."
-                )
-            numbers.append(heads.index(column.strip().casefold()) + 1 if isinstance(column, str) else column)
-        return numbers[0], numbers[1]
+        numbers = [column for column in self.columns or () if isinstance(column, int)]
+        if self.columns is None or len(numbers) == 2:
+            return (numbers[0], numbers[1]) if numbers else None
+        found = TableColumns(((), ()), self.columns).find(self.split(first), f"{path}:1")
+        return (found[0][0] + 1, found[0][1] + 1) if found else None
 
 
 HEADING = "a heading"
@@ -119,7 +113,7 @@ def read_pairs(
         columns = layout.numbered(path, line) if number == 1 else columns
         cells, trimmed = layout.cells(line, columns)
         named = layout.columns is not None and any(isinstance(column, str) for column in layout.columns)
-        if number == 1 and (named or (len(cells) == 2 and is_heading(cells, sides))):
+        if number == 1 and (named or is_heading(cells, sides)):
             if not columns and is_reversed(cells, sides):
                 raise DataError(
                     f"{path}:1 says that its columns are {cells[0]} and {cells[1]}, target before source: set "
@@ -141,12 +135,12 @@ def read_pairs(
 
 
 def has_two_columns(path: Path) -> bool:
-    """Whether a file looks like a table of pairs, whatever its name: its first lines have text on both sides of a tab.
+    """Whether a file looks like a table of pairs, whatever its name: of ten first lines nine have text around a tab.
 
     Raises DataError as ``read_lines`` does.
     """
     first = [[cell.strip() for cell in line.split("\t")] for line in islice(read_lines(path), 20)]
-    return len(first) > 2 and all(len(cells) == 2 and all(cells) for cells in first)
+    return len(first) > 2 and 10 * sum(len(cells) != 2 or not all(cells) for cells in first) <= len(first)
 
 
 def split_pairs(lines: Iterable[str], where: str) -> Iterator[tuple[str, str]]:

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from anaphora.data.columns import stored_column
+from anaphora.data.ragged import token_counts
 from anaphora.errors import DataError
 from anaphora.formats.figures import Jsonable
 from anaphora.inspection.subject import Subject, layers_of
 from anaphora.nn.embedding import Embedding
+from anaphora.tasks.work import TRAIN
 from anaphora.wording import counted
 
 LIMIT = 2000
@@ -23,7 +26,17 @@ class Neighbours:
     side: str
     word: str
     nearest: tuple[tuple[str, float], ...]
-    """Words with the cosine of the angle between their vector and that of ``word``, the greatest first."""
+    """Words with the cosine of the angle between their vector and that of ``word``, the greatest first; none where
+    training never saw ``word`` on this side."""
+    occurrences: tuple[int, ...]
+    """Of ``word``, then of each of ``nearest``, on this side of the training split; empty where that is gone."""
+
+    def __str__(self) -> str:
+        if not self.nearest:
+            return f"{self.word} ({self.side}): not in training"
+        own, *others = [f" {count:,}x" for count in self.occurrences] or [""] * (len(self.nearest) + 1)
+        nearest = (f"{word} {cosine:.2f}{times}" for (word, cosine), times in zip(self.nearest, others, strict=True))
+        return f"{self.word} ({self.side}{own}): {', '.join(nearest)}"
 
 
 @dataclass(frozen=True)
@@ -49,10 +62,9 @@ class Embeddings(Jsonable):
     projection: Projection
 
     def __str__(self) -> str:
-        lines = [
-            f"{one.word} ({one.side}): {', '.join(f'{word} {cosine:.2f}' for word, cosine in one.nearest)}"
-            for one in self.neighbours
-        ]
+        lines = list(map(str, self.neighbours))
+        if any(one.nearest and not one.occurrences for one in self.neighbours):
+            lines.append("Without encoded/train in the run, occurrences are not known: shown are all trained words.")
         first, second = self.projection.explained
         count = f"{len(self.projection.names):,} {self.projection.what}"
         return "\n".join([*lines, f"{count} in two dimensions: {first:.0%} and {second:.0%} of their variance"])
@@ -77,23 +89,29 @@ def lacks_embeddings(subject: Subject) -> str:
 def word_neighbours(subject: Subject, words: Sequence[str], nearest: int = 10) -> Embeddings:
     """The neighbours of words on every side that knows them, and all of these words in two dimensions.
 
-    Raises ConfigError for a run without word vectors, DataError for a word that no side has as one token.
+    Words that training never saw on a side are no neighbours there. Raises ConfigError for a run without word vectors,
+    DataError for a word that no side has as one token, and where training saw none of the words.
     """
     tables = tables_of(subject)
     subject.demand("has no word vectors to show", lacks_embeddings(subject))
+    counts = {side: _occurrences(subject, side, table_VD) for side, table_VD in tables.items()}
     found, names, groups, vectors = [], list[str](), list[str](), list[Tensor]()
     for word in words:
         sides = {side: number for side in tables if (number := _token(subject, side, word)) is not None}
         if not sides:
             raise DataError(f"'{word}' is not one token of {subject.name}: give a word that its vocabulary has.")
         for side, number in sides.items():
-            ids, cosines = _nearest(tables[side], number, nearest)
+            counts_V, is_known = counts[side]
+            ids, cosines = _nearest(tables[side], number, counts_V, nearest)
             pieces = [_plain(piece) for piece in subject.trained.tokenizers[side].pieces(ids)]
-            found.append(Neighbours(side, word, tuple(zip(pieces, cosines, strict=True))))
-            for name, row in zip((word, *pieces), (number, *ids), strict=True):
+            own = tuple(counts_V[[number, *ids]].tolist()) if is_known else ()
+            found.append(Neighbours(side, word, tuple(zip(pieces, cosines, strict=True)), own))
+            for name, row in zip((word, *pieces), (number, *ids), strict=True) if ids else ():
                 names.append(name)
                 groups.append(f"{word} ({side})" if len(tables) > 1 else word)
                 vectors.append(tables[side][row] / tables[side][row].norm().clamp(min=1e-12))
+    if not vectors:
+        raise DataError(f"The training of {subject.name} never saw {', '.join(words)}: give words that it did.")
     points, explained = principal_components(torch.stack(vectors))
     return Embeddings(subject.name, tuple(found), Projection("words", tuple(names), points, explained, tuple(groups)))
 
@@ -144,12 +162,21 @@ def _token(subject: Subject, side: str, word: str) -> int | None:
     return ids[0] if len(ids) == 1 and ids[0] != tokenizer.symbols.unk else None
 
 
-def _nearest(table_VD: Tensor, row: int, count: int) -> tuple[list[int], list[float]]:
+def _occurrences(subject: Subject, side: str, table_VD: Tensor) -> tuple[Tensor, bool]:
+    """Return how often each token occurred in training on a side; or, and False, which vectors training moved."""
+    ids = stored_column(subject.trained.path / TRAIN, f"{side}.ids", len(table_VD))
+    if ids is not None:
+        return torch.from_numpy(token_counts(ids, len(table_VD))), True
+    return (table_VD != tables_of(subject.fresh())[side]).any(1).long(), False
+
+
+def _nearest(table_VD: Tensor, row: int, counts_V: Tensor, most: int) -> tuple[list[int], list[float]]:
+    """The ids and cosines of the nearest vectors that were trained; none for a row that was not."""
     unit_VD = table_VD / table_VD.norm(dim=1, keepdim=True).clamp(min=1e-12)
-    cosine_V = unit_VD @ unit_VD[row]
+    cosine_V = (unit_VD @ unit_VD[row]).masked_fill(counts_V == 0, -torch.inf)
     cosine_V[row] = -torch.inf
     cosine_V[:4] = -torch.inf  # special tokens
-    values, ids = cosine_V.topk(min(count, len(cosine_V) - 5 if row > 3 else len(cosine_V) - 4))
+    values, ids = cosine_V.topk(min(most, int(cosine_V.isfinite().sum())) if counts_V[row] else 0)
     return ids.tolist(), values.tolist()
 
 

@@ -1,5 +1,6 @@
 """The memory of a run: which segments are found for a text, and in which order."""
 
+import os
 import threading
 import time
 from collections import Counter
@@ -32,7 +33,7 @@ class Memory:
     @staticmethod
     def is_in(folder: Path) -> bool:
         """Whether a run folder has a memory."""
-        return (folder / NAME).exists()
+        return os.path.lexists(folder / NAME)
 
     def close(self) -> None:
         """Close the file; nothing is found afterwards."""

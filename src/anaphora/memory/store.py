@@ -5,10 +5,11 @@ all read meanwhile. The file may come from elsewhere with a run folder: one with
 than ours is refused, and so is a link.
 """
 
+import os
 import sqlite3
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ from anaphora.errors import RunError
 from anaphora.memory.segment import Segment, key_of
 
 NAME = "memory.sqlite"
-FILES = (NAME, f"{NAME}-wal", f"{NAME}-shm")
-"""What a memory has in a run folder; the last two while it is open."""
+FILES = (NAME, f"{NAME}-wal", f"{NAME}-shm", f"{NAME}-journal")
+"""What a memory has in a run folder; the last three while it is open."""
 
 PATIENCE = 10.0
 """Seconds to wait for another process that writes."""
@@ -31,6 +32,11 @@ _SCHEMA = (
     "CREATE UNIQUE INDEX segments_once ON segments (key, target, before, after, origin, added)",
 )
 _COLUMNS = "source, target, before, after, origin, added, times, number"
+_TYPES = (*[str] * 5, float, int, int)
+_LAST_DAY = 250_000_000_000
+"""Seconds from 1970 to a day that calendars still have."""
+_NAMES_OTHERS = bytes.fromhex("d9d505f920a163d7")
+"""The end of a journal that names another file, which SQLite would read and remove."""
 
 _INSERT = (
     "INSERT INTO segments (key, source, target, before, after, origin, added, times) "
@@ -108,12 +114,13 @@ class Store:
         """Numbers and source texts of the next segments with a higher number, a page of them; none at the end."""
         query = "SELECT number, source FROM segments WHERE number > ? ORDER BY number LIMIT ?"
         with self._faults(), closing(self._database.cursor()) as cursor:
-            return list(cursor.execute(query, (number, _PAGE)))
+            return [(self._typed(row, (int, str))[0], row[1]) for row in cursor.execute(query, (number, _PAGE))]
 
     def origins(self) -> dict[str, int]:
         """How many segments there are of every origin."""
         with self._faults():
-            return dict(self._database.execute("SELECT origin, count(*) FROM segments GROUP BY origin ORDER BY origin"))
+            query = "SELECT origin, count(*) FROM segments GROUP BY origin ORDER BY origin"
+            return {self._typed(row, (str, int))[0]: row[1] for row in self._database.execute(query)}
 
     def __len__(self) -> int:
         with self._faults():
@@ -124,7 +131,18 @@ class Store:
 
     def _read(self, condition: str, values: tuple[object, ...]) -> list[Segment]:
         with self._faults(), closing(self._database.cursor()) as cursor:
-            return [Segment(*row) for row in cursor.execute(f"SELECT {_COLUMNS} FROM segments {condition}", values)]
+            rows = cursor.execute(f"SELECT {_COLUMNS} FROM segments {condition}", values)
+            found = [Segment(*self._typed(row, _TYPES)) for row in rows]
+        for one in found:
+            if not 0 <= one.added < _LAST_DAY:
+                raise RunError(f"{self.path} is damaged: its segment {one.number} has no date that can be read.")
+        return found
+
+    def _typed(self, row: tuple[Any, ...], types: Sequence[type]) -> tuple[Any, ...]:
+        """Return a row as it is; RunError where a column has a value of another type, which SQLite would keep."""
+        if not all(map(isinstance, row, types)):
+            raise RunError(f"{self.path} is damaged: it has values of other types than a memory's; restore it.")
+        return row
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -138,17 +156,17 @@ class Store:
             self._database.commit()
 
     def _check_file(self, create: bool) -> None:
-        try:
-            mode = self.path.lstat().st_mode
-        except FileNotFoundError:
-            if create:
-                return
-            raise RunError(
-                f"{self.path.parent} has no translation memory: add segments with anaphora memory {self.path.parent} "
-                "add FILE."
-            ) from None
-        if not stat.S_ISREG(mode):
-            raise RunError(f"{self.path} should be a file, but is a link or a folder: move it away.")
+        """Raise RunError where SQLite would wait for, follow or remove what is not a file of ours."""
+        run = self.path.parent
+        if not create and not os.path.lexists(self.path):
+            raise RunError(f"{run} has no translation memory: add segments with anaphora memory {run} add FILE.")
+        for path in map(self.path.with_name, FILES):
+            if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+                raise RunError(f"{path} should be a regular file, but is a link, a folder or a pipe: move it away.")
+        with suppress(OSError), path.open("rb") as file:  # of the journal, the only one whose closing frees no lock
+            file.seek(-len(_NAMES_OTHERS), os.SEEK_END)
+            if file.read() == _NAMES_OTHERS:
+                raise RunError(f"{path} names another file, which no journal of a memory does: move it away.")
 
     def _opened(self, create: bool) -> sqlite3.Connection:
         """A connection: for writing where that is allowed, else for reading."""
@@ -189,7 +207,9 @@ class Store:
             raise RunError(f"{self.path} is no translation memory, since it has other tables: move it away.")
 
     def _schema(self) -> set[str]:
-        found = self._database.execute("SELECT sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@'")
+        found = self._database.execute(
+            "SELECT sql FROM sqlite_schema WHERE (type, name) <> ('table', 'sqlite_sequence')"
+        )
         return {str(row[0]) for row in found}
 
     @contextmanager
@@ -198,6 +218,8 @@ class Store:
         try:
             yield
         except sqlite3.OperationalError as error:
+            if not hasattr(error, "sqlite_errorcode"):  # of Python, for text that is not UTF-8
+                raise RunError(f"{self.path} is damaged ({error}): restore it from a copy, or move it away.") from None
             if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
                 raise RunError(f"{self.path} is in use by another process that writes: try again later.") from None
             raise RunError(f"{self.path} cannot be used: {error}; make its folder writable, or make room.") from None

@@ -12,6 +12,7 @@ from anaphora.config import Config
 from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput, Full
+from anaphora.nn.saved import demand_carry
 from anaphora.nn.weights import AnyStart, Orthogonal, initialise_all
 from anaphora.nn.windows import AnyWindow, Feedforward, WindowBody
 from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
@@ -90,6 +91,7 @@ class FeedForwardLanguageModel(nn.Module):
         ids_BT, lengths_B = batch.input_ids.ids_BT, batch.input_ids.lengths_B
         before_BE = self.empty_context(len(ids_BT))
         if carry:
+            demand_carry(carry, {"ids": before_BE})
             before_BE = torch.where(batch.carry_mask_B.unsqueeze(1), carry["ids"], before_BE)
         ids_BL = torch.cat([before_BE, ids_BT], dim=1)
         ends_BE = lengths_B.to(ids_BL.device).unsqueeze(1) + torch.arange(self.earlier, device=ids_BL.device)

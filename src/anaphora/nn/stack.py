@@ -19,6 +19,7 @@ from anaphora.kernels.sums import Add
 from anaphora.kernels.truncation import Windows, scan_windows
 from anaphora.kernels.words import Words, reading, reading_step
 from anaphora.nn.dropout import AnyDropout, IndependentDropout, Rate
+from anaphora.nn.saved import demand_carry
 from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
 
 
@@ -227,6 +228,7 @@ class Stack(nn.Module):
         state = {name: like.new_zeros(sentences, self.config.size) for name in self.program.carried}
         mask_B = like.new_zeros(sentences, dtype=torch.bool)
         if carry and carry_mask_B is not None:
+            demand_carry(carry, state)
             mask_B = carry_mask_B
             state = {name: carry[name].where(mask_B.unsqueeze(1), zeros_BH) for name, zeros_BH in state.items()}
         return state | {name: initial_state(value_H, state[name], mask_B) for name, value_H in vectors.items()}

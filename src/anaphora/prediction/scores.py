@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from anaphora.errors import demand_number
 from anaphora.evaluation.perplexity import perplexity_of_log10
 from anaphora.formats.figures import LN_10
 
@@ -16,6 +17,9 @@ class LineScore:
     """Predictions: the tokens of the line, and ``</s>``."""
     unknown: int
     """Tokens that are ``<unk>``."""
+
+    def __post_init__(self) -> None:
+        demand_number(self.log10)
 
     @property
     def nats(self) -> float:

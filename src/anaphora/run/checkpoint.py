@@ -138,9 +138,12 @@ def read(folder: Path, which: CheckpointName, fingerprints: Mapping[str, str], w
             raise DamagedError(f"{path} was trained with another {name} than the one that is here.")
     model_path = path / "model.safetensors"
     model = weights.parse(manifest.verify(path, model_path.name), model_path)
-    broken = weights.first_not_finite(model)
+    broken = weights.first_overflowing(model)
     if broken:
-        raise DamagedError(f"{model_path} holds numbers that are not finite in {broken}.")
+        raise DamagedError(
+            f"{model_path} holds numbers in {broken} that are not finite or above {weights.LARGEST:g}, so that what is "
+            f"computed with them overflows."
+        )
     optimizer: Mapping[str, Tensor] = {}
     if with_optimizer:
         optimizer_path = path / "optimizer.safetensors"

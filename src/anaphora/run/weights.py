@@ -13,12 +13,20 @@ from torch import Tensor
 
 from anaphora.errors import RunError
 from anaphora.files import DamagedError, parse_json
+from anaphora.wording import agreeing, counted
 
 _DTYPES = {
     **{"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "BOOL": torch.bool},
     **{"I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8},
 }
 """The names of types in a safetensors file."""
+
+LARGEST = 1e15
+"""The greatest weight in size that is loaded: a sum of products of two such overflows float32 with few more terms than
+a layer has."""
+
+_MOST_DIMENSIONS = 8
+"""More than any tensor of a network has, and fewer than torch refuses."""
 
 
 def tensors_of(model: torch.nn.Module) -> dict[str, Tensor]:
@@ -70,10 +78,10 @@ def parameters(tensors: Mapping[str, Tensor]) -> dict[str, int]:
     return dict(sorted(sizes.items()))
 
 
-def first_not_finite(tensors: Mapping[str, Tensor]) -> str:
-    """The name of the first tensor with an infinity or a NaN in it, or nothing."""
+def first_overflowing(tensors: Mapping[str, Tensor]) -> str:
+    """The name of the first tensor with a number that is not finite or larger than ``LARGEST``, or nothing."""
     for name, tensor in tensors.items():
-        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+        if tensor.is_floating_point() and not bool((tensor.abs() <= LARGEST).all()):
             return name
     return ""
 
@@ -97,25 +105,36 @@ def parse(content: bytearray | mmap, path: Path) -> dict[str, Tensor]:
             raise ValueError("it is shorter than its header")
         header = parse_json(bytes(content[8:begin]), path)
         header.pop("__metadata__", None)
-        return {name: _view(content, begin, entry) for name, entry in header.items()}
+        tensors, end = dict[str, Tensor](), begin
+        for name in sorted(header, key=lambda name: list[int](header[name]["data_offsets"])):
+            tensors[name], end = _view(content, begin, end, name, header[name])
+        if end != len(content):
+            raise ValueError(
+                f"{counted(len(content) - end, 'byte')} at its end {agreeing(len(content) - end, 'are')} of no tensor"
+            )
+        return tensors
     except DamagedError:
         raise DamagedError(f"{path} is not a safetensors file: its header is no JSON.") from None
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedError(f"{path} is not a safetensors file: {error}.") from None
 
 
-def _view(content: bytearray | mmap, begin: int, entry: Mapping[str, Any]) -> Tensor:
-    """A tensor by its entry in the header of a file whose numbers start at ``begin``."""
+def _view(content: bytearray | mmap, begin: int, place: int, name: str, entry: Mapping[str, Any]) -> tuple[Tensor, int]:
+    """A tensor by its entry in the header of a file whose numbers start at ``begin``, and where it ends.
+
+    It has to start at ``place``, where the one before it ended, so that no byte counts twice.
+    """
     dtype, shape = _DTYPES[entry["dtype"]], list[int](entry["shape"])
     first, last = (begin + offset for offset in entry["data_offsets"])
-    count = math.prod(shape)
-    if min([0, *shape]) < 0 or not begin <= first <= last <= len(content) or last - first != count * dtype.itemsize:
-        raise ValueError(f"{entry} does not fit its numbers")
+    sized = len(shape) <= _MOST_DIMENSIONS and all(type(one) is int and 0 <= one < 1 << 48 for one in shape)
+    count = math.prod(shape) if sized else -1
+    if first != place or not first <= last <= len(content) or last - first != count * dtype.itemsize:
+        raise ValueError(f"the shape or the place of its tensor {name[:80]!r} does not fit its numbers")
     if not count:
-        return torch.empty(shape, dtype=dtype)
+        return torch.empty(shape, dtype=dtype), last
     if first % dtype.itemsize:
         content, first = bytearray(content[first:last]), 0
-    return torch.frombuffer(content, dtype=dtype, count=count, offset=first).view(shape)
+    return torch.frombuffer(content, dtype=dtype, count=count, offset=first).view(shape), last
 
 
 def _kind(tensor: Tensor) -> str:

@@ -1,20 +1,10 @@
 """Random draws that are the same on every machine: made of ``random.Random.random`` alone."""
 
 import random
-from bisect import bisect
-from collections.abc import Mapping, Sequence
-from itertools import accumulate
-from typing import Generic, TypeVar
+from collections.abc import Sequence
+from typing import TypeVar
 
 Item = TypeVar("Item")
-
-
-class Weighted(Generic[Item]):
-    """Items with weights to draw by."""
-
-    def __init__(self, weights: Mapping[Item, float]) -> None:
-        self.items = tuple(weights)
-        self.bounds = tuple(accumulate(weights.values()))
 
 
 class Draws:
@@ -38,7 +28,3 @@ class Draws:
     def pick(self, items: Sequence[Item]) -> Item:
         """One of the items, all equally likely."""
         return items[int(self._random() * len(items))]
-
-    def weighted(self, choice: Weighted[Item]) -> Item:
-        """One of the items by its weight."""
-        return choice.items[bisect(choice.bounds, self._random() * choice.bounds[-1], 0, len(choice.items) - 1)]

@@ -7,6 +7,8 @@ from typing import Any, Self
 import numpy as np
 from torch import Tensor
 
+from anaphora.errors import demand_number
+
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -42,3 +44,6 @@ class Hypothesis:
     """What hypotheses of a sentence are compared by, see ``search.ranking``; the score where they are not ranked."""
     evidence: Evidence | None = field(default=None, compare=False, repr=False)
     """How sure the model is of it; None where that was not asked for."""
+
+    def __post_init__(self) -> None:
+        demand_number(self.score)

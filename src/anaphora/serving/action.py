@@ -19,6 +19,8 @@ class Action:
     """Whether no key is needed; that has to be said."""
     own: bool = False
     """Whether pages of other origins may not take it, though a browser sends it unasked."""
+    patient: bool = False
+    """Whether it has the deadline of documents."""
     learns: bool = False
     """Whether it changes a memory, which has to be allowed."""
     needs: tuple[str, ...] = ()

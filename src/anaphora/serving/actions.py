@@ -7,19 +7,18 @@ and of its words, and where it comes from.
 
 import asyncio
 from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import Response
 
-from anaphora.errors import AnaphoraError
 from anaphora.memory import Segment
 from anaphora.memory.memory import THRESHOLD
-from anaphora.serving.batching import TEXTS, Batching, Search
+from anaphora.serving.batching import Batching, Search, batches
 from anaphora.serving.detection import Detector
-from anaphora.serving.documents import ENDINGS, Downloads, Translate, document, html
+from anaphora.serving.documents import ENDINGS, Downloads, Translate, document, html, translate_steps
 from anaphora.serving.keys import Doorkeeper, Key
 from anaphora.serving.languages import name_of
 from anaphora.serving.limits import ServingLimits
@@ -33,6 +32,10 @@ from anaphora.tasks.translation import Translation
 FORMATS = ("text", "html")
 ORIGIN = ("model", "memory", "from")
 """What an answer says of where a translation comes from."""
+_SHOWN = 40
+"""Characters of a text that say which one it is."""
+_PROBE = 1.0
+"""Seconds in which a thread has to be free."""
 
 
 @dataclass
@@ -50,11 +53,15 @@ class Service:
     """Host names that clients call it by, beside localhost and addresses."""
     origins: Collection[str] = ()
     """Other sites whose pages may call it."""
+    proxies: Collection[str] = ()
+    """Addresses and networks whose word for the address of a client counts."""
     learns: bool = False
     """Whether all who are admitted may add to memories, and not only keys with that right."""
     learning: Learning = field(default_factory=Learning)
-    looking: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held by the one request that looks for training pairs."""
+    documents: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, "documents"))
+    """Reads and writes documents."""
+    looking: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "looking"))
+    """Looks for training pairs, for one request at a time."""
     stopping: bool = False
     """Whether the server was asked to stop."""
 
@@ -76,7 +83,7 @@ async def translate(service: Service, given: Parameters) -> dict[str, Any]:
         source, detected = found.language, found.json()
     served = service.translators.find(source, target)
     if format_ == "html":
-        answer = await _translated_html(service, served, texts, alternatives)
+        answer = await _translated_html(service, served, texts, alternatives, given)
     else:
         answer = await _translated(service, served, texts, alternatives, given)
     if detected is not None:
@@ -88,9 +95,9 @@ async def translate_file(service: Service, given: Parameters) -> dict[str, Any]:
     """``POST /translate_file``: a document, and where its translation is fetched."""
     file = given.upload("file", service.limits)
     served = service.translators.find(given.text("source"), given.text("target"))
-    languages = served.predictor.languages
-    content = await document(file.content, file.name, languages, _translating(service, served))
-    return {"translatedFileUrl": f"{given.address}download_file/{service.downloads.add(file.name, content)}"}
+    steps = document(file.content, file.name, served.predictor.languages)
+    content = await translate_steps(steps, _translating(service, served, given), service.documents)
+    return {"translatedFileUrl": f"{given.address}download_file/{quote(service.downloads.add(file.name, content))}"}
 
 
 async def download_file(service: Service, given: Parameters) -> Response:
@@ -122,13 +129,8 @@ async def neighbours(service: Service, given: Parameters) -> dict[str, Any]:
     if nearest is None:
         raise Refusal(403, "Training pairs are not shown by this server")
     text, translation = (given.passage(name, service.limits) for name in ("q", "s"))
-    try:
-        async with asyncio.timeout(service.limits.deadline), service.looking:
-            return {"neighbours": await asyncio.to_thread(nearest, text, translation)}
-    except TimeoutError:
-        raise Refusal(504, f"Not found within {service.limits.deadline:g} s: try again later") from None
-    except AnaphoraError as error:
-        raise bad(str(error)) from None
+    looking = asyncio.get_running_loop().run_in_executor(service.looking, nearest, text, translation)
+    return {"neighbours": await looking}
 
 
 async def detect(service: Service, given: Parameters) -> list[dict[str, Any]]:
@@ -169,9 +171,15 @@ async def health(service: Service, given: Parameters) -> dict[str, Any]:
 
 
 async def ready(service: Service, given: Parameters) -> dict[str, Any]:
-    """``GET /health/ready``: requests are taken; 503 while the queue is full or the server stops."""
-    if service.stopping or service.batching.busy:
-        raise Refusal(503, "stopping" if service.stopping else "the queue is full")
+    """``GET /health/ready``: requests are taken; 503 while the queue is full or stands still, or the server stops."""
+    stuck = "the queue is full" if service.batching.busy else "the queue stands still" * service.batching.is_stuck
+    if service.stopping or stuck:
+        raise Refusal(503, stuck or "stopping")
+    try:
+        async with asyncio.timeout(_PROBE):
+            await asyncio.to_thread(int)
+    except TimeoutError:
+        raise Refusal(503, "no thread is free") from None
     return {"status": "ok"}
 
 
@@ -182,7 +190,10 @@ async def _translated(
     aligned, origins = given.flag("alignment") and served.attends, given.flag("memory")
     judged = given.flag("confidence")
     options = served.options(alternatives=alternatives, attention=aligned, confidence=judged)
-    by_model = partial(service.batching.translate, Search(served, options))
+
+    async def by_model(texts: Sequence[str]) -> list[Translation]:
+        return await service.batching.translate(Search(served, options), texts, given.client)
+
     found = await translated(served.memory, texts, by_model, alternatives, THRESHOLD if origins else 100)
     answer: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
     if alternatives:
@@ -204,16 +215,22 @@ def _links(translation: Translation) -> list[list[int]]:
 
 
 async def _translated_html(
-    service: Service, served: Served, texts: Sequence[str], alternatives: int
+    service: Service, served: Served, texts: Sequence[str], alternatives: int, given: Parameters
 ) -> dict[str, list[Any]]:
     """Pieces of HTML; they have no alternatives."""
-    translate = _translating(service, served)
-    found = await asyncio.gather(*(html(text, served.predictor.languages, translate) for text in texts))
-    answer: dict[str, list[Any]] = {"translatedText": list(found)}
+    translate, languages = _translating(service, served, given), served.predictor.languages
+    pieces = [
+        asyncio.create_task(translate_steps(html(text, languages), translate, service.documents)) for text in texts
+    ]
+    try:
+        answer: dict[str, list[Any]] = {"translatedText": [one.decode() for one in await asyncio.gather(*pieces)]}
+    finally:
+        for piece in pieces:
+            piece.cancel()
     return answer | {"alternatives": [[] for _ in texts]} if alternatives else answer
 
 
-def _translating(service: Service, served: Served) -> Translate:
+def _translating(service: Service, served: Served, given: Parameters) -> Translate:
     """What translates the texts of a document, some at a time, so that other requests come in between."""
 
     async def translate(texts: Sequence[str], protects: bool) -> list[str]:
@@ -221,12 +238,16 @@ def _translating(service: Service, served: Served) -> Translate:
 
         async def by_model(texts: Sequence[str]) -> list[Translation]:
             found: list[Translation] = []
-            for start in range(0, len(texts), TEXTS):
-                found += await service.batching.translate(search, texts[start : start + TEXTS])
+            for batch in batches(texts, str):
+                found += await service.batching.translate(search, batch, given.client, id(given), patient=True)
             return found
 
         if len(texts) > service.limits.document_texts:
             raise bad(f"Invalid request: a document may have {service.limits.document_texts} different texts at most")
+        longest = max(texts, key=len, default="")
+        if len(longest) > service.limits.characters:
+            begins, limit = longest[:_SHOWN], service.limits.characters
+            raise bad(f"Invalid request: the text '{begins}..' ({len(longest)}) exceeds text limit ({limit})")
         return [one.text for one in await translated(served.memory, texts, by_model)]
 
     return translate

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import time
-import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from importlib.resources import files
@@ -19,11 +18,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from anaphora.errors import ConfigError, DataError
 from anaphora.serving import actions, amagama
 from anaphora.serving.action import Action
 from anaphora.serving.actions import Service
 from anaphora.serving.batching import Search
 from anaphora.serving.hosts import check_host, check_origin
+from anaphora.serving.log import fault
 from anaphora.serving.metrics import CONTENT_TYPE
 from anaphora.serving.parameters import Parameters, parameters_of
 from anaphora.serving.refusal import Refusal
@@ -102,7 +103,9 @@ ACTIONS = (
         takes=("undo",),
     ),
     Action("/suggest/undo", "POST", actions.undo, own=True, learns=True, needs=("token",)),
-    Action("/translate_file", "POST", actions.translate_file, own=True, needs=("file", "source", "target")),
+    Action(
+        "/translate_file", "POST", actions.translate_file, own=True, patient=True, needs=("file", "source", "target")
+    ),
     # its name cannot be guessed
     Action("/download_file/{name}", "GET", actions.download_file, open=True, needs=("name",)),
     Action("/tmserver/languages/", "GET", amagama.languages),
@@ -162,10 +165,10 @@ def _endpoint(action: Action, service: Service, say: Say) -> Callable[[Request],
             response = await _answer(action, service, request)
         except Refusal as refusal:
             response = _json({"error": refusal.message}, refusal.status, refusal.headers)
+        except (ConfigError, DataError) as error:
+            response = _json({"error": str(error)}, 400)
         except Exception as error:
-            # not the message, which may hold a text
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            say(f"{type(error).__name__} at {where.filename}:{where.lineno}")
+            say(fault(error))
             response = _json({"error": "The server made a mistake, which is in its log"}, 500)
         seconds = time.monotonic() - begin
         service.metrics.answered(action.path, response.status_code, seconds)
@@ -180,11 +183,18 @@ async def _answer(action: Action, service: Service, request: Request) -> Respons
     if action.own:
         check_origin(request.headers.get("origin"), request.headers.get("host", ""), service.origins)
     given = await parameters_of(request, service.limits)
+    given.client = request.client.host if request.client else ""
     if not action.open:
-        given.by = service.doorkeeper.admit(_key(request, given), request.client.host if request.client else "")
+        given.by = service.doorkeeper.admit(_key(request, given), given.client)
+        given.client = given.by.name or given.client
     if action.learns and not service.learns_from(given.by):
         raise Refusal(403, "Suggestions are not enabled on this server, or not for this API key")
-    answer = await _unless_gone(request, action.run(service, given))
+    deadline = service.limits.document_deadline if action.patient else service.limits.deadline
+    try:
+        async with asyncio.timeout(deadline):
+            answer = await _unless_gone(request, action.run(service, given))
+    except TimeoutError:
+        raise Refusal(504, f"Not done within {deadline:g} s: send less at once, or try again later") from None
     return answer if isinstance(answer, Response) else _json(answer)
 
 

@@ -1,17 +1,18 @@
 """Texts of all requests in one queue, translated in batches with the same search.
 
 One thread translates, one batch at a time: a batch uses all the threads that torch has. A text waits at most ``DELAY``
-for others to share a batch with, and no text changes the translation of another.
+for others to share a batch with, and no text changes the translation of another. A batch has a text of each client that
+waits, then a second one of each, until it is full; the texts of one client alternate likewise between its requests.
 """
 
 import asyncio
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from anaphora.errors import AnaphoraError
 from anaphora.prediction.limits import Limits
@@ -25,7 +26,11 @@ DELAY = 0.005
 """Seconds that the first text of a batch waits for others."""
 TEXTS = 64
 """Most texts of a batch: a long request lets others in between."""
+CHARACTERS = 10_000
+"""Most characters of a batch of several texts."""
 RETRY = {"Retry-After": "5"}
+
+T = TypeVar("T")
 
 
 class Search(NamedTuple):
@@ -41,6 +46,8 @@ class _Job:
 
     search: Search
     text: str
+    client: str
+    request: object
     answer: asyncio.Future[Translation] = field(repr=False)
 
 
@@ -50,8 +57,10 @@ class Batching:
     def __init__(self, limits: ServingLimits, translated: Callable[[int, float], None] = lambda texts, seconds: None):
         """``translated`` is told of every batch: how many texts it had and how many seconds it took."""
         self._limits, self._translated = limits, translated
-        self._queue: deque[_Job] = deque()
-        self._characters = 0
+        self._queue: list[_Job] = []
+        """Clients that had no turn for longer come first."""
+        self._progress: float | None = None
+        """When the batch in work began; without one when the first text came; None while nothing waits."""
         self._changed = asyncio.Condition()
         self._thread = ThreadPoolExecutor(1, "translating")
         self._task: asyncio.Task[None] | None = None
@@ -59,12 +68,17 @@ class Batching:
     @property
     def waiting(self) -> int:
         """How many texts wait."""
-        return len(self._queue)
+        return len(self._waiting())
 
     @property
     def busy(self) -> bool:
         """Whether a request might have to wait outside the queue."""
-        return self._characters >= self._limits.waiting
+        return _size(self._waiting()) >= self._limits.waiting
+
+    @property
+    def is_stuck(self) -> bool:
+        """True if texts wait, or are in work, and none got an answer for longer than ``limits.patience``."""
+        return self._progress is not None and time.monotonic() > self._progress + self._limits.patience
 
     def start(self) -> None:
         """Begin to translate; within a running event loop."""
@@ -78,42 +92,47 @@ class Batching:
                 await self._task
         self._thread.shutdown()
 
-    async def translate(self, search: Search, texts: Sequence[str]) -> list[Translation]:
+    async def translate(
+        self, search: Search, texts: Sequence[str], client: str = "", request: object = None, *, patient: bool = False
+    ) -> list[Translation]:
         """The translations of some texts, in their order.
 
-        Cancelling it takes its texts out of the queue. Raises Refusal with status 503 where the queue is full, 504
-        after the deadline, and 400 for a text that cannot be translated.
+        Cancelling it takes its texts out of the queue. Raises Refusal with status 503 where the queue stays full,
+        unless it is ``patient``, and 400 for a text that cannot be translated. Calls of one ``request`` share turns.
         """
+        loop, request = asyncio.get_running_loop(), request or object()
+        jobs = [_Job(search, text, client, request, loop.create_future()) for text in texts]
         try:
-            async with asyncio.timeout(self._limits.deadline):
-                jobs = await self._enter(search, texts)
-                try:
-                    return list(await asyncio.gather(*(job.answer for job in jobs)))
-                finally:
-                    for job in jobs:
-                        job.answer.cancel()
-        except TimeoutError:
-            raise Refusal(504, f"Not translated within {self._limits.deadline:g} s: send less text.") from None
+            await self._enter(jobs, None if patient else self._limits.patience)
+            return list(await asyncio.gather(*(job.answer for job in jobs)))
         except AnaphoraError as error:
             raise bad(str(error)) from None
+        finally:
+            for job in jobs:
+                job.answer.cancel()
 
-    async def _enter(self, search: Search, texts: Sequence[str]) -> list[_Job]:
-        """The texts in the queue, as soon as there is room for them."""
-        size, loop = sum(map(len, texts)), asyncio.get_running_loop()
+    def _waiting(self) -> list[_Job]:
+        return [job for job in self._queue if not job.answer.done()]
+
+    async def _enter(self, jobs: list[_Job], patience: float | None) -> None:
+        """Put texts into the queue, as soon as there is room: for one request of each client there always is."""
 
         def has_room() -> bool:
-            return not self._characters or self._characters + size <= self._limits.waiting
+            waiting = self._waiting()
+            others = all(job.client != jobs[0].client for job in waiting)
+            return others or _size(waiting) + _size(jobs) <= self._limits.waiting
 
+        if not jobs:
+            return
         async with self._changed:
             try:
-                await asyncio.wait_for(self._changed.wait_for(has_room), self._limits.patience)
+                async with asyncio.timeout(patience):
+                    await self._changed.wait_for(has_room)
             except TimeoutError:
                 raise Refusal(503, "The server is busy: try again later.", RETRY) from None
-            jobs = [_Job(search, text, loop.create_future()) for text in texts]
-            self._queue.extend(jobs)
-            self._characters += size
+            self._queue += jobs
+            self._progress = self._progress or time.monotonic()
             self._changed.notify_all()
-        return jobs
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
@@ -124,9 +143,11 @@ class Batching:
                 await asyncio.sleep(DELAY)
             jobs = await self._next()
             if not jobs:
+                self._progress = None
                 continue
-            begin = time.monotonic()
+            begin = self._progress = time.monotonic()
             answers = await loop.run_in_executor(self._thread, _translated, jobs)
+            self._progress = time.monotonic() if self._queue else None
             self._translated(len(jobs), time.monotonic() - begin)
             for job, answer in zip(jobs, answers, strict=True):
                 if job.answer.done():
@@ -137,20 +158,46 @@ class Batching:
                     job.answer.set_result(answer)
 
     async def _next(self) -> list[_Job]:
-        """The next batch, taken out of the queue: the first text, and others of the same search in their order."""
+        """The next batch, taken out of the queue: the first text, and others of the same search in turn."""
         async with self._changed:
-            jobs, left = list[_Job](), deque[_Job]()
-            for job in self._queue:
-                if job.answer.done():
-                    continue
-                if len(jobs) < TEXTS and (not jobs or job.search == jobs[0].search):
-                    jobs.append(job)
-                else:
-                    left.append(job)
-            self._queue = left
-            self._characters = sum(len(job.text) for job in left)
+            waiting = self._waiting()
+            turns = _in_turn(_in_turn(waiting, lambda job: job.request), lambda job: job.client)
+            alike = (job for job in turns if job.search == turns[0].search)
+            jobs = next(batches(alike, lambda job: job.text), [])
+            taken, clients = set(jobs), {job.client for job in jobs}
+            left = (job for job in waiting if job not in taken)
+            self._queue = sorted(left, key=lambda job: job.client in clients)
             self._changed.notify_all()
         return jobs
+
+
+def batches(items: Iterable[T], text: Callable[[T], str]) -> Iterator[list[T]]:
+    """Items in their order, as many together as a batch takes."""
+    batch, size = list[T](), 0
+    for item in items:
+        if batch and (len(batch) == TEXTS or size + len(text(item)) > CHARACTERS):
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += len(text(item))
+    if batch:
+        yield batch
+
+
+def _in_turn(jobs: Iterable[_Job], owner: Callable[[_Job], Hashable]) -> list[_Job]:
+    """One job of each owner, then a second one of each, and so on."""
+    turns = Counter[Hashable]()
+
+    def turn(job: _Job) -> int:
+        turns[owner(job)] += 1
+        return turns[owner(job)]
+
+    return sorted(jobs, key=turn)
+
+
+def _size(jobs: Iterable[_Job]) -> int:
+    """How many characters jobs have, with a line end for each."""
+    return sum(len(job.text) + 1 for job in jobs)
 
 
 def _translated(jobs: Sequence[_Job]) -> list[Translation | Exception]:

@@ -4,18 +4,19 @@ import asyncio
 import re
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import Executor
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from anaphora.errors import DataError
 from anaphora.formats.documents import PEEKED, recognized
 from anaphora.formats.entries.document import Document
 from anaphora.formats.entries.kinds import READERS
 from anaphora.serving.refusal import Refusal, bad
-from anaphora.tasks.translation.documents import fill, trying_again
+from anaphora.tasks.translation.documents import Steps, Texts, fill_steps, next_step
 
-Translate = Callable[[Sequence[str], bool], Coroutine[Any, Any, list[str]]]
+Translate = Callable[[Sequence[str], bool], Awaitable[Iterable[str | None]]]
 """From texts to their translations, in order; and whether placeholders, tags and addresses are protected."""
 
 ENDINGS = ("html", "po", "srt", "tmx", "txt", "vtt", "xlf", "xliff")
@@ -26,36 +27,39 @@ LARGEST_PAGE = 1 << 17
 """Bytes of the largest page: older versions of Python take time that grows with the square of malformed HTML."""
 HELD = 1 << 26
 """Bytes of translated documents that wait to be fetched; beyond them the oldest are dropped."""
+_STORED = 1_000
+"""Documents that wait to be fetched, whatever their size."""
 
 
-async def html(text: str, languages: tuple[str, str], translate: Translate) -> str:
-    """A piece of HTML in another language: tags and attributes as they were, text escaped."""
-    return (await _filled(text.encode(), "q", "html", languages, translate)).decode()
+async def translate_steps(steps: Steps[bytes], translate: Translate, threads: Executor) -> bytes:
+    """Return the result of steps, each of which runs in a thread: none waits there for a translation."""
+    loop, found = asyncio.get_running_loop(), None
+    while isinstance(asked := await loop.run_in_executor(threads, next_step, steps, found), Texts):
+        found = await translate(*asked)
+    return asked
 
 
-async def document(content: bytes, name: str, languages: tuple[str, str], translate: Translate) -> bytes:
-    """A document with what it lacks. Raises Refusal for one that is not read, with what it is."""
+def html(text: str, languages: tuple[str, str]) -> Steps[bytes]:
+    """Translate a piece of HTML: tags and attributes stay as they were, text is escaped."""
+    return _filled(text.encode(), "q", "html", languages)
+
+
+def document(content: bytes, name: str, languages: tuple[str, str]) -> Steps[bytes]:
+    """Translate what a document lacks. Raises Refusal or DataError for one that is not read, with what it is."""
     if not content and not name.lower().endswith(".txt"):
         raise bad(f"{name} is empty")
-    try:
-        found = recognized(content[:PEEKED], name)
-        if found is None and name.lower().endswith(".txt"):
-            return await _lines(content, name, translate)
-        if found is None or found.reader not in READERS:
-            what = (
-                f"{name} is {found.name}: {found.remedy.format(file=name)}"
-                if found
-                else f"{name} is none that is known"
-            )
-            raise bad(f"Documents are TMX, PO, XLIFF, HTML, SRT, WebVTT and .txt in UTF-8, but {what}")
-        if found.reader == "html" and len(content) > LARGEST_PAGE:
-            raise Refusal(413, f"Invalid request: the page exceeds the limit ({LARGEST_PAGE})")
-        return await _filled(content, name, found.reader, languages, translate)
-    except DataError as error:
-        raise bad(str(error)) from None
+    found = recognized(content[:PEEKED], name)
+    if found is None and name.lower().endswith(".txt"):
+        return (yield from _lines(content, name))
+    if found is None or found.reader not in READERS:
+        what = f"{name} is {found.name}: {found.remedy.format(file=name)}" if found else f"{name} is none that is known"
+        raise bad(f"Documents are TMX, PO, XLIFF, HTML, SRT, WebVTT and .txt in UTF-8, but {what}")
+    if found.reader == "html" and len(content) > LARGEST_PAGE:
+        raise Refusal(413, f"Invalid request: the page exceeds the limit ({LARGEST_PAGE})")
+    return (yield from _filled(content, name, found.reader, languages))
 
 
-async def _lines(content: bytes, name: str, translate: Translate) -> bytes:
+def _lines(content: bytes, name: str) -> Steps[bytes]:
     """A text whose lines are translated, each with its end as it was; DataError for one that is not in UTF-8."""
     try:
         parts = _ENDS.split(content.decode())
@@ -63,24 +67,15 @@ async def _lines(content: bytes, name: str, translate: Translate) -> bytes:
         line = content.count(b"\n", 0, error.start) + 1
         raise DataError(f"{name}:{line} should be UTF-8, but is not: convert it.") from None
     texts = [part for part in dict.fromkeys(parts[::2]) if part.strip()]
-    known = dict(zip(texts, await translate(texts, True), strict=True))
-    return "".join(known.get(part, part) for part in parts).encode()
+    known = dict(zip(texts, (yield Texts(texts)), strict=True))
+    return "".join(known.get(part, part) or "" for part in parts).encode()
 
 
-async def _filled(content: bytes, name: str, kind: str, languages: tuple[str, str], translate: Translate) -> bytes:
-    """A document read and filled in a thread, so that other requests are answered meanwhile."""
-    loop = asyncio.get_running_loop()
-
-    def wait(protects: bool) -> Callable[[Sequence[str]], list[str]]:
-        return lambda texts: asyncio.run_coroutine_threadsafe(translate(texts, protects), loop).result()
-
-    def filled() -> bytes:
-        document = Document(content, name, kind, languages)
-        if document.is_foreign:
-            raise bad(f"Invalid request: {name} is in other languages than {' and '.join(languages)}")
-        return fill(document, trying_again(wait(True), wait(False)), languages[1]).content
-
-    return await asyncio.to_thread(filled)
+def _filled(content: bytes, name: str, kind: str, languages: tuple[str, str]) -> Steps[bytes]:
+    document = Document(content, name, kind, languages)
+    if document.is_foreign:
+        raise bad(f"Invalid request: {name} is in other languages than {' and '.join(languages)}")
+    return (yield from fill_steps(document, languages[1])).content
 
 
 class Stored(NamedTuple):
@@ -100,8 +95,9 @@ class Downloads:
         """Keep a document; returns the name to fetch it by."""
         token = secrets.token_urlsafe(32) + PurePath(name).suffix
         self._stored[token] = Stored(name, content)
-        while len(self._stored) > 1 and sum(len(one.content) for one in self._stored.values()) > HELD:
-            self._stored.popitem(last=False)
+        held = sum(len(one.content) for one in self._stored.values())
+        while len(self._stored) > _STORED or (held > HELD and len(self._stored) > 1):
+            held -= len(self._stored.popitem(last=False)[1].content)
         return token
 
     def get(self, token: str) -> Stored:

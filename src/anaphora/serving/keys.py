@@ -84,25 +84,26 @@ class Doorkeeper:
     def admit(self, given: str, address: str) -> Key:
         """The key by which a request may pass.
 
-        Raises Refusal: 400 without a key, 403 for a wrong one, 429 after many wrong ones. The statuses are
-        those that clients of LibreTranslate expect.
+        Raises Refusal: 400 without a key, 403 for a wrong one, 429 for one more after many. The statuses are those
+        that clients of LibreTranslate expect. A right key always passes: others may share its address.
         """
         if not self.required:
             return EVERYBODY
         if not given:
             raise bad("Please contact the server operator to get an API key")
+        found = _hash(given)
+        same = [key for key in self._keys if hmac.compare_digest(key.hash, found)]
+        if same:
+            return same[0]
         failures, now = self._failures.get(address, deque[float]()), time.monotonic()
         while failures and failures[0] < now - WITHIN:
             failures.popleft()
         if len(failures) >= FAILURES:
             raise Refusal(429, f"Slowdown: {counted(FAILURES, 'wrong key')} per {WITHIN:g} s", {"Retry-After": "60"})
-        same = [key for key in self._keys if hmac.compare_digest(key.hash, _hash(given))]
-        if not same:
-            if len(self._failures) > _ADDRESSES:
-                self._failures.clear()
-            self._failures.setdefault(address, failures).append(now)
-            raise Refusal(403, "Invalid API key")
-        return same[0]
+        if len(self._failures) > _ADDRESSES:
+            self._failures.clear()
+        self._failures.setdefault(address, failures).append(now)
+        raise Refusal(403, "Invalid API key")
 
 
 def _hash(key: str) -> str:

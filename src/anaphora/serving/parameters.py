@@ -38,6 +38,8 @@ class Parameters(Mapping[str, Any]):
         self._fields, self.address = fields, address
         self.by = EVERYBODY
         """The key that the request was admitted with."""
+        self.client = ""
+        """The address of who asks, or the name of its key: clients have turns."""
 
     def __getitem__(self, name: str) -> Any:
         return self._fields[name]

@@ -7,6 +7,7 @@ import asyncio
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -56,6 +57,7 @@ class Learning:
 
     def __init__(self) -> None:
         self._undoable: OrderedDict[str, _Undoable] = OrderedDict()
+        self._thread = ThreadPoolExecutor(1, "learning")  # may wait for other processes, which lookups should not
 
     async def confirm(self, memory: Memory, segment: Segment, limits: ServingLimits) -> str:
         """Add a segment; returns what undoes it, which cannot be guessed, or "" where it was known.
@@ -68,7 +70,7 @@ class Learning:
                 raise bad(f"The memory is full: it takes {counted(limits.segments, 'segment')} at most")
             return memory.confirm(segment)
 
-        number = await _written(confirmed)
+        number = await self._written(confirmed)
         if number is None:
             return ""
         token = secrets.token_urlsafe(32)
@@ -82,11 +84,10 @@ class Learning:
         found = self._undoable.pop(token, None)
         if found is None:
             raise Refusal(404, "There is nothing to undo, or it is too long ago")
-        await _written(lambda: found.memory.remove([found.number]))
+        await self._written(lambda: found.memory.remove([found.number]))
 
-
-async def _written(write: Callable[[], int | None]) -> int | None:
-    try:
-        return await asyncio.to_thread(write)
-    except RunError:  # not its message, which has the path
-        raise Refusal(503, "The memory cannot be written to: see whether another program writes to it") from None
+    async def _written(self, write: Callable[[], int | None]) -> int | None:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, write)
+        except RunError:  # not its message, which has the path
+            raise Refusal(503, "The memory cannot be written to: see whether another program writes to it") from None

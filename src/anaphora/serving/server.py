@@ -17,6 +17,10 @@ from anaphora.serving.connection import connections
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 _UNSENT = 1 << 14
 """Bytes of an answer that the system holds unsent: with more, a client could read for long and not be seen to."""
+_ACCEPTED = 8
+"""Connections that are taken at once: those beyond the limit are closed only after that."""
+_BACKLOG = 1_024
+"""Connections that the system holds until they are taken."""
 
 
 class Server(uvicorn.Server):
@@ -28,6 +32,8 @@ class Server(uvicorn.Server):
             uvicorn.Config(
                 app,
                 http=connections(service.limits),
+                forwarded_allow_ips=list(service.proxies),
+                backlog=_ACCEPTED,
                 log_config=None,  # its log of requests would hold query strings, with text and keys
                 access_log=False,
                 server_header=False,
@@ -39,6 +45,8 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to take requests, and say so."""
         await super().startup(sockets)
+        for one in sockets or []:
+            one.listen(_BACKLOG)
         self._listening()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

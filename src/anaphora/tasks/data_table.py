@@ -11,6 +11,7 @@ from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Config, Conflict
 from anaphora.data.fetch import corpus_folder
 from anaphora.data.filters import Filter
 from anaphora.data.finding import Names
+from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tsv import Layout
 
 
@@ -62,6 +63,41 @@ class DataConfig(Config):
         return [Path(file) for file in self.files] if self.corpus == "none" else [corpus_folder(self.corpus)]
 
 
+COLUMNS = Conflict(
+    lambda data: bool(data.columns) and (len(data.columns) not in data.sides or not all(map(_is_column, data.columns))),
+    "{at}columns should be {table.sides_named}: numbers from 1, or names",
+)
+"""Other columns of a table than there are sides."""
+
+
+class TableData(DataConfig):
+    """Tables, among other files."""
+
+    columns: tuple[int | str, ...] = ()
+    """Columns of the input and the output in a table, counted from 1 or named as in its first line; empty: by the names
+    in its first line or by its content."""
+    header: tuple[str, ...] = ()
+    """All columns of the training table by name, or by number where it has no heading; other tables are compared with
+    it. Chosen by the data."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (COLUMNS,)
+    usual_columns: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    """Names that headings often have for input, output and others."""
+    sides: ClassVar[tuple[int, ...]] = (2,)
+    """How many columns may be chosen."""
+    sides_named: ClassVar[str] = "two, that of the input and that of the output"
+
+    @property
+    def table_columns(self) -> TableColumns:
+        """The columns that are read of tables."""
+        return TableColumns(self.usual_columns, self.columns, self.header)
+
+
+def chosen_columns(columns: Sequence[int | str], header: Sequence[str] = ()) -> dict[str, Any]:
+    """Options of an experiment whose files have these columns; with the ``header`` of the table they were found in."""
+    return {"data.columns": tuple(columns), "data.header": tuple(header)}
+
+
 class PairsData(DataConfig):
     """Pairs of lines, whatever they are."""
 
@@ -88,13 +124,9 @@ class PairData(PairsData):
     """Leave pairs out of training: "near-duplicates" (all but the first), "length-ratio" (over three times the usual
     one), "script" (no letter of the language's scripts)."""
 
-    conflicts: ClassVar[tuple[Conflict, ...]] = (
-        *DataConfig.conflicts,
-        Conflict(
-            lambda data: bool(data.columns) and (len(data.columns) != 2 or not all(map(_is_column, data.columns))),
-            "{at}columns should be two, that of the source and that of the target: numbers from 1, or names",
-        ),
-    )
+    conflicts: ClassVar[tuple[Conflict, ...]] = (COLUMNS,)
+    sides: ClassVar[tuple[int, ...]] = (2,)
+    sides_named: ClassVar[str] = "two, that of the source and that of the target"
 
     @property
     def names(self) -> Names:

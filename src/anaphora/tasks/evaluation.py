@@ -13,7 +13,8 @@ from anaphora.evaluation.significance import Comparison
 from anaphora.events import Note, Report
 from anaphora.kernels.backends import InferencePrecision
 from anaphora.prediction.options import SearchOptions
-from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.base import AnyExperiment, ExperimentBase
+from anaphora.tasks.data_table import chosen_columns
 
 
 class Text(NamedTuple):
@@ -51,6 +52,12 @@ class Request:
     """Whether every sentence is scored too."""
     keep: bool = True
     """Whether scores are added to the run folders."""
+    columns: tuple[int | str, ...] = ()
+    """The columns of a table that are read, in place of those of training."""
+
+    def reading(self, experiment: AnyExperiment) -> AnyExperiment:
+        """The experiment with the columns that are asked for."""
+        return experiment.with_options(chosen_columns(self.columns)) if self.columns else experiment
 
     def refuse(self, path: Path, noun: str, taken: Sequence[str]) -> None:
         """ConfigError where more is asked than the model in ``path``, which is ``noun``, has a use for."""
@@ -65,6 +72,7 @@ _WORDS = {
     "pairs": "--source and --reference",
     "text": "--text",
     "data": "--data",
+    "columns": "--columns",
     "search": "a beam, a length penalty, candidates, known words or replaced unknown words",
     "adaptation": "a neural cache or dynamic evaluation",
     "ensemble": "--ensemble",

@@ -11,7 +11,7 @@ from anaphora.run import Run
 from anaphora.run.checkpoint import Checkpoint
 from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.language_model import RecurrentExperiment
-from anaphora.tasks.runs import begun_with
+from anaphora.tasks.runs import begun_with, load_fitting
 from anaphora.text.tokenizer import MARKS
 from anaphora.text.words import written
 
@@ -35,7 +35,8 @@ class Pretrained:
                 f"from characters: name another run."
             )
         self.embedding, self.recurrence, self.reads = begun.embedding, begun.recurrence, begun.reads
-        self.tokenizer = load_tokenizers(self._run)["text"]
+        self._tokenizers = load_tokenizers(self._run)
+        self.tokenizer = self._tokenizers["text"]
 
     def vectors(self, wanted: Container[str], report: Report) -> Iterator[tuple[str, list[float]]]:
         """The vectors that looking up ``wanted`` tokens gives, but no special tokens; errors as for ``load``."""
@@ -45,5 +46,5 @@ class Pretrained:
                 yield token, vector_E.tolist()
 
     def load(self, report: Report) -> Checkpoint:
-        """Its best checkpoint; RunError when there is none that is whole."""
-        return self._run.load("best", report)
+        """Its best checkpoint; RunError when there is none that is whole and fits its network."""
+        return load_fitting(self._run, self._tokenizers, report=report)

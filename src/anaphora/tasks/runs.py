@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy.typing as npt
 import torch
 
-from anaphora.errors import ConfigError, RunError
+from anaphora.errors import ConfigError, RunError, ShapeError
 from anaphora.events import Report, silent
 from anaphora.formats.arrays import ArrayFile
 from anaphora.kernels.backends import InferencePrecision
@@ -24,6 +24,7 @@ from anaphora.run.weights import check_fit
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import FILES, kind_of, parse, task_named, task_of
 from anaphora.tasks.task import Task, Tokenizers, Trained
+from anaphora.text.inferred_rules import with_rules
 from anaphora.text.words import WordTokenizer
 
 Predictor = TypeVar("Predictor")
@@ -77,15 +78,28 @@ def load_trained(path: Path, which: Which = "best", report: Report = silent) -> 
     Raises RunError naming the file when the folder is none, damaged, or its files do not belong together.
     """
     run = Run.open(path)
-    tokenizers = load_tokenizers(run)
-    checkpoint = run.load(which, report)
+    tokenizers = with_rules(load_tokenizers(run))
+    checkpoint = load_fitting(run, tokenizers, which, report)
     experiment = begun_with(run)
-    where = str(path / EXPERIMENT)
-    shape = outline(experiment, tokenizers, where)
-    if not isinstance(shape, Growing):  # whose tensors are as long as what it learnt
-        check_fit(shape, checkpoint.model, checkpoint.path / "model.safetensors")
-    model = build(experiment, tokenizers, where)
+    model = build(experiment, tokenizers, str(path / EXPERIMENT))
     return Trained(path, experiment, load_weights(model, checkpoint), tokenizers)
+
+
+def load_fitting(run: Run, tokenizers: Tokenizers, which: Which = "best", report: Report = silent) -> Checkpoint:
+    """Read a checkpoint and compare its tensors with the network of the run, before there is memory for any of it.
+
+    ``tokenizers`` are those of the run. Raises RunError naming the first that does not belong.
+    """
+    checkpoint = run.load(which, report)
+    shape = outline(begun_with(run), tokenizers, str(run.path / EXPERIMENT))
+    file = checkpoint.path / "model.safetensors"
+    try:
+        if isinstance(shape, Growing):  # whose tensors are as long as what it learnt
+            shape.allocate({name: tensor.shape for name, tensor in checkpoint.model.items()})
+    except ShapeError as error:
+        raise RunError(f"{file} belongs to another experiment: {error}") from None
+    check_fit(shape, checkpoint.model, file)
+    return checkpoint
 
 
 def task_at(path: Path) -> Task:

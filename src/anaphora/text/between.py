@@ -6,7 +6,6 @@ White space is that of ASCII, as KenLM has it: a no-break space is part of a wor
 import re
 from bisect import bisect_right
 
-from anaphora.text.normalise import normalise
 from anaphora.text.tokenizer import Tokenizer
 
 _WORD = re.compile(r"\S+", re.ASCII)
@@ -26,7 +25,7 @@ def by_word(tokenizer: Tokenizer, text: str) -> list[list[int]]:
 
     A token belongs to the word in which it begins, even where it goes on into the next.
     """
-    ends = [word.end() for word in _WORD.finditer(normalise(text, lowercase=tokenizer.lowercase))]
+    ends = [word.end() for word in _WORD.finditer(tokenizer.normal(text))]
     rows: list[list[int]] = [[] for _ in range(len(ends) + 1)]
     for token, start in tokenizer.placed(text):
         rows[bisect_right(ends, start)].append(token)

@@ -7,13 +7,13 @@ from typing import Self
 
 from anaphora.errors import RunError
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.normalise import Lowercase, case_name, normalise
+from anaphora.text.normalise import BaseTokenizer, Lowercase, case_name
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, symbols_of
 
 _FIRST = len(MARKS)
 
 
-class ByteTokenizer:
+class ByteTokenizer(BaseTokenizer):
     """A Tokenizer whose tokens are the bytes of a line after normalisation."""
 
     context_free = False
@@ -45,10 +45,10 @@ class ByteTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """One id a byte, without special tokens at the ends."""
-        return [_FIRST + byte for byte in normalise(text, lowercase=self.lowercase).encode()]
+        return [_FIRST + byte for byte in self.normal(text).encode()]
 
     def placed(self, text: str) -> list[tuple[int, int]]:
-        line = normalise(text, lowercase=self.lowercase)
+        line = self.normal(text)
         starts = (place for place, character in enumerate(line) for _ in character.encode())
         return list(zip(self.encode(text), starts, strict=True))
 

@@ -8,11 +8,11 @@ from typing import Self
 
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.normalise import Lowercase, case_name, normalise
-from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, one_line, shown, symbols_of
+from anaphora.text.normalise import BaseTokenizer, Lowercase, case_name, normalise
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, UNKNOWN, listed_in, one_line, shown, symbols_of
 
 
-class CharacterTokenizer:
+class CharacterTokenizer(BaseTokenizer):
     """A Tokenizer whose tokens are code points after normalisation; a line never holds a line end."""
 
     context_free = False
@@ -48,14 +48,9 @@ class CharacterTokenizer:
     @classmethod
     def deserialise(cls, data: bytes, *, lowercase: Lowercase) -> Self:
         """The tokenizer that ``serialise`` wrote; RunError when the bytes are not an alphabet."""
-        try:
-            alphabet = json.loads(data)["characters"]
-        except (ValueError, KeyError, TypeError):
-            alphabet = None
-        if not isinstance(alphabet, list) or not all(isinstance(c, str) and len(c) == 1 for c in alphabet):
-            raise RunError("A character vocabulary should list its characters, but the file does not.")
-        if len(set(alphabet)) != len(alphabet):
-            raise RunError("A character vocabulary should list every character once, but some occur twice.")
+        _, alphabet = listed_in(data, "characters")
+        if any(len(one) > 1 for one in alphabet):
+            raise RunError("A vocabulary of characters should list single ones, but the file has strings.")
         return cls(alphabet, lowercase=lowercase)
 
     def extended(self, other: Self) -> Self:
@@ -78,7 +73,7 @@ class CharacterTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """One id a character, without special tokens at the ends."""
-        return [self._ids.get(character, UNK) for character in normalise(text, lowercase=self.lowercase)]
+        return [self._ids.get(character, UNK) for character in self.normal(text)]
 
     def placed(self, text: str) -> list[tuple[int, int]]:
         return [(token, place) for place, token in enumerate(self.encode(text))]

@@ -18,15 +18,20 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 USUAL: tuple[Kind, ...] = ("placeholders", "tags", "urls", "emails")
 """The kinds that no translation should change; numbers are written otherwise in other languages."""
 
+_CODE = r"<(?:\?[^?]*+(?:\?(?!>)[^?]*+)*+\?|%[^%]*+(?:%(?!>)[^%]*+)*+%)>"
+"""Code of PHP or a template language, which may hold quotes."""
+
 PATTERNS: Mapping[Kind, regex.Pattern[str]] = {
     "tags": regex.compile(
         r"</?(?:[A-Za-z][\w:.-]*+|\d++(?=\s*+/?>))"  # numbers: react-i18next
-        r"(?:\s++[^\s\"'<>/=]++(?:\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'|[^\s\"'<>]++))?+)*+\s*+/?>"
+        r"(?:\s++[^\s\"'<>/=]++(?:\s*+=\s*+(?:\\*+\"(?:[^\"<]++|"
+        rf"{_CODE})*+\"|\\*+'(?:[^'<]++|{_CODE})*+'|[^\s\"'<>]++))?+)*+\s*+/?>"
     ),
     "urls": regex.compile(r"(?:https?://|ftp://|\bwww\.)[^\s<>\"]*[\w/]"),
     "emails": regex.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
     "placeholders": regex.compile(
-        r"%[A-Za-z_]\w+%|%\{\w+\}|\$\([\w.]+\)|\$[A-Za-z_]\w*"  # Windows, Ruby, shells, PHP
+        rf"{_CODE}"
+        r"|%[A-Za-z_]\w+%|%\{\w+\}|\$\([\w.]+\)|\$[A-Za-z_]\w*"  # Windows, Ruby, shells, PHP
         r"|%(?:\(\w+\)|<\w+>|\d+\$)?[-+#0']*+(?:\d++|\*)?(?:\.(?:\d++|\*))?"  # printf, Python, Ruby, Objective-C
         r"(?:[sdifuxXcgeo@](?:(?!\w)|(?<!\d%[a-z]))|(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGaAcsSp](?!\w)|<PRI\w+>)"
         r"|(?<!\d)(?<!\d )% [dif](?!\w)|%%|%L?(?:n|[1-9]\d?)(?![\w%])"  # Qt, KDE

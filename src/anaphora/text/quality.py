@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from anaphora.text.placeholders import PATTERNS, USUAL, Kind
@@ -84,16 +84,28 @@ def differences(source: str, target: str) -> Iterator[Difference]:
             yield Difference(kind, *(" ".join(sorted(rest.elements())) for rest in (first - second, second - first)))
 
 
-def without_placeholders(text: str) -> str:
+def without_placeholders(text: str, kinds: Collection[Kind] = USUAL) -> str:
     """A text with spaces, as many, in the places of its placeholders, tags and addresses."""
-    for kind in USUAL:
+    for kind in kinds:
         text = PATTERNS[kind].sub(lambda found: " " * len(found[0]), text)
     return text
 
 
-def is_translatable(text: str) -> bool:
-    """Whether a text has a letter outside of placeholders, tags and addresses."""
-    return any(map(str.isalpha, without_placeholders(text)))
+_CURRENCIES = "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|RON|RUB|SEK|SGD|TRY|UAH|USD|ZAR"
+_NUMBER = re.compile(
+    r"(?<!\w)(?:\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?Z?|(?:\d[- ]?){9}[Xx]|0x[\dA-Fa-f]+"
+    r"|\d+(?:[.,]\d+)?[eE][-+]?\d+|\d+(?: ?[xX] ?\d+)+)(?!\w)"
+    rf"|(?<![^\W\d_])(?:{_CURRENCIES})(?![^\W\d_])"
+)
+"""Numbers with letters: times and ISBNs, hexadecimal and scientific ones, sizes; and codes of currencies."""
+
+
+def is_translatable(text: str, kinds: Collection[Kind] = USUAL) -> bool:
+    """True if a text has a letter outside of numbers, placeholders, tags and addresses, or what ``kinds`` are kept."""
+    if not any(map(str.isalpha, text)):
+        return False
+    text = without_placeholders(text, kinds)
+    return any(map(str.isalpha, _NUMBER.sub(" ", text) if any(map(str.isnumeric, text)) else text))
 
 
 def _digits(text: str) -> list[str]:
@@ -106,8 +118,17 @@ def _found(*kinds: Kind) -> Callable[[str], list[str]]:
     return lambda text: [match[0] for kind in kinds for match in PATTERNS[kind].finditer(text)]
 
 
+_OPENED = re.compile(r"<[A-Za-z?%][^\s<>]*")
+"""The beginning of what may be a tag."""
+
+
+def _tags(text: str) -> list[str]:
+    """The placeholders and tags of a text, and the beginnings of what is written like tags."""
+    return [*_found("placeholders", "tags")(text), *_OPENED.findall(without_placeholders(text))]
+
+
 _IN_COMMON: Mapping[str, Callable[[str], list[str]]] = {
-    "placeholders": _found("placeholders", "tags"),
+    "placeholders": _tags,
     "addresses": _found("urls", "emails"),
     "numbers": _digits,
 }

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, Self
 from anaphora.errors import RunError
 from anaphora.text.normalise import Lowercase
 from anaphora.text.segmentation import Segmentation
-from anaphora.text.tokenizer import MARKS, PAD, UNK
+from anaphora.text.tokenizer import MARKS, PAD, UNK, are_texts
 from anaphora.text.words import WordTokenizer
 
 Rare = Literal["none", "copyable", "posall", "posunk"]
@@ -96,7 +96,7 @@ class AnnotatedTokenizer(WordTokenizer):
         words = WordTokenizer.deserialise(data, lowercase=lowercase, segmentation=segmentation).vocabulary
         table = json.loads(data)
         dictionary = table.get("dictionary")
-        if not isinstance(dictionary, dict) or not all(isinstance(word, str) for word in dictionary.values()):
+        if not isinstance(dictionary, dict) or not are_texts([*dictionary, *dictionary.values()]):
             raise RunError("An annotated vocabulary should have a dictionary of words, but the file has none.")
         return cls(
             words,

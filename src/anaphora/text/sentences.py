@@ -19,9 +19,10 @@ import regex
 from anaphora.text.abbreviations import BEFORE_NAMES, BEFORE_NUMBERS, ORDINALS
 from anaphora.text.language import bare, is_run_on
 from anaphora.text.signs import LATIN_ENDS, OTHER_ENDS, UNSPACED_ENDS
+from anaphora.text.text_rule import BREAK, SPACES, UNSEEN
 
 _CLOSING = "\"'”’“‘»›«‹)\\]}」』）"
-_CLOSED = rf"(?P<closing>[ \u00a0\u202f]»|[{_CLOSING}]*+)(?P<space>\s++)(?=\S)"
+_CLOSED = rf"(?P<closing>[ \u00a0\u202f]»|[{_CLOSING}]*+)(?P<space>[{UNSEEN}]*+[\s{BREAK}][\s{BREAK}{UNSEEN}]*+)(?=\S)"
 # marks are taken as whole runs, from their first on, so that a long run costs no more than its length
 _ENDS = f"[{LATIN_ENDS}{OTHER_ENDS}]"
 _END = re.compile(rf"(?<!{_ENDS})(?P<mark>{_ENDS}++){_CLOSED}")
@@ -42,6 +43,10 @@ _FIGURES = 3
 
 _LONGEST = 2000
 """Characters of what may be one sentence."""
+
+_BLANK = f" {SPACES}{BREAK}"
+_LINE = re.compile(r"[^\r\n]*+(?:\r?\n|\r)|[^\r\n]++")
+"""A line with its end; other separators are white space within it."""
 
 _NEAR = 64
 """Characters around a mark that are looked at, so that a line of any length is split in linear time."""
@@ -81,7 +86,7 @@ class Splitter:
         """The sentences of a text; none for one of which nothing can be seen."""
         sentences, gaps, gap = [], [], ""
         for piece in _pieces(text, bare(self.source)):
-            body = piece.strip()
+            body = piece.strip(_BLANK)
             if is_blank(body):
                 gap += piece
                 continue
@@ -97,6 +102,8 @@ class Splitter:
         first, *inner, last = passage.gaps if passage.sentences else ("", *passage.gaps)
         if not spaced[0] and spaced[1]:
             inner = [gap or " " for gap in inner]
+        elif spaced[1]:
+            inner = [gap if not gap or any(map(str.isspace, gap)) else " " for gap in inner]
         elif spaced[0] and not spaced[1]:
             inner = ["" if gap == " " else gap for gap in inner]
         return (first, *inner, last) if passage.sentences else passage.gaps
@@ -104,7 +111,7 @@ class Splitter:
 
 def _pieces(text: str, language: str) -> Iterator[str]:
     """The text cut after every sentence and every line end."""
-    for line in text.splitlines(keepends=True):
+    for line in _LINE.findall(text):
         start = 0
         for end in (*sorted(set(_ends(line, language))), len(line)):
             yield from _bounded(line[start:end])

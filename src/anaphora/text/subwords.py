@@ -15,7 +15,7 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.normalise import Lowercase, case_name, normalise
+from anaphora.text.normalise import BaseTokenizer, Lowercase, case_name, normalise
 from anaphora.text.resegmentation import LatticeSampling, MergeDropout, Resegment
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, one_line, symbols_of
 
@@ -30,7 +30,7 @@ Kind = Literal["bpe", "unigram"]
 """Subword algorithm."""
 
 
-class SubwordTokenizer:
+class SubwordTokenizer(BaseTokenizer):
     """A Tokenizer over a sentencepiece model."""
 
     context_free = True
@@ -118,16 +118,16 @@ class SubwordTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The ids of one line, without special tokens at the ends."""
-        return list(self._processor.encode(normalise(text, lowercase=self.lowercase)))
+        return list(self._processor.encode(self.normal(text)))
 
     def encode_lines(self, lines: Sequence[str], threads: int) -> list[list[int]]:
         """What ``encode`` gives for each line, by as many ``threads``."""
-        texts = [normalise(line, lowercase=self.lowercase) for line in lines]
+        texts = list(map(self.normal, lines))
         return list(self._processor.encode(texts, num_threads=threads))
 
     def placed(self, text: str) -> list[tuple[int, int]]:
         """The subwords and where they begin: see ``Tokenizer``; a token begins in front of the spaces that it has."""
-        found = self._processor.encode(normalise(text, lowercase=self.lowercase), return_type="offset_mapping")
+        found = self._processor.encode(self.normal(text), return_type="offset_mapping")
         return [(token, start) for token, (start, _) in zip(found["ids"], found["offsets"], strict=True)]
 
     def decode(self, ids: Sequence[int]) -> str:

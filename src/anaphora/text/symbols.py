@@ -14,7 +14,7 @@ from unicodedata import category
 from anaphora.errors import RunError
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.normalise import Lowercase, case_name, normalise
-from anaphora.text.tokenizer import UNK, Tokenizer, one_line
+from anaphora.text.tokenizer import UNK, Tokenizer, listed_in, one_line
 
 TAB = "\t"
 """What separates a string from its tags, and stands in front of a tag in a vocabulary."""
@@ -45,14 +45,10 @@ class SymbolTokenizer(CharacterTokenizer):
     @classmethod
     def deserialise(cls, data: bytes, *, lowercase: Lowercase) -> Self:
         """The tokenizer that ``serialise`` wrote; RunError when the bytes are no vocabulary of symbols."""
-        try:
-            table = json.loads(data)
-            symbols, separated = table["symbols"], table["separated"]
-        except (ValueError, KeyError, TypeError):
-            symbols, separated = None, False
-        listed = isinstance(symbols, list) and all(isinstance(symbol, str) and symbol for symbol in symbols)
-        if not listed or len(set(symbols)) != len(symbols) or not isinstance(separated, bool):
-            raise RunError("A vocabulary of symbols should list every symbol once, but the file does not.")
+        table, symbols = listed_in(data, "symbols")
+        separated = table.get("separated")
+        if not isinstance(separated, bool):
+            raise RunError("A vocabulary of symbols should say whether spaces separate them, but the file does not.")
         return cls(symbols, lowercase=lowercase, separated=separated)
 
     def serialise(self) -> bytes:
@@ -65,10 +61,15 @@ class SymbolTokenizer(CharacterTokenizer):
         """A sha256 of the symbols, the case and what separates them."""
         return hashlib.sha256(f"symbol {case_name(self.lowercase)} ".encode() + self.serialise()).hexdigest()
 
+    def plain(self, text: str) -> str:
+        """A string by the rule, and its tags as they are."""
+        string, tab, tags = text.partition(TAB)
+        return super().plain(string) + tab + tags
+
     def symbols_of(self, text: str) -> list[str]:
         """The symbols of a string, known or not, a tag with a tab in front."""
         string, _, tags = text.partition(TAB)
-        string = normalise(string.strip(), lowercase=self.lowercase)
+        string = self.normal(string.strip())
         symbols = string.split() if self.separated else list(string)
         if tags:
             symbols += [TAB + tag.strip() for tag in normalise(tags).split(_SEPARATOR) if tag.strip()]
@@ -85,7 +86,7 @@ class SymbolTokenizer(CharacterTokenizer):
         It is of middling frequency in training: seen often enough to be copied, and seldom a part of affixes. None
         where symbols are separated, for tags, and where no character is left.
         """
-        string = normalise(text.partition(TAB)[0], lowercase=self.lowercase)
+        string = self.normal(text.partition(TAB)[0])
         found: dict[str, str] = {}
         for unknown in dict.fromkeys("" if self.separated else string):
             if unknown in self._ids:
@@ -102,7 +103,7 @@ class SymbolTokenizer(CharacterTokenizer):
 
     def placed(self, text: str) -> list[tuple[int, int]]:
         """The symbols and where they begin: see ``Tokenizer``."""
-        line, place, placed = normalise(text, lowercase=self.lowercase), 0, list[tuple[int, int]]()
+        line, place, placed = self.normal(text), 0, list[tuple[int, int]]()
         for symbol, number in zip(self.symbols_of(text), self.encode(text), strict=True):
             found = line.find(symbol.removeprefix(TAB), place)
             place = max(found, place)

@@ -1,6 +1,6 @@
 """The configuration of tokenizers; tokenizers learnt, saved and loaded.
 
-sentencepiece and sacremoses are imported only when they are needed, so that a recipe can be read without them.
+sentencepiece and sacremoses are imported only where needed, so that a recipe can be read without them.
 """
 
 import json
@@ -23,7 +23,8 @@ from anaphora.text.rare import AnnotatedTokenizer, NumberingTokenizer, Rare, ann
 from anaphora.text.sampling import sample
 from anaphora.text.scripts import are_run_together
 from anaphora.text.segmentation import Segmentation
-from anaphora.text.symbols import SymbolTokenizer, are_separated
+from anaphora.text.symbols import TAB, SymbolTokenizer, are_separated
+from anaphora.text.text_rule import TextRule, are_converted
 from anaphora.text.tokenizer import SPACE, Tokenizer
 from anaphora.text.words import WordTokenizer
 from anaphora.wording import counted
@@ -170,39 +171,49 @@ def fit(
     languages: Mapping[str, str] | None = None,
     dictionary: Mapping[str, str] | None = None,
 ) -> dict[str, Tokenizer]:
-    """Learn a tokenizer for every side from its training text; with ``joint``, and for bytes, all get the same object.
+    """Learn a tokenizer for every side from its training text, by its rule.
 
-    ``languages`` has the two-letter code of each side; English where it is missing. Sides whose languages differ in
-    their casing have objects of their own, which differ in nothing else. ``dictionary``, from
-    source words to target words, is that of a target whose rare words are annotated. Raises DataError for a
-    text with nothing in it, ConfigError for a size below what single characters need.
+    With ``joint``, and for bytes, all have one vocabulary. ``languages`` are codes, by default English; ``dictionary``
+    has target words by source word, for annotations. Raises DataError for no text, ConfigError for too small a size.
     """
+    rules = {side: _rule(config, side, sides) for side in sides}
+    sides = {side: _plain(lines, rules[side], isinstance(config, Symbol)) for side, lines in sides.items()}
     codes = {side: (languages or {}).get(side, "en") for side in sides}
+    cases = {side: lowercase_of(config.lowercase, code) for side, code in codes.items()}
+    learnt: dict[str, Tokenizer]
     if isinstance(config, Word):
-        return {
+        learnt = {
             side: _learn_words(config, side, lines, codes[side], dictionary or {}, report)
             for side, lines in sides.items()
         }
-    cases = {side: lowercase_of(config.lowercase, code) for side, code in codes.items()}
-    if isinstance(config, Symbol):
-        return _learn_symbols(config, sides, cases, report)
-    if isinstance(config, Byte):
-        return _cased(ByteTokenizer(lowercase=config.lowercase), cases)
-    if config.joint:
-        return _cased(_learn(config, sides, cases, report), cases)
-    return {side: _learn(config, {side: lines}, cases, report) for side, lines in sides.items()}
+    elif isinstance(config, Symbol):
+        learnt = _learn_symbols(config, sides, cases, report)
+    elif isinstance(config, Byte):
+        learnt = dict.fromkeys(sides, ByteTokenizer(lowercase=config.lowercase))
+    elif config.joint:
+        learnt = dict.fromkeys(sides, _learn(config, sides, cases, report))
+    else:
+        learnt = {side: _learn(config, {side: lines}, cases, report) for side, lines in sides.items()}
+    learnt = {side: copy(tokenizer) for side, tokenizer in learnt.items()}
+    for side, tokenizer in learnt.items():
+        tokenizer.lowercase, tokenizer.rule = cases[side], rules[side]
+    return learnt
 
 
-def _cased(
-    tokenizer: "SubwordTokenizer | CharacterTokenizer | ByteTokenizer", cases: Mapping[str, Lowercase]
-) -> dict[str, Tokenizer]:
-    """The tokenizer of every side, the same object for all sides of one casing."""
-    of_case = {tokenizer.lowercase: tokenizer}
-    for case in cases.values():
-        if case not in of_case:
-            of_case[case] = copy(tokenizer)
-            of_case[case].lowercase = case
-    return {side: of_case[case] for side, case in cases.items()}
+def _rule(config: AnyTokenizer, side: str, sides: Mapping[str, Lines]) -> TextRule | None:
+    """The rule of a side that is read; what a model writes, and running text of characters, is as training has it."""
+    if side == "target" or (side != "source" and isinstance(config, Character | Byte)):
+        return None
+    pairs = side == "source" and "target" in sides and not isinstance(config, Symbol)
+    return TextRule(copies=pairs and not are_converted(sides[side](), sides["target"]()))
+
+
+def _plain(lines: Lines, rule: TextRule | None, tabs: bool) -> Lines:
+    """Lines by a rule; with ``tabs``, that of what stands in front of one."""
+    if rule is None:
+        return lines
+    separator = TAB if tabs else "\n"
+    return lambda: (rule.plain(text) + tab + rest for text, tab, rest in (one.partition(separator) for one in lines()))
 
 
 def resegment_of(config: AnyTokenizer, tokenizer: Tokenizer) -> "Resegment | None":
@@ -219,28 +230,23 @@ def resegment_of(config: AnyTokenizer, tokenizer: Tokenizer) -> "Resegment | Non
 def save(tokenizers: Mapping[str, Tokenizer], folder: Path) -> None:
     """Write the vocabularies into ``folder``, which is made if need be; shared ones once, as ``joint``."""
     folder.mkdir(parents=True, exist_ok=True)
-    shared = len(tokenizers) > 1 and len({id(tokenizer) for tokenizer in tokenizers.values()}) == 1
-    index = {}
+    contents = {side: tokenizer.serialise() for side, tokenizer in tokenizers.items()}
+    shared = len(tokenizers) > 1 and len(set(contents.values())) == 1
+    index = dict[str, dict[str, Any]]()
     for side, tokenizer in tokenizers.items():
-        name = "joint" if shared else side
-        data = tokenizer.serialise()
+        name, data = "joint" if shared else side, contents[side]
         (folder / name).write_bytes(data)
         index[side] = {"file": name, "size": tokenizer.symbols.size, "sha256": sha256(data)}
         if isinstance(tokenizer.lowercase, str):
             index[side]["casing"] = tokenizer.lowercase
+        if tokenizer.rule:
+            index[side]["copies"] = tokenizer.rule.copies
     (folder / _INDEX).write_text(json.dumps({"sides": index}, indent=2) + "\n", encoding="utf-8")
 
 
 def load(config: AnyTokenizer, folder: Path) -> dict[str, Tokenizer]:
     """The tokenizers that ``save`` wrote, side by side; RunError names the file that is missing or damaged."""
-    tokenizers: dict[str, Tokenizer] = {}
-    by_file: dict[str, Tokenizer] = {}
-    for side, entry in _read_index(folder / _INDEX).items():
-        name = entry["file"]
-        if name not in by_file:
-            by_file[name] = _load_one(config, side, folder / name, entry)
-        tokenizers[side] = by_file[name]
-    return tokenizers
+    return {side: _load_one(config, side, folder, entry) for side, entry in _read_index(folder / _INDEX).items()}
 
 
 def _learn_words(
@@ -287,13 +293,8 @@ def _learn_symbols(
         notation = getattr(config, side, "auto")
         separated[side] = are_separated(lines()) if notation == "auto" else notation == "separated"
     empty = {side: SymbolTokenizer((), lowercase=cases[side], separated=separated[side]) for side in sides}
-    report(
-        Note(
-            "Symbols are "
-            + " and ".join(f"{_NOTATIONS[apart]} in the {side}" for side, apart in separated.items())
-            + " (text.source, text.target)."
-        )
-    )
+    notations = " and ".join(f"{_NOTATIONS[apart]} in the {side}" for side, apart in separated.items())
+    report(Note(f"Symbols are {notations} (text.source, text.target)."))
     groups = [tuple(sides)] if config.joint else [(side,) for side in sides]
     learnt: dict[str, Tokenizer] = {}
     for group in groups:
@@ -363,31 +364,35 @@ def _read_index(path: Path) -> dict[str, dict[str, Any]]:
     return dict(sides)
 
 
-def _load_one(config: AnyTokenizer, side: str, path: Path, entry: Mapping[str, Any]) -> Tokenizer:
+def _load_one(config: AnyTokenizer, side: str, folder: Path, entry: Mapping[str, Any]) -> Tokenizer:
     if Path(entry["file"]).name != entry["file"] or entry["file"].startswith("."):
         raise RunError(f"A vocabulary should lie beside its index, but {entry['file']!r} is hidden or elsewhere.")
-    data = read(path, LARGEST)
+    data = read(path := folder / entry["file"], LARGEST)
     if sha256(data) != entry["sha256"]:
         raise RunError(f"The vocabulary {path} is not the one that was saved (sha256): restore it from a copy.")
     lowercase: Lowercase = "tr" if config.lowercase and entry.get("casing") == "tr" else config.lowercase
-    tokenizer: Tokenizer
-    if isinstance(config, Symbol):
-        tokenizer = SymbolTokenizer.deserialise(data, lowercase=lowercase)
-    elif isinstance(config, Character):
-        tokenizer = CharacterTokenizer.deserialise(data, lowercase=lowercase)
-    elif isinstance(config, Word) and config.rare != "none" and side == "target":
-        tokenizer = AnnotatedTokenizer.restored(
-            data, config.rare, lowercase=lowercase, segmentation=config.segmentation
-        )
-    elif isinstance(config, Byte):
-        tokenizer = ByteTokenizer.deserialise(data, lowercase=lowercase)
-    elif isinstance(config, Word):
-        kind = NumberingTokenizer if config.rare == "copyable" else WordTokenizer
-        tokenizer = kind.deserialise(data, lowercase=lowercase, segmentation=config.segmentation)
-    else:
-        from anaphora.text.subwords import SubwordTokenizer
-
-        tokenizer = SubwordTokenizer(data, lowercase=lowercase)
+    try:
+        tokenizer = _deserialised(config, side, data, lowercase)
+    except RunError as error:
+        raise RunError(f"{path} is damaged: {error}") from None
     if tokenizer.symbols.size != entry["size"]:
         raise RunError(f"The vocabulary {path} should have {entry['size']} tokens, but has {tokenizer.symbols.size}.")
+    tokenizer.rule = TextRule(copies=bool(entry["copies"])) if "copies" in entry else None
     return tokenizer
+
+
+def _deserialised(config: AnyTokenizer, side: str, data: bytes, lowercase: Lowercase) -> Tokenizer:
+    if isinstance(config, Symbol):
+        return SymbolTokenizer.deserialise(data, lowercase=lowercase)
+    if isinstance(config, Character):
+        return CharacterTokenizer.deserialise(data, lowercase=lowercase)
+    if isinstance(config, Word) and config.rare != "none" and side == "target":
+        return AnnotatedTokenizer.restored(data, config.rare, lowercase=lowercase, segmentation=config.segmentation)
+    if isinstance(config, Byte):
+        return ByteTokenizer.deserialise(data, lowercase=lowercase)
+    if isinstance(config, Word):
+        kind = NumberingTokenizer if config.rare == "copyable" else WordTokenizer
+        return kind.deserialise(data, lowercase=lowercase, segmentation=config.segmentation)
+    from anaphora.text.subwords import SubwordTokenizer
+
+    return SubwordTokenizer(data, lowercase=lowercase)

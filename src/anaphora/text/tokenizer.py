@@ -4,11 +4,14 @@ A tokenizer works on single lines and never adds special tokens; whoever makes r
 go.
 """
 
+import json
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
+from anaphora.errors import RunError
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.normalise import Lowercase
+from anaphora.text.text_rule import TextRule
 
 PAD, UNK, BOS, EOS = range(4)
 """The ids of the special tokens, the same in every vocabulary."""
@@ -51,9 +54,16 @@ class Tokenizer(Protocol):
     def symbols(self) -> VocabularyInfo:
         """The size of the vocabulary and the ids of its special tokens."""
 
-    @property
-    def lowercase(self) -> Lowercase:
-        """How text is lower-cased first."""
+    lowercase: Lowercase
+    """Casing of text before it is segmented."""
+    rule: TextRule | None
+    """What is white space in a text, and what is nothing; None where every character is read as it is."""
+
+    def plain(self, text: str) -> str:
+        """A text by the rule, composed or not, in any case."""
+
+    def normal(self, text: str) -> str:
+        """A text as it is read: by the rule, in normal form, lower-cased."""
 
     @property
     def context_free(self) -> bool:
@@ -61,7 +71,7 @@ class Tokenizer(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """A sha256 of all that decides what ``encode`` gives."""
+        """A sha256 of all that decides what ``encode`` gives, but for the rule."""
 
     def encode(self, text: str) -> list[int]:
         """The ids of one line, without ``<s>`` and ``</s>``; DataError when it holds a lone surrogate."""
@@ -92,3 +102,24 @@ def encode_lines(tokenizer: Tokenizer, lines: Sequence[str], threads: int) -> li
     if isinstance(tokenizer, EncodesLines):
         return tokenizer.encode_lines(lines, threads)
     return [tokenizer.encode(line) for line in lines]
+
+
+def listed_in(data: bytes, key: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the table of a vocabulary in JSON and the tokens under ``key``; RunError unless each is there once."""
+    try:
+        table = json.loads(data)
+        tokens = table[key]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        table, tokens = {}, None
+    if not isinstance(tokens, list) or not are_texts(tokens) or not all(tokens) or len({*tokens}) != len(tokens):
+        raise RunError(f"A vocabulary should list its {key}, each once, but the file does not.")
+    return table, tokens
+
+
+def are_texts(values: Sequence[Any]) -> bool:
+    """True if all are strings that can be written: JSON may hold halves of surrogate pairs."""
+    try:
+        "".join(values).encode()
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -13,12 +13,12 @@ from typing import Self
 
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import VocabularyInfo
-from anaphora.text.normalise import Lowercase, normalise
+from anaphora.text.normalise import BaseTokenizer, Lowercase
 from anaphora.text.segmentation import Segmentation, Tokens, tokens_of
-from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, Tokenizer, one_line, shown, symbols_of
+from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, Tokenizer, listed_in, one_line, shown, symbols_of
 
 
-class WordTokenizer:
+class WordTokenizer(BaseTokenizer):
     """A Tokenizer whose tokens are words; ``<unk>`` in a text is the unknown word, and the unknown word reads so."""
 
     def __init__(
@@ -70,15 +70,10 @@ class WordTokenizer:
     @classmethod
     def deserialise(cls, data: bytes, *, lowercase: Lowercase, segmentation: Segmentation) -> Self:
         """The tokenizer that ``serialise`` wrote; RunError when the bytes are no list of words."""
-        try:
-            table = json.loads(data)
-            words, language = table["words"], table["language"]
-        except (ValueError, KeyError, TypeError):
-            words, language = None, ""
-        if not isinstance(words, list) or not all(isinstance(word, str) and word for word in words):
-            raise RunError("A word vocabulary should list its words, but the file does not.")
-        if len({*words, *MARKS}) != len(words) + len(MARKS) or not isinstance(language, str):
-            raise RunError("A word vocabulary should list every word once and no mark, but does otherwise.")
+        table, words = listed_in(data, "words")
+        language = table.get("language")
+        if not {*words}.isdisjoint(MARKS) or not isinstance(language, str):
+            raise RunError("A vocabulary of words should have a language and no mark, but does otherwise.")
         return cls(words, lowercase=lowercase, segmentation=segmentation, language=language)
 
     def extended(self, words: Iterable[str]) -> Self:
@@ -122,7 +117,7 @@ class WordTokenizer:
 
     def placed(self, text: str) -> list[tuple[int, int]]:
         """The words and where they begin: see ``Tokenizer``."""
-        line = normalise(text, lowercase=self.lowercase)
+        line = self.normal(text)
         starts = (start for start, _ in self._spans(line, self.words(text)))
         return list(zip(self.encode(text), starts, strict=True))
 
@@ -152,11 +147,11 @@ class WordTokenizer:
 
     def words(self, text: str) -> list[str]:
         """The words of one line, known or not; white space at its ends is none."""
-        return self.tokens.split(normalise(text, lowercase=self.lowercase).strip())
+        return self.tokens.split(self.normal(text).strip())
 
     def pieces_of(self, text: str) -> list[str]:
         """The words of one line as ``pieces`` shows them, but with U+2581 where the line itself has a space."""
-        line, place, pieces = normalise(text, lowercase=self.lowercase), 0, list[str]()
+        line, place, pieces = self.normal(text), 0, list[str]()
         words = self.words(text)
         for word, (start, end) in zip(words, self._spans(line, words), strict=True):
             spaced = start == end or not line[:start].strip() or " " in line[place:start]

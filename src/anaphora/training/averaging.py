@@ -15,7 +15,8 @@ from torch import Tensor
 
 from anaphora.training.rules import AveragedSgd
 
-_ITERATE = "iterate"
+ITERATE = "iterate"
+"""The field of the weights that training goes on from."""
 
 
 class WeightAverage:
@@ -60,7 +61,7 @@ class WeightAverage:
 
     def tensors(self) -> dict[str, Tensor]:
         """Within ``swapped``: what training goes on from, as ``iterate/parameter``; nothing before averaging began."""
-        return {f"{_ITERATE}/{name}": tensor for name, tensor in self._other.items()}
+        return {f"{ITERATE}/{name}": tensor for name, tensor in self._other.items()}
 
     def numbers(self) -> dict[str, Any]:
         """What else the next average depends on."""
@@ -69,7 +70,7 @@ class WeightAverage:
     def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> dict[str, Tensor]:
         """Take up a saved state, the network holding the average; returns the ``tensors`` that are not its own."""
         self._count = int(numbers["count"])
-        own = {key.removeprefix(f"{_ITERATE}/"): key for key in tensors if key.startswith(f"{_ITERATE}/")}
+        own = {key.removeprefix(f"{ITERATE}/"): key for key in tensors if key.startswith(f"{ITERATE}/")}
         self._other = {
             name: tensors[own[name]].clone().to(weight.device) for name, weight in self._weights.items() if name in own
         }

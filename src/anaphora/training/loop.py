@@ -24,7 +24,7 @@ from anaphora.kernels.runtime import Runtime, running
 from anaphora.protocols import Batches
 from anaphora.run import Run
 from anaphora.run.checkpoint import AVERAGE
-from anaphora.run.weights import first_not_finite, tensors_of
+from anaphora.run.weights import first_overflowing, tensors_of
 from anaphora.training import log
 from anaphora.training.allocator import keep_freed_memory
 from anaphora.training.clipping import clip, norms
@@ -340,12 +340,12 @@ class _Training:
         self._run.mark_best(best.update)
 
     def _broken(self) -> str:
-        """The first weight that is not finite, if there is any."""
-        return first_not_finite(tensors_of(self._model))
+        """The first weight that a checkpoint could not be loaded with, if there is any."""
+        return first_overflowing(tensors_of(self._model))
 
     def _check_finite(self) -> None:
         if broken := self._broken():
-            raise _NotFinite(f"{broken} is no longer finite")
+            raise _NotFinite(f"{broken} is no longer finite, or too large")
 
     def _save(self) -> None:
         self._check_finite()

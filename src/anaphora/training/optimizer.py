@@ -1,6 +1,6 @@
 """An update rule over the parameters of a network, its state kept under their names."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from anaphora.errors import RunError
-from anaphora.training.averaging import IterateAverage, MovingAverage, WeightAverage
+from anaphora.training.averaging import ITERATE, IterateAverage, MovingAverage, WeightAverage
 from anaphora.training.ranks import Ranks
 from anaphora.training.rules import AveragedSgd, Rule
-from anaphora.training.sparse import sparse_tables, without_zeros
+from anaphora.training.sparse import CORRECTED, sparse_tables, without_zeros
 
 
 class NamedOptimizer:
@@ -20,6 +20,7 @@ class NamedOptimizer:
 
     def __init__(self, config: Rule, model: torch.nn.Module, moving_average: float = 0.0) -> None:
         """Parameters that need no gradient are left out; a tied one is known by its first name."""
+        self._config = config
         self.parameters = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
         self._tables = sparse_tables(model) if config.is_sparse else {}
         dense = [weight for name, weight in self.parameters.items() if name not in self._tables]
@@ -88,11 +89,14 @@ class NamedOptimizer:
         """Everything else that it depends on, for JSON."""
         return {} if self._average is None else self._average.numbers()
 
-    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any], where: Path) -> None:
-        """Take up a saved state, the network filled with what was saved of it.
+    def restore(
+        self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any], where: Path, begun: bool = False
+    ) -> None:
+        """Take up a saved state, the network filled with what was saved of it; ``begun`` after a step.
 
-        Raises RunError where it belongs to other parameters; ``where`` is the file of the tensors.
+        Raises RunError where it belongs to other parameters or another rule; ``where`` is the file of the tensors.
         """
+        kept: dict[str, dict[str, Tensor]] = {name: {} for name in self.parameters}
         for key, tensor in tensors.items():
             field, _, name = key.partition("/")
             weight = self.parameters.get(name)
@@ -101,6 +105,17 @@ class NamedOptimizer:
                     f"{where} keeps {field} for a parameter {name} of shape {tuple(tensor.shape)}, which this network "
                     f"lacks: it belongs to another experiment."
                 )
+            kept[name][field] = tensor
+        dense, sparse = _fields(self._config.build), _fields(self._config.build_sparse) if self._tables else {}
+        averaged = sum(ITERATE in fields for fields in kept.values())
+        stepped = [name for name, fields in kept.items() if fields.keys() - {ITERATE}]
+        fits = self._average is None or averaged == (len(kept) if numbers.get("count") else 0)
+        fits &= bool(stepped) or not (begun and (dense or sparse))
+        for name in stepped:
+            needed = sparse if name in self._tables else dense
+            fits &= all(_is_like(kept[name].get(field), like) for field, like in needed.items() if field != CORRECTED)
+        if not fits:
+            raise RunError(f"{where} lacks what this update rule keeps of each weight: it is of another experiment.")
         for rule in self._rules:
             rule.state.clear()
         rest = tensors if self._average is None else self._average.restore(tensors, numbers)
@@ -111,6 +126,22 @@ class NamedOptimizer:
 
     def _rule(self, name: str) -> torch.optim.Optimizer:
         return self._rules[-1 if name in self._tables else 0]
+
+
+def _fields(build: Callable[[list[torch.nn.Parameter]], torch.optim.Optimizer]) -> dict[str, Tensor]:
+    """Return what a rule keeps of a weight after its first step, by field."""
+    weight = torch.nn.Parameter(torch.zeros(1, 1))
+    rule = build([weight])
+    weight.grad = torch.ones(1, 1).to_sparse(1) if isinstance(rule, torch.optim.SparseAdam) else torch.ones(1, 1)
+    rule.step()
+    return {field: torch.as_tensor(value) for field, value in rule.state[weight].items()}
+
+
+def _is_like(tensor: Tensor | None, like: Tensor) -> bool:
+    """True if a saved tensor is one number where ``like`` is one, and not negative, or real numbers where it is not."""
+    if tensor is None or bool(tensor.ndim) != bool(like.ndim):
+        return False
+    return tensor.is_floating_point() if like.ndim else 0 <= float(tensor) < 1 << 53
 
 
 def _kept(rule: torch.optim.Optimizer, field: str, tensor: Tensor, device: torch.device) -> Tensor | int:

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from anaphora.config import SET, Config, Conflict, by_kind_or
 from anaphora.training.centred import CentredRmsProp
+from anaphora.training.sparse import LazyAdamSteps
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Parameters = list[torch.nn.Parameter]
@@ -212,7 +213,7 @@ class LazyAdam(Moments):
 
     def build_sparse(self, tables: Parameters) -> torch.optim.Optimizer:
         """Steps that keep both means, of all rows."""
-        return torch.optim.SparseAdam(tables, lr=self.learning_rate, betas=self.betas, eps=self.epsilon)
+        return LazyAdamSteps(tables, self.learning_rate, self.betas, self.epsilon)
 
 
 AnyRule = Annotated[

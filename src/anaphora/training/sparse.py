@@ -11,6 +11,31 @@ from torch import Tensor, nn
 
 from anaphora.nn.embedding import Embedding
 
+CORRECTED = "corrected"
+"""The field of a state whose epsilon is added after the bias correction."""
+
+
+class LazyAdamSteps(torch.optim.SparseAdam):
+    """Adam's steps (Kingma and Ba 2015, algorithm 1) in the rows of sparse gradients.
+
+    torch divides by sqrt(v) + e before it corrects v for its bias, which is 1 - beta^t; Adam divides by the root of the
+    corrected v, plus e. A state without ``CORRECTED`` was saved by torch's rule, and goes on by it.
+    """
+
+    def __init__(self, tables: list[nn.Parameter], lr: float, betas: tuple[float, float], eps: float) -> None:
+        super().__init__([{"params": [table]} for table in tables], lr, betas, eps)
+
+    def step(self) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            table = group["params"][0]
+            state = self.state[table]
+            if not state and table.grad is not None:
+                means = {name: torch.zeros_like(table) for name in ("exp_avg", "exp_avg_sq")}
+                state |= {"step": 0, CORRECTED: torch.tensor(True)} | means
+            if CORRECTED in state:
+                group["eps"] = self.defaults["eps"] * (1 - group["betas"][1] ** (state["step"] + 1)) ** 0.5
+        super().step()  # type: ignore[no-untyped-call]
+
 
 def sparse_tables(model: nn.Module) -> dict[str, nn.Parameter]:
     """Let the tables of ``model`` have sparse gradients; returns them by name.

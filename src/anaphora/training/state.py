@@ -111,7 +111,8 @@ class TrainingState:
         tensors = _under(_OPTIMIZER, checkpoint.optimizer)
         try:
             numbers = saved.optimizer.model_dump(exclude_none=True)
-            self.optimizer.restore(tensors, numbers, checkpoint.path / "optimizer.safetensors")
+            begun = saved.cursor.update > saved.cursor.skipped
+            self.optimizer.restore(tensors, numbers, checkpoint.path / "optimizer.safetensors", begun=begun)
             self.schedule.restore(saved.schedule.model_dump(exclude_none=True))
         except KeyError as error:
             raise DamagedError(
@@ -123,6 +124,10 @@ class TrainingState:
             for number, prefix in self._carry_prefixes().items()
             if number in self._ranks.numbers(self._config.batches_an_update)
         }
+        size = getattr(getattr(self.model, "symbols", None), "size", 0)
+        for name, tensor in (one for carry in self.carries.values() for one in carry.items()):
+            if not tensor.is_floating_point() and not bool(((tensor >= 0) & (tensor < size)).all()):
+                raise DamagedError(f"{checkpoint.path / 'optimizer.safetensors'} carries {name} of another vocabulary.")
         self.cursor = Cursor(**saved.cursor.model_dump())
         self.best.restore(saved.best)
         self.due.restore(saved.due or saved.best)

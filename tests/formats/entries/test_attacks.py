@@ -51,6 +51,16 @@ def test_an_entity_of_a_type_elsewhere_is_refused_rather_than_left_out(head: str
         pairs_of(tmp_path, "m.tmx", tmx("a&nbsp;b", head))
 
 
+@pytest.mark.parametrize(
+    "piece", ["<a ", "<a x='", "<a b=c ", "<a /", "<a" + " " * 50, "</", "</a '", "<?", "<!--", "<!-- -", "<!-- a> "]
+)
+def test_a_page_whose_tags_and_comments_never_end_is_read_in_little_time(piece: str) -> None:
+    begin = time.monotonic()
+    page = document.Document((piece * 40_000)[:40_000].encode(), "a.html", "html", ("en", "de"))
+    assert time.monotonic() - begin < 5  # it took a minute
+    assert page.filled({}) == (piece * 40_000)[:40_000].encode()
+
+
 @pytest.mark.parametrize("depth", [300, 100_000])
 def test_depth_is_bounded(depth: int, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="nested deeper than 256 elements"):

@@ -115,6 +115,50 @@ def test_what_lies_in_the_padding_is_never_looked_at() -> None:
     assert not gradients[0][1:, 1].any()
 
 
+@pytest.mark.parametrize(("steps", "with_bars"), [(300, False), pytest.param(5000, True, marks=pytest.mark.slow)])
+def test_sequences_of_any_length_in_single_precision_are_as_exact_as_their_scores(steps: int, with_bars: bool) -> None:
+    scores = barred(chain(5)) if with_bars else chain(5)
+    single = [leaf.float().requires_grad_() for leaf in (random(steps, 1, 5), *scores)]
+    transitions_CC, first_C, last_C = double = [leaf.detach().double().requires_grad_() for leaf in single[1:]]
+    emissions = [e_C.detach().double().requires_grad_() for e_C in single[0][:, 0]]
+    lengths_B = torch.tensor([steps])
+    best_TB = best_tags(single[0].detach(), Chain(*(leaf.detach() for leaf in single[1:])), lengths_B)
+    tags_T = best_TB[:, 0]
+
+    alpha_C = first_C + emissions[0]
+    for e_C in emissions[1:]:
+        alpha_C = e_C + torch.logsumexp(alpha_C.unsqueeze(1) + transitions_CC, 0)
+    moved, ends = transitions_CC[tags_T[:-1], tags_T[1:]].sum(), first_C[tags_T[0]] + last_C[tags_T[-1]]
+    emitted = torch.stack(emissions).gather(1, tags_T.unsqueeze(1)).sum()
+    expected = torch.logsumexp(alpha_C + last_C, 0) - (moved + ends + emitted)
+
+    loss = linear_chain_loss(single[0], Chain(*single[1:]), best_TB, lengths_B)
+    assert_close(loss.double(), expected, rtol=1e-6, atol=0)
+    found = torch.autograd.grad(loss, single)
+    *by_step, dtransitions_CC, dfirst_C, dlast_C = torch.autograd.grad(expected, [*emissions, *double])
+    references = (torch.stack(by_step).unsqueeze(1), dtransitions_CC, dfirst_C, dlast_C)
+    for one, other in zip(found, references, strict=True):
+        assert_close(one.double(), other.nan_to_num(), rtol=1e-6, atol=1e-7)
+    marginals_TC = found[0].squeeze(1) + torch.nn.functional.one_hot(tags_T, 5)
+    assert_close(marginals_TC.sum(1), torch.ones(steps), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_best_tags_of_a_long_sequence_are_those_of_its_unrounded_sums(seed: int) -> None:
+    emissions_TBC, scores = (
+        20 + random(5000, 1, 5, seed=seed).float(),
+        Chain(*(leaf.float() for leaf in chain(5, seed))),
+    )
+    best_T = scores.first_C.double() + emissions_TBC[0, 0].double()
+    for e_C in emissions_TBC[1:, 0].double():
+        best_T = (best_T.unsqueeze(1) + scores.transitions_CC.double()).amax(0) + e_C
+    tags_TB = best_tags(emissions_TBC, scores, torch.tensor([5000]))
+    emitted, moved = emissions_TBC.gather(2, tags_TB.unsqueeze(2)), scores.transitions_CC[tags_TB[:-1], tags_TB[1:]]
+    ends = scores.first_C.double()[tags_TB[0]] + scores.last_C.double()[tags_TB[-1]]
+    found = emitted.sum(dtype=torch.float64) + moved.sum(dtype=torch.float64) + ends.sum()
+    assert_close(found, (best_T + scores.last_C.double()).max(), rtol=1e-12, atol=0)
+
+
 def test_shapes_that_do_not_agree_are_refused() -> None:
     with pytest.raises(ShapeError, match="transitions_CC has C=2"):
         linear_chain_loss(random(4, 3, 3), chain(2), torch.zeros(4, 3, dtype=torch.int64), LENGTHS_B)

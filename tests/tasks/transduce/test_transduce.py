@@ -229,9 +229,9 @@ def test_columns_are_named_where_their_order_differs(tmp_path: Path, capsys: pyt
     assert main([*begin, *SMALL, "--set", "training.epochs=1", "--columns", "4,2,3"]) == 0
     assert "source in column 4, target in column 2, features in column 3" in capsys.readouterr().err
     assert main([*begin, "--columns", "first"]) == 2
-    assert "--columns takes two columns" in capsys.readouterr().err
+    assert "data.columns should be two or three" in capsys.readouterr().err
     assert main([*begin, "--columns", "lemma,form"]) == 2
-    assert "data.columns[0] should be a whole number" in capsys.readouterr().err
+    assert "my.tsv:1 should have columns 'lemma' and 'form', but has 4 columns" in capsys.readouterr().err
 
 
 def test_the_data_of_transducers_is_checked_with_its_lines(

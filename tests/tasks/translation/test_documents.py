@@ -14,7 +14,7 @@ from anaphora.tasks.translation.documents import (
     WRONG_SIZE,
     Filled,
     fill,
-    trying_again,
+    with_gaps,
 )
 from tests.formats.entries.filling import document_of
 
@@ -32,8 +32,8 @@ class Translator:
         self.asked: list[str] = []
         self._table = table
 
-    def __call__(self, texts: Sequence[str]) -> list[str | None]:
-        self.asked += texts
+    def __call__(self, texts: Sequence[str], protects: bool) -> list[str | None]:
+        self.asked += texts if protects else []
         return [self._table.get(text, text.replace("file", "FILE").replace("open", "OPEN")) for text in texts]
 
 
@@ -69,6 +69,41 @@ def test_white_space_line_ends_and_keys_stay(source: str, target: str | None, as
     expected = 'msgstr ""\n"OPEN\\n"\n"\\n"\n" FILE"' if target is None else f'msgstr "{target}"'
     assert expected in filled.content.decode()
     assert (filled.entries, filled.left) == (1, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "translation", "spaced"),
+    [
+        ("Alice sings.\tShe sees.", "Alice chante.\tElle voit.", "Alice chante.\tElle voit."),
+        ("Alice  sings.", "Alice chante.", "Alice  chante."),
+        ("Alice sings:\t%s", "Alice chante : %s", "Alice chante :\t%s"),
+        ("%s\v\t{0} files", "%s {0} fichiers", "%s\v\t{0} fichiers"),
+        ("a \x07 b", "a c", "a \x07 c"),
+        ("Alice\u00a0sings.", "Alice chante.", "Alice\u00a0chante."),
+        ("10\u202fkm away", "10 km de distance", "10\u202fkm de distance"),
+        ("the old\u00a0man", "le vieil homme", "le vieil homme"),
+        ("Bonjour\u00a0!", "Hello!", "Hello!"),
+        ("Hello!", "Bonjour\u00a0!", "Bonjour\u00a0!"),
+        ("a man", "un\t homme", "un homme"),
+        ("the old\tman", "le vieil homme", None),
+        ("the  old man", "le vieil homme", None),
+        ("%s\t%s", "%s x %s", None),
+        ("a\x01man sees", "un homme voit", None),
+        ("Alice\tsees Alice", "Alice voit Alice", None),
+    ],
+)
+def test_white_space_within_a_text_comes_back_or_is_said_to_be_lost(
+    text: str, translation: str, spaced: str | None
+) -> None:
+    assert with_gaps(text, translation) == spaced
+
+
+def test_layout_that_has_no_place_leaves_an_entry_empty(tmp_path: Path) -> None:
+    filled, _ = fill_po(tmp_path, po("open\\tnew file", "see\\tfile"), **{"see\tfile": "see Datei"})
+    assert 'msgstr "see\\tDatei"' in filled.content.decode()
+    assert filled.left == {}
+    filled, _ = fill_po(tmp_path, po("open\\tfile"), **{"open\tfile": "Datei auf"})
+    assert (filled.entries, filled.left) == (0, {LOST: [4]})
 
 
 def test_keys_follow_in_brackets_where_words_have_no_spaces(tmp_path: Path) -> None:
@@ -131,7 +166,7 @@ def test_what_loses_a_placeholder_is_translated_again_as_text(tmp_path: Path) ->
     kept = Translator(**{"open %d": "% %d OPEN", "file %s": "x", "file": "y"})
     as_text = Translator(**{"open %d": "OPEN %d!", "file %s": "z"})
     document = document_of(tmp_path, "a.po", po("open %d", "file %s", "file"))
-    filled = fill(document, trying_again(kept, as_text), "de")
+    filled = fill(document, lambda texts, protects: kept(texts, True) if protects else as_text(texts, True), "de")
     assert as_text.asked == ["open %d", "file %s"]
     assert 'msgstr "OPEN %d!"' in filled.content.decode() and filled.left == {LOST: [7]}
 

@@ -37,7 +37,7 @@ WORDS = [
 ]
 
 
-def careless(texts: Sequence[str]) -> list[str]:
+def careless(texts: Sequence[str], protects: bool) -> list[str]:
     """Translations in which every third text keeps what it should, and the others lose, double or add something."""
     changes = [
         lambda text: text.replace("e", "ä"),

@@ -15,7 +15,7 @@ from anaphora.run.loading import load_tokenizers
 from anaphora.run.weights import tensors_of
 from anaphora.tasks.base import AnyExperiment, ExperimentBase
 from anaphora.tasks.registry import task_of
-from anaphora.tasks.runs import begun_with
+from anaphora.tasks.runs import begun_with, load_fitting
 from anaphora.text.extending import extended
 from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
@@ -94,6 +94,7 @@ class Parent:
         for side, old in self._old.items():  # sides that share a vocabulary go on sharing it
             if id(old) not in made:
                 made[id(old)] = extended(self.begun.text, old, new[side])
+                made[id(old)].rule = old.rule
         return {side: made[id(old)] for side, old in self._old.items()}
 
     def say_what_it_lacks(self, experiment: ExperimentBase, train: PairCorpus | TextCorpus, report: Report) -> None:
@@ -108,7 +109,7 @@ class Parent:
 
         Raises ConfigError listing what does not fit.
         """
-        checkpoint = self._run.load("best", report)
+        checkpoint = load_fitting(self._run, self._old, report=report)
         grown = {(old.symbols.size, tokenizers[side].symbols.size) for side, old in self._old.items()}
         own, fresh, unfit = tensors_of(model), list[str](), list[str]()
         for name, tensor in own.items():

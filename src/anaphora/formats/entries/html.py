@@ -47,6 +47,8 @@ class Html(Reader, HTMLParser):
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
         Reader.__init__(self, name, languages)
         HTMLParser.__init__(self, convert_charrefs=False)
+        self._after_comments = 0
+        """Characters at the end of the page in which no comment ends."""
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
         """The entries of a page in UTF-8; no page is so odd that it is refused."""
@@ -115,6 +117,27 @@ class Html(Reader, HTMLParser):
 
     def unknown_decl(self, data: str) -> None:
         self._close_run(self._at)
+
+    # what does not end is text; the base class looks for its end to the end of the page, each time anew
+
+    def parse_starttag(self, i: int) -> int:
+        """Skip ``<a ..>``, or return -1 where it does not end."""
+        return super().parse_starttag(i) if self.rawdata.find(">", i) > 0 else -1
+
+    def parse_endtag(self, i: int) -> int:
+        """Skip ``</a>``, or return -1 where it does not end."""
+        return super().parse_endtag(i) if self.rawdata.find(">", i) > 0 else -1
+
+    def parse_pi(self, i: int) -> int:
+        """Skip ``<?..>``, or return -1 where it does not end."""
+        return super().parse_pi(i) if self.rawdata.find(">", i) > 0 else -1
+
+    def parse_comment(self, i: int, report: bool = True) -> int:
+        """Skip ``<!--..-->``, or return -1 where it does not end."""
+        left = len(self.rawdata) - i
+        end = super().parse_comment(i, report) if left > self._after_comments else -1
+        self._after_comments = left if end < 0 else self._after_comments
+        return end
 
     def parse_html_declaration(self, i: int) -> int:
         """Skip ``<!..>``; a section of an unknown kind, at which older versions of Python stop, is a comment."""

@@ -4,17 +4,17 @@ The columns are those that ``Layout.columns`` names, or else those that the head
 ``en-US``, ``English``) or ``source`` and ``target``.
 """
 
-import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from anaphora.errors import DataError
+from anaphora.formats.csv_rows import csv_records
 from anaphora.formats.entries.entry import EMPTY, UNTRANSLATED, WITHOUT_COLUMNS, Entry, matches, one_line
 from anaphora.formats.headings import SIDES, Column
 from anaphora.formats.lines import raw_lines
+from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tsv import PLAIN, Layout
 
-_DELIMITERS = ",;\t"
 _NUMBERS = ("id", "no", "nr")
 """Names of columns that number the rows, although they are also codes of languages."""
 _CODE = re.compile(r"[a-z]{2,3}(?:[-_][a-z]{2,4})?")
@@ -29,14 +29,10 @@ class Csv:
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
         """The entries of a file in UTF-8; DataError, with the line, for a heading without the columns, wrong quotes."""
-        lines = (line.decode() for _, line in raw_lines(pieces, self.name))
-        first = next(lines, "")
-        delimiter = delimiter_of(first)
-        heading = _heading(first, self.name)
+        rows = _rows(pieces, self.name)
+        _, heading, *_ = next(rows, (1, [], "", ""))
         source, target = self._columns(heading)
-        rows = csv.reader(lines, delimiter=delimiter, strict=True)
-        line = 2
-        while (cells := self._next(rows, line)) is not None:
+        for line, cells, *_ in rows:
             if len(cells) <= max(source, target):
                 if any(cells):
                     yield Entry(line, "", "", WITHOUT_COLUMNS)
@@ -44,54 +40,31 @@ class Csv:
                 yield Entry(line, one_line(cells[source]), one_line(cells[target]))
             else:
                 yield Entry(line, "", "", UNTRANSLATED if cells[source].strip() else EMPTY)
-            line = rows.line_num + 2
-
-    def _next(self, rows: Iterator[list[str]], line: int) -> list[str] | None:
-        try:
-            return next(rows, None)
-        except csv.Error as error:
-            raise DataError(f"{self.name}:{line} begins a row that is no CSV ({error}): correct its quotes.") from None
 
     def _columns(self, heading: Sequence[str]) -> list[int]:
-        asked = self._layout.columns or ("", "")
-        columns = []
-        for side, column in enumerate(asked):
-            if isinstance(column, int):
-                columns.append(column - 1)
-                continue
-            fitting = [place for place, cell in enumerate(heading) if self._names(cell, side, column)]
+        chosen = TableColumns(((), ()), self._layout.columns or ())
+        if found := chosen.find(heading, f"{self.name}:1"):
+            return found[0]
+        names, columns = [Column.of(cell).name for cell in heading], []
+        for known, language in zip(SIDES, self._languages, strict=True):
+            fitting = [place for place, name in enumerate(names) if name in known or matches(name, language)]
             if not fitting:
-                wanted = f"'{column}'" if column else f"for the {SIDES[side][0]} ({self._languages[side]})"
                 raise DataError(
-                    f"{self.name}:1 names no column {wanted}, but {', '.join(heading)[:100]}: rename it, or name two "
-                    f"with data.columns."
+                    f"{self.name}:1 names no column for the {known[0]} ({language}), but {', '.join(heading)[:100]}: "
+                    f"rename it, or name two with data.columns."
                 )
             columns.append(fitting[0])
         return columns
 
-    def _names(self, cell: str, side: int, column: str) -> bool:
-        name = cell.strip().casefold()
-        if column:
-            return name == column.strip().casefold()
-        return name in SIDES[side] or matches(Column.of(cell).name, self._languages[side])
 
-
-def _heading(line: str, name: str) -> list[str]:
-    try:
-        return next(csv.reader([line], delimiter=delimiter_of(line)), [])
-    except csv.Error as error:
-        raise DataError(f"{name}:1 is no heading of a CSV ({error}): correct it.") from None
-
-
-def delimiter_of(heading: str) -> str:
-    """What stands between the columns of a heading."""
-    return max(_DELIMITERS, key=heading.count)
+def _rows(pieces: Iterable[bytes], name: str) -> Iterator[tuple[int, list[str], str, str]]:
+    return csv_records((line.decode() for _, line in raw_lines(pieces, name)), name)
 
 
 def languages_of_table(pieces: Iterable[bytes], name: str) -> tuple[str, ...]:
     """The languages that a heading names, in the order of its columns."""
-    first = next((line.decode() for _, line in raw_lines(pieces, name)), "")
-    codes = [Column.of(cell).name for cell in _heading(first, name)]
+    _, heading, *_ = next(_rows(pieces, name), (1, [], "", ""))
+    codes = [Column.of(cell).name for cell in heading]
     found = dict.fromkeys(code for code in codes if _CODE.fullmatch(code))
     others = tuple(code for code in found if code not in _NUMBERS)
     return others if len(others) > 1 else tuple(found)

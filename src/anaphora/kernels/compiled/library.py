@@ -12,6 +12,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from anaphora.kernels.compiled.sources import digest
+
 ROUNDING = 5
 """Version of the bits that the library gives: raised with every change of a function that changes a last bit.
 Checkpoints record it, so that a resumed run can say that its last bits may differ."""
@@ -19,31 +21,34 @@ Checkpoints record it, so that a resumed run can say that its last bits may diff
 
 @cache
 def _library() -> CDLL | None:
-    """The library; None where it was not built, cannot be loaded, or was built of older sources."""
+    """The library; None where it was not built, cannot be loaded, or was built of other sources."""
     found = find_spec("anaphora.kernels.compiled._library")
     if found is None or found.origin is None:
         return None
-    if newer := newer_sources(Path(found.origin)):
+    try:
+        library = CDLL(found.origin)
+    except OSError:
+        return None
+    if not is_built_of(library, digest(Path(found.origin).parent)):
         warnings.warn(
-            f"The kernels in C are not used, as they are older than {newer[0].name}: build them again with "
-            f"pip install -e .",
+            "The kernels in C are not used: their sources have changed since the library was built. Build it again "
+            "with  pip install -e .",
             RuntimeWarning,
             stacklevel=2,
         )
         return None
-    try:
-        return CDLL(found.origin)
-    except OSError:
-        return None
+    return library
 
 
-def newer_sources(library: Path) -> list[Path]:
-    """The sources beside a library that have changed since it was built; only a checkout has sources there.
+def is_built_of(library: CDLL, sources: int) -> bool:
+    """True if a library was built of the sources with this digest, or if there are none (0), as in a wheel.
 
     A library of other sources would read other arguments than it is given.
     """
-    built = library.stat().st_mtime
-    return sorted(source for source in library.parent.glob("*.[ch]") if source.stat().st_mtime > built)
+    if not sources or not hasattr(library, "sources_digest"):
+        return not sources
+    library.sources_digest.restype = c_int64
+    return bool(library.sources_digest() == sources)
 
 
 def available() -> bool:

@@ -12,7 +12,8 @@ With emission scores e_t, transition scores A, scores a of the first tag and z o
        p(y_{t-1} = i, y_t = j) = exp(alpha_{t-1}[i] + A[i, j] + e_t[j] + beta_t[j] - log Z)
        da[i] = p(y_1 = i) - 1[y_1 = i],   dz[i] = p(y_T = i) - 1[y_T = i]
 
-A score of -inf bars what it is the score of: its probability and its gradient are 0. All sums are taken in logarithms.
+A score of -inf bars what it is the score of: its probability and its gradient are 0. All sums are taken in logarithms,
+in float64: alpha grows with t, and what rounds it is all that 4' has left of a small probability.
 """
 
 from functools import partial
@@ -35,6 +36,9 @@ class Chain(NamedTuple):
     last_C: Tensor
     """z."""
 
+    def double(self) -> "Chain":
+        return Chain(*(scores.double() for scores in self))
+
 
 def linear_chain_loss(
     emissions_TBC: Tensor, chain: Chain, tags_TB: Tensor, lengths_B: Tensor, weights_B: Tensor | None = None
@@ -56,8 +60,8 @@ def linear_chain_loss(
 
 
 def log_partition(emissions_TBC: Tensor, chain: Chain, lengths_B: Tensor) -> Tensor:
-    """log Z of each sentence; equations 2 and 3."""
-    return _forward(emissions_TBC, chain, _open(emissions_TBC, lengths_B))[1]
+    """log Z of each sentence, float64; equations 2 and 3."""
+    return _forward(emissions_TBC.double(), chain.double(), _open(emissions_TBC, lengths_B))[1]
 
 
 def best_tags(emissions_TBC: Tensor, chain: Chain, lengths_B: Tensor) -> Tensor:
@@ -67,7 +71,7 @@ def best_tags(emissions_TBC: Tensor, chain: Chain, lengths_B: Tensor) -> Tensor:
     batch, so that neighbours never matter.
     """
     open_TB = _open(emissions_TBC, lengths_B)
-    steps = len(emissions_TBC)
+    steps, emissions_TBC, chain = len(emissions_TBC), emissions_TBC.double(), chain.double()
     best_BC, sources = chain.first_C + emissions_TBC[0], []
     for t in range(1, steps):
         scores_BC, from_BC = (best_BC.unsqueeze(2) + chain.transitions_CC).max(1)
@@ -101,7 +105,7 @@ def _forward(emissions_TBC: Tensor, chain: Chain, open_TB: Tensor) -> tuple[list
 def _derive(
     tags_TB: Tensor, lengths_B: Tensor, weights_B: Tensor | None, recording: bool, *leaves: Tensor
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    emissions_TBC, chain = leaves[0], Chain(*leaves[1:])
+    emissions_TBC, chain = leaves[0].double(), Chain(*leaves[1:]).double()
     open_TB = _open(emissions_TBC, lengths_B)
     alphas, log_z_B = _forward(emissions_TBC, chain, open_TB)
     weight_B = torch.ones_like(log_z_B) if weights_B is None else weights_B.to(log_z_B)
@@ -125,16 +129,19 @@ def _derive(
         if t:
             ahead_BC = emissions_TBC[t] + beta_BC
             paths_BCC = chain.transitions_CC + ahead_BC.unsqueeze(1)
-            joint_BCC = alphas[t - 1].unsqueeze(2) + paths_BCC - shift_B1.unsqueeze(2)
-            dtransitions_CC += _probability(joint_BCC, weight_B1.unsqueeze(2)).where(inside_B1.unsqueeze(2), 0).sum(0)
-            beta_BC = torch.where(inside_B1, torch.logsumexp(paths_BCC, 2), beta_BC)  # 2'
+            top_BC = paths_BCC.amax(2).clamp_min_(torch.finfo(paths_BCC.dtype).min)  # all of them may be barred
+            q_BCC = paths_BCC.sub_(top_BC.unsqueeze(2)).exp_()  # for 2' and 4'
+            beta_BC = torch.where(inside_B1, top_BC + q_BCC.sum(2).log(), beta_BC)  # 2'
+            joint_BC = _probability(alphas[t - 1] + top_BC - shift_B1, weight_B1).where(inside_B1, 0)
+            dtransitions_CC += q_BCC.mul_(joint_BC.unsqueeze(2)).sum(0)  # 4'
     dfirst_C = demissions_TBC[0].sum(0)
 
     weight_TB = weight_B.expand(tags_TB.shape) * open_TB
     demissions_TBC.scatter_add_(2, tags_TB.unsqueeze(2), -weight_TB.unsqueeze(2))
     dtransitions_CC.index_put_((tags_TB[:-1], tags_TB[1:]), -weight_TB[1:], accumulate=True)
     dfirst_C = dfirst_C.index_add(0, tags_TB[0], -weight_B)
-    return loss, (demissions_TBC, dtransitions_CC, dfirst_C, dlast_C.index_add(0, last_B, -weight_B))
+    gradients = (demissions_TBC, dtransitions_CC, dfirst_C, dlast_C.index_add(0, last_B, -weight_B))
+    return loss, tuple(gradient.to(leaf) for gradient, leaf in zip(gradients, leaves, strict=True))
 
 
 def _probability(log_probs: Tensor, weight: Tensor) -> Tensor:

@@ -24,6 +24,7 @@ from anaphora.models.alignment.hidden_markov import REACH, Posteriors, hidden_ma
 from anaphora.models.alignment.lexicon import Floats, Lexicon
 from anaphora.models.alignment.sample import even_sample
 from anaphora.models.alignment.symmetrise import Symmetrise, symmetrise
+from anaphora.nn.saved import demand_lists
 from anaphora.protocols import VocabularyInfo
 from anaphora.wording import counted
 
@@ -194,9 +195,10 @@ class Aligner(nn.Module):
     def allocate(self, shapes: Mapping[str, torch.Size]) -> None:
         """Take the shape of a saved model, for its numbers to be filled in."""
         for side, direction in (("to_target", self.to_target), ("to_source", self.to_source)):
-            for name, buffer in direction.named_buffers():
+            demand_lists(shapes, [f"{side}.{name}" for name in ("keys", "probs")])
+            for name in ("keys", "probs"):
                 if f"{side}.{name}" in shapes:
-                    setattr(direction, name, buffer.new_zeros(shapes[f"{side}.{name}"]))
+                    setattr(direction, name, direction.get_buffer(name).new_zeros(shapes[f"{side}.{name}"]))
 
 
 def by_row(places: Integers, words: Ragged) -> Iterator[list[int]]:

@@ -21,6 +21,7 @@ from anaphora.data.store import TextStore
 from anaphora.events import Report, silent
 from anaphora.models.ngram.backoff import BackoffTable, Order
 from anaphora.models.ngram.kneser_ney import kneser_ney
+from anaphora.nn.saved import demand_lists
 from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
 
 
@@ -102,6 +103,8 @@ class NgramModel(nn.Module):
 
     def allocate(self, shapes: Mapping[str, torch.Size]) -> None:
         """Take the shapes of a saved model, so that its numbers can be filled in."""
+        for order in range(1, self.config.order + 1):
+            demand_lists(shapes, [f"{name}{order}" for name in ("keys", "log_probs", "log_gammas")])
         for name, buffer in self.named_buffers():
             if name in shapes:
                 setattr(self, name, buffer.new_zeros(shapes[name]))

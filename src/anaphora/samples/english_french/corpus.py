@@ -1,32 +1,33 @@
-"""The quickstart corpus: distinct pairs in splits that share neither a sentence nor a template.
+"""The quickstart corpus: distinct pairs, of which validation and test have sentences that training never shows."""
 
-The templates of validation and test are combinations that training never shows, made of constructions and words that
-it does show: the task is composition, not guessing.
-"""
-
-import hashlib
+import re
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from anaphora.errors import ConfigError
 from anaphora.formats.lines import write_lines
 from anaphora.formats.pharaoh import Links, to_pharaoh
-from anaphora.samples.english_french.pair import Pair, pair
-from anaphora.samples.english_french.sentences import Sentences
+from anaphora.samples.draws import Draws
+from anaphora.samples.english_french.grammar import Sentence, Word, join
 
 MAX_WORDS = 16
 """Words of the longest sentence on either side, punctuation included."""
 
-_HELD_OUT = 0.07
-"""Fraction of the templates that validation gets, and test too."""
 
-_SIMPLE = 3
-"""Templates with at most this many constructions always belong to training: they combine next to nothing."""
+class Pair(NamedTuple):
+    """An English sentence with its French translation.
 
-_PATIENCE = 20
-"""Sentences drawn for each one requested before the request counts as impossible."""
+    ``links`` are (source word, target word), 0-based and sorted, over ``source_words`` and ``target_words``, where an
+    elided form such as "l'", a genitive "'s" and every punctuation sign are words of their own.
+    """
+
+    source: str
+    target: str
+    links: tuple[tuple[int, int], ...]
+    source_words: tuple[str, ...]
+    target_words: tuple[str, ...]
 
 
 class CorpusSplits(NamedTuple):
@@ -37,39 +38,14 @@ class CorpusSplits(NamedTuple):
     test: list[Pair]
 
 
-def sentences(seed: int, count: int) -> Iterator[Pair]:
-    """``count`` distinct pairs, the same for a seed on every machine; a longer stream begins with the shorter."""
-    return islice(_distinct(seed), count)
-
-
 def corpus(seed: int, train: int = 30_000, valid: int = 1_000, test: int = 1_000) -> CorpusSplits:
-    """A corpus of these sizes, the same for a seed on every machine.
-
-    Raises ConfigError for a negative size, and if training is too small to show what the other splits need.
-    """
-    for name, size in (("train", train), ("valid", valid), ("test", test)):
+    """Return a corpus of these sizes, the same for a seed on every machine; raise ConfigError for a negative size."""
+    sizes = {"train": train, "valid": valid, "test": test}
+    for name, size in sizes.items():
         if size < 0:
             raise ConfigError(f"A split must have 0 sentences or more, but {name} = {size}.")
-    splits = CorpusSplits([], [], [])
-    waiting: list[Pair] = []
-    drawn = _distinct(seed)
-    while len(splits.train) < train:
-        candidate = next(drawn)
-        (splits.train if _split_of(seed, candidate.template) == "train" else waiting).append(candidate)
-    shown = {item for one in splits.train for item in _items(one)}
-    wanted = {"train": 0, "valid": valid, "test": test}
-    candidates = islice(chain(waiting, drawn), len(waiting) + _PATIENCE * (train + valid + test))
-    while any(wanted.values()):
-        if (held_out := next(candidates, None)) is None:
-            raise ConfigError(
-                f"The grammar found no {valid} validation and {test} test sentences made only of words and "
-                f"constructions that {train} training sentences show: use more training sentences or smaller splits."
-            )
-        split = _split_of(seed, held_out.template)
-        if wanted[split] and shown.issuperset(_items(held_out)):
-            wanted[split] -= 1
-            getattr(splits, split).append(held_out)
-    return splits
+    drawn = _distinct(Draws(seed))
+    return CorpusSplits(*(list(islice(drawn, size)) for size in sizes.values()))
 
 
 def write(folder: Path, seed: int = 1, train: int = 30_000, valid: int = 1_000, test: int = 1_000) -> Path:
@@ -88,13 +64,13 @@ def write(folder: Path, seed: int = 1, train: int = 30_000, valid: int = 1_000, 
 
 
 def _between_spaces(pair: Pair) -> Links:
-    """The links of a pair between its space-separated words."""
+    """Return the links of a pair between its space-separated words."""
     sources, targets = _places(pair.source, pair.source_words), _places(pair.target, pair.target_words)
     return frozenset((sources[i], targets[j]) for i, j in pair.links)
 
 
 def _places(text: str, words: Iterable[str]) -> list[int]:
-    """For each word of a text, the index of the space-separated word that contains it."""
+    """Return for each word of a text the index of the space-separated word that contains it."""
     places, end = [], 0
     for word in words:
         start = text.index(word, end)
@@ -103,32 +79,29 @@ def _places(text: str, words: Iterable[str]) -> list[int]:
     return places
 
 
-def _items(pair: Pair) -> Iterator[tuple[str, str]]:
-    """The words and constructions of a pair."""
-    for kind, items in (
-        ("source", pair.source_words),
-        ("target", pair.target_words),
-        ("construction", pair.template.split(" | ")),
-    ):
-        yield from ((kind, item) for item in items)
-
-
-def _distinct(seed: int) -> Iterator[Pair]:
-    """An endless stream of pairs of at most ``MAX_WORDS`` words, each English sentence once."""
-    grammar = Sentences(seed)
+def _distinct(draws: Draws) -> Iterator[Pair]:
+    """Yield an endless stream of pairs of at most ``MAX_WORDS`` words, each English sentence once."""
     seen: set[str] = set()
     while True:
-        candidate = pair(*grammar.draw())
-        if max(len(candidate.source_words), len(candidate.target_words)) > MAX_WORDS or candidate.source in seen:
-            continue
-        seen.add(candidate.source)
-        yield candidate
+        sentence = Sentence(draws)
+        pair = _pair(sentence.english, join(sentence.french))
+        if max(len(pair.source_words), len(pair.target_words)) <= MAX_WORDS and pair.source not in seen:
+            seen.add(pair.source)
+            yield pair
 
 
-def _split_of(seed: int, template: str) -> Literal["train", "valid", "test"]:
-    """The split of a template, a function of the seed and the template alone."""
-    digest = hashlib.blake2b(f"{seed} {template}".encode(), digest_size=4).digest()
-    place = int.from_bytes(digest) / 2**32
-    if template.count(" | ") < _SIMPLE or place >= 2 * _HELD_OUT:
-        return "train"
-    return "test" if place < _HELD_OUT else "valid"
+def _pair(source: list[Word], target: list[Word]) -> Pair:
+    places: dict[str, list[int]] = {}
+    for i, (_, meanings) in enumerate(source):
+        for meaning in meanings:
+            places.setdefault(meaning, []).append(i)
+    links = {(i, j) for j, (_, meanings) in enumerate(target) for meaning in meanings for i in places[meaning]}
+    (source_text, source_words), (target_text, target_words) = _written(source), _written(target)
+    return Pair(source_text, target_text, tuple(sorted(links)), source_words, target_words)
+
+
+def _written(words: list[Word]) -> tuple[str, tuple[str, ...]]:
+    """Return a sentence with its capital and its spaces, and its words."""
+    first, *rest = (text for text, _ in words)
+    written = (first[0].upper() + first[1:], *rest)
+    return re.sub(r"(?<=') | (?=['.,])", "", " ".join(written)), written

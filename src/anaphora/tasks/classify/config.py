@@ -5,9 +5,10 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from anaphora.config import MAX_LENGTH, SET, Conflict
+from anaphora.formats.labelled import TEXTS
 from anaphora.models.classifier import ClassifierConfig, PooledConfig, VectorClassifierConfig
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.data_table import DataConfig
+from anaphora.tasks.data_table import DataConfig, TableData
 from anaphora.text.tokenization import TextConfig, Word
 from anaphora.training.stopping import Better
 
@@ -21,8 +22,11 @@ class ExamplesData(DataConfig):
     """Longer examples are truncated to this many tokens or vectors, in training and in prediction."""
 
 
-class LabelledData(ExamplesData):
+class LabelledData(ExamplesData, TableData):
     """Labelled texts."""
+
+    sides_named = "two, that of the text and that of the label"
+    usual_columns = TEXTS.usual
 
     language: str = "en"
     """Language code of the texts, for tokenizers of words."""
@@ -63,6 +67,7 @@ class ClassifyExperiment(PooledConfig, ExperimentBase):
 class ClassifierExperiment(ClassifierConfig, ClassifyExperiment):
     """A classifier of texts."""
 
+    chosen_by_data = ("classes.names", "data.columns", "data.header")
     encoder_side = "text"
 
     model: Literal["text"] = "text"

@@ -25,6 +25,7 @@ from anaphora.tasks.classify.config import (
     VectorClassifierExperiment,
 )
 from anaphora.tasks.classify.targets import Targets, balanced_weights, scores_of, targets_of
+from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.work import Begun, UpdatingWork
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Validate
@@ -41,8 +42,9 @@ def format_of(experiment: ClassifyExperiment) -> LabelledFormat:
     """How the files of an experiment are read."""
     data = experiment.data
     separator = data.label_separator if experiment.classes.several else None
-    encoding = data.encoding if isinstance(data, LabelledData) else "utf-8"
-    return LabelledFormat(encoding, separator, isinstance(experiment, VectorClassifierExperiment))
+    if not isinstance(data, LabelledData):
+        return LabelledFormat(separator=separator, vectors=True)
+    return LabelledFormat(data.encoding, separator, columns=data.table_columns)
 
 
 def settled(experiment: AnyClassifier, found: LabelledSplits) -> AnyClassifier:
@@ -52,6 +54,9 @@ def settled(experiment: AnyClassifier, found: LabelledSplits) -> AnyClassifier:
     """
     if not experiment.classes.names:
         experiment = experiment.with_options({"classes.names": found.labels})
+    if isinstance(experiment, ClassifierExperiment):
+        _, columns, header = found.train.format.columns
+        experiment = experiment.with_options(chosen_columns(columns, header))
     if isinstance(experiment, VectorClassifierExperiment) and not experiment.vectors.settled:
         scale = moments(found.train.examples(), lambda one: one.vectors.astype(np.float64))
         experiment = experiment.with_options({"vectors": experiment.vectors.measured(*scale)})

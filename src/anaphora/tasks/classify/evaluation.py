@@ -11,7 +11,7 @@ from anaphora.data.labelled import LabelledCorpus, labelled_corpus
 from anaphora.evaluation.several_labels import SeveralLabelScores
 from anaphora.events import Report
 from anaphora.run.evaluations import Figure
-from anaphora.tasks.classify.config import ClassifyExperiment
+from anaphora.tasks.classify.config import ClassifierExperiment, ClassifyExperiment
 from anaphora.tasks.classify.data import format_of, splits_of
 from anaphora.tasks.classify.predictor import ClassifierPredictor, VectorClassifierPredictor
 from anaphora.tasks.classify.targets import Scores, scores_of, targets_of
@@ -30,8 +30,9 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
     have.
     """
     path = one_run(paths, NOUN)
-    request.refuse(path, NOUN, ("data",))
     experiment = cast(ClassifyExperiment, experiment_of(path))
+    of_texts = isinstance(experiment, ClassifierExperiment) and request.data is not None
+    request.refuse(path, NOUN, ("data", "columns") if of_texts else ("data",))
     corpora = _corpora(path, experiment, request, report)
     score = partial(_scores, report=report)
     return Answer([scored(path, lambda model: corpora, score, _figures, request, report)])
@@ -42,7 +43,8 @@ def _corpora(
 ) -> Mapping[str, LabelledCorpus]:
     """The labelled texts that are asked for, by name."""
     if request.data is not None:
-        return {request.data.name: labelled_corpus(request.data, experiment.classes.names, format_of(experiment))}
+        format_ = format_of(request.reading(experiment))
+        return {request.data.name: labelled_corpus(request.data, experiment.classes.names, format_)}
     check_found(path, experiment, "--data")
     return splits_to_score(splits_of(experiment), "--data", report)
 

@@ -10,7 +10,7 @@ from anaphora.batch import Batch, Labels
 from anaphora.config import unknown
 from anaphora.data import vector_batches
 from anaphora.data.labelled_batches import prediction_batches
-from anaphora.errors import ConfigError
+from anaphora.errors import ConfigError, demand_number
 from anaphora.formats.arrays import Floats
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.classifier import Classifier, PooledClassifier, VectorClassifier
@@ -144,6 +144,7 @@ def _found(
 
 def found_in(model: PooledClassifier, probabilities: Sequence[float], separator: str) -> Found:
     """What the probabilities of every class say; ``separator`` stands between several labels."""
+    demand_number(sum(probabilities))
     names = model.config.classes.names
     by_label = dict(zip(names, probabilities, strict=True))
     if not model.config.classes.several:

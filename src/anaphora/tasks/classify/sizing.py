@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from anaphora.data.finding import Names
 from anaphora.data.labelled import LabelledCorpus, LabelledFormat, LabelledSplits, hold_vectors, labelled_splits
+from anaphora.formats.labelled import TEXTS
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
@@ -39,7 +40,8 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     """The classifier for as many texts; DataError for data that cannot be read."""
     vectors = hold_vectors(data)
     # an empty separator splits nothing: only lists and marks are several labels
-    found = labelled_splits(data, names, LabelledFormat(separator=None if vectors else "", vectors=vectors))
+    columns = TEXTS._replace(chosen=names.columns)
+    found = labelled_splits(data, names, LabelledFormat("utf-8", None if vectors else "", vectors, columns=columns))
     count = found.train.count
     tier = tier_for(count, TIERS)
     what = counted(len(found.labels), "label" if found.several else "class")

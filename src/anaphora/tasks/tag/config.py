@@ -5,9 +5,10 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Conflict, other_than
+from anaphora.formats.columns import WORDS
 from anaphora.models.tagger import StepsConfig, TaggerConfig, VectorTaggerConfig
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.data_table import DataConfig
+from anaphora.tasks.data_table import DataConfig, TableData
 from anaphora.text.segmentation import Segmentation
 from anaphora.text.tokenization import Word
 from anaphora.training.stopping import Better
@@ -16,13 +17,18 @@ Format = Literal["auto", "conllu", "columns", "jsonl"]
 """How files of tagged sentences are written."""
 
 
-class TaggedData(DataConfig):
+class TaggedData(TableData):
     """Tagged sentences; ``valid = "none"`` holds a tenth of the training split out, by a hash of the words."""
+
+    sides = (1, 2)
+    sides_named = "one or two, that of the tag, or those of the word and the tag"
+    usual_columns = WORDS.usual
 
     format: Format = "auto"
     """File format: CoNLL-U, columns (CoNLL-2003 among them), or JSON lines with offsets; "auto": by the files."""
     column: str = "auto"
-    """Column to predict: a name of CoNLL-U (UPOS, XPOS, FEATS, ..) or a number from 1; "auto": UPOS, or the last."""
+    """Column to predict: a name of CoNLL-U (UPOS, XPOS, FEATS, ..), or a number from 1 or a name in the first line;
+    "auto": UPOS, or the last. The columns of word and tag, where they are given, come first."""
     language: str = "en"
     """Language code of the text, for lower-casing."""
     max_length: int = Field(0, ge=0, le=MAX_LENGTH)
@@ -73,7 +79,7 @@ class TaggerExperiment(TaggerConfig, TagExperiment):
         ),
         Conflict({"text.rare": SET}, "it is for the rare words of a translation; leave it out"),
     )
-    chosen_by_data = ("data.format", "data.column", "spans")
+    chosen_by_data = ("data.format", "data.column", "data.columns", "data.header", "spans")
     encoder_side = "text"
 
     model: Literal["text"] = "text"

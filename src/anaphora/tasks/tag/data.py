@@ -10,7 +10,7 @@ from anaphora.batch import Batch
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Splits
 from anaphora.data.ragged import token_counts
-from anaphora.data.tagged import TaggedCorpus
+from anaphora.data.tagged import TaggedCorpus, tags_in_place
 from anaphora.data.tagged_store import (
     TaggedBatches,
     TaggedStore,
@@ -20,14 +20,14 @@ from anaphora.data.tagged_store import (
 )
 from anaphora.errors import DataError
 from anaphora.events import Report
-from anaphora.formats.span_tags import first_fault
 from anaphora.formats.tagged import labels_of
 from anaphora.nn.spelling import CharactersConfig
 from anaphora.tasks.tag.config import TaggerExperiment
 from anaphora.tasks.tag.formats import encoding_in, settled, splits_of
-from anaphora.tasks.tag.tagging import frequent, validation_of
+from anaphora.tasks.tag.tagging import check_splits, frequent, validation_of
 from anaphora.tasks.work import Begun, UpdatingWork
 from anaphora.text.normalise import lowercase_of, normalise
+from anaphora.text.text_rule import TextRule
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer
 from anaphora.training.loop import Validate
@@ -43,16 +43,19 @@ class TaggerWork(UpdatingWork):
     splits: Splits[TaggedCorpus]
 
     def __init__(self, experiment: TaggerExperiment, report: Report) -> None:
+        """Find and check the data; DataError for a tag that is barred where it stands, which a CRF never learns."""
         self._experiment = settled(experiment)
         self.splits = splits_of(self._experiment, report)
+        check_splits(self.splits, tags_in_place, self._experiment, "sentence", report)
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         text = self._experiment.text
         lowercase = lowercase_of(text.lowercase, self._experiment.data.language)
-        words, letters, tags = Counter[str](), Counter[str](), Counter[str]()
+        words, letters, tags, rule = Counter[str](), Counter[str](), Counter[str](), TextRule()
         for _, sentence in self.splits.train.examples():
-            words.update(normalise(word, lowercase=lowercase) for word in sentence.words)
-            letters.update("".join(map(normalise, sentence.words)))
+            plain = list(map(rule.plain, sentence.words))
+            words.update(normalise(word, lowercase=lowercase) for word in plain)
+            letters.update("".join(map(normalise, plain)))
             for tag in sentence.tags:
                 tags.update(labels_of(tag) if self._experiment.output.several else [tag])
         if not tags:
@@ -62,12 +65,14 @@ class TaggerWork(UpdatingWork):
             "characters": frequent(letters, _FEWEST),
             "tags": frequent(tags, 1),
         }
-        return {
+        learnt = {
             side: WordTokenizer(
                 names, lowercase=lowercase, segmentation=text.segmentation, language=self._experiment.data.language
             )
             for side, names in chosen.items()
         }
+        learnt["text"].rule = rule
+        return dict(learnt)
 
     def counts(self, begun: Begun, report: Report) -> Integers:
         tokens = self._store(self.splits.train, begun, "train", report).tokens
@@ -94,23 +99,9 @@ class TaggerWork(UpdatingWork):
         return validation_of(encoding_in(experiment), tokenizer, batches.epoch(1), alone, expected)
 
     def _store(self, corpus: TaggedCorpus, begun: Begun, split: str, report: Report) -> TaggedStore:
-        self._check_spans(corpus)
         longest = self.longest if split == "train" else 0
         encoder = token_tokenizer(self._experiment, begun.tokenizers)
         return tagged_store(corpus, encoder, begun.encoded / split, longest=longest, report=report)
-
-    def _check_spans(self, corpus: TaggedCorpus) -> None:
-        """DataError with its line for a tag that is barred where it stands, which a CRF could never learn."""
-        encoding = encoding_in(self._experiment)
-        if encoding is None or self._experiment.output.kind != "crf":
-            return
-        for path, sentence in corpus.examples():
-            fault = first_fault(sentence.tags, encoding)
-            if fault is not None:
-                raise DataError(
-                    f"{path}:{sentence.line_of(fault)} has the tag '{sentence.tags[fault]}', which {encoding.upper()} "
-                    f'does not allow there: correct it, or set spans = "none".'
-                )
 
 
 def token_tokenizer(experiment: TaggerExperiment, tokenizers: Mapping[str, Tokenizer]) -> TokenEncoder:

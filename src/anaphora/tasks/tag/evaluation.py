@@ -21,7 +21,7 @@ from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.scores import Digested, scored
 from anaphora.tasks.tag import vectors
 from anaphora.tasks.tag.config import TagExperiment, TaggerExperiment, VectorTaggerExperiment
-from anaphora.tasks.tag.formats import format_of, splits_of
+from anaphora.tasks.tag.formats import format_of, kind_by_name, splits_of
 from anaphora.tasks.tag.predictor import TaggerPredictor
 from anaphora.tasks.tag.vector_predictor import VectorTaggerPredictor
 from anaphora.wording import counted
@@ -121,7 +121,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     path = one_run(paths, NOUN)
     experiment = cast(TagExperiment, experiment_of(path))
     of_vectors = isinstance(experiment, VectorTaggerExperiment)
-    request.refuse(path, NOUN, ("data" if of_vectors else "text",))
+    request.refuse(path, NOUN, ("data",) if of_vectors else ("text", "columns"))
     find: Any = _sequences if of_vectors else _texts
     texts = partial(find, path, experiment, request, report)
     score: Any = partial(_of_sequences if of_vectors else _of_sentences, report=report)
@@ -154,7 +154,8 @@ def _texts(
     """The sentences to be tagged, by split."""
     if request.text:
         name = request.text.name
-        found = format_of(experiment).read(request.text.lines, name, labelled=True)
+        format_ = format_of(request.reading(experiment), kind_by_name(Path(name)) or "")
+        found = format_.read(request.text.lines, name, labelled=True)
         return {name: Digested(_checked(model, ((Path(name), one) for one in found)))}
     splits = own_splits(path, experiment, splits_of, "--text", report)
     return {name: Digested(_checked(model, corpus.examples())) for name, corpus in splits.items()}

@@ -1,24 +1,27 @@
 """Which format the files of a tagger are in: chosen once by the training split, and by a first line in prediction."""
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import cast
 
 from anaphora.config import unknown
 from anaphora.data.corpora import Splits
+from anaphora.data.finding import ending_of
 from anaphora.data.tagged import TaggedCorpus, exact_lines, find_tagged, tagged_splits
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Note, Report, silent
 from anaphora.formats import conllu
-from anaphora.formats.columns import DOCUMENT, Columns
+from anaphora.formats.columns import DOCUMENT, WORDS, Columns, cells_of
 from anaphora.formats.conllu import Conllu
 from anaphora.formats.offsets import Offsets
 from anaphora.formats.plain import Plain
 from anaphora.formats.span_tags import Encoding, encoding_of
+from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tagged import TaggedFormat, content_of
-from anaphora.tasks.tag.config import Format, TagExperiment, TaggerExperiment
+from anaphora.tasks.data_table import chosen_columns
+from anaphora.tasks.tag.config import Format, TagExperiment, TaggedData, TaggerExperiment
 from anaphora.wording import counted
 
 FORMATS = ("conllu", "columns", "jsonl", "text")
@@ -26,6 +29,11 @@ FORMATS = ("conllu", "columns", "jsonl", "text")
 
 _OFFSETS_ENCODING: Encoding = "bioes"
 """In which spans of offsets are written as tags, unless the experiment says otherwise."""
+
+_OF_COLUMNS = (".conll", ".tsv", ".iob", ".iob2", ".bio", ".bioes")
+"""Endings of files of columns."""
+_PEEK = 2
+"""Lines after the first that are looked at."""
 
 _ENDINGS: dict[str, Format] = {".conllu": "conllu", ".jsonl": "jsonl", ".json": "jsonl"}
 
@@ -40,19 +48,24 @@ def settled(experiment: TaggerExperiment) -> TaggerExperiment:
     data, spans = experiment.data, experiment.spans
     train = find_tagged(data.paths(), data.names).train
     first = _first_row(train[0])
-    kind = data.format if data.format != "auto" else _ending(train[0]) or ("conllu" if _is_conllu(first) else "columns")
-    column = _column(data.column, kind, first, train[0])
+    kind = (
+        data.format
+        if data.format != "auto"
+        else kind_by_name(train[0]) or ("conllu" if _is_conllu(first) else "columns")
+    )
+    table = _table(data, kind, first, train[0])
+    column = table.chosen[-1] if kind != "columns" else str(table.numbers[-1])
+    found = {"data.format": kind, "data.column": column}
+    experiment = experiment.with_options(found | chosen_columns(table.chosen, table.header))
     if spans == "auto" and experiment.output.several:
         spans = "none"
     elif spans == "auto" and kind == "jsonl":
         spans = _OFFSETS_ENCODING
     elif spans == "auto":
-        format_ = _format(kind, column, None)
-        tags = (
-            one.tags for path in train for one in format_.read(exact_lines(path), str(path), labelled=True) if one.words
-        )
-        spans = encoding_of(tags) or "none"
-    return experiment.with_options({"data.format": kind, "data.column": column, "spans": spans})
+        format_ = format_of(experiment)
+        sentences = (one for path in train for one in format_.read(exact_lines(path), str(path), labelled=True))
+        spans = encoding_of(one.tags for one in sentences if one.words) or "none"
+    return experiment.with_options({"spans": spans})
 
 
 def encoding_in(experiment: TagExperiment) -> Encoding | None:
@@ -64,89 +77,114 @@ def splits_of(experiment: TaggerExperiment, report: Report = silent) -> Splits[T
     return tagged_splits(experiment.data.paths(), experiment.data.names, format_of(experiment), report)
 
 
-def format_of(experiment: TaggerExperiment, name: str = "") -> TaggedFormat:
-    """The format of the files of a settled experiment, or another one by its ``name``; ConfigError for none."""
+def format_of(experiment: TaggerExperiment, name: str = "", *, labelled: bool = True) -> TaggedFormat:
+    """The format of ``labelled`` files of a settled experiment, or of others; or another one by its ``name``.
+
+    Raises ConfigError for none, and where a labelled file of it may have its tags in any column.
+    """
     data, encoding = experiment.data, encoding_in(experiment)
+    table, kind = data.table_columns, name or data.format
     if name and name not in FORMATS:
         raise ConfigError(unknown("The format", name, FORMATS))
     if name == "jsonl" and encoding is None:
         raise ConfigError("Offsets are for spans, but the tags of this run are not of spans: give columns or text.")
-    if name and name != data.format and data.format in ("conllu", "columns"):
-        # a column of one format is none of the other
-        return _format(name, "UPOS" if name == "conllu" else "2", encoding)
-    return _format(name or data.format, data.column, encoding)
-
-
-def recognized(
-    experiment: TaggerExperiment, lines: Iterable[str], file: str, report: Report = silent
-) -> tuple[TaggedFormat, Iterator[str]]:
-    """The format of lines to be tagged, by the name of their file or their first one; and the lines.
-
-    A Note reports a first line that may as well be text.
-    """
-    rest = iter(lines)
-    name: str = _ending(Path(file)) or ""
-    held: list[str] = []
-    while not name:
-        line = next(rest, None)
-        if line is None:
-            name = "text"
-        else:
-            held.append(line)
-            content = content_of(line)
-            name = _kind_of(content, experiment, f"{file}:{len(held)}", report) if content.strip() else ""
-    return format_of(experiment, name), chain(held, rest)
-
-
-def _kind_of(line: str, experiment: TaggerExperiment, place: str, report: Report) -> str:
-    """The format whose first line this may be."""
-    kind = experiment.data.format
-    if _is_conllu(line) or (kind == "conllu" and line.startswith("#")):
-        return "conllu"
-    if encoding_in(experiment) is not None and line.lstrip().startswith(('{"', '[{"')):
-        return "jsonl"
-    if kind == "columns":
-        count, column = len(line.split()), int(experiment.data.column)
-        certain = "\t" in line or line.startswith(DOCUMENT)
-        if not certain and count > 1 and count in (column - 1, column):
-            more = counted(count - 1, "column")
-            report(Note(f"{place} is read as a word and {more}: --format text reads a sentence."))
-        if certain or count in (1, column - 1, column):
-            return "columns"
-    return "columns" if "\t" in line else "text"
-
-
-def _format(name: str, column: str, encoding: Encoding | None) -> TaggedFormat:
-    match name:
+    by_person = bool(table.chosen and not table.header)
+    if kind == "conllu" and (by_person or data.format != kind):
+        if labelled and not by_person:
+            raise ConfigError("The run read no CoNLL-U: name the column of its tags with --columns, as in UPOS.")
+        return Conllu(_conllu_column(str(table.chosen[-1])) if by_person else "")
+    if kind == "columns" and by_person:
+        return Columns(0, table=table._replace(chosen=(1, *table.chosen)[-2:]))
+    if kind == "columns" and data.format != kind:
+        return Columns(0, table=WORDS._replace(chosen=("FORM", data.column), header=conllu.COLUMNS))
+    if kind == "columns" and not table.header and not labelled:  # a run of before, whose tags are usually the last
+        column = int(data.column)
+        table = WORDS._replace(chosen=(1, column), header=tuple(map(str, range(1, column + 1))))
+    match kind:
         case "conllu":
-            return Conllu(column)
+            return Conllu(data.column)
         case "columns":
-            return Columns(int(column))
+            return Columns(int(data.column), table.numbers[0] if table.header else 1, table)
         case "jsonl":
             return Offsets(encoding or _OFFSETS_ENCODING)
     return Plain()
 
 
-def _column(column: str, kind: str, first: str, file: Path) -> str:
-    """The column to predict as experiments keep it."""
+def recognized(
+    experiment: TaggerExperiment, lines: Iterable[str], file: str, report: Report = silent, name: str = ""
+) -> tuple[TaggedFormat, Iterator[str]]:
+    """The format of lines to be tagged, by its ``name``, that of their file or their first ones; and the lines.
+
+    A Note reports a first line that may as well be text. Errors as for ``format_of`` and ``Columns.fitted``.
+    """
+    rest = iter(lines)
+    held, first = list[str](), ""
+    while not first.strip() and (line := next(rest, None)) is not None:
+        held.append(line)
+        first = "" if line.startswith(DOCUMENT) else content_of(line)
+    place = f"{file}:{len(held)}"
+    if Path(file).is_file():  # what comes through a pipe is answered line by line
+        held += islice(rest, _PEEK)
+    if not name and not (name := kind_by_name(Path(file)) or ""):
+        name = _kind_of(first, experiment, place, held, report)
+    found = format_of(experiment, name, labelled=False)
+    return found.fitted(first, place) if isinstance(found, Columns) and first else found, chain(held, rest)
+
+
+def _kind_of(line: str, experiment: TaggerExperiment, place: str, held: Sequence[str], report: Report) -> str:
+    """The format whose first line this may be; ``held`` are lines around it."""
+    kind = experiment.data.format
+    if _is_conllu(line) or (kind == "conllu" and line.startswith("#")):
+        return "conllu"
+    if encoding_in(experiment) is not None and line.lstrip().startswith(('{"', '[{"')):
+        return "jsonl"
+    if place.rpartition(":")[0].lower().removesuffix(".gz").endswith(_OF_COLUMNS):
+        return "columns"
+    if kind == "columns":
+        count, column = len(line.split()), int(experiment.data.column)
+        certain = "\t" in line or any(one.startswith(DOCUMENT) for one in held)
+        alike = len(held) > 1 and {len(one.split()) for one in held if one.strip()} == {count} and count > 1
+        if not certain and count > 1 and (alike or count in (column - 1, column)):
+            more = counted(count - 1, "column")
+            report(Note(f"{place} is read as a word and {more}: --format text reads a sentence."))
+        if certain or alike or count in (1, column - 1, column):
+            return "columns"
+    return "columns" if "\t" in line else "text"
+
+
+def _table(data: TaggedData, kind: str, first: str, file: Path) -> TableColumns:
+    """The columns of words and tags in training files of a ``kind``, by the first row of one."""
     if kind == "jsonl":
-        return "label"
+        return WORDS._replace(chosen=("text", "label"), header=("text", "label"))
+    column = str(data.columns[-1]) if data.columns else data.column
     if kind == "conllu":
-        named = "UPOS" if column == "auto" else column.upper()
-        if named.isdecimal() and 0 < int(named) <= len(conllu.COLUMNS):
-            named = conllu.COLUMNS[int(named) - 1]
-        if named not in conllu.COLUMNS[2:]:
-            raise ConfigError(unknown("data.column", column, conllu.COLUMNS[2:]))
-        return named
-    count = len(first.split("\t" if "\t" in first else None))
+        return WORDS._replace(chosen=("FORM", _conllu_column(column)), header=conllu.COLUMNS)
     if not first:
         raise DataError(f"{file} should hold tagged sentences, but has none: add some, or name another file.")
-    if column == "auto" and count < 2:
+    cells = cells_of(first)
+    if all("|" in cell[1:-1] for cell in first.split()):
+        raise DataError(f"{file} has word|TAG, as spaCy writes .iob: write a token a line, its tag behind a tab.")
+    if file.name.lower().removesuffix(".gz").endswith(".csv") and re.search("[,;]", first):
+        raise DataError(f"{file} is CSV: put tabs between its columns, and a blank line after each sentence.")
+    if column == "auto" and len(cells) < 2:
         remedy = "put spaces or tabs between its columns" if re.search("[,;]", first) else "add a column"
         raise DataError(f"{file} should have a tag beside each word, but its first row is '{first[:40]}': {remedy}.")
-    if column != "auto" and not (column.isdecimal() and int(column) > 1):
-        raise ConfigError(f"data.column should be a number from 2 in files of columns, but is '{column}': set it.")
-    return str(count) if column == "auto" else column
+    tag = len(cells) if column == "auto" else int(column) if column.isdecimal() else column
+    if not data.columns and tag in (0, 1):
+        raise ConfigError(f"data.column should be a name, or a number from 2 in files of columns, but is '{column}'.")
+    chosen = WORDS._replace(chosen=(data.columns[0] if len(data.columns) > 1 else 1, tag))
+    fit = Columns(0, table=chosen).fitted(first, f"{file}:1", labelled=True)
+    return WORDS.found_in(cells, [fit.word - 1, fit.column - 1], headed=fit.headed)
+
+
+def _conllu_column(column: str) -> str:
+    """The column to predict as experiments keep it."""
+    named = "UPOS" if column == "auto" else column.upper()
+    if named.isdecimal() and 0 < int(named) <= len(conllu.COLUMNS):
+        named = conllu.COLUMNS[int(named) - 1]
+    if named not in conllu.COLUMNS[2:]:
+        raise ConfigError(unknown("data.column", column, conllu.COLUMNS[2:]))
+    return named
 
 
 def _first_row(path: Path) -> str:
@@ -160,6 +198,6 @@ def _is_conllu(line: str) -> bool:
     return len(cells) == len(conllu.COLUMNS) and cells[0].partition("-")[0].isdecimal()
 
 
-def _ending(path: Path) -> Format | None:
-    name = path.name.lower().removesuffix(".gz")
-    return next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), None)
+def kind_by_name(path: Path) -> Format | None:
+    """The format of a file that the ending of its name says; None for none."""
+    return _ENDINGS.get(ending_of(path, [*_ENDINGS]))

@@ -19,8 +19,9 @@ from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import Streaming, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers, by_row
+from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.tag.config import TaggerExperiment
-from anaphora.tasks.tag.formats import encoding_in, format_of, recognized
+from anaphora.tasks.tag.formats import encoding_in, recognized
 from anaphora.tasks.tag.tagging import WithSpans, tags_of
 
 _BUDGET = 8000
@@ -81,19 +82,24 @@ class TaggerPredictor:
         return self._tagged(sentences, _sentence, lambda sentence, tags: None, **streaming)
 
     def predict_lines(
-        self, lines: Iterable[str], where: str, *, format: str = "", **streaming: Unpack[Streaming]
+        self,
+        lines: Iterable[str],
+        where: str,
+        *,
+        format: str = "",
+        columns: Sequence[int | str] = (),
+        **streaming: Unpack[Streaming],
     ) -> Iterator[Tagged]:
         """The same for lines with their ends that came from the file ``where``; ``text`` has them with their new tags.
 
         ``format`` is "conllu", "columns", "jsonl" or "text"; without it the name of the file or the first line decides.
+        ``columns`` are that of tags, or those of words and tags, where the file has others than training files; without
+        them tags get a column after the last there.
         Raises ConfigError for a format that is unknown, DataError with its line for one that is not in the format,
         after the answers for the lines before it.
         """
-        if format:
-            found = format_of(self._experiment, format)
-        else:
-            found, lines = recognized(self._experiment, lines, where, streaming.get("report", silent))
-
+        experiment = self._experiment.with_options(chosen_columns(columns)) if columns else self._experiment
+        found, lines = recognized(experiment, lines, where, streaming.get("report", silent), format)
         return self._tagged(found.read(lines, where), lambda sentence, number: sentence, found.written, **streaming)
 
     def example(self, text: str, target: str | None = None) -> Example:

@@ -45,7 +45,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     """The tagger for as many sentences; DataError for data that cannot be read."""
     if hold_vectors(data):
         return _of_vectors(data, names)
-    table = {"files": tuple(map(str, data)), "train": names.train, "valid": names.valid, "test": names.test}
+    table = names.own_files(data)
     experiment = settled(TaggerExperiment.parse({"task": "tag", "data": table}, "the data"))
     count = splits_of(experiment).train.count
     tier = tier_for(count, TIERS)
@@ -56,8 +56,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
 def _of_vectors(data: Sequence[Path], names: Names) -> Sized:
     found = labelled_splits(data, names, LabelledFormat(vectors=True, steps=True))
     count, spans = found.train.count, encoding_of(example.labels for example in found.train.examples())
-    tier = tier_for(count, TIERS)
-    table = _tagger(tier, bool(spans))
+    table = _tagger(tier_for(count, TIERS), bool(spans))
     kept = {name: table[name] for name in ("task", "encoder", "output", "training")}
     what = counted(len(found.labels), "tag")
     return Sized(kept | {"model": "vectors"}, f"{counted(count, 'vector sequence')} of {what}")

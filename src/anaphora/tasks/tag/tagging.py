@@ -7,14 +7,19 @@ from typing import Any, cast
 import torch
 
 from anaphora.batch import Batch, Ids, Values
+from anaphora.data.corpora import Splits
 from anaphora.data.tagged_store import TagEncoder
 from anaphora.evaluation.tags import TagCounts
-from anaphora.formats.span_tags import Encoding, Span, spans_of
+from anaphora.events import Note, Report
+from anaphora.formats.span_tags import OUTSIDE, Encoding, Span, TagsInPlace, check_tags, parsed, spans_of
 from anaphora.models.tagger import StepTagger
 from anaphora.nn.device import device_of
+from anaphora.tasks.tag.config import TagExperiment
+from anaphora.tasks.tag.formats import encoding_in
 from anaphora.tasks.work import mean_loss
 from anaphora.text.tokenizer import MARKS
 from anaphora.training.loop import Validate
+from anaphora.wording import counted
 
 
 class WithSpans:
@@ -73,3 +78,21 @@ def frequent(counts: Counter[str], least: int) -> list[str]:
     """What is seen at least so often, the most frequent first; equally frequent ones in the order of code points."""
     names = (name for name, count in counts.items() if count >= least and name not in MARKS)
     return sorted(names, key=lambda name: (-counts[name], name))
+
+
+def check_splits(
+    splits: Splits[Any], in_place: Callable[[Any], TagsInPlace], experiment: TagExperiment, noun: str, report: Report
+) -> None:
+    """Check the tags of training and validation, and report how they are read: as spans, labels or sets of labels.
+
+    Raises DataError for a tag that the encoding does not have, and for one that a CRF bars where it stands.
+    """
+    encoding, output = encoding_in(experiment), experiment.output
+    tags = {tag for example in splits.train.examples() for tag in in_place(example)[0]}
+    what = f"{'sets of labels' if output.several else 'labels, not of spans'}: {len(tags):,} different ones"
+    if encoding is not None:
+        for corpus in (splits.train, splits.valid):
+            check_tags(map(in_place, corpus.examples()), encoding, bars=output.kind == "crf")
+        types = {read.type for tag in tags if (read := parsed(tag, encoding)) and tag != OUTSIDE}
+        what = f"spans in {encoding.upper()}: {counted(len(types), 'type')}"
+    report(Note(f"The tags are read as {what}, in {counted(splits.train.count, noun)}."))

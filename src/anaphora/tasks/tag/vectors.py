@@ -14,10 +14,10 @@ from anaphora.data.vector_batches import VectorBatches, checked, prediction_batc
 from anaphora.errors import DataError
 from anaphora.events import Report, Skipped, silent
 from anaphora.formats.labelled import Example
-from anaphora.formats.span_tags import encoding_of, first_fault
+from anaphora.formats.span_tags import TagsInPlace, encoding_of
 from anaphora.tasks.tag.config import VectorTaggerExperiment
 from anaphora.tasks.tag.formats import encoding_in
-from anaphora.tasks.tag.tagging import frequent, validation_of
+from anaphora.tasks.tag.tagging import check_splits, frequent, validation_of
 from anaphora.tasks.work import Begun, UpdatingWork
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer
@@ -49,6 +49,11 @@ def settled(experiment: VectorTaggerExperiment, found: LabelledSplits) -> Vector
     return experiment.with_options({"spans": spans, "vectors": vectors})
 
 
+def tags_in_place(example: Example) -> TagsInPlace:
+    """The tags of a sequence and their places."""
+    return example.labels, lambda number: f"{example.place}, vector {number + 1},"
+
+
 def tag_encoder(experiment: VectorTaggerExperiment, tokenizers: Mapping[str, Tokenizer]) -> TagEncoder:
     """Tags as ids, by the vocabulary of a run."""
     return TagEncoder(cast(WordTokenizer, tokenizers["tags"]), experiment.output.several)
@@ -64,17 +69,7 @@ class VectorTaggerWork(UpdatingWork):
         """Find and check the data; DataError for a tag that is barred where it stands, which a CRF never learns."""
         self.splits = splits_of(experiment, report)
         self._experiment = settled(experiment, self.splits)
-        encoding = encoding_in(self._experiment)
-        if encoding is None or experiment.output.kind != "crf":
-            return
-        for corpus in (self.splits.train, self.splits.valid):
-            for example in corpus.examples():
-                fault = first_fault(example.labels, encoding)
-                if fault is not None:
-                    raise DataError(
-                        f"{example.place}, vector {fault + 1}, has the tag '{example.labels[fault]}', which "
-                        f'{encoding.upper()} does not allow there: correct it, or set spans = "none".'
-                    )
+        check_splits(self.splits, tags_in_place, self._experiment, "sequence", report)
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         """Of the tags alone."""

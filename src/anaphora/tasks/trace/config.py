@@ -17,7 +17,7 @@ class TraceData(DataConfig):
     """Real-valued sequences."""
 
     points: Literal["auto", "absolute", "offsets"] = "auto"
-    """Whether rows with pen bits are positions or offsets; "auto": offsets where any number is negative."""
+    """Whether rows with pen bits are positions or offsets; "auto": offsets where numbers are negative."""
     y_axis: Literal["down", "up"] = "down"
     """Direction in which y grows in the files."""
     max_length: int = Field(2000, ge=0, le=MAX_LENGTH)
@@ -35,6 +35,8 @@ class ValuedExperiment(ExperimentBase):
     """What every model over real-valued sequences has, whatever it makes of them."""
 
     chosen_by_data = ("data.points", "values")
+    reads_text: ClassVar[bool] = False
+    """Whether every sequence needs a text."""
 
     data: TraceData = TraceData()
     """Real-valued sequences."""
@@ -64,9 +66,6 @@ class TraceExperiment(ValuedExperiment):
     """The kind of model."""
     text: TextConfig = Character()
     """Tokenizer of the texts."""
-
-    reads_text: ClassVar[bool] = False
-    """Whether it writes from a text."""
 
 
 class PredictionExperiment(PredictionConfig, TraceExperiment):

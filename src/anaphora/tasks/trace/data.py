@@ -1,7 +1,6 @@
 """The data and the validation of models of real-valued sequences."""
 
 from collections.abc import Mapping
-from itertools import chain
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
@@ -10,9 +9,11 @@ import torch
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Splits
 from anaphora.data.ragged import token_counts
-from anaphora.data.trace_store import TraceBatches, TraceStore, moments, trace_store, written_in
+from anaphora.data.trace_store import TraceBatches, TraceStore, check_texts, moments, trace_store, written_in
 from anaphora.data.traces import TraceCorpus, trace_splits
+from anaphora.errors import DataError
 from anaphora.events import Report, silent
+from anaphora.formats.evidence import Evidence
 from anaphora.tasks.task import Tokenizers
 from anaphora.tasks.trace.config import TraceExperiment, ValuedExperiment
 from anaphora.tasks.work import Begun, UpdatingWork, mean_loss
@@ -20,6 +21,7 @@ from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Validate
 
+_NEGATIVE, _POSITIVE = "with negative numbers", "without any"
 AnyValued = TypeVar("AnyValued", bound=ValuedExperiment)
 
 
@@ -29,17 +31,26 @@ def splits_of(experiment: ValuedExperiment, report: Report = silent) -> Splits[T
 
 
 def settled(experiment: AnyValued, found: Splits[TraceCorpus]) -> AnyValued:
-    """The experiment with what the training split says of its vectors; DataError for sequences of several kinds."""
+    """The experiment with what the training split says of its vectors.
+
+    Raises DataError for sequences of several kinds, and where a few have negative numbers, unlike the others.
+    """
     if experiment.is_settled:
         return experiment
-    train = found.train
-    traces = train.examples()
-    first = next(traces)
-    relative = any(trace.offsets is None and (trace.values_TD < 0).any() for trace in chain([first], traces))
+    train, with_pen, signs = found.train, 0, Evidence()
+    for trace in train.examples():
+        with_pen += trace.ends_T is not None
+        if trace.offsets is None:
+            signs.add(_NEGATIVE if (trace.values_TD < 0).any() else _POSITIVE, trace.place)
     points = experiment.data.points
+    if points == "auto" and signs.counts[_NEGATIVE] and signs.is_rare(_NEGATIVE):
+        raise DataError(
+            f"Offsets of a pen have negative numbers, but here few sequences do ({signs}): correct these, or set "
+            f'data.points = "absolute" or "offsets".'
+        )
     if points == "auto":
-        points = "offsets" if relative else "absolute"
-    values, pen = experiment.values, first.ends_T is not None
+        points = "offsets" if signs.counts[_NEGATIVE] else "absolute"
+    values, pen = experiment.values, 2 * with_pen > train.count
     if values.kind != "auto":
         pen = values.kind == "strokes"
     kind = values.with_options({"kind": "strokes" if pen else "vectors"})
@@ -56,7 +67,10 @@ class ValuedWork(UpdatingWork, Generic[AnyValued]):
     splits: Splits[TraceCorpus]
 
     def __init__(self, experiment: AnyValued, report: Report) -> None:
+        """Find and check the data; DataError where sequences lack a text that they need."""
         self.splits = splits_of(experiment, report)
+        for corpus in (self.splits.train, self.splits.valid) if experiment.reads_text else ():
+            check_texts(corpus.examples())
         self._experiment = settled(experiment, self.splits)
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:

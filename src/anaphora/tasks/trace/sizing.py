@@ -6,9 +6,12 @@ from typing import NamedTuple
 
 from anaphora.data.finding import Names
 from anaphora.data.traces import trace_splits
+from anaphora.formats.evidence import Evidence
 from anaphora.tasks.sizing import figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table
 from anaphora.text.tokenization import AnyTokenizer
+
+_WITH_TEXT, _WITHOUT_TEXT = "with a text", "without a text"
 
 
 class Tier(NamedTuple):
@@ -30,11 +33,11 @@ TIERS = (
 
 
 def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
-    """The model for as many vectors, of texts where every training sequence has one; DataError for faulty data."""
-    vectors, written = 0, True
+    """The model for as many vectors, of texts where nearly all sequences have one; DataError for faulty data."""
+    vectors, found = 0, Evidence()
     for trace in trace_splits(data, names).train.examples():
         vectors += len(trace.values_TD)
-        written = written and bool(trace.text.strip())
+        found.add(_WITH_TEXT if trace.text.strip() else _WITHOUT_TEXT, trace.place)
     tier = tier_for(vectors, TIERS)
     shared: Table = {
         "task": "trace",
@@ -48,13 +51,11 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
             "precision": "fp32",
         },
     }
-    if not written:
-        return Sized(shared | {"model": "prediction", "recurrence": {"size": tier.size}}, f"{vectors:,} vectors")
+    what = f"{vectors:,} vectors (sequences: {found})"
+    if not found.is_rare(_WITHOUT_TEXT):
+        return Sized(shared | {"model": "prediction", "recurrence": {"size": tier.size}}, what)
     decoder = {"size": tier.size, "initial_state": "zero", "input_feeding_from": "context"}
-    return Sized(
-        shared | {"model": "synthesis", "text": {"tokenizer": "character"}, "decoder": decoder},
-        f"{vectors:,} vectors with texts",
-    )
+    return Sized(shared | {"model": "synthesis", "text": {"tokenizer": "character"}, "decoder": decoder}, what)
 
 
 def describe(table: Table, given: AnyTokenizer | None) -> str:

@@ -8,11 +8,11 @@ from typing import cast
 from anaphora.models.registry import NETWORKS
 from anaphora.models.vector_transducer import VectorTransducer
 from anaphora.protocols import Searchable
+from anaphora.tasks import trace
 from anaphora.tasks.task import Kind, Sizing, Task, Trained, both_sides, by_data
-from anaphora.tasks.trace import settled, splits_of
 from anaphora.tasks.transduce import sizing
 from anaphora.tasks.transduce.config import TransductionExperiment, VectorTransductionExperiment
-from anaphora.tasks.transduce.data import TransducerWork
+from anaphora.tasks.transduce.data import TransducerWork, settled
 from anaphora.tasks.transduce.evaluation import NOUN, evaluate
 from anaphora.tasks.transduce.predictor import TransducerPredictor, Transduction
 from anaphora.tasks.transduce.vector_predictor import VectorTransducerPredictor
@@ -50,7 +50,7 @@ TASK = Task(
             TransductionExperiment,
             NETWORKS["translator"],
             TransducerWork,
-            complete=complete,
+            complete=lambda experiment, parent: settled(cast(TransductionExperiment, complete(experiment, parent))),
             givers=givers,
         ),
         "vectors": Kind(
@@ -58,7 +58,7 @@ TASK = Task(
             VectorTransductionExperiment,
             NETWORKS["vector-transducer"],
             VectorTransducerWork,
-            complete=by_data(splits_of, settled),
+            complete=by_data(trace.splits_of, trace.settled),
             next_command="anaphora evaluate {run}",
             example='transducer = anaphora.load("{path}")\nprint(transducer.predict([vectors])[0].text)',
         ),

@@ -5,8 +5,9 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Conflict
+from anaphora.formats.string_tables import STRINGS
 from anaphora.models.vector_transducer import VectorTransducerConfig
-from anaphora.tasks.data_table import PairsData
+from anaphora.tasks.data_table import PairsData, TableData
 from anaphora.tasks.trace import ValuedExperiment, WrittenData
 from anaphora.tasks.translation import SearchConfig, TranslatorExperiment
 from anaphora.text.tokenization import Symbol
@@ -16,24 +17,18 @@ METRICS: dict[str, Better] = {"loss": "lower", "accuracy": "higher", "symbol_err
 """Of every transducer."""
 
 
-class StringData(PairsData):
+class StringData(PairsData, TableData):
     """Pairs of strings; ``valid = "none"`` holds a tenth of the training inputs out."""
 
-    columns: tuple[int, ...] = ()
-    """Columns of input, output and perhaps features between tabs, counted from 1; empty: by the content of the file."""
+    usual_columns = STRINGS.usual
+    sides = (2, 3)
+    sides_named = "two or three, those of the input, the output and the features"
+
     language: str = "en"
     """Language code of the strings, for lower-casing."""
     hallucinate: int = Field(0, ge=0, le=MAX_COUNT)
     """Pairs with other characters in their stems that are added to the training split (Anastasopoulos and Neubig
     2019), for inflection with few examples."""
-
-    conflicts: ClassVar[tuple[Conflict, ...]] = (
-        Conflict(
-            lambda data: bool(data.columns) and (len(data.columns) not in (2, 3) or min(data.columns) < 1),
-            "{at}columns should be two or three, those of the input, the output and the features, counted from 1: "
-            "[1, 2]",
-        ),
-    )
 
     @property
     def languages(self) -> dict[str, str]:
@@ -60,6 +55,7 @@ class TransductionExperiment(TranslatorExperiment):
         ),
     )
 
+    chosen_by_data = ("data.shuffle_window", "data.columns", "data.header")
     task: Literal["transduce"]
     """What is learnt."""
     model: Literal["text"] = "text"
@@ -81,6 +77,7 @@ class VectorTransductionExperiment(VectorTransducerConfig, ValuedExperiment):
         Conflict({"text.source": SET}, "vectors are read, and no string; leave text.source out"),
         Conflict({"text.joint": SET}, "vectors are read, and no string; leave text.joint out"),
     )
+    reads_text = True
 
     task: Literal["transduce"]
     """What is learnt."""

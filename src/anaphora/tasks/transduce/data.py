@@ -7,13 +7,14 @@ from typing import cast
 import torch
 
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import Pair, PairCorpus, Splits
+from anaphora.data.corpora import Pair, PairCorpus, Splits, StringFile
 from anaphora.data.hallucination import hallucinated
 from anaphora.data.sources import string_splits
 from anaphora.data.store import PairStore
 from anaphora.evaluation.strings import StringScores
 from anaphora.events import Report, silent
 from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.transduce.config import TransductionExperiment
 from anaphora.tasks.translation import TranslatorWork
 from anaphora.text.symbols import SymbolTokenizer
@@ -23,7 +24,15 @@ from anaphora.text.tokenizer import Tokenizer
 def splits_of(experiment: TransductionExperiment, report: Report = silent) -> Splits[PairCorpus]:
     """The splits of an experiment; errors as for ``data.sources.string_splits``."""
     data, seed = experiment.data, experiment.training.seed
-    return string_splits(data.paths(), data.names, columns=data.columns, seed=seed, report=report)
+    return string_splits(data.paths(), data.names, columns=data.table_columns, seed=seed, report=report)
+
+
+def settled(experiment: TransductionExperiment) -> TransductionExperiment:
+    """The experiment with the columns that its training split has, where it is a table."""
+    if experiment.data.header:
+        return experiment
+    found = cast(StringFile, splits_of(experiment).train.files[0]).found
+    return experiment.with_options(chosen_columns(found.chosen, found.header)) if found.header else experiment
 
 
 def answers_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:

@@ -15,7 +15,8 @@ from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.strings import StringScores
 from anaphora.events import Report, silent
 from anaphora.formats.figures import figures_as_json
-from anaphora.formats.strings import read_format, recognized
+from anaphora.formats.string_tables import string_lines
+from anaphora.formats.strings import read_format
 from anaphora.run.evaluations import Figure
 from anaphora.tasks.evaluation import Answer, Request, one_run, own_splits
 from anaphora.tasks.runs import experiment_of
@@ -81,7 +82,8 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     path = one_run(paths, NOUN)
     experiment = experiment_of(path)
     of_vectors = isinstance(experiment, VectorTransductionExperiment)
-    request.refuse(path, NOUN, ("data" if of_vectors or request.data else "text", "search", "sentences"))
+    given = ("data" if of_vectors or request.data else "text", *([] if of_vectors else ["columns"]))
+    request.refuse(path, NOUN, (*given, "search", "sentences"))
     find: Any = _sequences if of_vectors else _texts
     texts = find(path, experiment, request, report)
     measure: Any = _of_sequences if of_vectors else partial(_of_strings, cast(TransductionExperiment, experiment))
@@ -112,13 +114,15 @@ def _texts(
     path: Path, experiment: TransductionExperiment, request: Request, report: Report
 ) -> Mapping[str, Digested[Pair]]:
     """The pairs, by split."""
+    columns = request.reading(experiment).data.table_columns
     if request.text:
         lines, name = iter(request.text.lines), request.text.name
         first = list(islice(lines, _PEEK))
-        rows = recognized(first, name, experiment.data.columns).read(chain(first, lines), name)
+        format_, _ = read_format(first, name, columns)
+        rows = format_.read(string_lines(chain(first, lines), name, columns), name)
         return {name: Digested((row.source, row.target) for row in rows)}
     if request.data is not None:
-        file = StringFile(request.data, format=read_format(request.data, experiment.data.columns))
+        file = StringFile.of(request.data, columns)
         return {request.data.name: Digested((row.source, row.target) for row in file.rows())}
     splits = own_splits(path, experiment, splits_of, "--text", report)
     return {name: Digested(corpus) for name, corpus in splits.items()}

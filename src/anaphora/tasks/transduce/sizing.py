@@ -41,14 +41,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     """The transducer for as many pairs; DataError for data that cannot be read."""
     if are_traces(data):
         return _of_vectors(data, names)
-    columns = names.layout.columns or ()
-    table = {
-        "files": tuple(map(str, data)),
-        "train": names.train,
-        "valid": names.valid,
-        "test": names.test,
-        "columns": columns,
-    }
+    table = names.own_files(data)
     train = splits_of(TransductionExperiment.parse({"task": "transduce", "data": table}, "the data")).train
     tier = tier_for(train.count, TIERS)
     alike = are_separated(train.sources()) == are_separated(train.targets())

@@ -49,7 +49,7 @@ class TranslatorExperiment(TranslatorConfig, ExperimentBase):
     resegments = True
     encoder_side = "source"
     places = (*ExperimentBase.places, "guided_alignment.file")
-    chosen_by_data = ("data.shuffle_window",)
+    chosen_by_data: ClassVar[tuple[str, ...]] = ("data.shuffle_window",)
     conflicts: ClassVar[tuple[Conflict, ...]] = CONFLICTS
 
     data: PairsData

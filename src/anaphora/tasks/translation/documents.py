@@ -7,22 +7,35 @@ translation, and so does what the translator is not sure of.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from anaphora.formats.entries.document import Document
 from anaphora.formats.entries.entry import Gap
 from anaphora.text.accelerators import Label, label
 from anaphora.text.quality import differences, is_translatable, without_placeholders
+from anaphora.text.text_rule import CONTROLS
 from anaphora.text.tokenizer import MARKS, UNK
 
-Translate = Callable[[Sequence[str]], Iterable[str | None]]
-"""From texts to their translations, in order; None for one of too low a confidence."""
+Result = TypeVar("Result")
+Translate = Callable[[Sequence[str], bool], Iterable[str | None]]
+"""From texts, and whether their placeholders are protected, to translations; None for one of too low a confidence."""
+
+
+class Texts(NamedTuple):
+    """The arguments of a ``Translate``."""
+
+    texts: Sequence[str]
+    protects: bool = True
+
+
+Steps: TypeAlias = Generator[Texts, Iterable[str | None], Result]
+"""Work that yields texts and is sent their translations, so that nothing in it waits for them."""
 Known = dict[str, str | None]
 """Texts and their translations."""
 
-LOST = "whose placeholders, tags, addresses or brackets did not come back"
+LOST = "whose placeholders, tags, addresses, brackets or white space did not come back"
 UNKNOWN = "with unknown words"
 UNWRITABLE = "with characters that the encoding of the file lacks"
 NO_TEXT = "that came back without a word"
@@ -32,11 +45,15 @@ UNSURE = "of too low a confidence"
 
 _FOLDED = frozenset(("html", "subtitles"))
 """Kinds whose line ends are white space."""
-_ENDS = re.compile(r"(\A\s++|(?<!\s)\s++\Z)")
+_SPACE = rf"[\s{CONTROLS}]"
+_ENDS = re.compile(rf"(\A{_SPACE}++|(?<!{_SPACE}){_SPACE}++\Z)")
 _SAID = r"[\s\-\u2013\u2014\u266a\u266b]"
 _SPOKEN = re.compile(rf"(\A{_SAID}++|(?<!{_SAID}){_SAID}++\Z)")
 """Ends with the dashes of speakers and the notes of songs."""
-_LINES = re.compile(r"(\A\s++|(?<!\s)\s++\Z|(?<!\s)[^\S\r\n]*+[\r\n]\s*+)")
+_LINES = re.compile(rf"(\A{_SPACE}++|(?<!{_SPACE}){_SPACE}++\Z|(?<!\s)[^\S\r\n]*+[\r\n]\s*+)")
+_GAP = re.compile(rf"(?<=[^\s{CONTROLS}])({_SPACE}+)(?=[^\s{CONTROLS}])")
+_FOLDING = re.compile(r"\s{2,}|[\t\n\v\f\r]")
+"""White space that is no more than a space in a page or a subtitle."""
 _CODE = re.compile(r"<x(\d+)/>")
 
 
@@ -52,14 +69,36 @@ class Filled(NamedTuple):
     """The lines of those that got one, where the file limits its size in a way that cannot be measured."""
 
 
+def run_steps(steps: Steps[Result], translate: Translate) -> Result:
+    """Return the result of steps whose texts are translated by ``translate``."""
+    found = None
+    while isinstance(asked := next_step(steps, found), Texts):
+        found = translate(*asked)
+    return asked
+
+
+def next_step(steps: Steps[Result], found: Iterable[str | None] | None) -> Texts | Result:
+    """Return the next texts, or the result; ``found`` are the translations of those before, None at first."""
+    try:
+        return next(steps) if found is None else steps.send(found)
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+
+
 def fill(document: Document, translate: Translate, language: str) -> Filled:
     """Fill the gaps of a document with translations into ``language``; each different text is translated once."""
+    return run_steps(fill_steps(document, language), translate)
+
+
+def fill_steps(document: Document, language: str) -> Steps[Filled]:
+    """Fill a document as above, in steps."""
     flows = {
         number: list(_flows(entry.gap, document.kind)) for number, entry in enumerate(document.entries) if entry.gap
     }
     every = [flow for of_entry in flows.values() for flow in of_entry]
-    known = _translated([flow.whole for flow in every if flow.whole], translate, {})
-    known = _translated([text for flow in every for text in flow.apart(known)], translate, known)
+    known = yield from _translated([flow.whole for flow in every if flow.whole], {})
+    known = yield from _translated([text for flow in every for text in flow.apart(known)], known)
     filled: dict[int, list[str]] = {}
     left: dict[str, list[int]] = {}
     unmeasured = []
@@ -81,27 +120,24 @@ def fill(document: Document, translate: Translate, language: str) -> Filled:
     return Filled(document.filled(filled), len(filled), left, tuple(unmeasured))
 
 
-def trying_again(translate: Translate, plainly: Translate) -> Translate:
-    """``translate``, and for what loses something ``plainly``, which protects nothing, where that loses nothing.
+def retry_steps(texts: Sequence[str]) -> Steps[list[str | None]]:
+    """Translate texts, and what loses something once more without protection, where that loses nothing.
 
     A translator that was trained on placeholders as text may write one of its own beside the protected one.
     """
-
-    def translated(texts: Sequence[str]) -> list[str | None]:
-        found = list(translate(texts))
-        again = [place for place, one in enumerate(found) if fault(texts[place], one) == LOST]
-        for place, one in zip(again, plainly([texts[place] for place in again]) if again else (), strict=True):
-            if not fault(texts[place], one):
-                found[place] = one
-        return found
-
-    return translated
+    found = list((yield Texts(texts)))
+    again = [place for place, one in enumerate(found) if fault(texts[place], one) == LOST]
+    unprotected = (yield Texts([texts[place] for place in again], protects=False)) if again else ()
+    for place, one in zip(again, unprotected, strict=True):
+        if not fault(texts[place], one):
+            found[place] = one
+    return found
 
 
-def _translated(texts: Iterable[str], translate: Translate, known: Known) -> Known:
+def _translated(texts: Iterable[str], known: Known) -> Steps[Known]:
     """What is known, and the translations of the texts that are not among it."""
     new = [text for text in dict.fromkeys(texts) if text not in known]
-    return {**known, **dict(zip(new, translate(new), strict=True))} if new else known
+    return {**known, **dict(zip(new, (yield from retry_steps(new)), strict=True))} if new else known
 
 
 class _Run:
@@ -112,13 +148,18 @@ class _Run:
         self.text = text
         parts = (_SPOKEN if kind == "subtitles" else _ENDS if folded else _LINES).split(text)
         self.spaces = parts[1::2]
-        self.labels = [label(" ".join(part.split()) if folded else part) for part in parts[::2]]
+        self.labels = [label(_FOLDING.sub(" ", part) if folded else part) for part in parts[::2]]
 
     @property
     def is_plain(self) -> bool:
         """Whether it is one line without a key."""
         lines = [one for one in self.labels if one.text]
         return len(lines) < 2 and not any(one.mark for one in lines)
+
+    @property
+    def line(self) -> str:
+        """Its text, where it is one line."""
+        return "".join(one.text for one in self.labels)
 
     def texts(self) -> Iterator[str]:
         return (one.text for one in self.labels if is_translatable(one.text))
@@ -176,7 +217,8 @@ class _Flow:
         numbers, pieces = others[::2], [first, *others[1::2]]
         in_order = numbers == [str(place) for place in range(1, len(self._runs))]
         alike = all(bool(one.strip()) == bool(run.text.strip()) for one, run in zip(pieces, self._runs, strict=False))
-        return pieces if in_order and alike else []
+        spaced = [with_gaps(run.line, one) for run, one in zip(self._runs, pieces, strict=False)]
+        return [one for one in spaced if one is not None] if in_order and alike and None not in spaced else []
 
 
 def _flows(gap: Gap, kind: str) -> Iterator[_Flow]:
@@ -188,7 +230,37 @@ def _line(one: Label, known: Known, language: str) -> str:
     translation = known[one.text] if is_translatable(one.text) else None
     if translation is None:
         return one.marked(one.text, "")
-    return one.marked(" ".join(translation.split()), language)
+    return one.marked(with_gaps(one.text, translation.strip()) or translation, language)
+
+
+def with_gaps(text: str, translation: str) -> str | None:
+    """A translation with the white space that ``text`` has within it, where that is not a space.
+
+    It stays between sentences, and beside a word that both have once. Tabs, control characters and runs of spaces have
+    to come back, and None says that one has no place; a no-break space and the like become a space there.
+    """
+    given, put = _GAP.split(text), _GAP.split(translation.replace("\n", " "))
+    came_back = list(filter(_is_layout, given[1::2])) == list(filter(_is_layout, put[1::2]))
+    if not came_back:
+        put[1::2] = [" " if _is_layout(gap) else gap for gap in put[1::2]]
+    for before, gap, after in zip(given[::2], given[1::2], given[2::2], strict=False):
+        if gap == " " or (came_back and _is_layout(gap)):
+            continue
+        beside = [put.index(word) + step for word, step in ((before, 1), (after, -1)) if _once(word, given, put)]
+        at = next((one for one in beside if put[one : one + 1] in ([" "], [gap])), None)
+        if at is not None:
+            put[at] = gap
+        elif _is_layout(gap):
+            return None
+    return "".join(put)
+
+
+def _is_layout(gap: str) -> bool:
+    return len(gap) > 1 or gap in f"\t\v\f{CONTROLS}"
+
+
+def _once(word: str, *texts: Sequence[str]) -> bool:
+    return all(text[::2].count(word) == 1 for text in texts)
 
 
 def fault(text: str, translation: str | None) -> str:
@@ -199,7 +271,7 @@ def fault(text: str, translation: str | None) -> str:
         return UNKNOWN
     if not any(map(str.isalnum, without_placeholders(translation))):
         return NO_TEXT
-    lost = any(one.kind != _NUMBERS for one in differences(text, translation))
+    lost = with_gaps(text, translation) is None or any(one.kind != _NUMBERS for one in differences(text, translation))
     return LOST if lost or _formats(text) != _formats(translation) or _signs(text) != _signs(translation) else ""
 
 

@@ -16,7 +16,6 @@ from anaphora.search.restraints import WholeWords
 from anaphora.search.steering import Steering
 from anaphora.tasks.translation.required_terms import SentenceTerms, within
 from anaphora.text.apart import JOINING, Apart
-from anaphora.text.normalise import normalise
 from anaphora.text.placeholders import is_glued
 from anaphora.text.rare import AnnotatedTokenizer
 from anaphora.text.tokenizer import UNK, Tokenizer
@@ -100,7 +99,7 @@ class Frames:
         if prefix := self._given(line.prefix, "prefix", sentences[:1], number).strip():
             placed = self._target.placed(prefix)
             ids = self._known(prefix, placed, "prefix", number)
-            closed = is_glued(normalise(prefix, lowercase=self._target.lowercase)[-1:])
+            closed = is_glued(self._target.normal(prefix)[-1:])
             found[0] = found[0]._replace(prefix=Prefix(ids, closed))
         if suffix := self._given(line.suffix, "suffix", sentences[-1:], number).rstrip():
             found[-1] = found[-1]._replace(suffix=self._suffix(suffix, sentences[-1], number))
@@ -133,7 +132,7 @@ class Frames:
 
     def _known(self, text: str, placed: Sequence[tuple[int, int]], name: str, number: int) -> Form:
         """The tokens that are placed in a text; DataError where one of them is unknown."""
-        line = normalise(text, lowercase=self._target.lowercase)
+        line = self._target.normal(text)
         for (token, start), (_, end) in pairwise([*placed, (UNK, len(line))]):
             if token == UNK:
                 raise DataError(

@@ -19,7 +19,7 @@ from anaphora.events import Note, Report
 from anaphora.protocols import Batches
 from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.loading import load_weights
-from anaphora.run.weights import fill
+from anaphora.run.weights import check_fit, fill
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.data import TranslationWork, held_out_batches
 from anaphora.tasks.translation.old_pairs import OldPairs, lent
@@ -100,7 +100,8 @@ class GrowingWork(TranslationWork):
         run, model = begun.run, begun.model
         if 0 not in run.present() or not outcome.best_update:  # runs of older versions dropped what they began with
             return outcome
-        checkpoint, old = run.load(outcome.best_update, report), run.load(0, report).model
+        checkpoint, first = run.load(outcome.best_update, report), run.load(0, report)
+        check_fit(model, old := first.model, first.path / "model.safetensors")
 
         def weights(share: float) -> dict[str, torch.Tensor]:
             return {

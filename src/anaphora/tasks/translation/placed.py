@@ -17,7 +17,6 @@ from anaphora.events import Report
 from anaphora.models.alignment.aligner import BLOCK
 from anaphora.tasks.translation.linked_words import Linked, LinkedWords
 from anaphora.text.apart import JOINING
-from anaphora.text.normalise import normalise
 from anaphora.text.placeholders import RESERVED, USUAL, is_glued, spans
 from anaphora.text.tokenizer import MARKS, SPACE
 from anaphora.text.words import WordTokenizer
@@ -110,13 +109,13 @@ def _linked(pairs: Sequence[Pair], words: Linked) -> Iterator[tuple[Pair, list[t
         sources, targets = _words(words.source, source), _words(words.target, target)
         ours, theirs = Counter(i for i, _ in links), Counter(j for _, j in links)
         alone = sorted((i, j) for i, j in links if ours[i] == theirs[j] == 1 and i in sources and j in targets)
-        pair = _normal(words.source, source), _normal(words.target, target)
+        pair = words.source.normal(source), words.target.normal(target)
         yield pair, [(sources[i], targets[j]) for i, j in alone]
 
 
 def _words(tokenizer: WordTokenizer, text: str) -> dict[int, Range]:
     """Where the words of a text are that stand by themselves and are not frequent, by their number."""
-    line, found = _normal(tokenizer, text), dict[int, Range]()
+    line, found = tokenizer.normal(text), dict[int, Range]()
     frequent = len(MARKS) + min(_FREQUENT, tokenizer.symbols.size // 10)
     tokens = zip(tokenizer.placed(text), tokenizer.pieces_of(text), strict=True)
     for number, ((token, start), piece) in enumerate(tokens):
@@ -127,8 +126,3 @@ def _words(tokenizer: WordTokenizer, text: str) -> dict[int, Range]:
         if token >= frequent and word.isalnum() and line[start:end] == word and not joined:
             found[number] = (start, end)
     return found
-
-
-def _normal(tokenizer: WordTokenizer, text: str) -> str:
-    """A text as the tokenizer reads it."""
-    return normalise(text, lowercase=tokenizer.lowercase)

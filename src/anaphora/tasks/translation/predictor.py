@@ -27,6 +27,7 @@ from anaphora.tasks.translation.searched import SearchedLines, Sides
 from anaphora.tasks.translation.shortlisted import Rows, no_shortlist
 from anaphora.tasks.translation.stand_ins import best_copied
 from anaphora.tasks.translation.translation import Translation
+from anaphora.tasks.translation.unknown import demand_unknown
 from anaphora.text.apart import StandIn
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import UNK, Tokenizer
@@ -96,7 +97,8 @@ class TranslationPredictor(InspectedTranslator):
         return self._over(stepper)
 
     def knows(self, source: str, target: str) -> bool:
-        """Whether the vocabularies have all of a pair."""
+        """True if the vocabularies have all of a pair; ConfigError where no word is unknown, or all are annotated."""
+        demand_unknown(self._source, self._target)
         return UNK not in self._source.encode(source) and UNK not in self._target.encode(target)
 
     @with_known_names

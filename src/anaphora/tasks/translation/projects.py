@@ -14,7 +14,7 @@ from anaphora.formats.entries.kinds import READERS, kind_of, read_entries
 from anaphora.formats.lines import read_lines
 from anaphora.formats.omegat import Project
 from anaphora.memory.segment import key_of
-from anaphora.tasks.translation.documents import UNSURE, Translate, fault
+from anaphora.tasks.translation.documents import UNSURE, Translate, fault, retry_steps, run_steps, with_gaps
 from anaphora.text.accelerators import label
 from anaphora.text.apart import split_around
 from anaphora.text.language import bare
@@ -74,11 +74,12 @@ def pretranslated(segments: Sequence[str], translate: Translate, language: str) 
     """The segments with translations into ``language``; what lost a placeholder or a tag, or is not sure, has none."""
     pairs, left = list[tuple[str, str]](), dict[str, list[str]]()
     labels = [label(segment) for segment in segments]
-    for segment, one, translation in zip(segments, labels, translate([one.text for one in labels]), strict=True):
+    translations = run_steps(retry_steps([one.text for one in labels]), translate)
+    for segment, one, translation in zip(segments, labels, translations, strict=True):
         if translation is None or (why := fault(one.text, translation)):
             left.setdefault(UNSURE if translation is None else why, []).append(segment)
         else:
-            pairs.append((segment, one.marked(" ".join(translation.split()), language)))
+            pairs.append((segment, one.marked(with_gaps(one.text, translation.strip()) or translation, language)))
     return Pretranslated(pairs, left)
 
 

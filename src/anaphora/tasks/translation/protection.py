@@ -34,8 +34,8 @@ from anaphora.tasks.translation.restoring import (
 from anaphora.tasks.translation.target_tokens import adjacency_of, spelled, spelling_of
 from anaphora.tasks.translation.translation import Signals, Translation
 from anaphora.text.apart import Apart, StandIn, split_around, take_apart
-from anaphora.text.normalise import normalise
 from anaphora.text.placeholders import RESERVED, Kind, spans
+from anaphora.text.quality import is_translatable
 from anaphora.text.sentences import Passage, Splitter, is_blank
 from anaphora.text.tokenizer import SPACE, UNK, Tokenizer, shown
 from anaphora.text.words import WordTokenizer
@@ -67,15 +67,25 @@ class Protection:
         self._source, self._target, self._kinds, self._stand_ins = source, target, kinds, stand_ins
 
     def split(self, splitter: Splitter | None, line: str) -> Passage:
-        """The sentences of a line; without a splitter, it is one."""
-        return split_around(splitter, line, self._kinds) if splitter else Passage.whole(line)
+        """The sentences of a line; it is one without a splitter, and where there is nothing to translate."""
+        if splitter is None or not self._is_translatable(line):
+            return Passage.whole(line)
+        return split_around(splitter, line, self._kinds)
 
-    def apart(self, sentence: str) -> Apart:
-        """A sentence taken apart; without a letter or digit, there is nothing in it to translate."""
-        if self._kinds and not any(map(str.isalnum, sentence)):
+    def apart(self, sentence: str, *, framed: bool = False) -> Apart:
+        """A sentence taken apart, as the model reads it.
+
+        Without a word there is nothing in it to translate, unless it is ``framed`` by what is to be written.
+        """
+        if not (framed or self._is_translatable(sentence)) or (self._kinds and not any(map(str.isalnum, sentence))):
             return Apart(sentence, sentence, "", "")
+        sentence = self._source.plain(sentence)
         found = spans(sentence, self._kinds)
         return take_apart(sentence, found, () if all(one.tag for one in found) else self._stand_ins())
+
+    def _is_translatable(self, text: str) -> bool:
+        rule = self._source.rule
+        return not (rule and rule.copies) or is_translatable(text, self._kinds)
 
     def pointing(
         self, stepper: Stepper, batch: Batch, rows: Sequence[Sentence], longest: Sequence[int]
@@ -231,12 +241,12 @@ class Protection:
     def _ends(self, apart: Apart) -> list[int]:
         """Where the tokens of the source end in its normalised text, without the white space behind them."""
         starts = [start for _, start in self._source.placed(apart.text)]
-        text = normalise(apart.text, lowercase=self._source.lowercase)
+        text = self._source.normal(apart.text)
         return [start + len(text[start:end].rstrip()) for start, end in pairwise([*starts, len(text)])]
 
     def _normal(self, apart: Apart, place: int) -> int:
         """A place in the text, in the normalised text."""
-        return len(normalise(apart.text[:place], lowercase=self._source.lowercase))
+        return len(self._source.normal(apart.text[:place]))
 
     def _tag_places(self, apart: Apart) -> list[int]:
         return [self._normal(apart, tag.place) for tag in apart.tags]

@@ -87,7 +87,8 @@ class SearchedLines:
         if asked.suffix and not self._options.suffixes:
             raise ConfigError("Lines have suffixes, which the search options do not say: give them suffixes=True.")
         passage = self._protection.split(self._splitter, given_text(asked.text, number))
-        parts = [self._protection.apart(one) for one in passage.sentences]
+        framed = bool(asked.prefix or asked.suffix)
+        parts = [self._protection.apart(one, framed=framed) for one in passage.sentences]
         ids = [sentence_of(self._sides.source, one.text, number, self._options.max_tokens) for one in parts]
         frames = self._frames.of(asked, parts, number)
         terms = [

@@ -9,7 +9,6 @@ from anaphora.search.pointing import Adjacency
 from anaphora.search.unspelled import Spelling
 from anaphora.text.apart import JOINING
 from anaphora.text.joiner import JOINER
-from anaphora.text.normalise import normalise
 from anaphora.text.placeholders import RESERVED, is_glued
 from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer, written
@@ -68,7 +67,7 @@ def spelled(text: str, target: Tokenizer) -> str:
     if isinstance(target, WordTokenizer):
         ids = target.encode(text)
         return "" if UNK in ids else "".join(map(_bordered, target.pieces(ids)))
-    text = normalise(text, lowercase=target.lowercase)
+    text = target.normal(text)
     return text if spelling_of(target).letters.issuperset(text) else ""
 
 

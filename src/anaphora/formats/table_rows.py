@@ -1,0 +1,102 @@
+"""Rows of tables with their lines as they stand in the file, so that a row can be written back with one cell more."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from anaphora.errors import DataError
+from anaphora.formats.csv_rows import csv_records
+from anaphora.formats.json_text import json_objects
+from anaphora.formats.lines import BOM
+from anaphora.formats.tagged import content_of, split_end
+from anaphora.wording import counted
+
+_JSON = (".jsonl", ".ndjson", ".json")
+ENDINGS = (".tsv", ".csv", *_JSON)
+"""Of files that are tables, ``.gz`` aside."""
+
+
+def is_table(file: str, *endings: str) -> bool:
+    """True if the name of a file says that it is a table, of one of these kinds."""
+    return file.lower().removesuffix(".gz").endswith(endings or ENDINGS)
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A row of a table, or a blank line."""
+
+    number: int
+    """The number of its first line, from 1."""
+    lines: str
+    """Its lines as they were read."""
+    cells: Sequence[Any]
+    """Its values: those of CSV and of lines with tabs are strings. None in a blank line."""
+    keys: Sequence[str] | None = None
+    """Those of a JSON object."""
+    separator: str = ""
+    """The separator of cells; empty in JSON."""
+    quotes: bool = False
+    """True if cells may stand in double quotes."""
+
+    @property
+    def heads(self) -> Sequence[str]:
+        """The keys of an object, else the cells, which may be a heading."""
+        return self.cells if self.keys is None else self.keys
+
+    def with_cell(self, value: str | Sequence[str], name: str) -> str:
+        """The lines of the row with one value more, whose key is ``name`` in an object; a cell holds one string."""
+        content, end = split_end(self.lines)
+        if not self.separator:
+            inner = content.rstrip()
+            more = f"{json.dumps(name, ensure_ascii=False)}: {json.dumps(value, ensure_ascii=False)}"
+            return f"{inner[:-1].rstrip()}, {more}{inner[-1]}{end}"
+        cell, given = str(value), content.removeprefix(BOM)
+        if not self.quotes:
+            cell = cell.replace("\t", " ")
+        elif (given.startswith('"') and given.endswith('"')) or any(one in cell for one in f'{self.separator}"\r\n'):
+            cell = '"' + cell.replace('"', '""') + '"'
+        return f"{content}{self.separator}{cell}{end}"
+
+
+def table_rows(lines: Iterable[str], file: str) -> Iterator[TableRow]:
+    """The rows of a table: CSV and JSON by the name of the ``file``, else lines with tabs between their cells.
+
+    ``lines`` may have their ends and a byte order mark. Raises DataError with the line for what is no CSV or JSON.
+    """
+    if is_table(file, *_JSON):
+        for number, line, item in json_objects(lines, file):
+            yield TableRow(number, line, [*item.values()], [*item])
+    elif is_table(file, ".csv"):
+        for number, cells, text, separator in csv_records(lines, file):
+            yield TableRow(number, text, cells, separator=separator, quotes=True)
+    else:
+        for number, line in enumerate(lines, 1):
+            content = content_of(line)
+            yield TableRow(number, line, content.split("\t") if content.strip() else [], separator="\t")
+
+
+def read_sides(
+    rows: Iterable[TableRow], where: str, find: Callable[[TableRow, str], tuple[Sequence[int], bool]]
+) -> Iterator[tuple[TableRow, list[Any] | None]]:
+    """The rows of the table ``where``, each with its values in some columns; None for a heading and blank lines.
+
+    ``find`` returns the places of these columns in a first row, or an object, which stands at a place, and True if it
+    is a heading. Raises DataError with its line for a row of another width than the first, and for a second heading.
+    """
+    first: TableRow | None = None
+    for row in rows:
+        place = f"{where}:{row.number}"
+        if row.keys is None and not any(row.cells):
+            yield row, None
+            continue
+        if first is None or row.keys is not None:
+            first, (places, headed) = row, find(row, place)
+        elif headed and row.cells == first.cells:
+            raise DataError(f"{place} repeats the heading in line {first.number}: remove the line.")
+        if len(row.cells) != len(first.cells):
+            raise DataError(
+                f"{place} has {counted(len(row.cells), 'column')}, but line {first.number} has {len(first.cells)}: "
+                f"give every row the same columns."
+            )
+        yield row, None if headed and row is first and row.keys is None else [row.cells[number] for number in places]

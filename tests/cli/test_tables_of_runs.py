@@ -1,0 +1,216 @@
+"""Runs keep the columns that they read, and other tables are compared with these or come back with one column more."""
+
+import json
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+import anaphora
+from anaphora.cli.app import main
+from anaphora.tasks.runs import experiment_of
+
+ONE_EPOCH = ["--set", "embedding.size=4", "--set", "encoder.size=4", "--set", "training.epochs=1"]
+SIZES = {
+    "classify": [],
+    "tag": ["--set", "characters.filters=2", "--set", "characters.max_kernel=2"],
+    "transduce": ["--set", "decoder.size=4", "--set", "decoder.readout_size=4", "--set", "attention.size=4"],
+}
+WORDS = ["".join(random.Random(n).choices("abcd", k=3)) + "abcd"[n % 4] for n in range(24)]
+TABLES = {
+    "films.csv": "id,Review,Stars\n"
+    + "".join(f'{n},"{w}, a film",{"good" if n % 2 else "bad"}\n' for n, w in enumerate(WORDS)),
+    "plain.tsv": "".join(f"{'good' if n % 2 else 'bad'}\t{word} film\n" for n, word in enumerate(WORDS)),
+    "ner.tsv": "token\tpos\tner\n"
+    + "".join(f"{word}\tX\t{'B-A' if n % 2 else 'O'}\nis\tX\tO\n\n" for n, word in enumerate(WORDS)),
+    "two.conll": "".join(f"{word} {'A' if n % 2 else 'B'}\nis B\n\n" for n, word in enumerate(WORDS)),
+    "spell.csv": "n,phones,word\n" + "".join(f"{n},{' '.join(word.upper())},{word}\n" for n, word in enumerate(WORDS)),
+    "spell.tsv": "".join(f"{word}\t{' '.join(word.upper())}\n" for word in WORDS),
+}
+RUNS = {
+    "films.csv": ("classify", ["--columns", "review,stars"], ("Review", "Stars"), ("id", "Review", "Stars")),
+    "plain.tsv": ("classify", [], (2, 1), ("1", "2")),
+    "ner.tsv": ("tag", ["--columns", "NER"], ("token", "ner"), ("token", "pos", "ner")),
+    "two.conll": ("tag", [], (1, 2), ("1", "2")),
+    "spell.csv": ("transduce", ["--columns", "word,phones"], ("word", "phones"), ("n", "phones", "word")),
+    "spell.tsv": ("transduce", [], (1, 2), ("1", "2")),
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of each table, in a folder with the tables."""
+    folder = tmp_path_factory.mktemp("runs")
+    for file, (task, options, *_) in RUNS.items():
+        (folder / file).write_text(TABLES[file])
+        train = ["train", "--data", str(folder / file), "--task", task, "--run", str(folder / f"{file}.run")]
+        assert main([*train, *options, *ONE_EPOCH, *SIZES[task]]) == 0
+    return folder
+
+
+@pytest.fixture
+def in_runs(runs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(runs)
+    return runs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", RUNS)
+def test_a_run_keeps_the_columns_that_it_read(file: str, in_runs: Path) -> None:
+    data = experiment_of(Path(f"{file}.run")).data
+    assert (data.columns, data.header) == RUNS[file][2:]  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("run", "name", "text", "inputs"),
+    [
+        ("films.csv", "a.csv", 'STARS;REVIEW\r\nbad;"x, a ""film"""\r\n', ['x, a "film"']),
+        ("films.csv", "a.tsv", "\ufefftext\nx film\n", ["x film"]),
+        ("films.csv", "a.jsonl", '{"stars": "bad", "review": "x film"}\n', ["x film"]),
+        ("plain.tsv", "a.tsv", "good\tx film\nbad\ty film\n", ["x film", "y film"]),
+        ("plain.tsv", "a.csv", "x film\n", ["x film"]),
+        ("spell.csv", "a.tsv", "WORD\tphones\nab\tA B\n", ["ab"]),
+        ("spell.tsv", "a.tsv", "ab\tA B\n", ["ab"]),
+        ("spell.tsv", "a.jsonl", '{"target": "A B", "source": "ab"}\n', ["ab"]),
+        ("spell.tsv", "a.csv", "spelling\nab\n", ["ab"]),
+    ],
+)
+def test_a_table_is_answered_by_its_input_alone(
+    run: str, name: str, text: str, inputs: list[str], in_runs: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    Path(name).write_bytes(text.encode())
+    capsysbinary.readouterr()
+    assert main(["predict", f"{run}.run", name]) == 0
+    printed = capsysbinary.readouterr().out.decode()
+    assert main(["predict", f"{run}.run", name, "--json"]) == 0
+    found = [json.loads(line) for line in capsysbinary.readouterr().out.splitlines()]
+    expected = anaphora.load(f"{run}.run").predict(inputs)
+    assert found == [one.json() for one in expected]
+    more = len(printed.splitlines()) - len(found)  # of a heading
+    for line, given, one in zip(printed.splitlines()[more:], text.splitlines()[more:], expected, strict=True):
+        assert line.startswith(given.rstrip("}")) and str(one) in line.removeprefix(given)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("run", "text", "first"),
+    [
+        ("two.conll", "ab X Y Z\nis X Y Z\n", "ab X Y Z "),
+        ("ner.tsv", "ab X\nis X\n", "ab X "),
+        ("ner.tsv", "ab\nis\n", "ab\t"),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.conll", "a.txt"])
+def test_a_tagger_reads_rows_of_other_columns_as_rows_and_writes_over_none(
+    run: str, text: str, first: str, name: str, in_runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(name).write_text(text)
+    assert main(["predict", f"{run}.run", name]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(first) and [line.split()[0] for line in lines] == ["ab", "is"]
+    assert [len(line.split()) for line in lines] == [len(line.split()) + 1 for line in text.splitlines()]
+
+
+@pytest.mark.slow
+def test_a_tagger_writes_over_the_column_that_is_named(in_runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.conll").write_text("ab X Y Z\n")
+    row = "1\tab\t_\tX\t_\t_\t0\t_\t_\t_\n"
+    Path("a.conllu").write_text(f"{row}\n")
+    assert main(["predict", "two.conll.run", "a.conll", "--columns", "3"]) == 0
+    assert capsys.readouterr().out in ("ab X A Z\n", "ab X B Z\n")
+    assert main(["predict", "two.conll.run", "a.conllu", "--columns", "xpos"]) == 0
+    assert capsys.readouterr().out.split("\t")[3:5] in (["X", "A"], ["X", "B"])
+    assert main(["predict", "two.conll.run", "a.conllu"]) == 0
+    assert capsys.readouterr().out.startswith(row.rstrip("\n") + "\t")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("verb", "run", "name", "text", "message"),
+    [
+        (
+            "--data",
+            "films.csv",
+            "a.csv",
+            "id,klass,body\n1,bad,x\n",
+            "a.csv:1 should have columns 'Review' and 'Stars'",
+        ),
+        ("--data", "plain.tsv", "a.tsv", "1\tgood\tx\n", "a.tsv:1 should have columns 2 and 1 as training had"),
+        ("--text", "two.conll", "a.conll", "ab X Y A\n", "a.conll:1 should have columns 1 and 2 as training had"),
+        ("--text", "two.conll", "a.conllu", "1\tab\n", "name the column of its tags with --columns, as in UPOS"),
+        ("--data", "spell.csv", "a.tsv", "word\tsounds\nab\tA B\n", "should have columns 'word' and 'phones'"),
+        ("predict", "films.csv", "a.csv", "id,revew\n1,x\n", "Did you mean 'revew'? Name them with the option columns"),
+        (
+            "predict",
+            "plain.tsv",
+            "a.tsv",
+            "1\tgood\tfilm\tnew\n",
+            "a.tsv:1 should have a column 2 as training had (1, 2)",
+        ),
+    ],
+)
+def test_a_table_of_other_columns_is_refused_with_its_line(
+    verb: str, run: str, name: str, text: str, message: str, in_runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(name).write_text(text)
+    asked = ["predict", f"{run}.run", name] if verb == "predict" else ["evaluate", f"{run}.run", verb, name]
+    assert main(asked) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("option", "run", "name", "text", "columns"),
+    [
+        ("--data", "films.csv", "a.csv", "klass,n,body\nbad,1,x\n", "body,klass"),
+        ("--data", "films.csv", "a.tsv", "bad\tx\n", "2,1"),
+        ("--data", "spell.tsv", "a.csv", "1,A B,ab\n", "3,2"),
+        ("--text", "spell.tsv", "a.tsv", "sounds\tletters\nA B\tab\n", "letters,sounds"),
+        ("--text", "two.conll", "a.conll", "1 ab X A\n", "2,4"),
+        ("--text", "two.conll", "a.tsv", "kind\tword\nA\tab\n", "word,kind"),
+    ],
+)
+def test_evaluation_takes_the_columns_that_are_named(
+    option: str, run: str, name: str, text: str, columns: str, in_runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(name).write_text(text)
+    assert main(["evaluate", f"{run}.run", option, name, "--columns", columns, "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)["parts"][name]
+    assert scores.get("tokens") or scores.get("inputs") or sum(map(sum, scores["confusion"])) == 1
+
+
+@pytest.mark.slow
+def test_a_run_that_does_not_know_its_columns_reads_usual_names_and_single_columns(
+    in_runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = tmp_path / "old"
+    shutil.copytree("plain.tsv.run", old)
+    lines = (old / "experiment.toml").read_text()
+    begin = lines.index("columns = [")
+    (old / "experiment.toml").write_text(lines[:begin] + lines[lines.index("language", begin) :])
+    for text, code in (("label\ttext\nbad\tfilm\n", 0), ("film\n", 0), ("bad\tfilm\n", 2)):
+        Path("a.tsv").write_text(text)
+        assert main(["predict", str(old), "a.tsv"]) == code
+    assert "a.tsv:1 has 2 columns (bad, film), but nothing says which is the input" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("column", ["XPOS", "xpos", "5"])
+def test_the_column_of_a_tagger_is_reported_as_it_was_chosen(
+    column: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = "1\t{}\t_\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"
+    (tmp_path / "a.conllu").write_text("".join(row.format(word) for word in WORDS))
+    check = ["check", "--task", "tag", "--data", str(tmp_path / "a.conllu"), "--trial", "0"]
+    for asked in (["--set", f"data.column={json.dumps(column)}"], ["--columns", column]):
+        main([*check, *asked])
+        assert "sentences (column XPOS)" in capsys.readouterr().err
+    assert main([*check, "--columns", "XPSO"]) == 2
+    assert "Did you mean 'XPOS'?" in capsys.readouterr().err
+
+
+def test_csv_is_named_where_a_tagger_reads_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "ner.csv").write_text("Sentence #,Word,POS,Tag\nSentence: 1,Ada,NNP,B-per\n,is,VBZ,O\n")
+    assert main(["check", "--task", "tag", "--data", str(tmp_path / "ner.csv"), "--trial", "0"]) == 2
+    assert "ner.csv is CSV: put tabs between its columns" in capsys.readouterr().err

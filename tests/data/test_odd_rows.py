@@ -1,0 +1,230 @@
+"""One odd row in 150 never changes what data is taken for: it is refused, or left out, with its file and line."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from anaphora.data.labelled import hold_vectors
+from anaphora.errors import DataError
+from anaphora.events import Event
+from anaphora.experiment.auto import automatic
+from anaphora.experiment.conduct import work_of
+from anaphora.experiment.reading import read_experiment
+from anaphora.tasks.registry import kind_of
+from anaphora.tasks.work import Work
+
+COUNT = 150
+PLACES = pytest.mark.parametrize("at", [0, COUNT // 2, COUNT], ids=["first", "middle", "last"])
+
+
+def found(path: Path, task: str, *settings: str) -> tuple[Work, list[str]]:
+    """What training makes of a file without a recipe, up to the first update, and what it reports."""
+    events: list[Event] = []
+    text = automatic([path], settings=settings, task=task, report=events.append)
+    experiment = read_experiment(text, "auto.toml", settings, data=[path])
+    experiment = kind_of(experiment).complete(experiment, None)
+    work = work_of(experiment, events.append)
+    return work, [str(getattr(event, "text", event)) for event in events]
+
+
+def written(path: Path, rows: Sequence[str], odd: str, at: int, head: str = "", between: str = "\n") -> int:
+    """Write the rows with an odd one among them; returns the line that the odd one begins in."""
+    before = head + "".join(row + between for row in rows[:at])
+    path.write_text(before + "".join(row + between for row in [odd, *rows[at:]]), encoding="utf-8")
+    return before.count("\n") + 1
+
+
+def texts(row: Callable[[str, str], str]) -> list[str]:
+    return [row(("good", "bad")[number % 2], f"film {number} was long") for number in range(COUNT)]
+
+
+def as_json(labels: object, text: str) -> str:
+    return json.dumps({"label": labels, "text": text})
+
+
+LABELLED: dict[str, tuple[str, str, list[str], list[str]]] = {
+    "a table with a heading": (
+        "a.tsv",
+        "label\ttext\n",
+        texts("{}\t{}".format),
+        ["\tan odd one", "label\ttext"],
+    ),
+    "a table without": ("a.tsv", "", texts("{}\t{}".format), ["\tan odd one"]),
+    "commas": ("a.csv", "text,label\n", texts(lambda label, text: f"{text},{label}"), ['"an odd one",', "text,label"]),
+    "fastText": (
+        "a.txt",
+        "",
+        texts("__label__{} {}".format),
+        ["an odd one", "__label__ an odd one", "__label__good __label__bad an odd one"],
+    ),
+    "label and text": ("a.txt", "", texts("{} {}".format), ["__label__good an odd one"]),
+    "JSON lines": ("a.jsonl", "", texts(as_json), [as_json([], "odd"), as_json(["good", "bad"], "odd")]),
+}
+
+
+@PLACES
+@pytest.mark.parametrize(("name", "odd"), [(name, odd) for name, (*_, odds) in LABELLED.items() for odd in odds])
+def test_one_odd_label_is_refused_with_its_line(tmp_path: Path, name: str, odd: str, at: int) -> None:
+    file, head, rows, _ = LABELLED[name]
+    path = tmp_path / file
+    line = written(path, rows, odd, at, head)
+    with pytest.raises(DataError, match=rf"{file}:{line} "):
+        found(path, "classify")
+
+
+@PLACES
+def test_one_object_of_an_array_is_named_by_its_own_line(tmp_path: Path, at: int) -> None:
+    rows = [json.dumps(json.loads(row), indent=1) for row in texts(as_json)]
+    odd = json.dumps(json.loads(as_json([], "odd")), indent=1)
+    path = tmp_path / "a.json"
+    line = written(path, rows, odd, at, "[\n", ",\n")
+    path.write_text(path.read_text().removesuffix(",\n") + "\n]\n")
+    with pytest.raises(DataError, match=rf"a\.json:{line} has an empty label"):
+        found(path, "classify")
+
+
+def test_what_is_set_is_not_guessed(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    written(path, texts("{}\t{}".format), "\tan odd one", 7)
+    work, _ = found(path, "classify", 'classes.output="sigmoid"')
+    assert work.splits.train.count + work.splits.valid.count == COUNT + 1
+
+
+def test_several_labels_a_text_are_found_where_many_have_them_and_the_counts_are_reported(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(
+        "".join(f"{row}\n" for row in [*texts("__label__{} {}".format), *["__label__good __label__bad x"] * 9])
+    )
+    work, notes = found(path, "classify")
+    assert getattr(work.splits, "several", False)
+    assert any("with one label: 150, with several labels: 9" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("file", "head"),
+    [("a.csv", "v1,v2"), ("a.tsv", "klass\tbody"), ("a.tsv", "Étiquette\tLe texte"), ("a.csv", "mark;words")],
+)
+def test_a_heading_of_unknown_names_is_left_out_and_reported(tmp_path: Path, file: str, head: str) -> None:
+    path, between = tmp_path / file, next(sign for sign in "\t,;" if sign in head)
+    path.write_text("\n".join([head, *texts(f"{{}}{between}{{}}".format)]) + "\n", encoding="utf-8")
+    work, notes = found(path, "classify")
+    assert getattr(work.splits, "labels", ()) == ("bad", "good")
+    assert any(f"The first line of {path} names its columns and is left out" in note for note in notes)
+
+
+@pytest.mark.parametrize("first", ["good\ta film", "5\ta film", "odd\ta film that is longer than headings"])
+def test_a_first_row_like_the_others_is_no_heading(tmp_path: Path, first: str) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("\n".join([first, *texts("{}\t{}".format)]) + "\n")
+    work, _ = found(path, "classify")
+    assert work.splits.train.count + work.splits.valid.count == COUNT + 1
+
+
+@PLACES
+def test_one_text_among_names_of_arrays_makes_no_classifier_of_texts(tmp_path: Path, at: int) -> None:
+    path = tmp_path / "a.tsv"
+    written(path, texts(lambda label, text: f"{label}\t{text[5:6]}.npy"), "good\tan odd one", at)
+    assert hold_vectors([path])
+
+
+SENTENCES: dict[str, tuple[str, list[str], str]] = {
+    "columns": ("a.conll", ["Ada B-PER\nSmith I-PER\nsees O\n", "in O\nOslo B-LOC\n"], "in O\nRome I-LOC\n"),
+    "tabs": ("a.tsv", ["Ada\tX\tB-PER\nsees\tX\tO\n", "in\tX\tO\nOslo\tX\tB-LOC\n"], "in\tX\tO\nRome\tX\tLOC\n"),
+    "one type": ("a.iob", ["Ada\tB\nSmith\tI\nsees\tO\n", "in\tO\nOslo\tB\n"], "in\tO\nRome\tI\n"),
+    "zero": ("a.iob", ["Ada\tB-PER\nsees\tO\n", "in\tO\nOslo\tB-LOC\n"], "in\tO\nRome\t0\n"),
+}
+
+
+@PLACES
+@pytest.mark.parametrize("name", SENTENCES)
+def test_one_odd_tag_is_refused_with_its_line(tmp_path: Path, name: str, at: int) -> None:
+    file, clean, odd = SENTENCES[name]
+    rows = [one.replace("sees", f"sees{number}") for number, one in enumerate(clean * (COUNT // 2))]
+    line = written(tmp_path / file, rows, odd, at) + 1
+    with pytest.raises(DataError, match=rf"{file}:{line} has the tag"):
+        found(tmp_path / file, "tag")
+    work, notes = found(tmp_path / file, "tag", "spans=none", "output.kind=softmax", "training.metric=accuracy")
+    assert work.splits.train.count and any("labels, not of spans" in note for note in notes)
+
+
+def test_how_tags_are_read_is_reported(tmp_path: Path) -> None:
+    for name, expected in (("columns", "spans in IOB2: 2 types"), ("one type", "spans in IOB2: 1 type")):
+        file, clean, _ = SENTENCES[name]
+        (tmp_path / file).write_text("\n".join(one.replace("sees", f"s{n}") for n, one in enumerate(clean * 40)) + "\n")
+        assert any(expected in note for note in found(tmp_path / file, "tag")[1])
+
+
+def spans_of(number: int, **more: object) -> str:
+    value = {"start": 0, "end": 3, "labels": ["PER"]}
+    annotation = {"result": [{"value": value}], **more}
+    return json.dumps({"data": {"text": f"Ada sees {number}"}, "annotations": [annotation]})
+
+
+@PLACES
+@pytest.mark.parametrize(
+    "odd",
+    [
+        spans_of(999, was_cancelled=True, result=[]),
+        '{"text": "Bo sleeps", "annotations": []}',
+        '{"text": "Bo sleeps", "spans": [], "answer": "ignore"}',
+        '{"text": "Bo sleeps", "spans": [], "answer": "reject"}',
+    ],
+)
+def test_texts_whose_annotation_is_cancelled_are_left_out_and_counted(tmp_path: Path, odd: str, at: int) -> None:
+    path = tmp_path / "a.jsonl"
+    line = written(path, [spans_of(number) for number in range(COUNT)], odd, at)
+    work, notes = found(path, "tag")
+    assert work.splits.train.count + work.splits.valid.count == COUNT
+    assert any(
+        f"1 text of {path} without a finished annotation is left out (the first is line {line})" in n for n in notes
+    )
+
+
+@PLACES
+def test_a_span_with_several_labels_is_refused_with_its_line(tmp_path: Path, at: int) -> None:
+    path, odd = tmp_path / "a.jsonl", spans_of(999).replace('["PER"]', '["PER", "TITLE"]')
+    line = written(path, [spans_of(number) for number in range(COUNT)], odd, at)
+    with pytest.raises(DataError, match=rf"a\.jsonl:{line} has a span with the labels PER, TITLE"):
+        found(path, "tag")
+
+
+def strokes(number: int, text: str = "hi") -> str:
+    return json.dumps({"text": text, "strokes": [[[0, 0], [number, 2], [3, 1]]]})
+
+
+@PLACES
+def test_sequences_without_a_text_among_others_are_refused_with_their_lines(tmp_path: Path, at: int) -> None:
+    path = tmp_path / "a.jsonl"
+    line = written(path, [strokes(number) for number in range(COUNT)], strokes(999, ""), at)
+    with pytest.raises(DataError, match=rf"a\.jsonl:{line} has no text"):
+        found(path, "trace")
+    path.write_text(path.read_text() + strokes(1000, " ") + "\n")
+    with pytest.raises(DataError, match=rf"a\.jsonl:{line}, .*a\.jsonl:{COUNT + 2} have no text"):
+        found(path, "trace")
+
+
+@PLACES
+def test_a_text_among_sequences_without_is_reported(tmp_path: Path, at: int) -> None:
+    path = tmp_path / "a.jsonl"
+    line = written(path, [strokes(number, "") for number in range(COUNT)], strokes(999), at)
+    _, notes = found(path, "trace")
+    assert any(f", with a text: 1 ({path}:{line})), a network that predicts" in note for note in notes)
+
+
+@PLACES
+@pytest.mark.parametrize(
+    ("row", "odd", "message"),
+    [
+        ("[[{}, 1, 0], [3, 2, 1]]", "[[0, 1, 0], [-3, 2, 1]]", r"with negative numbers: 1 \(.*a\.jsonl:{}\)"),
+        ("[[{}, 1, 0], [-3, 2, 1]]", '{{"values": [[1, 2]]}}', r"a\.jsonl:{}"),
+    ],
+)
+def test_one_odd_sequence_never_changes_what_points_are(
+    tmp_path: Path, row: str, odd: str, message: str, at: int
+) -> None:
+    path = tmp_path / "a.jsonl"
+    line = written(path, [row.format(number) for number in range(COUNT)], odd.format(), at)
+    with pytest.raises(DataError, match=message.format(line)):
+        found(path, "trace")

@@ -1,0 +1,92 @@
+"""Neighbours are tokens that training saw on their side, with how often it did."""
+
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anaphora.errors import DataError
+from anaphora.experiment.conduct import train
+from anaphora.experiment.reading import read_experiment
+from anaphora.inspection.embeddings import Embeddings, word_neighbours
+from anaphora.inspection.report import report
+from anaphora.inspection.subject import Subject
+
+from .conftest import TRANSLATOR
+
+SOURCES = [a + b + "m" for a in "abc" for b in "def"]
+TARGETS = [a + "m" + b for a in "uvw" for b in "xyz"]
+HELD_OUT = "agh"  # g and h are no tokens of training
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["table a side", "shared table"])
+def run(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A translator between languages that have one letter in common, and one vocabulary."""
+    folder = tmp_path_factory.mktemp("joint")
+    for name, lines in (("train.en", SOURCES), ("train.fr", TARGETS), ("val.en", [HELD_OUT]), ("val.fr", ["uvm"])):
+        (folder / name).write_text("".join(f"{line}\n" for line in lines))
+    settings = ["text.joint=true", f"embedding.shared={str(request.param).lower()}"]
+    text = TRANSLATOR.format(cell="gru")
+    train(read_experiment(text, "toy.toml", settings, data=[folder], source="en", target="fr"), folder / "run")
+    return folder / "run"
+
+
+def of_sides(found: Embeddings) -> dict[tuple[str, str], dict[str, int]]:
+    """How often each neighbour occurred, by word and side; -1 where that is not known."""
+    return {
+        (one.word, one.side): dict(
+            zip([word for word, _ in one.nearest], one.occurrences[1:] or [-1] * 99, strict=False)
+        )
+        for one in found.neighbours
+    }
+
+
+def test_neighbours_occurred_in_training_on_their_side_and_say_how_often(run: Path) -> None:
+    found = word_neighbours(Subject.open(run), ["a", "m", "z"], nearest=99)
+    sources, targets = Counter("".join(SOURCES)), Counter("".join(TARGETS))
+    assert of_sides(found) == {
+        ("a", "source"): {letter: count for letter, count in sources.items() if letter != "a"},
+        ("a", "target"): {},
+        ("m", "source"): {letter: count for letter, count in sources.items() if letter != "m"},
+        ("m", "target"): {letter: count for letter, count in targets.items() if letter != "m"},
+        ("z", "source"): {},
+        ("z", "target"): {letter: count for letter, count in targets.items() if letter != "z"},
+    }
+    own = {(one.word, one.side): one.occurrences[0] for one in found.neighbours}
+    assert own == {
+        ("a", "source"): 3,
+        ("a", "target"): 0,
+        ("m", "source"): 9,
+        ("m", "target"): 9,
+        ("z", "source"): 0,
+        ("z", "target"): 3,
+    }
+    text = str(found)
+    assert "a (target): not in training" in text and "m (source 9x): " in text
+    assert found.projection.names.count("a") == 2  # asked for, and beside m
+
+
+def test_without_the_encoded_split_neighbours_are_what_training_moved(run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(run, copy)
+    known = of_sides(word_neighbours(Subject.open(run), ["a"], nearest=99))
+    (copy / "encoded" / "train" / "source.ids").write_bytes(b"damaged")
+    damaged = of_sides(word_neighbours(Subject.open(copy), ["a"], nearest=99))
+    shutil.rmtree(copy / "encoded")
+    subject = Subject.open(copy)
+    found = word_neighbours(subject, ["a"], nearest=99)
+    moved = set("bcdefm") | (set("uvwxyz") if subject.trained.experiment.embedding.shared else set())  # type: ignore[attr-defined]
+    assert set(of_sides(found)["a", "source"]) == set(damaged["a", "source"]) == moved
+    assert known["a", "target"] == damaged["a", "target"] == {}
+    assert not any(one.occurrences for one in found.neighbours)
+    assert "occurrences are not known" in str(found)
+
+
+def test_words_that_training_never_saw_are_refused_and_reported(run: Path) -> None:
+    subject = Subject.open(run)
+    with pytest.raises(DataError, match="not one token"):
+        word_neighbours(subject, ["g"])
+    [shown] = [one for one in report(subject, ["a m"], ["u m"]).sections if one.title == "Embeddings"]
+    assert "not in training" in str(shown.results[0])

@@ -1,0 +1,116 @@
+"""One text has one translation, whichever way it comes in."""
+
+import html
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import pytest
+
+import anaphora
+from anaphora.cli.app import main
+from anaphora.serving.translators import Served
+from tests.serving.conftest import RUN, Serve
+
+SPACED = "Alice is{}in the garden."
+ODD = {
+    **{f"U+{ord(space):04X}": SPACED.format(space) for space in "\t\v\f\u00a0\u0085\u2009\u202f\u2028\u3000\u200b"},
+    **{f"U+{ord(sign):04X}": f"Al{sign}ice is in {sign}the garden." for sign in "\u00ad\u2060\ufeff\u200e\u200c"},
+    "at the start": "\ufeffAlice is in the garden.",
+    "two spaces": SPACED.format("  "),
+    "several": SPACED.format(" \u00a0\u2009"),
+}
+PLAIN = SPACED.format(" ")
+NUMBERS = ("12", "9:30", "1/2", "5 \u20ac", "2026-11-28", "+49 30 123456", "12.", "50 %", "EUR 1,000", "\u0661\u0662")
+TEXTS = [*ODD.values(), *NUMBERS]
+
+PO = 'msgid ""\nmsgstr ""\n"Language: fr\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
+XLIFF = '<xliff version="1.2"><file source-language="en" target-language="fr"><body>{}</body></file></xliff>'
+NOT_XML = str.maketrans("\v\f", "\t\t")
+ESCAPES = str.maketrans({"\t": "\\t", "\v": "\\v", "\f": "\\f"})
+
+Door = Callable[[Sequence[str], Path, Serve], list[str]]
+
+
+def list_of_texts(texts: Sequence[str], folder: Path, serve: Serve) -> list[str]:
+    return [one.text for one in anaphora.load(RUN).translate(list(texts))]
+
+
+def running_text(texts: Sequence[str], folder: Path, serve: Serve) -> list[str]:
+    return [one.text for one in anaphora.load(RUN).translate_text(list(texts))]
+
+
+def translated(folder: Path, name: str, content: str) -> str:
+    (folder / name).write_text(content, encoding="utf-8", newline="")
+    assert main(["translate", str(RUN), str(folder / name), "--output", str(folder / f"out.{name}")]) == 0
+    return (folder / f"out.{name}").read_bytes().decode()
+
+
+def command_line(texts: Sequence[str], folder: Path, serve: Serve) -> list[str]:
+    return translated(folder, "lines.en", "".join(f"{text}\n" for text in texts)).split("\n")[:-1]
+
+
+def server(texts: Sequence[str], folder: Path, serve: Serve) -> list[str]:
+    asked = {"q": list(texts), "source": "en", "target": "fr"}
+    return list(serve().post("/translate", json=asked).json()["translatedText"])
+
+
+def server_of_html(texts: Sequence[str], folder: Path, serve: Serve) -> list[str]:
+    asked = {"q": list(map(html.escape, texts)), "source": "en", "target": "fr", "format": "html"}
+    found = map(html.unescape, serve().post("/translate", json=asked).json()["translatedText"])
+    return [one.removeprefix("\ufeff") for one in found]  # a page keeps its byte order mark
+
+
+def po(texts: Sequence[str], folder: Path, serve: Serve) -> list[str]:
+    entries = (f'\nmsgctxt "{n}"\nmsgid "{text.translate(ESCAPES)}"\nmsgstr ""\n' for n, text in enumerate(texts))
+    written = translated(folder, "f.po", PO + "".join(entries)).split("msgstr ")[2:]
+    return [json.loads(one.split("\n")[0].replace("\\v", "\\u000b")) for one in written]
+
+
+def xliff(texts: Sequence[str], folder: Path, serve: Serve) -> list[str]:
+    units = (f'<trans-unit id="{n}"><source>{escape(text)}</source></trans-unit>' for n, text in enumerate(texts))
+    parts = translated(folder, "f.xlf", XLIFF.format("".join(units))).split("</source>")[1:]
+    return [one.split("</target>")[0].rpartition(">")[2] if "</target>" in one else "" for one in parts]
+
+
+def evaluation(texts: Sequence[str], folder: Path, serve: Serve) -> list[str]:
+    for name in ("s.en", "r.fr"):
+        (folder / name).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8", newline="")
+    files = ["--source", str(folder / "s.en"), "--reference", str(folder / "r.fr"), "--output", str(folder / "o.jsonl")]
+    assert main(["evaluate", str(RUN), *files, "--no-keep"]) == 0
+    rows = (folder / "o.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
+    return [json.loads(row)["output"] for row in rows]
+
+
+DOORS = (list_of_texts, running_text, command_line, server, server_of_html, po, xliff, evaluation)
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+def test_a_text_has_the_same_translation_through_every_door(
+    door: Door, tmp_path: Path, serve: Serve, stored: Served
+) -> None:
+    texts = [PLAIN, *(text.translate(NOT_XML) if door is xliff else text for text in TEXTS)]
+    [expected] = stored.predictor.translate([PLAIN])
+    for text, found in zip(texts, door(texts, tmp_path, serve), strict=True):
+        left = (
+            door in (po, xliff) and not found and any(layout in text for layout in ("\t", "\v", "\f", "  ", " \u00a0"))
+        )
+        assert left or " ".join(found.split()) == (text if text in NUMBERS else expected.text), text
+
+
+def test_a_line_of_many_numbers_costs_no_model(stored: Served) -> None:
+    line = " ".join(f"{number},5" for number in range(3000)) + ". 12:30"
+    [found] = stored.predictor.translate_text([line], protect=())
+    assert (found.text, found.tokens) == (line, 0)
+
+
+def test_a_number_with_a_prefix_is_translated(stored: Served) -> None:
+    [found] = stored.predictor.translate_text(["12"], prefixes=["Le"])
+    assert found.text.startswith("Le")
+
+
+@pytest.mark.parametrize("text", ODD.values())
+def test_a_language_model_scores_a_text_whatever_its_white_space(text: str) -> None:
+    model = anaphora.load(RUN.parent / "kinds-2" / "counts")
+    assert model.score(text) == model.score(PLAIN)

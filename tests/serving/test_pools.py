@@ -1,0 +1,189 @@
+"""Threads of the server: none waits for another, each request has a deadline, and abandoned work ends."""
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from threading import Event
+from typing import Any
+
+import httpx2
+import pytest
+from starlette.applications import Starlette
+
+from anaphora.memory import Memory, Segment
+from anaphora.serving.actions import Service
+from anaphora.serving.limits import ServingLimits
+from anaphora.serving.translators import Served
+from tests.serving.conftest import Serve, running
+
+PAIR = {"source": "en", "target": "fr"}
+HEAD = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+Ask = Callable[[httpx2.AsyncClient], Any]
+Assemble = Callable[..., Starlette]
+
+
+@asynccontextmanager
+async def client_of(address: tuple[str, int]) -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(base_url=f"http://{address[0]}:{address[1]}", timeout=60) as client:
+        yield client
+
+
+def html(count: int) -> list[Ask]:
+    pieces = [f"<p>A man {number} <b>is</b> walking.</p>" for number in range(count)]
+    return [lambda client: client.post("/translate", json={"q": pieces, "format": "html", **PAIR})]
+
+
+def catalogues(count: int) -> list[Ask]:
+    def ask(number: int) -> Ask:
+        content = HEAD + "".join(f'msgid "A dog {number} {place}."\nmsgstr ""\n\n' for place in range(20))
+        files = {"file": ("app.po", content.encode())}
+        return lambda client: client.post("/translate_file", data=PAIR, files=files)
+
+    return [ask(number) for number in range(count)]
+
+
+def others(count: int) -> list[Ask]:
+    texts = [f"A man {number}." for number in range(8)]
+    page = {"file": ("a.html", b"<html><p>Two dogs <i>run</i>.</p><p>A man.</p></html>")}
+    lines = {"file": ("a.txt", "\n".join(texts).encode())}
+    asked: list[Ask] = [
+        lambda client: client.post("/translate", json={"q": texts, "memory": True, **PAIR}),
+        lambda client: client.post("/translate", json={"q": texts[0], **PAIR, "source": "auto"}),
+        lambda client: client.post("/detect", json={"q": texts}),
+        lambda client: client.post("/suggest", json={"q": texts[0], "s": "Un homme.", **PAIR}),
+        lambda client: client.post("/neighbours", json={"q": texts[0], "s": "Un homme.", **PAIR}),
+        lambda client: client.get("/tmserver/en/fr/unit/A man."),
+        lambda client: client.post("/translate_file", data=PAIR, files=page),
+        lambda client: client.post("/translate_file", data=PAIR, files=lines),
+    ]
+    return asked * count
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    "asked",
+    [html(6), html(128), catalogues(8), catalogues(24), html(6) * 8, html(3) * 4 + catalogues(4) + others(2)],
+    ids=["six-pieces", "many-pieces", "eight-catalogues", "many-catalogues", "requests-of-pieces", "all"],
+)
+def test_any_mixture_of_requests_is_answered_with_few_threads(
+    assemble: Assemble, remembering: Served, memory: Memory, asked: list[Ask], threads: int
+) -> None:
+    memory.add([Segment("A man 1.", "Un homme 1.")], "a.tmx")
+
+    async def met() -> list[int]:
+        app = assemble([remembering._replace(nearest=lambda text, translation: [])], learns=True)
+        app.state.service.documents = ThreadPoolExecutor(threads)
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(threads))
+        async with running(app) as (_, address), client_of(address) as client:
+            answers = await asyncio.gather(*(ask(client) for ask in asked))
+            return [one.status_code for one in [*answers, await client.get("/health/ready")]]
+
+    assert asyncio.run(met()) == [200] * (len(asked) + 1)
+
+
+@pytest.mark.parametrize("asked", others(1)[1:] + catalogues(1) + html(1))
+def test_every_request_has_a_deadline(
+    assemble: Assemble, remembering: Served, monkeypatch: pytest.MonkeyPatch, asked: Ask
+) -> None:
+    goes = Event()
+
+    def wait(*arguments: Any, **others: Any) -> list[Any]:
+        goes.wait(10)
+        return []
+
+    for name in ("find", "exact", "fuzzy", "confirm"):
+        monkeypatch.setattr(Memory, name, wait)
+
+    async def met() -> tuple[int, float]:
+        limits = ServingLimits(deadline=0.3, document_deadline=0.3)
+        app = assemble([remembering._replace(nearest=wait)], limits, learns=True)
+        monkeypatch.setattr(app.state.service.detector, "detect", wait)
+        async with running(app) as (_, address), client_of(address) as client:
+            begin = time.monotonic()
+            status = (await asked(client)).status_code
+            seconds = time.monotonic() - begin
+            goes.set()
+            return status, seconds
+
+    status, seconds = asyncio.run(met())
+    assert status == 504 and seconds < 3
+
+
+def test_a_server_without_a_free_thread_is_not_ready(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    client, goes = serve(), Event()
+    assert client.get("/health/ready").status_code == 200
+
+    async def occupy() -> None:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+        asyncio.get_running_loop().run_in_executor(None, goes.wait)
+
+    client.portal.call(occupy)  # type: ignore[union-attr]
+    assert client.get("/health/ready").status_code == 503
+    goes.set()
+    assert client.get("/health/ready").status_code == 200
+
+
+@pytest.mark.parametrize("behind", [b"", b"GET /", b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" * 5])
+@pytest.mark.parametrize("name", ["a.txt", "a.po", "a.html"])
+def test_a_document_whose_client_goes_is_translated_no_further(
+    assemble: Assemble, stored: Served, name: str, behind: bytes
+) -> None:
+    lines = [f"A man and {number} dogs are walking." for number in range(1_000)]
+    content = {
+        "a.txt": "\n".join(lines),
+        "a.po": HEAD + "\n".join(f'msgid "{line}"\nmsgstr ""\n' for line in lines),
+        "a.html": "<html>" + "".join(f"<p>{line}</p>" for line in lines),
+    }[name]
+    fields = (("file", f'"; filename="{name}', content), ("source", "", "en"), ("target", "", "fr"))
+    form = "".join(
+        f'--b\r\nContent-Disposition: form-data; name="{field}{more}"\r\n\r\n{value}\r\n'
+        for field, more, value in fields
+    )
+    body = f"{form}--b--\r\n".encode()
+    head = (
+        "POST /translate_file HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+
+    async def met() -> tuple[float, float]:
+        app = assemble()
+        service: Service = app.state.service
+
+        def texts() -> float:
+            page = service.metrics.page(0).decode()
+            return float(re.search(r"^anaphora_batch_texts_sum (\S+)", page, re.MULTILINE)[1])  # type: ignore[index]
+
+        async with running(app) as (_, address):
+            _, writer = await asyncio.open_connection(*address)
+            writer.write(head.encode() + body + behind)
+            while texts() < 60:
+                await asyncio.sleep(0.01)
+            writer.close()
+            await asyncio.sleep(1)
+            assert service.batching.waiting == 0
+            before = texts()
+            await asyncio.sleep(0.5)
+            return before, texts()
+
+    before, after = asyncio.run(met())
+    assert before == after < len(lines)
+
+
+LONG = "A man is walking. " * 400
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"data": PAIR, "files": {"file": ("a.txt", f"A man.\n{LONG}\n".encode())}},
+        {"data": PAIR, "files": {"file": ("a.po", f'{HEAD}msgid "{LONG}"\nmsgstr ""\n'.encode())}},
+        {"data": PAIR, "files": {"file": ("a.html", f"<html><p>A <b>man</b> {LONG}</p></html>".encode())}},
+        {"data": PAIR, "files": {"file": ("a.srt", f"1\n00:00:01,000 --> 00:00:02,000\n{LONG}\n".encode())}},
+    ],
+)
+def test_a_text_of_a_document_has_the_limit_of_any_text(serve: Serve, asked: dict[str, Any]) -> None:
+    answer = serve().post("/translate_file", **asked)
+    assert answer.status_code == 400 and "exceeds text limit (5000)" in answer.json()["error"]
