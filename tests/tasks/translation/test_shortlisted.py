@@ -155,7 +155,7 @@ def test_a_run_learns_its_shortlist_and_translates_and_is_evaluated_with_it(
     assert main(["evaluate", str(trained), "--shortlist", "--frequent", "3", "--each", "2"]) == 0
     assert "among 3 frequent tokens and 2 translations of each token" in capsys.readouterr().out
     assert main([*asked, "--candidates", "words.tsv"]) == 2
-    assert "both say which words may be written" in capsys.readouterr().err
+    assert "Both say which words may be written" in capsys.readouterr().err
 
 
 def test_a_damaged_shortlist_is_a_fault_of_the_run_and_another_one_makes_other_shards(trained: Path) -> None:
