@@ -54,7 +54,8 @@ class TableColumns(NamedTuple):
         if count == len(sides) == 1:
             return [0]  # nothing but the input
         numbers, lacking = [one for one in self.chosen if isinstance(one, int)], len(self.header) - count
-        if len(numbers) != len(self.chosen) or lacking not in (0, int(1 not in sides)):  # all columns, or no output
+        known = len(numbers) == len(self.chosen) > max(sides)
+        if not known or lacking not in (0, int(1 not in sides)):  # all columns, or no output
             return []
         return [numbers[side] - 1 - lacking * (numbers[side] > numbers[1]) for side in sides]
 

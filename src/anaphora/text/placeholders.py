@@ -18,8 +18,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 USUAL: tuple[Kind, ...] = ("placeholders", "tags", "urls", "emails")
 """The kinds that no translation should change; numbers are written otherwise in other languages."""
 
-_CODE = r"<(?:\?[^?]*+(?:\?(?!>)[^?]*+)*+\?|%[^%]*+(?:%(?!>)[^%]*+)*+%)>"
-"""Code of PHP or a template language, which may hold quotes."""
+_CODE = r"<(?:\?(?:[^?<]++|\?(?!>)|<(?![?%]))*+\?|%(?:[^%<]++|%(?!>)|<(?![?%]))*+%)>"
+"""Code of PHP or a template language, which may hold quotes, but no other code."""
 
 PATTERNS: Mapping[Kind, regex.Pattern[str]] = {
     "tags": regex.compile(
