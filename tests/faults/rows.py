@@ -186,9 +186,8 @@ def trial(random: Random) -> str:
         lines = range(line, line + odd.count("\n") + 1)
         # validation without the heading of training has columns of unknown order
         lacks_heading = is_heading and f"val{Path(format_.file).suffix}:1 should have columns" in ended.err
-        if not lacks_heading and not any(
-            re.search(rf"\b{re.escape(format_.file)}:{one}\b|\bline {one}\b", ended.err) for one in lines
-        ):
+        places = rf"\b{re.escape(format_.file)}:{{0}}\b|\bline {{0}}\b"
+        if not lacks_heading and not any(re.search(places.format(one), ended.err) for one in lines):
             raise Fault(f"{where} is refused without its line: {ended.err[-500:]}")
     elif ended.code:
         raise Fault(f"{where} ends with {ended.code}: {ended.err[-500:]}")
