@@ -83,13 +83,13 @@ def computed(network: Any, runtime: Runtime) -> dict[str, Tensor]:
         return outputs | {f"d {name}": gradient for name, gradient in network.gradients(outputs).items()}
 
 
-def assert_same_in_c(network: Any) -> None:
+def assert_same_in_c(network: Any, tolerance: float = 1e-4) -> None:
     """Every looping stage runs in C, and gives what it gives in Python."""
     network = single(network)
     with counted() as in_c:
         fast = computed(network, TRAINING)
     assert in_c == [stage.parts for stage in stages(network.program) if stage.loops]
-    assert_close(fast, computed(network, PYTHON), rtol=1e-4, atol=1e-4)
+    assert_close(fast, computed(network, PYTHON), rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -99,7 +99,9 @@ def assert_same_in_c(network: Any) -> None:
 def test_a_stack_gives_what_the_loop_in_python_gives(
     cell: Cell, options: dict[str, bool], hidden: int, lengths: tuple[int, ...], layers: Callable
 ) -> None:
-    assert_same_in_c(layers(cell, hidden, height=2, lengths=lengths, **options))
+    # normalization divides by a deviation that may be small, which magnifies what was rounded
+    tolerance = 1e-3 if options.get("normalised") else 1e-4
+    assert_same_in_c(layers(cell, hidden, height=2, lengths=lengths, **options), tolerance)
 
 
 @pytest.mark.parametrize("cell", UNITS, ids=str)
