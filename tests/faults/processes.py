@@ -22,8 +22,8 @@ from tests.training.toy import count_operations
 SECONDS, PROCESSOR_SECONDS = 180.0, 60
 """After which a process is said to hang; the commands of the campaigns take one or two on a machine that is free."""
 
-MEMORY = 1 << 30
-"""Bytes that a process may take beside what it is forked with."""
+MEMORY = 4 << 30
+"""Bytes of addresses that a process may take beside what it is forked with: each thread of a server reserves many."""
 
 CRASHED = 70
 EXECUTED = 99
