@@ -84,7 +84,7 @@ def final_weights(run: Path) -> bytes:
 
 
 def trial(random: Random) -> str:
-    """Change one file of a run, and use it, show what is in it, or go on with it; returns the task's name."""
+    """Change one file of a run, then use, show or resume the run; return the task's name."""
     whole = trained(random.choice(DAMAGED))
     is_forged = random.random() < 0.5
     name = random.choice(whole.files if is_forged else whole.names)

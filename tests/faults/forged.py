@@ -62,7 +62,7 @@ def _controlled(random: Random, path: Path) -> None:
 
 
 def _retyped(random: Random, path: Path) -> None:
-    """Put another value in the place of one in a JSON file."""
+    """Replace one value of a JSON file by another."""
     table = json.loads(path.read_bytes())
     inner, found = table, []
     while isinstance(inner, dict | list) and inner:

@@ -52,7 +52,7 @@ class Format:
     settings: str = ""
     """More of the experiment."""
     images: bool = False
-    """Whether the vectors of images stand beside it."""
+    """True if the file needs the vectors of images."""
 
 
 def _word(number: int) -> str:

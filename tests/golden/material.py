@@ -31,7 +31,7 @@ Files = Mapping[str, str | bytes]
 
 
 def written(experiment: str, files: Files) -> Callable[[], None]:
-    """Return what writes an experiment and files into the current folder."""
+    """Return a function that writes an experiment and its files into the current folder."""
 
     def write() -> None:
         for name, content in ({"experiment.toml": experiment} | dict(files)).items():
