@@ -15,8 +15,8 @@ import torch
 from anaphora.batch import Batch, pad
 from anaphora.data.buckets import shuffled
 from anaphora.data.columns import Integers
+from anaphora.data.example_batches import LazyBatches
 from anaphora.data.fetch import corpus_folder
-from anaphora.data.pairs import LazyBatches
 from anaphora.data.ragged import Ragged
 from anaphora.data.store import TextStore
 from anaphora.data.windows import TextWindows

@@ -19,7 +19,7 @@ from anaphora.experiment.reading import read_experiment
 from anaphora.models import registry
 from anaphora.models.alignment.aligner import Aligner
 from anaphora.run import Run
-from anaphora.tasks.registry import kind_of
+from anaphora.tasks.registry import task_of
 from anaphora.text.words import WordTokenizer
 from benchmarks.machine import this_machine
 
@@ -109,7 +109,7 @@ def _write_run(path: Path, toml: str) -> None:
         [" ".join(WORDS)], size=len(WORDS) + 4, least=1, lowercase=False, segmentation="whitespace", language="en"
     )
     experiment = read_experiment(toml, "the benchmark")
-    network = kind_of(experiment).network
+    network = task_of(experiment).network
     tokenizers = {side: tokenizer for side in network.sides}
     model = registry.build(network, experiment, {side: tokenizer.symbols for side in tokenizers})
     if isinstance(model, Aligner):

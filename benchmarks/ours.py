@@ -14,7 +14,7 @@ from anaphora.models import registry
 from anaphora.protocols import Batches, VocabularyInfo
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.registry import kind_of
+from anaphora.tasks.registry import task_of
 from anaphora.training.loop import train
 from benchmarks.work import Sample, Setting, peak_mib
 
@@ -26,7 +26,7 @@ def build(toml: str, symbols: Mapping[str, VocabularyInfo], setting: Setting) ->
     """A network with the weights that training under ``setting`` starts from, and its experiment."""
     settings = [f"training.seed={setting.seed}", f"training.precision={setting.precision}"]
     experiment = read_experiment(toml, "the benchmark", settings)
-    model = registry.build(kind_of(experiment).network, experiment, symbols)
+    model = registry.build(task_of(experiment).network, experiment, symbols)
     model.initialise(setting.seed)  # type: ignore[operator]  # every network has it
     return model, experiment
 

@@ -17,7 +17,7 @@ import numpy as np
 from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
 from anaphora.tasks.evaluation import Request
-from anaphora.tasks.registry import task_named
+from anaphora.tasks.registry import tasks_named
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.trace.data import splits_of
 
@@ -57,7 +57,7 @@ def main() -> None:
             if not run.exists():
                 settings = [output, f"training.seed={seed}"]
                 train(read_experiment(EXPERIMENT, "strokes", settings, data=[given.folder]), run)
-            [scored] = task_named("trace").evaluate([run], Request(keep=False), lambda event: None).scored
+            [scored] = tasks_named("trace")[0].evaluate([run], Request(keep=False), lambda event: None).scored
             found = scored.results["test"].json()
             likelihood = found["log_likelihood"] - found["flag_log_likelihood"]
             print(

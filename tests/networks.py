@@ -20,9 +20,9 @@ def build(
     words: Mapping[str, Sequence[str]] | None = None,
 ) -> nn.Module:
     """The network that ``tables`` describe; only its own are looked at."""
-    _, kind = named_in({**tables, "task": task}, where)
+    found = named_in({**tables, "task": task}, where)
     config = next(
-        base for base in kind.experiment.__mro__ if issubclass(base, Config) and not issubclass(base, ExperimentBase)
+        base for base in found.experiment.__mro__ if issubclass(base, Config) and not issubclass(base, ExperimentBase)
     )
     own = {name: tables[name] for name in config.model_fields if name in tables}
-    return registry.build(kind.network, config.parse(own, where), symbols, words)
+    return registry.build(found.network, config.parse(own, where), symbols, words)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from anaphora.cli.app import main
-from anaphora.tasks.registry import every_kind
+from anaphora.tasks.registry import every_task
 
 ALIGNER = """
 task = "align"
@@ -128,11 +128,11 @@ def test_the_command_that_mix_suggests_works(
 
 
 def test_every_task_has_its_suggested_command_tested() -> None:
-    assert {task.name for task, _ in every_kind()} <= TRAIN.keys()
+    assert {task.name for task in every_task()} <= TRAIN.keys()
 
 
-def test_every_kind_of_model_suggests_a_command_with_its_run() -> None:
-    for task, _ in every_kind():
+def test_every_task_of_model_suggests_a_command_with_its_run() -> None:
+    for task in every_task():
         assert task.next_command.count("{run}") == 1 and "anaphora " in task.next_command
 
 

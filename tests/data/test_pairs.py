@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from anaphora.batch import Batch
 from anaphora.data.columns import Integers
-from anaphora.data.pairs import WIDTH, PairBatches, search_batches
+from anaphora.data.example_batches import WIDTH
+from anaphora.data.pairs import PairBatches, search_batches
 from anaphora.data.ragged import Ragged
 from anaphora.data.store import PairStore
 from anaphora.protocols import Batches, VocabularyInfo

@@ -17,7 +17,7 @@ from anaphora.experiment import conduct, memory
 from anaphora.experiment.reading import read_experiment
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.registry import TASKS, task_named
+from anaphora.tasks.registry import TASKS, tasks_named
 from anaphora.tasks.runs import load_trained
 
 GIB = 1 << 30
@@ -89,7 +89,7 @@ TIMES_AND_TRIES = {
 
 @pytest.mark.parametrize("name", TASKS)
 def test_every_whole_number_that_sizes_something_has_an_upper_bound(name: str) -> None:
-    tables = {table for kind in task_named(name).kinds.values() for table in tables_within(kind.experiment)}
+    tables = {table for task in tasks_named(name) for table in tables_within(task.experiment)}
     unbounded = {
         f"{table.__name__}.{option}"
         for table in tables

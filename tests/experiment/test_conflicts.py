@@ -7,7 +7,7 @@ import pytest
 
 from anaphora.config import Config, Conflict, members
 from anaphora.evaluation.dynamic import Dynamic
-from anaphora.tasks.registry import every_kind
+from anaphora.tasks.registry import every_task
 
 
 def tables_in(annotation: Any) -> list[type[Config]]:
@@ -31,7 +31,7 @@ def has(table: type[Config], key: str) -> bool:
     return not rest or any(has(inner, rest) for inner in tables_in(table.model_fields[name].annotation))
 
 
-EXPERIMENTS = [kind.experiment for _, kind in every_kind()]
+EXPERIMENTS = [task.experiment for task in every_task()]
 TABLES = list(dict.fromkeys(table for experiment in (*EXPERIMENTS, Dynamic) for table in every_table(experiment)))
 
 

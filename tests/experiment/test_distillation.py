@@ -13,7 +13,7 @@ from anaphora.experiment.conduct import train
 from anaphora.experiment.distillation import Distilled, distill
 from anaphora.experiment.reading import read_experiment
 from anaphora.models.translator import Translator
-from anaphora.tasks.registry import kind_of, parse
+from anaphora.tasks.registry import parse, task_of
 from anaphora.tasks.runs import experiment_of, load
 from anaphora.tasks.translation import TranslationExperiment, load_together
 from anaphora.text.tokenizer import symbols_of
@@ -138,7 +138,7 @@ def test_a_student_fits_together_whatever_its_teacher_is(
 ) -> None:
     sizes = ["encoder.size=40", "decoder.size=40", *settings]
     teacher = read_experiment(tiny_translator.read_text(), "tiny.toml", sizes, data=[toy_pairs], target="fr")
-    teaching = kind_of(teacher).teaching
+    teaching = task_of(teacher).distillation
     assert teaching is not None
     student = parse(teaching.student(teacher), "student")
     assert isinstance(student, TranslationExperiment)

@@ -12,7 +12,7 @@ from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.run.upgrade import GONE, NAMES, ROOT, VALUES, renamed
-from anaphora.tasks.registry import every_kind
+from anaphora.tasks.registry import every_task
 
 ROOTS = {"members", "model"}
 TRANSLATE = 'task = "translate"\n'
@@ -30,8 +30,8 @@ def fields(annotation: Any, table: str) -> Iterator[tuple[str, str]]:
 
 def every_option() -> Mapping[str, set[str]]:
     found: defaultdict[str, set[str]] = defaultdict(set)
-    for _, kind in every_kind():
-        for table, name in fields(kind.experiment, ROOT):
+    for task in every_task():
+        for table, name in fields(task.experiment, ROOT):
             found[table].add(name)
     return found
 

@@ -13,7 +13,7 @@ from anaphora.kernels.cells import Lstm
 from anaphora.models.guide import GivenGuide
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.language_model.config import LanguageModelExperiment, NgramExperiment
-from anaphora.tasks.registry import every_kind, parse
+from anaphora.tasks.registry import every_task, parse
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.text.tokenization import Bpe
 from anaphora.training.rules import Momentum
@@ -180,7 +180,7 @@ def configs(annotation: Any) -> Iterator[type[Config]]:
 
 
 def test_every_option_has_a_sentence() -> None:
-    known = {config for _, kind in every_kind() for config in configs(kind.experiment)}
+    known = {config for task in every_task() for config in configs(task.experiment)}
     assert {TranslationExperiment, NgramExperiment, Momentum, Bpe, Lstm} <= known
     assert [
         f"{config.__name__}.{key}"

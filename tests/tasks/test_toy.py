@@ -71,7 +71,6 @@ def test_only_what_is_registered_is_imported(tmp_path: Path) -> None:
 
 
 def test_every_experiment_of_a_task_is_told_by_its_name() -> None:
-    for task, kind in registry.every_kind():
-        assert issubclass(kind.experiment, ExperimentBase)
-        assert task.kinds[next(name for name, one in task.kinds.items() if one is kind)] is kind
-        assert registry.task_named(task.name) is task
+    for task in registry.every_task():
+        assert issubclass(task.experiment, ExperimentBase)
+        assert registry.named_in({"task": task.name} | ({"model": task.model} if task.model else {}), "x") is task

@@ -145,11 +145,10 @@ def experiment_asked(
 
 def _of_pairs(task: str) -> bool:
     """Whether the data of a task, or of the one that is chosen by the data, may be pairs in two languages."""
-    from anaphora.tasks.registry import every_kind
+    from anaphora.tasks.registry import TASKS, tasks_named
 
-    tables: list[Any] = [
-        kind.experiment.model_fields["data"].annotation for one, kind in every_kind() if one.name == task
-    ]
+    kinds = tasks_named(task) if task in TASKS else ()
+    tables: list[Any] = [kind.experiment.model_fields["data"].annotation for kind in kinds]
     return not task or any("source" in table.model_fields for table in tables)
 
 
@@ -165,7 +164,7 @@ def _recipe(name: str, own_text: bool, settings: Sequence[str], report: Report) 
         raise ConfigError(f"{name} is a {what}, but a recipe or a file ending in .toml was expected: write {use}.")
     text = recipes.read(name)
     table = read_table(text, f"{name}.toml")
-    task, _ = named_in(table, f"{name}.toml")
+    task = named_in(table, f"{name}.toml")
     changes, note = task.own_text(table, settings, name) if own_text else ([], "")
     if note:
         report(Note(note))

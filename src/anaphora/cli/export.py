@@ -48,10 +48,10 @@ def run(
 ) -> None:
     """Export an n-gram model (ARPA), a dictionary (TSV) or a network (HTML, ONNX)."""
     from anaphora.config import unknown
-    from anaphora.tasks.registry import every_kind, kind_of
+    from anaphora.tasks.registry import every_task, task_of
     from anaphora.tasks.runs import experiment_of
 
-    known = [name for _, kind in every_kind() for name in kind.exports]
+    known = [name for task in every_task() for name in task.exports]
     if to == "ctranslate2":
         raise ConfigError(
             "CTranslate2 runs Transformers and has no recurrent layers, so no run can be exported to it: use --to onnx."
@@ -62,7 +62,7 @@ def run(
         raise ConfigError("--int8 belongs to --to onnx: leave it out.")
     if to != "onnx":
         check_writable(output, read=[run_folder])
-    exports = kind_of(experiment_of(run_folder)).exports
+    exports = task_of(experiment_of(run_folder)).exports
     if to in NETWORKS and exports:
         others = " or ".join(f"--to {name}" for name in exports)
         raise ConfigError(f"{run_folder} cannot be exported as {to}, which is for networks: use {others}.")
@@ -78,7 +78,7 @@ def run(
         return
     to = to or next(iter(exports), "")
     if to not in exports:
-        whose = " and ".join(kind.plural for _, kind in every_kind() if kind.exports.keys() & ({to} if to else known))
+        whose = " and ".join(task.plural for task in every_task() if task.exports.keys() & ({to} if to else known))
         raise ConfigError(f"{run_folder} cannot be exported as {to or ' or '.join(known)}, which is for {whose}.")
     with listening() as report:
         exports[to](run_folder, output, report)
@@ -105,9 +105,9 @@ def _write_graphs(run_folder: Path, output: Path, int8: bool) -> None:
 
 def _examples(trained: "Trained", report: Report) -> "Iterator[Example]":
     """Some of the validation split; none where the data is no longer there, with a Note."""
-    from anaphora.tasks.registry import kind_of
+    from anaphora.tasks.registry import task_of
 
     try:
-        yield from islice(kind_of(trained.experiment).work(trained.experiment, report).splits.valid, _MEASURED)
+        yield from islice(task_of(trained.experiment).work(trained.experiment, report).splits.valid, _MEASURED)
     except AnaphoraError as error:
         report(Note(f"What rounding does to the loss is not measured: {error}", warning=True))

@@ -71,7 +71,7 @@ def run(
             raise ConfigError(f"--format is for taggers, but {run_folder} is {task.noun}: leave it out.")
         if pictures and not getattr(model, "attends_to_grid", False):
             raise ConfigError(f"--pictures needs attention over an image, which {run_folder} has not: leave it out.")
-        if hasattr(model, "predict_file") and file == "-":
+        if reads_arrays(model) and file == "-":
             raise ConfigError(f"{run_folder} is {task.noun} of arrays or strokes: name a file of them.")
         found, exact = _predictions(model, run_folder, file, format_, columns_in(columns), report)
         with (writing_exact if exact and not as_json else writing)(output) as write:
@@ -95,7 +95,7 @@ def _predictions(
     table = getattr(experiment_of(run_folder).data, "table_columns", None) if columns or is_table(file) else None
     if columns and table is None:
         raise ConfigError(f"--columns is for tables, which {run_folder} does not read: leave it out.")
-    if hasattr(model, "predict_file"):
+    if reads_arrays(model):
         return model.predict_file(Path(file), report=report), False
     if hasattr(model, "predict_lines"):
         lines = given_lines(file, exact=True)
@@ -105,6 +105,11 @@ def _predictions(
     read = table._replace(chosen=tuple(columns), header=()) if columns else table
     answer = partial(model.predict_stream, report=report)
     return predict_table(answer, given_lines(file, exact=True), named(file), read), True
+
+
+def reads_arrays(model: Any) -> bool:
+    """Return True for a predictor of arrays or strokes, which are read from files of their own."""
+    return bool(getattr(model, "reads_arrays", hasattr(model, "predict_file")))
 
 
 def _draw(description: "Description", folder: Path) -> None:

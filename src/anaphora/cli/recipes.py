@@ -57,7 +57,7 @@ def _print_program(name: str, as_json: bool) -> None:
     from anaphora import recipes
     from anaphora.experiment.reading import read_experiment
     from anaphora.inspection.programs import programs_of
-    from anaphora.tasks.registry import kind_of
+    from anaphora.tasks.registry import task_of
 
     if name in ("", AUTO):
         raise ConfigError(
@@ -65,7 +65,7 @@ def _print_program(name: str, as_json: bool) -> None:
         )
     experiment = read_experiment(recipes.read(name), name)
     programs = programs_of(experiment)
-    note = "" if programs else f"{name} has no steps to show: {kind_of(experiment).plural} have no recurrent network."
+    note = "" if programs else f"{name} has no steps to show: {task_of(experiment).plural} have no recurrent network."
     if as_json:
         shown = [{"name": step, "parts": [_as_table(part) for part in parts]} for step, parts in programs.items()]
         typer.echo(dumps({"recipe": name, "programs": shown, "note": note}))

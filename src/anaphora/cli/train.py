@@ -198,11 +198,11 @@ def _start(parent: Path | None, vocabulary: str, replay: float | None, recipe: s
 
 def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
     """What a person wants to know when training is over, and what to do next."""
-    from anaphora.tasks.registry import kind_of, task_of
+    from anaphora.tasks.registry import task_of
 
     figures = ", ".join(f"{name} {value:.4g}" for name, value in outcome.metrics.items())
     name = quote(str(folder))
-    following = f"Next: {(kind_of(experiment).next_command or task_of(experiment).next_command).format(run=name)}"
+    following = f"Next: {task_of(experiment).next_command.format(run=name)}"
     if outcome.reason == "fitted":
         return f"Fitted in {clock(outcome.seconds)}: validation {figures}. {following}"
     why = {

@@ -7,7 +7,7 @@ import numpy as np
 from anaphora.batch import Batch
 from anaphora.data.buckets import buckets
 from anaphora.data.columns import Integers
-from anaphora.data.pairs import LazyBatches
+from anaphora.data.example_batches import LazyBatches
 
 
 class BucketedBatches(ABC):

@@ -149,10 +149,11 @@ class Writer:
         self.write(f"{rows}.ids", row)
         self.write(f"{rows}.ends", [self._columns[f"{rows}.ids"].count])
 
-    def extend(self, rows: str, ids: Integers, lengths: Integers) -> None:
-        """Append many rows to a ragged pair of columns: their numbers, and how many each has."""
-        ends = self._columns[f"{rows}.ids"].count + np.cumsum(lengths, dtype=np.int64)
-        self.write(f"{rows}.ids", ids)
+    def extend(self, rows: str, numbers: Integers | Floats, lengths: Integers) -> None:
+        """Append rows to a ragged pair of columns: N numbers, or N x width, and how many positions each row has."""
+        width = numbers.shape[1] if numbers.ndim > 1 else 1
+        ends = self._columns[f"{rows}.ids"].count // width + np.cumsum(lengths, dtype=np.int64)
+        self.write(f"{rows}.ids", numbers.ravel())
         self.write(f"{rows}.ends", ends)
 
     def finish(self) -> list[dict[str, Any]]:

@@ -32,24 +32,44 @@ Sides = Sequence[Sequence[str]]
 
 
 class Rows(NamedTuple):
-    """The ids of lines, one after the other, and how many each has."""
+    """Encoded values: their numbers one after the other, and how many positions each value has."""
 
-    ids: "Integers"
+    numbers: Any
+    """N, or N x width where a position has several numbers."""
     lengths: "Integers"
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]]) -> Self:
-        """Those of every line."""
+        """Return those of every line."""
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         return cls(np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum())), lengths)
 
-    def kept(self, lines: "Marks") -> Self:
-        """Those of the lines that are marked."""
-        return type(self)(self.ids[np.repeat(lines, self.lengths)], self.lengths[lines])
+    @classmethod
+    def of_arrays(cls, rows: Sequence[Any], width: int) -> Self:
+        """Return arrays of T x ``width`` one after the other."""
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        return cls(np.concatenate([np.zeros((0, width), np.float32), *rows]), lengths)
+
+    @classmethod
+    def together(cls, parts: Sequence["Rows"]) -> Self:
+        """Return the rows of several, one at least, one after the other."""
+        return cls(np.concatenate([part.numbers for part in parts]), np.concatenate([part.lengths for part in parts]))
+
+    def kept(self, marked: "Marks") -> Self:
+        """Return the rows that are marked."""
+        return type(self)(self.numbers[np.repeat(marked, self.lengths)], self.lengths[marked])
+
+    def truncated(self, longest: int) -> Self:
+        """Return the first ``longest`` positions of every row."""
+        if (self.lengths <= longest).all():
+            return self
+        starts = np.cumsum(self.lengths) - self.lengths
+        inside = np.arange(len(self.numbers)) - np.repeat(starts, self.lengths) < longest
+        return type(self)(self.numbers[inside], np.minimum(self.lengths, longest))
 
     def each(self) -> list[list[int]]:
-        """The ids of every line."""
-        return [row.tolist() for row in np.split(self.ids, np.cumsum(self.lengths)[:-1])]
+        """Return the ids of every line."""
+        return [row.tolist() for row in np.split(self.numbers, np.cumsum(self.lengths)[:-1])]
 
 
 class Encoding:

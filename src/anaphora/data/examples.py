@@ -45,6 +45,11 @@ class ExampleCorpus(ABC, Generic[Example]):
     def place_of(self, example: Example) -> tuple[Path, int]:
         """The file of an example and its line, from 1."""
 
+    def place(self, example: Example) -> str:
+        """Return the place of an example, for errors: ``train.tsv:7``."""
+        path, line = self.place_of(example)
+        return f"{path}:{line}"
+
     @abstractmethod
     def write(self, examples: Sequence[Example], folder: Path, name: str) -> None:
         """Write examples as the split ``name`` into ``folder``."""

@@ -9,6 +9,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +18,7 @@ import numpy as np
 
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.examples import ExampleCorpus, place_in
+from anaphora.data.fields.label import refuse_unknown
 from anaphora.data.finding import Names, demand_data, demand_path, refuse_packed, split_name
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
@@ -76,6 +78,9 @@ class LabelledCorpus(ExampleCorpus[Example]):
 
     def place_of(self, example: Example) -> tuple[Path, int]:
         return place_in(example.place)
+
+    def place(self, example: Example) -> str:
+        return example.place
 
     def write(self, examples: Sequence[Example], folder: Path, name: str) -> None:
         """A table with a heading, or arrays."""
@@ -178,13 +183,7 @@ def check_labels(corpus: LabelledCorpus, known: Sequence[str]) -> Iterator[Examp
     """The examples of a corpus; DataError at the first whose label is none of ``known``."""
     classes = frozenset(known)
     for example in corpus.examples():
-        unseen = next((label for label in corpus.format.names_of(example) if label not in classes), None)
-        if unseen is not None:
-            shown = ", ".join(sorted(classes)[:8]) + (", ..." if len(classes) > 8 else "")
-            raise DataError(
-                f"{example.place} has the label '{unseen}', which training does not have ({shown}): correct it, "
-                f"or remove the line."
-            )
+        refuse_unknown([*corpus.format.names_of(example)], classes, partial(corpus.place, example))
         yield example
 
 

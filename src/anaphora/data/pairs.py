@@ -3,10 +3,9 @@
 Source rows end in ``</s>``; target rows are y_1 .. y_m ``</s>``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from random import Random
-from typing import overload
 
 import numpy as np
 import torch
@@ -14,35 +13,12 @@ import torch
 from anaphora.batch import Batch, Ids, Supervision, pad
 from anaphora.data.buckets import buckets, cut
 from anaphora.data.columns import Integers
+from anaphora.data.example_batches import WIDTH, LazyBatches
 from anaphora.data.ragged import Ragged
 from anaphora.data.shuffle_window import WindowedBuckets
 from anaphora.data.store import PairStore
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.resegmentation import Resegment
-
-WIDTH = 16
-"""Search pads sources to multiples of this, so that a sentence's width depends on the sentence alone."""
-
-
-class LazyBatches(Sequence[Batch]):
-    """Batches that are made when they are looked up, so that any position is as cheap as the first."""
-
-    def __init__(self, rows: Sequence[Integers], make: Callable[[Integers], Batch]) -> None:
-        """``make`` turns the rows of one batch into the batch."""
-        self.rows = rows
-        self._make = make
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @overload
-    def __getitem__(self, position: int) -> Batch: ...
-    @overload
-    def __getitem__(self, position: slice) -> "LazyBatches": ...
-    def __getitem__(self, position: int | slice) -> "Batch | LazyBatches":
-        if isinstance(position, slice):
-            return LazyBatches(self.rows[position], self._make)
-        return self._make(self.rows[position])
 
 
 class PairBatches:

@@ -9,7 +9,8 @@ import torch
 from anaphora.batch import Batch, Ids, pad
 from anaphora.data.buckets import shuffled
 from anaphora.data.columns import Integers
-from anaphora.data.pairs import LazyBatches, PairBatches
+from anaphora.data.example_batches import LazyBatches
+from anaphora.data.pairs import PairBatches
 
 _DRAWN, _SHUFFLED = 2, 3
 """What orders are for, beside those of ``data.buckets``."""

@@ -137,7 +137,7 @@ def text_store(
         into.write("text.ids", [end])
         with Encoding((tokenizer,), torch.get_num_threads(), corpus.count) as encoding:
             for (rows,) in encoding.rows(counted_blocks()):
-                into.write("text.ids", np.insert(rows.ids, np.cumsum(rows.lengths), end))
+                into.write("text.ids", np.insert(rows.numbers, np.cumsum(rows.lengths), end))
                 done += len(rows.lengths)
                 into.tell(done)
         return {"characters": characters}

@@ -15,7 +15,7 @@ from anaphora.batch import Batch, Ids, Items, SpeltIds, Values, pad
 from anaphora.data.bucketed import BucketedBatches
 from anaphora.data.buckets import cut
 from anaphora.data.columns import UNBOUNDED, Integers, Table, Writer
-from anaphora.data.pairs import LazyBatches
+from anaphora.data.example_batches import LazyBatches
 from anaphora.data.ragged import Ragged
 from anaphora.data.tagged import TaggedCorpus
 from anaphora.errors import DataError

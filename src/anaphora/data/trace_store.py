@@ -16,7 +16,7 @@ from anaphora.batch import Batch, Values, pad
 from anaphora.data.bucketed import BucketedBatches
 from anaphora.data.buckets import prediction_rows
 from anaphora.data.columns import FLOATS, UNBOUNDED, Bound, Integers, Table, Writer
-from anaphora.data.pairs import WIDTH, LazyBatches
+from anaphora.data.example_batches import WIDTH, LazyBatches
 from anaphora.data.ragged import Ragged
 from anaphora.data.traces import TraceCorpus
 from anaphora.errors import DataError

@@ -106,6 +106,9 @@ class TraceCorpus(ExampleCorpus[Trace]):
     def place_of(self, example: Trace) -> tuple[Path, int]:
         return place_in(example.place)
 
+    def place(self, example: Trace) -> str:
+        return example.place
+
     def write(self, examples: Sequence[Trace], folder: Path, name: str) -> None:
         """JSON lines, or arrays without a pen."""
         if examples[0].ends_T is not None:

@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
-from anaphora.batch import Batch, Items
+from anaphora.batch import Batch, Items, Supervision
 from anaphora.data.bucketed import BucketedBatches
 from anaphora.data.buckets import prediction_rows
 from anaphora.data.columns import Integers
-from anaphora.data.labelled_batches import weights_of
-from anaphora.data.pairs import WIDTH
+from anaphora.data.example_batches import WIDTH
 from anaphora.data.trace_store import padded
 from anaphora.errors import DataError
 from anaphora.formats.arrays import Floats
@@ -34,7 +34,12 @@ class VectorBatches(BucketedBatches):
 
     def _batch(self, rows: Integers) -> Batch:
         inputs = padded([self._sequences[row] for row in rows])
-        return Batch.of_rows(rows, inputs, self._targets(rows), weights_of(self._weights, rows))
+        return Batch.of_rows(
+            rows,
+            inputs,
+            self._targets(rows),
+            Supervision(None if self._weights is None else torch.from_numpy(self._weights[rows]).float()),
+        )
 
 
 def given_vectors(place: str, values: Any, width: int) -> Floats:

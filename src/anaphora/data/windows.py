@@ -20,7 +20,7 @@ import torch
 
 from anaphora.batch import Batch, Ids, Supervision
 from anaphora.data.columns import Integers
-from anaphora.data.pairs import LazyBatches
+from anaphora.data.example_batches import LazyBatches
 from anaphora.data.store import TextStore
 from anaphora.errors import DataError
 from anaphora.wording import counted

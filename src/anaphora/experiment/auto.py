@@ -12,8 +12,9 @@ from anaphora.errors import ConfigError
 from anaphora.events import Note, Report, silent
 from anaphora.experiment.overrides import Table, override
 from anaphora.formats.tsv import Layout
-from anaphora.tasks.registry import every_task
+from anaphora.tasks.registry import TASKS, tasks_named
 from anaphora.tasks.sizing import tier_lines, value_at, word_at
+from anaphora.tasks.task import Task
 from anaphora.text.tokenization import AnyTokenizer
 
 SUMMARY = "Chosen by the look of your data: a translator for pairs of sentences, a language model for running text."
@@ -34,9 +35,8 @@ def description() -> str:
         "        anaphora check --data FOLDER|FILE",
         "Own:    what was chosen stands in experiment.toml of the run folder; start a file of your own from that.",
     ]
-    for task in every_task():
-        if task.sizing:
-            lines += ["", *tier_lines(task.sizing.counted, task.sizing.tiers)]
+    for task in _sized_tasks().values():
+        lines += ["", *tier_lines(task.counted, task.tiers)]
     return "".join(f"# {line}".rstrip() + "\n" for line in lines)
 
 
@@ -67,21 +67,27 @@ def automatic(
     columns = value_at(named, "data.columns")
     columns = columns if isinstance(columns, list) else [value_at(named, "data.column")]
     names = Names(train, valid, test, layout_in(named), tuple(one for one in columns if isinstance(one, int | str)))
+    tasks = _sized_tasks()
+    if task and task not in tasks:
+        raise ConfigError(unknown("--task", task, tasks))
     # the first task takes what no other claims
-    sizings = {one.name: one.sizing for one in every_task() if one.sizing}
-    if task and task not in sizings:
-        raise ConfigError(unknown("--task", task, sizings))
-    suiting = (one for one in reversed(sizings.values()) if one.suits(data, names, any(languages)))
-    sizing = sizings[task] if task else next(suiting)
-    sized = sizing.choose(data, names, languages, text)
+    suiting = (one for one in reversed(tasks.values()) if one.suits(data, names, any(languages)))
+    chosen = tasks[task] if task else next(suiting)
+    sized = chosen.choose(data, names, languages, text)
     table = sized.table
     asked = _TOKENIZERS.get(word_at(named, "text.tokenizer"))
     if text is None and asked is not None and asked != _TOKENIZERS.get(word_at(table, "text.tokenizer")):
         other = asked(lowercase=value_at(table, "text.lowercase") is True)
-        table = {**sizing.choose(data, names, languages, other).table, "text": other.model_dump()}
-    said = sizing.describe(override(table, settings), text)
-    report(Note(f"No recipe was named: for {sized.data}, {said}."))
+        table = {**chosen.choose(data, names, languages, other).table, "text": other.model_dump()}
+    model = chosen.describe(override(table, settings), text)
+    report(Note(f"No recipe was named: for {sized.data}, {model}."))
     return tomli_w.dumps(table)
+
+
+def _sized_tasks() -> dict[str, Task]:
+    """Return the tasks that are sized by the data, by name."""
+    usual = ((name, tasks_named(name)[0]) for name in TASKS)
+    return {name: task for name, task in usual if task.counted}
 
 
 def layout_in(table: Table) -> Layout:

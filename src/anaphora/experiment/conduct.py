@@ -26,7 +26,7 @@ from anaphora.run.identity import BOUNDS
 from anaphora.run.layout import EXPERIMENT, check_free, discard
 from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase as Experiment
-from anaphora.tasks.registry import kind_of
+from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import build, experiment_of, open_run, outline
 from anaphora.tasks.work import TRAIN, Begun, UpdatingWork, Work
 from anaphora.text.tokenizer import Tokenizer
@@ -96,12 +96,11 @@ def _begin(experiment: Experiment, path: Path, report: LastingReport, ranks: Ran
     check_free(path)  # before hours are spent on it
     experiment, parent = _completed(experiment, ranks)
     _check_ranks(experiment, ranks)
-    kind, begun = kind_of(experiment), parent.begun if parent else None
+    task, begun = task_of(experiment), parent.begun if parent else None
     trained = parent if parent and experiment.start.gives_weights else None
     vectors = word_vectors(experiment, trained.begun if trained else None)
-    givers = [
-        giver for giver in (trained, vectors, encoder_start(experiment), *kind.givers(experiment, begun)) if giver
-    ]
+    named = trained, vectors, encoder_start(experiment), *task.weight_sources(experiment, begun)
+    weight_sources = [source for source in named if source]
     work = work_of(experiment, report)
     experiment = work.completed(experiment, report)
     tokenizers = parent.tokenizers(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
@@ -112,8 +111,8 @@ def _begin(experiment: Experiment, path: Path, report: LastingReport, ranks: Ran
         sizes = {tokenizer.symbols.size for tokenizer in tokenizers.values()}
         check_memory(shape, experiment, sizes, work.longest or _ROW, most_tokens(work.splits.train.paths))
     model = _model(experiment, tokenizers, "The experiment")
-    for giver in givers:
-        giver.give(model, tokenizers, report)
+    for source in weight_sources:
+        source.load_into(model, tokenizers, report)
     experiment = _sized(experiment, model, tokenizers, work, report)
     say_what_autograd_does(model, report)
     say_what_is_frozen(model, report)
@@ -123,8 +122,8 @@ def _begin(experiment: Experiment, path: Path, report: LastingReport, ranks: Ran
     report.on_failure(run.metrics.note)
     run.write_card({}, report)
     held.enter_context(run.lock())
-    held.enter_context(_discarded_where_nothing_came_of_it(run, resumable=not givers, folder_too=not was_there))
-    return _Begun(run, experiment, model, tokenizers, work, given=bool(givers))
+    held.enter_context(_discarded_where_nothing_came_of_it(run, resumable=not weight_sources, folder_too=not was_there))
+    return _Begun(run, experiment, model, tokenizers, work, given=bool(weight_sources))
 
 
 @contextmanager
@@ -179,7 +178,7 @@ def _completed(experiment: Experiment, ranks: Ranks) -> tuple[Experiment, Parent
     parent = None if experiment.start.run == "none" else Parent(experiment)
     if parent:
         experiment = parent.adopted(experiment)
-    return kind_of(experiment).complete(experiment, parent.begun if parent else None), parent
+    return task_of(experiment).with_runs(experiment, parent.begun if parent else None), parent
 
 
 def _check_device(experiment: Experiment, ranks: Ranks) -> None:
@@ -217,7 +216,7 @@ def _sized(
 
 def work_of(experiment: Experiment, report: Report) -> Work:
     """The data of an experiment, found and checked, and what its task does with it."""
-    return kind_of(experiment).work(experiment, report)
+    return task_of(experiment).work(experiment, report)
 
 
 def _model(experiment: Experiment, tokenizers: Mapping[str, Tokenizer], where: str) -> torch.nn.Module:

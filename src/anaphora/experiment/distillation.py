@@ -25,9 +25,9 @@ from anaphora.formats.lines import write_lines
 from anaphora.run import Run
 from anaphora.run.layout import EXPERIMENT
 from anaphora.tasks.base import ExperimentBase, StartConfig
-from anaphora.tasks.registry import kind_of, task_of
+from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import experiment_of
-from anaphora.tasks.task import Teaching
+from anaphora.tasks.task import Distillation
 from anaphora.training.loop import Outcome, Stop, never
 from anaphora.wording import counted
 
@@ -64,12 +64,12 @@ def distill(
 ) -> Distilled:
     """Train a student of runs of one task into the run folder ``path``, or continue one that was begun there.
 
-    ``settings`` change options of the student, whose defaults are those of its task (``Teaching.student``). ``stop`` is
-    asked after every answer and update. Raises ConfigError for runs that cannot teach together and options that do
-    not fit, RunError where ``path`` was begun with other teachers, and as ``train``.
+    ``settings`` change options of the student, whose defaults are those of its task (``Distillation.student``).
+    ``stop`` is asked after every answer and update. Raises ConfigError for runs that cannot teach together and options
+    that do not fit, RunError where ``path`` was begun with other teachers, and as ``train``.
     """
     experiment = experiment_of(teachers[0])
-    teaching = _teaching(teachers, experiment)
+    teaching = _distillation(teachers, experiment)
     splits, pairs = teaching.splits(experiment, report), path.with_name(f"{path.name}-pairs")
     begun = (path / EXPERIMENT).exists()
     # what does not fit is refused before hours are spent on answers
@@ -91,8 +91,8 @@ def distill(
     return Distilled(outcome, name, systems)
 
 
-def _teaching(teachers: Sequence[Path], experiment: ExperimentBase) -> Teaching:
-    teaching = kind_of(experiment).teaching
+def _distillation(teachers: Sequence[Path], experiment: ExperimentBase) -> Distillation:
+    teaching = task_of(experiment).distillation
     if teaching is None:
         raise ConfigError(
             f"Translators can teach others, but {teachers[0]} is {task_of(experiment).noun}: name others."
@@ -109,7 +109,7 @@ def _begun(path: Path, settings: Sequence[str], report: Report) -> ExperimentBas
 
 
 def _student(
-    teaching: Teaching, teachers: Sequence[Path], pairs: Path, settings: Sequence[str], report: Report
+    teaching: Distillation, teachers: Sequence[Path], pairs: Path, settings: Sequence[str], report: Report
 ) -> ExperimentBase:
     """The experiment of the student, over the files that are going to be in ``pairs``."""
     teacher = experiment_of(teachers[0])

@@ -41,13 +41,13 @@ def read_experiment(
         table["data"] = own_files(table.get("data"), data)
     if start is not None:
         table["start"] = start.model_dump()
-    _, kind = named_in(table, where)
+    task = named_in(table, where)
     languages = [f'data.{side}="{code}"' for side, code in (("source", source), ("target", target)) if code]
-    if languages and "source" not in kind.experiment.model_fields["data"].default.languages:
+    if languages and "source" not in task.experiment.model_fields["data"].default.languages:
         raise ConfigError(f"{where} is no task of two languages, as --source and --target are for: leave them out.")
     with explaining_leftovers(settings, where):
         table = override(table, [*languages, *settings])
-        experiment = parse(with_whole_paths(table, kind.experiment.places), where)
+        experiment = parse(with_whole_paths(table, task.experiment.places), where)
     for refusal in experiment.refusals():
         raise ConfigError(f"{where}: {refusal}")
     return experiment

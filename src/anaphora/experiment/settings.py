@@ -16,7 +16,7 @@ from anaphora.config import Config, as_toml, label_of, members, nearest
 from anaphora.errors import ConfigError
 from anaphora.experiment.overrides import Setting as Given
 from anaphora.experiment.sentences import sentence_under
-from anaphora.tasks.registry import every_kind
+from anaphora.tasks.registry import every_task
 
 _NUMBERS = {int: "a whole number", float: "a number", str: "a string", bool: "true | false"}
 _BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
@@ -71,7 +71,7 @@ def every_setting() -> tuple[Owned, ...]:
 
 
 def _experiments() -> _Experiments:
-    return tuple((kind.experiment, kind.plural) for _, kind in every_kind())
+    return tuple((task.experiment, task.plural) for task in every_task())
 
 
 @cache

@@ -8,7 +8,7 @@ from anaphora.models.encoder_decoder import EncoderDecoder
 from anaphora.models.language_model import LanguageModel
 from anaphora.models.tagger import StepTagger
 from anaphora.models.values import ValueNetwork
-from anaphora.tasks.registry import kind_of
+from anaphora.tasks.registry import task_of
 from anaphora.tasks.task import Trained
 
 
@@ -28,5 +28,5 @@ def graphs_of(trained: Trained) -> Graphs:
             return tagger.graphs_of(trained)
         case ValueNetwork():
             return values.graphs_of(trained)
-    plural = kind_of(trained.experiment).plural
+    plural = task_of(trained.experiment).plural
     raise ConfigError(f"There are no ONNX graphs of {plural}: use the run itself.")

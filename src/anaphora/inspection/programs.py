@@ -6,7 +6,7 @@ from anaphora.kernels.description import PartDescription
 from anaphora.models import registry
 from anaphora.protocols import Programmed, VocabularyInfo
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.registry import kind_of
+from anaphora.tasks.registry import task_of
 from anaphora.text.tokenizer import MARKS
 
 _USUAL = 256
@@ -18,7 +18,7 @@ def programs_of(experiment: ExperimentBase) -> Mapping[str, Sequence[PartDescrip
 
     Vocabularies stand in for those of the data. Raises ConfigError for options that cannot be combined.
     """
-    network = kind_of(experiment).network
+    network = task_of(experiment).network
     if not issubclass(registry.class_of(network), Programmed):
         return {}
     size = getattr(experiment.text, "size", _USUAL)

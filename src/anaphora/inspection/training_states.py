@@ -21,7 +21,7 @@ from anaphora.kernels.runtime import running
 from anaphora.protocols import Carry
 from anaphora.run import Run
 from anaphora.tasks.language_model.data import LanguageModelWork
-from anaphora.tasks.registry import kind_of
+from anaphora.tasks.registry import task_of
 from anaphora.tasks.translation import TranslatorWork
 from anaphora.tasks.work import TRAIN
 from anaphora.text.tokenizer import Tokenizer
@@ -174,7 +174,7 @@ def training_split(subject: Subject, report: Report = silent) -> TrainingSplit:
     """What a run was trained on, encoded; DataError where it is gone or another."""
     path, experiment, _, tokenizers, _ = subject.trained
     try:
-        work = kind_of(experiment).work(experiment, silent)
+        work = task_of(experiment).work(experiment, silent)
     except AnaphoraError as error:
         raise DataError(f"Neighbours are training data, but the training data of {path} is gone: {error}") from None
     run = Run.open(path, work.fingerprints)

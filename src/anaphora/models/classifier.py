@@ -151,7 +151,11 @@ class PooledClassifier(nn.Module, ABC):
         self.eval()
         with torch.no_grad():
             scores_BC = self.scores_BC(batch).double()
-            return Labels(torch.sigmoid(scores_BC) if self.config.classes.several else torch.softmax(scores_BC, 1))
+            if not self.config.classes.several:
+                return Labels(torch.softmax(scores_BC, 1))
+            # torch's sigmoid has other last bits where a vector of lanes ends, so it would depend on the batch
+            with_zero_BC2 = torch.stack([scores_BC, torch.zeros_like(scores_BC)], 2)
+            return Labels(torch.softmax(with_zero_BC2, 2)[..., 0])
 
     @property
     def thresholds(self) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -112,7 +112,7 @@ def _check(paths: Sequence[Path]) -> None:
         raise ConfigError("A run is named twice, but does not differ from itself: name each once.")
     first, *others = map(task_at, paths)
     for path, task in zip(paths[1:], others, strict=True):
-        if task is not first:
+        if task.name != first.name:
             raise ConfigError(
                 f"Runs of one task can be compared, but {paths[0]} is {first.noun} and {path} is {task.noun}: compare "
                 f"each with its own kind."

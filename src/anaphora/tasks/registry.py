@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from anaphora.tasks.base import ExperimentBase
-    from anaphora.tasks.task import Kind, Task
+    from anaphora.tasks.task import Task
 
 TASKS = {
     "translate": "anaphora.tasks.translation",
@@ -28,55 +28,46 @@ TASKS = {
     "trace": "anaphora.tasks.trace",
     "transduce": "anaphora.tasks.transduce",
 }
-"""A new task is one line here: the package whose ``TASK`` it is."""
+"""A new task is one line here: the module whose ``TASKS`` are its classes by kind of model, the usual one first."""
 
 FILES = dict.fromkeys((".arpa", ".arpa.gz", ".lm", ".lm.gz"), "language-model")
 """Files of other programs that stand for a run, by their ending, and the task that opens them."""
 
 
 @cache
-def _imported(home: str) -> Task:
-    return cast("Task", import_module(home).TASK)
+def _imported(home: str) -> tuple[Task, ...]:
+    return tuple(task() for task in cast("tuple[type[Task], ...]", import_module(home).TASKS))
 
 
-def task_named(name: str) -> Task:
-    """The task of that name; KeyError for none."""
+def tasks_named(name: str) -> tuple[Task, ...]:
+    """Return the kinds of models of the task of that name, the usual one first; KeyError for none."""
     return _imported(TASKS[name])
 
 
 def every_task() -> Iterator[Task]:
-    """All of them, in their order."""
-    return map(task_named, TASKS)
-
-
-def every_kind() -> Iterator[tuple[Task, Kind]]:
-    return ((task, kind) for task in every_task() for kind in task.kinds.values())
+    """Return all kinds of models of all tasks, in their order."""
+    return (task for name in TASKS for task in tasks_named(name))
 
 
 def task_of(experiment: ExperimentBase) -> Task:
-    return task_named(experiment.task)
+    return next(task for task in tasks_named(experiment.task) if task.model == experiment.kind)
 
 
-def kind_of(experiment: ExperimentBase) -> Kind:
-    return task_of(experiment).kind_of(experiment)
-
-
-def named_in(table: Mapping[str, Any], where: str) -> tuple[Task, Kind]:
-    """The task and kind that a table from ``where`` names; ConfigError for none that is known."""
+def named_in(table: Mapping[str, Any], where: str) -> Task:
+    """Return the task that a table from ``where`` names; ConfigError for none that is known."""
     name = table.get("task")
     if not isinstance(name, str):
         raise ConfigError(f"{where}: task is missing. Known: {', '.join(sorted(TASKS))}.")
     if name not in TASKS:
         raise ConfigError(f"{where}: {unknown('task', name, TASKS)}")
-    task = task_named(name)
-    usual = next(iter(task.kinds))
+    kinds = {task.model: task for task in tasks_named(name)}
+    usual = next(iter(kinds))
     kind = table.get("model", usual) if usual else usual
-    if not isinstance(kind, str) or kind not in task.kinds:
-        raise ConfigError(f"{where}: {unknown('model', str(kind), task.kinds)}")
-    return task, task.kinds[kind]
+    if not isinstance(kind, str) or kind not in kinds:
+        raise ConfigError(f"{where}: {unknown('model', str(kind), kinds)}")
+    return kinds[kind]
 
 
 def parse(table: Mapping[str, Any], where: str) -> ExperimentBase:
-    """The experiment in a table that came from ``where``; ConfigError with one sentence."""
-    _, kind = named_in(table, where)
-    return kind.experiment.parse(table, where, (other.experiment for _, other in every_kind()))
+    """Return the experiment in a table that came from ``where``; ConfigError with one sentence."""
+    return named_in(table, where).experiment.parse(table, where, (other.experiment for other in every_task()))

@@ -22,7 +22,7 @@ from anaphora.run.layout import EXPERIMENT
 from anaphora.run.loading import load_tokenizers, load_weights
 from anaphora.run.weights import check_fit
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.registry import FILES, kind_of, parse, task_named, task_of
+from anaphora.tasks.registry import FILES, parse, task_of, tasks_named
 from anaphora.tasks.task import Task, Tokenizers, Trained
 from anaphora.text.inferred_rules import with_rules
 from anaphora.text.words import WordTokenizer
@@ -43,7 +43,7 @@ def experiment_of(path: Path) -> ExperimentBase:
 def open_run(path: Path, experiment: ExperimentBase, data: Mapping[str, str] | None = None) -> Run:
     """A run folder of ``experiment``, whose card shows how it is used; ``data`` and errors as for ``Run.open``."""
     run = Run.open(path, data)
-    run.use = kind_of(experiment).example or task_of(experiment).example
+    run.use = task_of(experiment).example
     return run
 
 
@@ -57,7 +57,7 @@ def build(experiment: ExperimentBase, tokenizers: Tokenizers, where: str) -> tor
         side: tokenizer.vocabulary for side, tokenizer in tokenizers.items() if isinstance(tokenizer, WordTokenizer)
     }
     try:
-        return networks.build(kind_of(experiment).network, experiment, symbols, words)
+        return networks.build(task_of(experiment).network, experiment, symbols, words)
     except KeyError as error:
         sides = ", ".join(sorted(tokenizers)) or "none"
         raise RunError(
@@ -105,7 +105,7 @@ def load_fitting(run: Run, tokenizers: Tokenizers, which: Which = "best", report
 def task_at(path: Path) -> Task:
     """The task of a run folder, or of a file of another program; RunError where it is none."""
     name = _opener(path)
-    return task_named(name) if name else task_of(experiment_of(path))
+    return tasks_named(name)[0] if name else task_of(experiment_of(path))
 
 
 def weights_of_runs(run: Run, checkpoint: Checkpoint) -> Mapping[str, float]:
@@ -114,7 +114,7 @@ def weights_of_runs(run: Run, checkpoint: Checkpoint) -> Mapping[str, float]:
         experiment = begun_with(run)
     except ConfigError:
         return {}
-    return kind_of(experiment).weights_of_runs(experiment, checkpoint)
+    return task_of(experiment).weights_of_runs(experiment, checkpoint)
 
 
 def is_file_of_another_program(path: Path) -> bool:
@@ -149,14 +149,12 @@ def load(
     """
     path, runtime = Path(run), runtime_for(device, precision)
     if name := _opener(path):
-        opener = task_named(name).open_file
-        assert opener is not None
         _check_on_gpu(path, False, runtime)
         if initial_state is not None:
             raise ConfigError(f"{path} has no recurrent layers, which an initial state is for: leave it out.")
-        return opener(path)
+        return tasks_named(name)[0].open_file(path)
     trained = load_trained(path, which, report)
-    _check_on_gpu(path, kind_of(trained.experiment).on_gpu, runtime)
+    _check_on_gpu(path, task_of(trained.experiment).on_gpu, runtime)
     trained.model.to(runtime.device)
     if initial_state is not None:
         start_from(trained.model, _arrays(initial_state))

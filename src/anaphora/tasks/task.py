@@ -1,9 +1,9 @@
-"""What a task is: everything particular to one kind of sequence job, in one value."""
+"""The contract of tasks: all that is particular to one kind of sequence job, in one class."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import torch
 
@@ -25,7 +25,7 @@ Table = dict[str, Any]
 
 
 class Trained(NamedTuple):
-    """What a run folder holds, read and put together."""
+    """A checkpoint of a run folder, read and put together."""
 
     path: Path
     experiment: ExperimentBase
@@ -34,60 +34,27 @@ class Trained(NamedTuple):
     tokenizers: Tokenizers
     """By side."""
     runtime: Runtime = ON_CPU
-    """How its predictor runs."""
+    """Device and precision of its predictor."""
 
 
-class Giver(Protocol):
+class WeightSource(Protocol):
     """Something that new weights start from: another run, a file of word vectors."""
 
-    def give(self, model: torch.nn.Module, tokenizers: Tokenizers, report: Report) -> None:
+    def load_into(self, model: torch.nn.Module, tokenizers: Tokenizers, report: Report) -> None:
         """Copy what it has into ``model``."""
 
 
-def by_data(found: Callable[[Any], Any], settled: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """For ``Kind.complete``: an experiment ``settled`` by the splits that are ``found``, unless it is."""
-    return lambda experiment, parent: experiment if experiment.is_settled else settled(experiment, found(experiment))
-
-
-class Teaching(NamedTuple):
-    """How smaller models learn what trained ones answer."""
+class Distillation(NamedTuple):
+    """Training of smaller models on the outputs of trained ones."""
 
     student: Callable[[Any], Table]
     """From the experiment of a teacher: that of a smaller model."""
     splits: Callable[[Any, Report], Splits[PairCorpus]]
     """The pairs that a teacher's experiment trains, validates and tests on."""
     answers: Callable[[Sequence[Path], Iterable[str], int, Report], Iterator[str]]
-    """What teachers answer together with a beam; empty for what is no input."""
+    """Outputs of teachers together with a beam; empty for what is no input."""
     measured: Callable[[Sequence[Path], PairCorpus, int, Report], Mapping[str, float]]
     """Metrics, and outputs per second of processor time, of runs together with a beam."""
-
-
-@dataclass(frozen=True)
-class Kind:
-    plural: str
-    """Plural name of such models: "translators"."""
-    experiment: type[ExperimentBase]
-    """The class of its experiments."""
-    network: Network
-    """Its network; those of the package stand in ``models.registry``."""
-    work: Callable[[Any, Report], Work]
-    """What is done with its data, from an experiment; raises for data that is not what it should be."""
-    on_gpu: bool = True
-    """Whether its predictor can run on a GPU."""
-    complete: Callable[[Any, Any], Any] = lambda experiment, parent: experiment
-    """From an experiment and the one of the run it starts from (or None): what other runs that it names say."""
-    givers: Callable[[Any, Any], Sequence[Giver]] = lambda experiment, parent: ()
-    """From the same: what its weights start from besides ``start.run`` and files of word vectors."""
-    weights_of_runs: Callable[[Any, Checkpoint], Mapping[str, float]] = lambda experiment, checkpoint: {}
-    """From an experiment and its checkpoint: what each of the runs in it counts, for ``anaphora info``."""
-    next_command: str = ""
-    """What to do with a trained ``{run}``, where it differs from the task's."""
-    example: str = ""
-    """Python for its card, with ``{path}``, where it differs from the task's."""
-    teaching: Teaching | None = None
-    """How smaller models of it are trained on its outputs, where they can be."""
-    exports: Mapping[str, Callable[[Path, Path, Report], None]] = field(default_factory=dict)
-    """Files of other programs that such a run can be written as, by name: from the run and the file to write."""
 
 
 class Sized(NamedTuple):
@@ -96,76 +63,112 @@ class Sized(NamedTuple):
     table: Table
     """Without a ``[data]`` table."""
     data: str
-    """What was counted, for people: "20,000 pairs"."""
+    """Size of the data, for people: "20,000 pairs"."""
 
 
-class Sizing(NamedTuple):
-    """How a task chooses an experiment by the look of the data."""
+class Task(ABC):
+    """One kind of model for one kind of sequence job.
 
-    choose: Callable[[Sequence[Path], Any, tuple[str, str], AnyTokenizer | None], Sized]
-    """From paths, the names of splits, the languages, and the [text] table that is taken over, if any."""
-    describe: Callable[[Table, AnyTokenizer | None], str]
-    """What a table makes, in words."""
-    counted: str
-    """What decides the size, in the plural: "pairs"."""
-    tiers: Sequence[tuple[Any, ...]]
-    """Sizes for at most so many of these, the first field of each, from the smallest on; NamedTuples of one class."""
-    suits: Callable[[Sequence[Path], Any, bool], bool] = lambda data, names, languages_given: False
-    """Whether data at these paths, whose splits are called so, is for the task; the last says whether languages were
-    given. By default none is, since it looks like that of another task: ``--task`` asks for this one."""
+    Its attributes name it, its methods do what differs from other tasks. It has no state: an experiment is always an
+    argument. Tasks of several kinds of model are several classes with one ``name``.
+    """
 
-
-@dataclass(frozen=True)
-class Task:
-    """One kind of sequence job."""
-
-    name: str
-    """As ``task`` of an experiment says it."""
-    noun: str
+    name: ClassVar[str]
+    """Its name in the option ``task`` of an experiment."""
+    model: ClassVar[str] = ""
+    """Its name in the option ``model``; empty for a task with one kind of model."""
+    noun: ClassVar[str]
     """Name of its models, with the article: "a translator"."""
-    kinds: Mapping[str, Kind]
-    """By the name that ``model`` gives them, the usual one first; a task of one kind has the empty name alone."""
-    predictor: Callable[[Trained], Any]
-    """What a person calls, from a trained run."""
-    see: str
+    plural: ClassVar[str]
+    """Plural name of such models: "translators"."""
+    experiment: ClassVar[type[ExperimentBase]]
+    """Class of its experiments."""
+    network: ClassVar[Network]
+    """Its network; those of the package stand in ``models.registry``."""
+    on_gpu: ClassVar[bool] = True
+    """True if its predictor can run on a GPU."""
+    own_formats: ClassVar[bool] = False
+    """True if its texts are files of formats of its own, whose lines ``evaluate`` is given with their ends."""
+    see: ClassVar[str]
     """Its verbs: "see anaphora translate"."""
-    next_command: str
-    """What to do with a trained ``{run}``: a line for a shell that works as it stands."""
-    example: str
+    next_command: ClassVar[str]
+    """Use of a trained ``{run}``: a line for a shell that works as it stands."""
+    example: ClassVar[str]
     """Python for its card, with ``{path}``."""
-    tokenizers_of: Callable[[dict[str, Tokenizer], Path], dict[str, Tokenizer]]
-    """The vocabularies it needs, out of those of another run; ConfigError where that has them not."""
-    evaluate: Callable[[Sequence[Path], Request, Report], Answer]
-    """Score runs as asked."""
-    own_formats: bool = False
-    """Whether its texts are files of formats of its own, whose lines ``evaluate`` is given with their ends."""
-    inspected: Callable[[Any], Any] = lambda predictor: predictor
-    """From its predictor: what inspection looks into; see ``prediction.examples``."""
-    open_file: Callable[[Path], Any] | None = None
-    """The predictor in a file of another program, for the endings of ``registry.FILES``."""
-    sizing: Sizing | None = None
-    """How it is sized by the data, where it can be."""
-    own_text: Callable[[Table, Sequence[str], str], tuple[list[str], str]] = lambda table, settings, recipe: ([], "")
-    """From a recipe's table, the settings and its name: settings for text of one's own, and a note that says why."""
+    exports: ClassVar[Mapping[str, Callable[[Path, Path, Report], None]]] = {}
+    """Writers of files of other programs by name, from the run and the file to write."""
+    distillation: ClassVar[Distillation | None] = None
+    """Training of smaller models on its outputs, where that is possible."""
+    counted: ClassVar[str] = ""
+    """Noun of the data that decides its size, in the plural: "pairs"; empty for a task that is not sized by data."""
+    tiers: ClassVar[Sequence[tuple[Any, ...]]] = ()
+    """Sizes for at most so many of these, the first field of each, from the smallest on; NamedTuples of one class."""
 
-    def kind_of(self, experiment: ExperimentBase) -> Kind:
-        return self.kinds[experiment.kind]
+    @abstractmethod
+    def work(self, experiment: Any, report: Report) -> Work:
+        """Return the data of an experiment, found and checked, and what training does with it."""
+
+    @abstractmethod
+    def predictor(self, trained: Trained) -> Any:
+        """Return what a person calls."""
+
+    @abstractmethod
+    def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
+        """Score runs as asked."""
+
+    def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
+        """Return the vocabularies it needs, out of those of the run ``path``; ConfigError where it has none."""
+        noun = self.noun.capitalize()
+        raise ConfigError(f"{noun} takes no vocabulary from another run, such as {path}: leave start out.")
+
+    def with_runs(self, experiment: Any, parent: Any) -> Any:
+        """Return an experiment with the options that the runs named in it decide.
+
+        ``parent`` is the experiment of the run that it starts from, or None.
+        """
+        return experiment
+
+    def weight_sources(self, experiment: Any, parent: Any) -> Sequence[WeightSource]:
+        """Return what its weights start from besides ``start.run`` and files of word vectors."""
+        return ()
+
+    def weights_of_runs(self, experiment: Any, checkpoint: Checkpoint) -> Mapping[str, float]:
+        """Return the weight of each of the runs in a checkpoint, for ``anaphora info``."""
+        return {}
+
+    def inspected(self, predictor: Any) -> Any:
+        """Return what inspection looks into; see ``prediction.examples``."""
+        return predictor
+
+    def open_file(self, path: Path) -> Any:
+        """Return the predictor in a file of another program, for the endings of ``registry.FILES``."""
+        raise NotImplementedError
+
+    def suits(self, data: Sequence[Path], names: Any, languages_given: bool) -> bool:
+        """True if data at these paths, whose splits are called ``names``, is for the task.
+
+        By default none is, since it looks like that of another task: ``--task`` asks for this one.
+        """
+        return False
+
+    def choose(self, data: Sequence[Path], names: Any, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
+        """Choose an experiment by the look of the data; ``text`` is the [text] table that is taken over, if any."""
+        raise NotImplementedError
+
+    def describe(self, table: Table, text: AnyTokenizer | None) -> str:
+        """Return in words what a table makes."""
+        raise NotImplementedError
+
+    def own_text(self, table: Table, settings: Sequence[str], recipe: str) -> tuple[list[str], str]:
+        """Return settings that a recipe's table needs for text of one's own, and a note that says why."""
+        return [], ""
 
 
 def both_sides(tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
-    """The tokenizers of source and target, for ``Task.tokenizers_of``."""
+    """Return the tokenizers of source and target; ConfigError where the run ``path`` has no such sides."""
     if "source" not in tokenizers:
         raise ConfigError(
             f"Pairs of sentences need the vocabularies of both sides, but {path} is a language model: name a run of "
             f"pairs, or leave start out."
         )
     return tokenizers
-
-
-def no_vocabulary(noun: str) -> Callable[[dict[str, Tokenizer], Path], dict[str, Tokenizer]]:
-    """For ``Task.tokenizers_of`` of a task that takes none over; ``noun`` is that of the task."""
-
-    def refuse(tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
-        raise ConfigError(f"{noun.capitalize()} takes no vocabulary from another run, such as {path}: leave start out.")
-
-    return refuse

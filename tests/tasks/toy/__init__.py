@@ -22,7 +22,7 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import TextData
 from anaphora.tasks.evaluation import Answer, Request, Scored, one_run
 from anaphora.tasks.runs import experiment_of, load
-from anaphora.tasks.task import Kind, Task, Trained
+from anaphora.tasks.task import Task, Trained
 from anaphora.tasks.work import Begun, UpdatingWork, mean_loss
 from anaphora.text.tokenization import Character, TextConfig
 from anaphora.text.tokenizer import Tokenizer
@@ -111,30 +111,34 @@ class LetterScores:
         return f"nats {self.nats:.3f}"
 
 
-def _predictor(trained: Trained) -> LetterPredictor:
-    return LetterPredictor(cast(Letters, trained.model), trained.tokenizers["text"])
+class LetterCounting(Task):
+    """How often letters come."""
+
+    name = "count-letters"
+    noun, plural = "a letter counter", "letter counters"
+    experiment = LetterExperiment
+    network = Network(f"{__name__}.network", "Letters", ("text",))
+    see = "see anaphora score"
+    next_command = "echo 'Your text.' | anaphora score {run}"
+    example = 'letters = anaphora.load("{path}")\nprint(list(letters.predict(["..."])))'
+
+    def work(self, experiment: LetterExperiment, report: Report) -> LetterWork:
+        return LetterWork(experiment, report)
+
+    def predictor(self, trained: Trained) -> LetterPredictor:
+        return LetterPredictor(cast(Letters, trained.model), trained.tokenizers["text"])
+
+    def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
+        return {"text": tokenizers["text"]}
+
+    def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
+        path = one_run(paths, self.noun)
+        request.refuse(path, self.noun, ())
+        splits = LetterWork(cast(LetterExperiment, experiment_of(path)), report).splits
+        model = load(path)
+        return Answer(
+            [Scored(str(path), {part: LetterScores(sum(model.predict(text))) for part, text in splits.tests.items()})]
+        )
 
 
-def _evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
-    path = one_run(paths, TASK.noun)
-    request.refuse(path, TASK.noun, ())
-    splits = LetterWork(cast(LetterExperiment, experiment_of(path)), report).splits
-    model = load(path)
-    return Answer(
-        [Scored(str(path), {part: LetterScores(sum(model.predict(text))) for part, text in splits.tests.items()})]
-    )
-
-
-TASK = Task(
-    name="count-letters",
-    noun="a letter counter",
-    kinds={
-        "": Kind("letter counters", LetterExperiment, Network(f"{__name__}.network", "Letters", ("text",)), LetterWork)
-    },
-    predictor=_predictor,
-    see="see anaphora score",
-    next_command="echo 'Your text.' | anaphora score {run}",
-    example='letters = anaphora.load("{path}")\nprint(list(letters.predict(["..."])))',
-    tokenizers_of=lambda tokenizers, path: {"text": tokenizers["text"]},
-    evaluate=_evaluate,
-)
+TASKS = (LetterCounting,)

@@ -17,7 +17,7 @@ from anaphora.models.encoder_decoder import DecodingStepper
 from anaphora.models.translator import Translator
 from anaphora.prediction.options import SearchOptions
 from anaphora.protocols import SearchStart
-from anaphora.tasks.registry import task_named
+from anaphora.tasks.registry import tasks_named
 from anaphora.tasks.transduce import TransducerPredictor
 
 SMALL = [
@@ -175,8 +175,8 @@ def test_hallucinated_pairs_are_trained_on_beside_the_others(tmp_path: Path) -> 
 
 def test_a_transducer_is_the_network_of_a_translator() -> None:
     # whose gradients are compared with the reference in tests/models
-    kind = task_named("transduce").kinds["text"]
-    assert kind.network.home == Translator.__module__ and kind.network.name == Translator.__name__
+    task = tasks_named("transduce")[0]
+    assert task.network.home == Translator.__module__ and task.network.name == Translator.__name__
 
 
 @settings(max_examples=20)

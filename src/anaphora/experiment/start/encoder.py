@@ -46,7 +46,7 @@ class EncoderStart:
                 f"change this experiment, or train another language model."
             )
 
-    def give(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], report: Report) -> None:
+    def load_into(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], report: Report) -> None:
         """Copy the weights of its best checkpoint into a model; ConfigError without a token in common.
 
         Where the encoder reads more than word vectors (a tagger: characters), the columns of that keep their values.

@@ -104,7 +104,7 @@ class Parent:
         if self.gives_weights or not self.begun.text.one_vocabulary:
             say_what_is_swapped(self._path, experiment, self.begun, report)
 
-    def give(self, model: torch.nn.Module, tokenizers: Tokenizers, report: Report) -> None:
+    def load_into(self, model: torch.nn.Module, tokenizers: Tokenizers, report: Report) -> None:
         """Copy the weights of the parent's best checkpoint into ``model``, rows of old tokens to their new places.
 
         Raises ConfigError listing what does not fit.

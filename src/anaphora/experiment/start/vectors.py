@@ -26,7 +26,7 @@ class WordVectors:
         """A file, or the folder of a run, for every side that has one."""
         self._files = files
 
-    def give(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], report: Report) -> None:
+    def load_into(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], report: Report) -> None:
         """Let the tables of ``model`` start from the vectors in the files, as far as these have them.
 
         A token is looked up as it is written, but no special token; its first vector counts, and where sides share a

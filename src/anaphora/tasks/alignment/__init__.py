@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import ClassVar, cast
 
 from anaphora.errors import ConfigError
 from anaphora.events import Report
@@ -14,43 +14,43 @@ from anaphora.tasks.alignment.data import AlignerWork
 from anaphora.tasks.alignment.predictor import AlignmentPredictor
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.runs import load_as
-from anaphora.tasks.task import Kind, Task, Trained, both_sides
+from anaphora.tasks.task import Task, Trained, both_sides
+from anaphora.text.tokenizer import Tokenizer
 
-__all__ = ["TASK", "AlignerExperiment", "AlignmentPredictor"]
-
-
-def _predictor(trained: Trained) -> AlignmentPredictor:
-    return AlignmentPredictor(cast(Aligner, trained.model), trained.tokenizers["source"], trained.tokenizers["target"])
-
-
-def _evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
-    raise ConfigError(
-        f"{paths[0]} is an aligner: its links are measured by anaphora align {paths[0]} PAIRS --gold LINKS."
-    )
+__all__ = ["TASKS", "AlignerExperiment", "AlignmentPredictor"]
 
 
 def _export_dictionary(run: Path, output: Path, report: Report) -> None:
     write_dictionary(output, load_as(AlignmentPredictor, run, "an aligner", report).dictionary())
 
 
-TASK = Task(
-    name="align",
-    noun="an aligner",
-    kinds={
-        "": Kind(
-            "aligners",
-            AlignerExperiment,
-            NETWORKS["aligner"],
-            AlignerWork,
-            on_gpu=False,
-            exports={"dictionary": _export_dictionary},
+class Alignment(Task):
+    """Word alignment."""
+
+    name = "align"
+    noun, plural = "an aligner", "aligners"
+    experiment, network = AlignerExperiment, NETWORKS["aligner"]
+    on_gpu = False
+    see = "see anaphora align"
+    next_command = r"printf 'Your text.\tIts translation.\n' | anaphora align {run}"
+    example = 'aligner = anaphora.load("{path}")\nprint(aligner.align(["..."], ["..."])[0])'
+    exports: ClassVar = {"dictionary": _export_dictionary}
+
+    def work(self, experiment: AlignerExperiment, report: Report) -> AlignerWork:
+        return AlignerWork(experiment, report)
+
+    def predictor(self, trained: Trained) -> AlignmentPredictor:
+        source, target = trained.tokenizers["source"], trained.tokenizers["target"]
+        return AlignmentPredictor(cast(Aligner, trained.model), source, target)
+
+    def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
+        return both_sides(tokenizers, path)
+
+    def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
+        """Raise ConfigError: links are measured by ``anaphora align``."""
+        raise ConfigError(
+            f"{paths[0]} is an aligner: its links are measured by anaphora align {paths[0]} PAIRS --gold LINKS."
         )
-    },
-    predictor=_predictor,
-    see="see anaphora align",
-    next_command=r"printf 'Your text.\tIts translation.\n' | anaphora align {run}",
-    example='aligner = anaphora.load("{path}")\nprint(aligner.align(["..."], ["..."])[0])',
-    tokenizers_of=both_sides,
-    evaluate=_evaluate,
-)
-"""Word alignment."""
+
+
+TASKS = (Alignment,)

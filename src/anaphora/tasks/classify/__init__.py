@@ -1,58 +1,334 @@
 """Classification: texts or sequences of vectors, with one class or several labels each."""
 
-from typing import cast
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, cast
 
-from anaphora.models.classifier import Classifier, VectorClassifier
+import numpy as np
+import torch
+
+from anaphora.data.example_batches import ExampleBatches
+from anaphora.data.example_store import ExampleStore
+from anaphora.data.fields.label import Label, Targets
+from anaphora.data.fields.tokens import Tokens
+from anaphora.data.fields.vectors import Vectors
+from anaphora.data.finding import Names
+from anaphora.data.labelled import (
+    LabelledCorpus,
+    LabelledFormat,
+    LabelledSplits,
+    hold_vectors,
+    labelled_corpus,
+    labelled_splits,
+)
+from anaphora.data.trace_store import moments
+from anaphora.errors import DataError
+from anaphora.evaluation.classification import ClassificationScores, classification_scores
+from anaphora.evaluation.several_labels import SeveralLabelScores, best_thresholds, several_label_scores
+from anaphora.events import Report, silent
+from anaphora.formats.labelled import TEXTS
+from anaphora.models.classifier import ClassesConfig, PooledClassifier
 from anaphora.models.registry import NETWORKS
-from anaphora.tasks.classify import sizing
-from anaphora.tasks.classify.config import ClassifierExperiment, VectorClassifierExperiment
-from anaphora.tasks.classify.data import ClassifierWork, VectorWork, settled, splits_of
-from anaphora.tasks.classify.evaluation import NOUN, evaluate
-from anaphora.tasks.classify.predictor import Classification, ClassifierPredictor, VectorClassifierPredictor
-from anaphora.tasks.task import Kind, Sizing, Task, Trained, by_data
+from anaphora.run.evaluations import Figure
+from anaphora.tasks.classify.config import (
+    ClassifierExperiment,
+    ClassifyExperiment,
+    LabelledData,
+    VectorClassifierExperiment,
+)
+from anaphora.tasks.classify.predictor import Classification, ClassifierPredictor
+from anaphora.tasks.data_table import chosen_columns
+from anaphora.tasks.evaluation import Answer, Request, check_found, one_run, splits_to_score
+from anaphora.tasks.field_task import Fields, FieldTask
+from anaphora.tasks.runs import experiment_of
+from anaphora.tasks.scores import scored
+from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
+from anaphora.tasks.task import Sized, Table, Tokenizers, Trained
+from anaphora.text.tokenization import AnyTokenizer
+from anaphora.text.tokenizer import Tokenizer
+from anaphora.training.loop import Validate
+from anaphora.wording import counted
 
 __all__ = [
-    "TASK",
+    "TASKS",
     "Classification",
     "ClassifierExperiment",
     "ClassifierPredictor",
     "VectorClassifierExperiment",
-    "VectorClassifierPredictor",
 ]
 
-
-def _predictor(trained: Trained) -> ClassifierPredictor | VectorClassifierPredictor:
-    if isinstance(trained.experiment, VectorClassifierExperiment):
-        return VectorClassifierPredictor(cast(VectorClassifier, trained.model), trained.experiment, trained.runtime)
-    experiment = cast(ClassifierExperiment, trained.experiment)
-    model = cast(Classifier, trained.model)
-    return ClassifierPredictor(model, trained.tokenizers["text"], experiment, trained.runtime)
+Scores = ClassificationScores | SeveralLabelScores
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
-_complete = by_data(splits_of, settled)
-TASK = Task(
-    name="classify",
-    noun=NOUN,
-    kinds={
-        "text": Kind("classifiers", ClassifierExperiment, NETWORKS["classifier"], ClassifierWork, complete=_complete),
-        "vectors": Kind(
-            "classifiers of vectors",
-            VectorClassifierExperiment,
-            NETWORKS["vector-classifier"],
-            VectorWork,
-            complete=_complete,
-            next_command="anaphora evaluate {run}",
-            example='classifier = anaphora.load("{path}")\nprint(classifier.predict([vectors])[0].label)',
-        ),
-    },
-    predictor=_predictor,
-    see="see anaphora predict",
-    next_command="echo 'Your text.' | anaphora predict {run}",
-    example='classifier = anaphora.load("{path}")\nprint(classifier.predict(["..."])[0].label)',
-    tokenizers_of=lambda tokenizers, path: {
-        "text": tokenizers["text"] if "text" in tokenizers else tokenizers["source"]
-    },
-    evaluate=evaluate,
-    sizing=Sizing(sizing.choose, sizing.describe, "labelled texts", sizing.TIERS),
+class Tier(NamedTuple):
+    """The classifier for at most this many texts."""
+
+    texts: int
+    embedding: int
+    size: int
+    dropout: float
+    epochs: int
+
+
+TIERS = (
+    Tier(500, embedding=100, size=50, dropout=0.5, epochs=40),
+    Tier(2_000, embedding=100, size=50, dropout=0.5, epochs=20),
+    Tier(20_000, embedding=200, size=100, dropout=0.5, epochs=20),
+    Tier(200_000, embedding=200, size=200, dropout=0.3, epochs=8),
+    Tier(1 << 62, embedding=256, size=256, dropout=0.2, epochs=3),
 )
+_FEW = TIERS[1].texts
+"""Texts at most that are too few to stop early by validation."""
+_EXAMPLES = 20
+"""Examples of a batch where there are few."""
+
+
+class TextClassification(FieldTask):
+    """A class, or several labels, for a text."""
+
+    name, model = "classify", "text"
+    noun, plural = "a classifier", "classifiers"
+    experiment: ClassVar[type[ClassifyExperiment]] = ClassifierExperiment
+    network = NETWORKS["classifier"]
+    see = "see anaphora predict"
+    next_command = "echo 'Your text.' | anaphora predict {run}"
+    example = 'classifier = anaphora.load("{path}")\nprint(classifier.predict(["..."])[0].label)'
+    counted, tiers = "labelled texts", TIERS
+    takes: ClassVar[tuple[str, ...]] = ("data", "columns")
+    """Options of an evaluation with data that is given."""
+
+    def splits(self, experiment: ClassifyExperiment, report: Report = silent) -> LabelledSplits:
+        """Return the splits; errors as for ``data.labelled.labelled_splits``."""
+        return labelled_splits(experiment.data.paths(), experiment.data.names, format_of(experiment), report)
+
+    def with_data_statistics(self, experiment: Any, splits: Any) -> Any:
+        """Return the experiment with the classes and the columns of its training split."""
+        _, columns, header = splits.train.format.columns
+        return _with_classes(experiment, splits).with_options(chosen_columns(columns, header))
+
+    def check_data(self, experiment: ClassifyExperiment, splits: Any, report: Report) -> None:
+        """Raise DataError where the data has other classes than the experiment names."""
+        names = experiment.classes.names
+        if sorted(names) != list(splits.labels):
+            raise DataError(
+                f"classes.names are {', '.join(names)}, but the training split has {', '.join(splits.labels)}: name "
+                f"the same classes, or leave classes.names out."
+            )
+
+    def fields(self, experiment: Any, tokenizers: Tokenizers) -> Fields:
+        """Return the text, truncated, and its classes."""
+        text = Tokens("text", tokenizers["text"], lambda example: example.text, longest=experiment.data.max_length)
+        return Fields(text, label_field(experiment.classes))
+
+    def weights(self, experiment: ClassifyExperiment, fields: Fields, store: ExampleStore) -> Floats | None:
+        """Return the inverse of the frequency of each example's class, 1 on average, where classes are balanced."""
+        if not experiment.classes.balanced:
+            return None
+        targets = cast(Label, fields.targets).targets(store.rows(fields.targets))
+        counts = np.bincount(targets, minlength=len(experiment.classes.names))
+        weights: Floats = (len(targets) / (len(counts) * np.maximum(counts, 1)))[targets]
+        return weights
+
+    def validation(
+        self, experiment: Any, corpus: Any, fields: Fields, store: ExampleStore, batches: ExampleBatches
+    ) -> Validate:
+        """Return loss, accuracy and F1 of the validation split; thresholds, where there are any, are tuned to it."""
+        targets = cast(Label, fields.targets).targets(store.rows(fields.targets))
+
+        def validate(model: torch.nn.Module) -> Mapping[str, float]:
+            classifier = cast(PooledClassifier, model)
+            found_NC = np.zeros((len(targets), len(classifier.config.classes.names)))
+            for batch in batches.epoch(1):
+                found_NC[batch.example_ids_B.numpy()] = classifier.predict(batch).classes.cpu().numpy()
+            scores = scores_of(classifier, targets, found_NC, tune=True)
+            return {name: getattr(scores, name) for name in ("loss", "accuracy", "macro_f1", "micro_f1")}
+
+        return validate
+
+    def predictor(self, trained: Trained) -> ClassifierPredictor:
+        experiment = cast(ClassifyExperiment, trained.experiment)
+        fields = self.fields(experiment, trained.tokenizers)
+        separator = experiment.data.label_separator
+        return ClassifierPredictor(cast(PooledClassifier, trained.model), fields, separator, trained.runtime)
+
+    def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
+        return {"text": tokenizers["text"] if "text" in tokenizers else tokenizers["source"]}
+
+    def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
+        """Return the metrics of one run on given data or on ``splits_to_score``; kept in the run.
+
+        Raises ConfigError for what a classifier has no use for, DataError with its line for a label that training does
+        not have.
+        """
+        path = one_run(paths, self.noun)
+        request.refuse(path, self.noun, self.takes if request.data is not None else ("data",))
+        experiment = cast(ClassifyExperiment, experiment_of(path))
+        if request.data is not None:
+            format_ = format_of(request.reading(experiment))
+            corpora = {request.data.name: labelled_corpus(request.data, experiment.classes.names, format_)}
+        else:
+            check_found(path, experiment, "--data")
+            corpora = dict(splits_to_score(self.splits(experiment), "--data", report))
+        score = partial(_scores, report=report)
+        return Answer([scored(path, lambda model: corpora, score, _figures, request, report)])
+
+    def choose(
+        self, data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None
+    ) -> Sized:
+        """Choose the classifier for as many texts; DataError for data that cannot be read."""
+        vectors = hold_vectors(data)
+        # an empty separator splits nothing: only lists and marks are several labels
+        columns = TEXTS._replace(chosen=names.columns)
+        found = labelled_splits(data, names, LabelledFormat("utf-8", None if vectors else "", vectors, columns=columns))
+        count = found.train.count
+        tier = tier_for(count, TIERS)
+        what = counted(len(found.labels), "label" if found.several else "class")
+        what += ", several a text" if found.several else ""
+        noun = "vector sequence" if vectors else "text"
+        table = _vector_table(tier) if vectors else _text_table(tier, found.several)
+        return Sized(table | {"training": _training(tier, found)}, f"{counted(count, noun)} of {what}")
+
+    def describe(self, table: Table, text: AnyTokenizer | None) -> str:
+        size = figure(table, "encoder.size", " of two directions of {:,} hidden units")
+        if value_at(table, "model") == "vectors":
+            return f"a classifier of vectors{size}"
+        token = TOKENS.get(str(value_at(table, "text.tokenizer")), "token")
+        return f"a {token} classifier{size}"
+
+
+class VectorClassification(TextClassification):
+    """A class, or several labels, for a sequence of vectors."""
+
+    model, plural = "vectors", "classifiers of vectors"
+    experiment = VectorClassifierExperiment
+    network = NETWORKS["vector-classifier"]
+    next_command = "anaphora evaluate {run}"
+    example = 'classifier = anaphora.load("{path}")\nprint(classifier.predict([vectors])[0].label)'
+    takes = ("data",)
+
+    def with_data_statistics(self, experiment: Any, splits: Any) -> Any:
+        """Return the experiment with the classes, and the widths and scales of vectors, of its training split.
+
+        Raises DataError for vectors of several widths.
+        """
+        experiment = _with_classes(experiment, splits)
+        if experiment.vectors.settled:
+            return experiment
+        scale = moments(splits.train.examples(), lambda one: one.vectors.astype(np.float64))
+        return experiment.with_options({"vectors": experiment.vectors.measured(*scale)})
+
+    def learn_vocabulary(self, experiment: Any, splits: Any, report: Report) -> dict[str, Tokenizer]:
+        """Return none: there is no text."""
+        return {}
+
+    def fields(self, experiment: Any, tokenizers: Tokenizers) -> Fields:
+        """Return the vectors, truncated, and their classes."""
+        width, longest = experiment.vectors.size, experiment.data.max_length
+        vectors = Vectors("vectors", width, lambda example: example.vectors, longest=longest)
+        return Fields(vectors, label_field(experiment.classes))
+
+
+TASKS = (TextClassification, VectorClassification)
 """Classification."""
+
+
+def format_of(experiment: ClassifyExperiment) -> LabelledFormat:
+    """Return how the files of an experiment are read."""
+    data = experiment.data
+    separator = data.label_separator if experiment.classes.several else None
+    if not isinstance(data, LabelledData):
+        return LabelledFormat(separator=separator, vectors=True)
+    return LabelledFormat(data.encoding, separator, columns=data.table_columns)
+
+
+def label_field(classes: ClassesConfig) -> Label:
+    """Return the field of the labels of an example."""
+    return Label("labels", classes.names, lambda example: example.labels, several=classes.several)
+
+
+def scores_of(model: PooledClassifier, targets: Targets, probabilities_NC: Floats, *, tune: bool = False) -> Scores:
+    """Return the metrics of N predictions; with ``tune``, the model first gets the best thresholds for them."""
+    classes = model.config.classes
+    if not classes.several:
+        return classification_scores(classes.names, targets, probabilities_NC)
+    if tune:
+        model.set_thresholds(best_thresholds(targets, probabilities_NC))
+    return several_label_scores(classes.names, targets, probabilities_NC, model.thresholds)
+
+
+def _with_classes(experiment: ClassifyExperiment, splits: LabelledSplits) -> ClassifyExperiment:
+    return experiment if experiment.classes.names else experiment.with_options({"classes.names": splits.labels})
+
+
+def _scores(model: ClassifierPredictor, corpus: LabelledCorpus, report: Report) -> Scores:
+    examples = list(corpus.examples())
+    values = [example.vectors if model.reads_arrays else example.text for example in examples]
+    found = list(model.predict_stream(values, report=report))
+    probabilities_NC = np.array([list(one.probabilities.values()) for one in found])
+    field = label_field(model.model.config.classes)
+    targets = field.targets(field.held(field.encode([one.labels for one in examples], lambda n: examples[n].place)))
+    return scores_of(model.model, targets, probabilities_NC)
+
+
+def _figures(scores: Scores) -> tuple[Figure, ...]:
+    """Return what a run folder keeps."""
+    if isinstance(scores, SeveralLabelScores):
+        how = f"{counted(scores.count, 'example')}, {counted(len(scores.by_label), 'label')}"
+        first = [Figure("micro-F1", scores.micro_f1, how), Figure("exact matches", scores.accuracy, how)]
+    else:
+        how = f"{counted(scores.count, 'example')}, {counted(len(scores.labels), 'class')}"
+        first = [
+            Figure("accuracy", scores.accuracy, how),
+            Figure("calibration error", scores.calibration_error, f"{how}, {counted(len(scores.reliability), 'bin')}"),
+        ]
+    return (*first, Figure("macro-F1", scores.macro_f1, how), Figure("loss", scores.loss, how))
+
+
+def _text_table(tier: Tier, several: bool) -> dict[str, Any]:
+    return {
+        "task": "classify",
+        "text": {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": 1 if tier.texts <= _FEW else 2},
+        "embedding": {
+            "size": tier.embedding,
+            "dropout": {"kind": "variational", "probability": 0.6 * tier.dropout, "words": 0.8 * tier.dropout},
+        },
+        "encoder": {"cell": "lstm", "size": tier.size},
+        "classes": {"pooling": "mean", "dropout": tier.dropout} | ({"output": "sigmoid"} if several else {}),
+        "initializer": {"kind": "uniform", "range": 0.1},
+    }
+
+
+def _vector_table(tier: Tier) -> dict[str, Any]:
+    return {
+        "task": "classify",
+        "model": "vectors",
+        "encoder": {"cell": "lstm", "size": tier.size},
+        "classes": {"pooling": "mean", "dropout": tier.dropout},
+    }
+
+
+def _training(tier: Tier, found: LabelledSplits) -> dict[str, Any]:
+    shared = {"metric": "micro_f1" if found.several else "accuracy", "precision": "fp32"}
+    if tier.texts > _FEW:
+        return shared | {
+            "optimizer": {"kind": "adam", "learning_rate": 0.002},
+            "moving_average": 0.99,
+            "batch_tokens": 1000 if tier is TIERS[2] else 4000,
+            "epochs": tier.epochs,
+            "patience": 5,
+        }
+    return shared | {
+        "optimizer": {"kind": "adam", "learning_rate": 0.005},
+        "schedule": "linear",
+        "batch_tokens": _EXAMPLES * _mean_length(found.train),
+        "epochs": tier.epochs,
+        "patience": 0,
+    }
+
+
+def _mean_length(train: LabelledCorpus) -> int:
+    """Vectors, or words, of an example of mean length, rounded up."""
+    lengths = [len(one.text.split() if one.values_TD is None else one.values_TD) for one in train.examples()]
+    return max(1, -(-sum(lengths) // len(lengths)))

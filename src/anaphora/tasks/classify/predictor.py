@@ -1,32 +1,27 @@
-"""What a person calls: texts or vectors in, classes with their probabilities out."""
+"""A trained classifier: texts or sequences of vectors in, classes with their probabilities out."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Unpack
 
-import torch
-
-from anaphora.batch import Batch, Labels
+from anaphora.batch import Batch
 from anaphora.config import unknown
-from anaphora.data import vector_batches
-from anaphora.data.labelled_batches import prediction_batches
+from anaphora.data.example_batches import Side, prediction_batches
+from anaphora.data.fields.label import Label
+from anaphora.data.fields.tokens import Tokens
+from anaphora.data.fields.vectors import finite_vectors
 from anaphora.errors import ConfigError, demand_number
-from anaphora.formats.arrays import Floats
+from anaphora.formats.labelled_vectors import read_vectors
 from anaphora.kernels.runtime import Runtime
-from anaphora.models.classifier import Classifier, PooledClassifier, VectorClassifier
+from anaphora.models.classifier import PooledClassifier
 from anaphora.nn.device import device_of
 from anaphora.prediction.arguments import given_text, one_text
 from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import Streaming, Watch
+from anaphora.prediction.predictor import FieldPredictor
 from anaphora.prediction.running import ON_CPU
-from anaphora.prediction.stream import answers, by_row
-from anaphora.prediction.vectors import VectorPredictor
-from anaphora.tasks.classify.config import ClassifierExperiment, VectorClassifierExperiment
-from anaphora.tasks.classify.targets import targets_of
-from anaphora.text.tokenizer import Tokenizer
-
-_BUDGET = 8000
-"""Tokens of a batch."""
+from anaphora.tasks.field_task import Fields
 
 
 @dataclass(frozen=True)
@@ -40,7 +35,7 @@ class Classification:
 
     @property
     def probability(self) -> float:
-        """Of the most probable class."""
+        """Probability of the most probable class."""
         return self.probabilities[self.label]
 
     def json(self) -> dict[str, Any]:
@@ -57,9 +52,9 @@ class Labelling:
     labels: tuple[str, ...]
     """Those whose probability reaches their threshold, in the order of the classes."""
     probabilities: dict[str, float]
-    """Of every label, each by itself."""
+    """Of every label, independent of the others."""
     separator: str
-    """What stands between the labels in ``str``."""
+    """Separator of the labels in ``str``."""
 
     def json(self) -> dict[str, Any]:
         return {"labels": list(self.labels), "probabilities": self.probabilities}
@@ -71,79 +66,66 @@ class Labelling:
 Found = Classification | Labelling
 
 
-class ClassifierPredictor:
-    """A trained classifier."""
+class ClassifierPredictor(FieldPredictor[Found]):
+    """A trained classifier of texts, or of sequences of vectors."""
 
-    def __init__(
-        self, model: Classifier, tokenizer: Tokenizer, experiment: ClassifierExperiment, runtime: Runtime = ON_CPU
-    ) -> None:
-        """``experiment`` is the one that the model was trained by."""
-        self.model, self._tokenizer, self._data, self._runtime = model, tokenizer, experiment.data, runtime
+    def __init__(self, model: PooledClassifier, fields: Fields, separator: str, runtime: Runtime = ON_CPU) -> None:
+        """``fields`` are those of training; ``separator`` stands between several labels in ``str`` of an answer."""
+        super().__init__(fields.inputs, runtime)
+        self.model, self._targets, self._separator = model, fields.targets, separator
         self.labels = model.config.classes.names
         """The classes, in the order of the network's output."""
+        self.unit = "texts" if isinstance(self.field, Tokens) else "sequences"
 
-    def predict(self, texts: Sequence[str]) -> list[Found]:
-        """The class of each text, or its labels. Raises TypeError for one text in place of several."""
-        return list(self.predict_stream(texts))
+    @property
+    def reads_arrays(self) -> bool:
+        """True if it classifies sequences of vectors."""
+        return not isinstance(self.field, Tokens)
 
-    def predict_stream(self, texts: Iterable[str], **streaming: Unpack[Streaming]) -> Iterator[Found]:
-        """The same for texts as they come, in order."""
+    def predict(self, values: Sequence[Any]) -> list[Found]:
+        """Return the class, or the labels, of each text, or of each sequence: steps x width, or width for one vector.
 
-        def read(text: str, number: int) -> list[int]:
-            return self._tokenizer.encode(given_text(text, number).strip())[: self._data.max_length]
+        Raises TypeError for one text in place of several, DataError for vectors of another width than those of training
+        and for numbers that are not finite.
+        """
+        return list(self.predict_stream(values))
 
-        return answers(texts, read, self._answer, task="predict", unit="texts", runtime=self._runtime, **streaming)
+    def predict_stream(self, values: Iterable[Any], **streaming: Unpack[Streaming]) -> Iterator[Found]:
+        """Yield the same for values as they come, in order."""
+        return self._stream(values, self._read, self._answers, **streaming)
+
+    def predict_file(self, path: Path, **streaming: Unpack[Streaming]) -> Iterator[Found]:
+        """Yield the same for the sequences of an array file: see ``formats.labelled_vectors.read_vectors``."""
+        return self._stream(read_vectors(path), lambda named, number: named, self._answers, **streaming)
 
     def example(self, text: str, target: str | None = None) -> Example:
-        """A text with its class, or with the labels found: see ``prediction.examples``."""
-        ids = self._tokenizer.encode(one_text(text).strip())[: self._data.max_length]
+        """Return a text with its class, or with the labels found: see ``prediction.examples``."""
+        assert isinstance(self.field, Tokens) and isinstance(self._targets, Label)
         [found] = self.predict([text])
         labels = found.labels if isinstance(found, Labelling) else (found.label,)
         if target is not None:
             labels = (target,)
             if target not in self.labels:
                 raise ConfigError(unknown("class", target, self.labels))
-        classes = torch.from_numpy(targets_of(self.model.config.classes, [labels]))
-        [batch] = prediction_batches([ids], self._tokenizer.symbols, _BUDGET)
-        batch = replace(batch, targets=Labels(classes if classes.dim() == 1 else classes.float()))
-        return Example(batch, {"encoder": tuple(self._tokenizer.pieces([*ids, self._tokenizer.symbols.eos]))}, ())
+        rows = self.field.encode([one_text(text).strip()], str)
+        classes = Side.of(self._targets, [self._targets.encode([labels], str)])
+        [batch] = prediction_batches(Side.of(self.field, [rows]), self.batch_size, classes)
+        tokenizer = self.field.tokenizer
+        return Example(batch, {"encoder": tuple(tokenizer.pieces([*rows.numbers, tokenizer.symbols.eos]))}, ())
 
-    def _answer(self, rows: Sequence[list[int]], watch: Watch, answered: Callable[[int], None]) -> Iterable[Found]:
-        batches = prediction_batches(rows, self._tokenizer.symbols, _BUDGET)
-        return _found(self.model, batches, self._data.label_separator, watch, answered)
+    def _read(self, value: Any, number: int) -> tuple[str, Any]:
+        if isinstance(self.field, Tokens):
+            return f"Text {number}", given_text(value, number).strip()
+        place = f"Sequence {number}"
+        return place, finite_vectors(place, value)
 
-
-class VectorClassifierPredictor(VectorPredictor[Found]):
-    """A trained classifier of sequences of vectors."""
-
-    def __init__(
-        self, model: VectorClassifier, experiment: VectorClassifierExperiment, runtime: Runtime = ON_CPU
-    ) -> None:
-        """``experiment`` is the one that the model was trained by."""
-        super().__init__(experiment.vectors.size, runtime)
-        self.model, self._data = model, experiment.data
-        self.labels = model.config.classes.names
-        """The classes, in the order of the network's output."""
-
-    def _answer(self, rows: Sequence[Floats], watch: Watch, answered: Callable[[int], None]) -> Iterable[Found]:
-        batches = vector_batches.prediction_batches([row[: self._data.max_length] for row in rows], _BUDGET)
-        return _found(self.model, batches, self._data.label_separator, watch, answered)
-
-
-def _found(
-    model: PooledClassifier, batches: Iterable[Batch], separator: str, watch: Watch, answered: Callable[[int], None]
-) -> Iterable[Found]:
-    """The answer for each row of some batches, in the order of their numbers."""
-    device = device_of(model)
-
-    def found(batch: Batch) -> list[Found]:
-        return [found_in(model, row, separator) for row in model.predict(batch.to(device)).classes.tolist()]
-
-    return by_row(batches, found, watch, answered).values()
+    def _answers(self, batch: Batch, watch: Watch) -> list[Found]:
+        probabilities_BC = self.model.predict(batch.to(device_of(self.model))).classes.tolist()
+        return [found_in(self.model, row, self._separator) for row in probabilities_BC]
 
 
 def found_in(model: PooledClassifier, probabilities: Sequence[float], separator: str) -> Found:
-    """What the probabilities of every class say; ``separator`` stands between several labels."""
+    """Return the class that the probabilities of every class say, or the labels with a ``separator``."""
     demand_number(sum(probabilities))
     names = model.config.classes.names
     by_label = dict(zip(names, probabilities, strict=True))

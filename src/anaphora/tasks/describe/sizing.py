@@ -39,7 +39,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     return Sized(_describer(tier, shape.positions > 1), f"{counted(count, 'caption')} (features {grid})")
 
 
-def describe(table: Table, given: AnyTokenizer | None) -> str:
+def describe(table: Table, text: AnyTokenizer | None) -> str:
     attends = value_at(table, "attention") != "none"
     return f"a describer{figure(table, 'decoder.size', ' of {:,} hidden units')}{' with attention' if attends else ''}"
 

@@ -44,8 +44,8 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     return Sized(_language_model(size), f"{counted(characters, 'character')} of running text")
 
 
-def describe(table: Table, given: AnyTokenizer | None) -> str:
-    token = TOKENS.get(given.tokenizer if given else str(value_at(table, "text.tokenizer")), "token")
+def describe(table: Table, text: AnyTokenizer | None) -> str:
+    token = TOKENS.get(text.tokenizer if text else str(value_at(table, "text.tokenizer")), "token")
     figures = (
         figure(table, "recurrence.size", " of {:,} hidden units"),
         figure(table, "training.epochs", ", {:,} epochs"),

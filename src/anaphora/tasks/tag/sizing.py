@@ -62,7 +62,7 @@ def _of_vectors(data: Sequence[Path], names: Names) -> Sized:
     return Sized(kept | {"model": "vectors"}, f"{counted(count, 'vector sequence')} of {what}")
 
 
-def describe(table: Table, given: AnyTokenizer | None) -> str:
+def describe(table: Table, text: AnyTokenizer | None) -> str:
     output = value_at(table, "output.kind") or value_at(table, "output")
     of = " of vectors" if value_at(table, "model") == "vectors" else ""
     return (

@@ -1,10 +1,14 @@
 """Real-valued sequences: pen strokes and signals predicted, drawn, and written from texts."""
 
-from typing import cast
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, cast
 
+from anaphora.events import Report
 from anaphora.models.registry import NETWORKS
 from anaphora.models.values import ValueNetwork
-from anaphora.tasks.task import Kind, Sizing, Task, Trained, by_data, no_vocabulary
+from anaphora.tasks.evaluation import Answer, Request
+from anaphora.tasks.task import Task, Trained
 from anaphora.tasks.trace import sizing
 from anaphora.tasks.trace.config import (
     PredictionExperiment,
@@ -19,7 +23,7 @@ from anaphora.tasks.trace.evaluation import NOUN, evaluate
 from anaphora.tasks.trace.predictor import Series, TracePredictor
 
 __all__ = [
-    "TASK",
+    "TASKS",
     "Drawing",
     "Series",
     "TraceExperiment",
@@ -32,30 +36,39 @@ __all__ = [
 ]
 
 
-def _predictor(trained: Trained) -> TracePredictor:
-    experiment = cast(TraceExperiment, trained.experiment)
-    network = cast(ValueNetwork, trained.model)
-    return TracePredictor(network, experiment, trained.tokenizers.get("text"), trained.runtime)
+class ValuePrediction(Task):
+    """Prediction of real-valued sequences."""
+
+    name, model = "trace", "prediction"
+    noun, plural = NOUN, "prediction networks"
+    experiment: ClassVar[type[TraceExperiment]] = PredictionExperiment
+    network = NETWORKS["prediction"]
+    see = "see anaphora draw"
+    next_command = "anaphora evaluate {run}"
+    example = 'model = anaphora.load("{path}")\nprint(model.generate("...").svg())'
+    counted, tiers = "vectors (--task trace)", sizing.TIERS
+    choose, describe = staticmethod(sizing.choose), staticmethod(sizing.describe)
+
+    def with_runs(self, experiment: TraceExperiment, parent: object) -> TraceExperiment:
+        return experiment if experiment.is_settled else settled(experiment, splits_of(experiment))
+
+    def work(self, experiment: TraceExperiment, report: Report) -> TraceWork:
+        return TraceWork(experiment, report)
+
+    def predictor(self, trained: Trained) -> TracePredictor:
+        experiment, network = cast(TraceExperiment, trained.experiment), cast(ValueNetwork, trained.model)
+        return TracePredictor(network, experiment, trained.tokenizers.get("text"), trained.runtime)
+
+    def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
+        return evaluate(paths, request, report)
 
 
-_complete = by_data(splits_of, settled)
-TASK = Task(
-    name="trace",
-    noun=NOUN,
-    kinds={
-        "prediction": Kind(
-            "prediction networks", PredictionExperiment, NETWORKS["prediction"], TraceWork, complete=_complete
-        ),
-        "synthesis": Kind(
-            "synthesis networks", SynthesisExperiment, NETWORKS["synthesis"], TraceWork, complete=_complete
-        ),
-    },
-    predictor=_predictor,
-    see="see anaphora draw",
-    next_command="anaphora evaluate {run}",
-    example='model = anaphora.load("{path}")\nprint(model.generate("...").svg())',
-    tokenizers_of=no_vocabulary(NOUN),
-    evaluate=evaluate,
-    sizing=Sizing(sizing.choose, sizing.describe, "vectors (--task trace)", sizing.TIERS),
-)
-"""Real-valued sequences."""
+class Synthesis(ValuePrediction):
+    """Real-valued sequences written from texts."""
+
+    model, plural = "synthesis", "synthesis networks"
+    experiment = SynthesisExperiment
+    network = NETWORKS["synthesis"]
+
+
+TASKS = (ValuePrediction, Synthesis)

@@ -9,7 +9,7 @@ import torch
 
 from anaphora.batch import Batch, pad
 from anaphora.data.buckets import prediction_rows
-from anaphora.data.pairs import WIDTH
+from anaphora.data.example_batches import WIDTH
 from anaphora.data.trace_store import padded, sequence
 from anaphora.errors import ConfigError
 from anaphora.events import Progress, Report, silent

@@ -58,7 +58,7 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     return Sized(shared | {"model": "synthesis", "text": {"tokenizer": "character"}, "decoder": decoder}, what)
 
 
-def describe(table: Table, given: AnyTokenizer | None) -> str:
+def describe(table: Table, text: AnyTokenizer | None) -> str:
     if value_at(table, "model") == "synthesis":
         return f"a network that writes texts{figure(table, 'decoder.size', ' of {:,} hidden units')}"
     return f"a network that predicts vectors{figure(table, 'recurrence.size', ' of {:,} hidden units')}"

@@ -3,13 +3,18 @@
 What is read may also be a sequence of vectors, such as the strokes of a pen, in whose place a text is written.
 """
 
-from typing import cast
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, cast
 
+from anaphora.events import Report
 from anaphora.models.registry import NETWORKS
 from anaphora.models.vector_transducer import VectorTransducer
 from anaphora.protocols import Searchable
 from anaphora.tasks import trace
-from anaphora.tasks.task import Kind, Sizing, Task, Trained, both_sides, by_data
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.evaluation import Answer, Request
+from anaphora.tasks.task import Task, Trained, WeightSource, both_sides
 from anaphora.tasks.transduce import sizing
 from anaphora.tasks.transduce.config import TransductionExperiment, VectorTransductionExperiment
 from anaphora.tasks.transduce.data import TransducerWork, settled
@@ -17,11 +22,13 @@ from anaphora.tasks.transduce.evaluation import NOUN, evaluate
 from anaphora.tasks.transduce.predictor import TransducerPredictor, Transduction
 from anaphora.tasks.transduce.vector_predictor import VectorTransducerPredictor
 from anaphora.tasks.transduce.vectors import VectorTransducerWork
-from anaphora.tasks.translation import TranslationPredictor, complete, givers
+from anaphora.tasks.translation import TranslationPredictor, fused_runs, with_fused_run
+from anaphora.tasks.work import Work
 from anaphora.text.symbols import SymbolTokenizer
+from anaphora.text.tokenizer import Tokenizer
 
 __all__ = [
-    "TASK",
+    "TASKS",
     "TransducerPredictor",
     "Transduction",
     "TransductionExperiment",
@@ -30,46 +37,67 @@ __all__ = [
 ]
 
 
-def _predictor(trained: Trained) -> TransducerPredictor | VectorTransducerPredictor:
-    if isinstance(trained.experiment, VectorTransductionExperiment):
+class StringTransduction(Task):
+    """A string in, another out."""
+
+    name, model = "transduce", "text"
+    noun, plural = NOUN, "transducers"
+    experiment: ClassVar[type[ExperimentBase]] = TransductionExperiment
+    network = NETWORKS["translator"]
+    see = "see anaphora predict"
+    next_command = "echo 'Your string' | anaphora predict {run}"
+    example = 'transducer = anaphora.load("{path}")\nprint(transducer.predict(["..."])[0].text)'
+    counted, tiers = "pairs of strings", sizing.TIERS
+    choose, describe = staticmethod(sizing.choose), staticmethod(sizing.describe)
+
+    def with_runs(self, experiment: Any, parent: Any) -> Any:
+        return settled(cast(TransductionExperiment, with_fused_run(experiment, parent)))
+
+    def weight_sources(self, experiment: Any, parent: Any) -> Sequence[WeightSource]:
+        return fused_runs(experiment, parent)
+
+    def work(self, experiment: Any, report: Report) -> Work:
+        return TransducerWork(experiment, report)
+
+    def predictor(self, trained: Trained) -> Any:
+        experiment = cast(TransductionExperiment, trained.experiment)
+        source, target = (cast(SymbolTokenizer, trained.tokenizers[side]) for side in ("source", "target"))
+        stepper = cast(Searchable, trained.model).stepper
+        translator = TranslationPredictor(stepper, source, target, experiment.evaluation, runtime=trained.runtime)
+        return TransducerPredictor(translator, source, target)
+
+    def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
+        return both_sides(tokenizers, path)
+
+    def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
+        return evaluate(paths, request, report)
+
+    def inspected(self, predictor: Any) -> Any:
+        return getattr(predictor, "translator", predictor)
+
+
+class VectorTransduction(StringTransduction):
+    """A sequence of vectors in, a string out."""
+
+    model, plural = "vectors", "transducers of vectors"
+    experiment = VectorTransductionExperiment
+    network = NETWORKS["vector-transducer"]
+    next_command = "anaphora evaluate {run}"
+    example = 'transducer = anaphora.load("{path}")\nprint(transducer.predict([vectors])[0].text)'
+
+    def with_runs(self, experiment: Any, parent: Any) -> Any:
+        return experiment if experiment.is_settled else trace.settled(experiment, trace.splits_of(experiment))
+
+    def weight_sources(self, experiment: Any, parent: Any) -> Sequence[WeightSource]:
+        return ()
+
+    def work(self, experiment: Any, report: Report) -> Work:
+        return VectorTransducerWork(experiment, report)
+
+    def predictor(self, trained: Trained) -> Any:
+        experiment = cast(VectorTransductionExperiment, trained.experiment)
         model, symbols = cast(VectorTransducer, trained.model), cast(SymbolTokenizer, trained.tokenizers["target"])
-        return VectorTransducerPredictor(model, symbols, trained.experiment, trained.runtime)
-    experiment = cast(TransductionExperiment, trained.experiment)
-    source, target = (cast(SymbolTokenizer, trained.tokenizers[side]) for side in ("source", "target"))
-    stepper = cast(Searchable, trained.model).stepper
-    translator = TranslationPredictor(stepper, source, target, experiment.evaluation, runtime=trained.runtime)
-    return TransducerPredictor(translator, source, target)
+        return VectorTransducerPredictor(model, symbols, experiment, trained.runtime)
 
 
-TASK = Task(
-    name="transduce",
-    noun=NOUN,
-    kinds={
-        "text": Kind(
-            "transducers",
-            TransductionExperiment,
-            NETWORKS["translator"],
-            TransducerWork,
-            complete=lambda experiment, parent: settled(cast(TransductionExperiment, complete(experiment, parent))),
-            givers=givers,
-        ),
-        "vectors": Kind(
-            "transducers of vectors",
-            VectorTransductionExperiment,
-            NETWORKS["vector-transducer"],
-            VectorTransducerWork,
-            complete=by_data(trace.splits_of, trace.settled),
-            next_command="anaphora evaluate {run}",
-            example='transducer = anaphora.load("{path}")\nprint(transducer.predict([vectors])[0].text)',
-        ),
-    },
-    predictor=_predictor,
-    see="see anaphora predict",
-    next_command="echo 'Your string' | anaphora predict {run}",
-    example='transducer = anaphora.load("{path}")\nprint(transducer.predict(["..."])[0].text)',
-    tokenizers_of=both_sides,
-    evaluate=evaluate,
-    inspected=lambda predictor: getattr(predictor, "translator", predictor),
-    sizing=Sizing(sizing.choose, sizing.describe, "pairs of strings", sizing.TIERS),
-)
-"""Transduction."""
+TASKS = (StringTransduction, VectorTransduction)

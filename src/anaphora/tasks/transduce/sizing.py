@@ -57,7 +57,7 @@ def _of_vectors(data: Sequence[Path], names: Names) -> Sized:
     return Sized(table | {"model": "vectors"}, f"{counted(count, 'sequence')} with texts")
 
 
-def describe(table: Table, given: AnyTokenizer | None) -> str:
+def describe(table: Table, text: AnyTokenizer | None) -> str:
     figures = (
         figure(table, "embedding.size", "symbol vectors of {:,}"),
         figure(table, "encoder.size", "encoder 2 x {:,}"),

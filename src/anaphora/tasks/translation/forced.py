@@ -4,7 +4,8 @@ from collections import abc
 from typing import Any, Protocol, TypeVar, Unpack
 
 from anaphora.batch import Batch
-from anaphora.data.pairs import LazyBatches, search_batches
+from anaphora.data.example_batches import LazyBatches
+from anaphora.data.pairs import search_batches
 from anaphora.data.ragged import Ragged
 from anaphora.errors import ConfigError
 from anaphora.events import Report, silent

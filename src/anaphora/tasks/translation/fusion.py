@@ -29,7 +29,7 @@ class FusedRun:
         self.experiment = experiment.with_options({"fusion.model": model})
         """The experiment with the tables of the language model filled in."""
 
-    def give(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], report: Report) -> None:
+    def load_into(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], report: Report) -> None:
         """Copy the weights of its best checkpoint into a translator; ConfigError for another target vocabulary."""
         own, target = self._run.tokenizer, tokenizers["target"]
         if own.fingerprint != target.fingerprint:

@@ -74,13 +74,13 @@ def choose(data: Sequence[Path], names: Names, languages: tuple[str, str], text:
     return Sized(table, counted(pairs.count, "pair"))
 
 
-def describe(table: Table, given: AnyTokenizer | None) -> str:
+def describe(table: Table, text: AnyTokenizer | None) -> str:
     """What a table makes, in words; numbers that are not where they usually are go unsaid."""
     token = TOKENS.get(str(value_at(table, "text.tokenizer")), "token")
     dropouts = (figure(table, f"{part}.dropout", "{:g}") for part in ("embedding", "encoder", "decoder"))
     sides = "2 x " if value_at(table, "encoder.bidirectional") is True else ""
     figures = (
-        "the vocabulary of that run" if given else figure(table, "text.size", "{:,} ") + f"{token}s",
+        "the vocabulary of that run" if text else figure(table, "text.size", "{:,} ") + f"{token}s",
         figure(table, "embedding.size", "word vectors of {:,}"),
         figure(table, "encoder.size", f"encoder {sides}" + "{:,}"),
         figure(table, "decoder.size", "decoder {:,}"),

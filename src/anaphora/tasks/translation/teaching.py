@@ -11,7 +11,7 @@ from anaphora.events import Note, Report
 from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.pairs import pair_splits
 from anaphora.tasks.runs import experiment_of
-from anaphora.tasks.task import Table, Teaching
+from anaphora.tasks.task import Distillation, Table
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.ensemble import load_together
 
@@ -62,4 +62,4 @@ def measured(runs: Sequence[Path], corpus: PairCorpus, beam: int, report: Report
     return found | {"sentences per second": len(sources) / max(seconds, 1e-9)}
 
 
-TEACHING = Teaching(student, pair_splits, answers, measured)
+DISTILLATION = Distillation(student, pair_splits, answers, measured)

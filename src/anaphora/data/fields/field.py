@@ -1,0 +1,76 @@
+"""The contract of fields: how a kind of value is encoded, stored and padded."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from anaphora.batch import Items
+from anaphora.data.columns import UNBOUNDED, Bound, Integers, Table, Writer
+from anaphora.data.encoding import Rows
+from anaphora.data.ragged import Ragged
+
+Value = TypeVar("Value")
+
+Place = Callable[[int], str]
+"""Name of the place that a value of several is from, for errors: ``train.tsv:7``, or ``Text 7``."""
+
+
+class Field(ABC, Generic[Value]):
+    """One kind of input or target of examples.
+
+    A field takes its value out of an example, encodes values as rows of numbers, keeps the rows in the columns of a
+    store, and pads rows into the value that a network reads or predicts.
+    """
+
+    name: str
+    """Prefix of its columns."""
+    get: Callable[[Any], Value]
+    """Return the value of an example."""
+    unit: str
+    """Noun of one position of a row: "token", "vector"."""
+    width: int = 1
+    """Numbers of one position."""
+
+    def __init__(self, name: str, get: Callable[[Any], Value]) -> None:
+        self.name, self.get = name, get
+
+    @property
+    @abstractmethod
+    def identity(self) -> Sequence[object]:
+        """Everything that decides which numbers a value becomes, as JSON has it."""
+
+    @property
+    @abstractmethod
+    def bound(self) -> Bound:
+        """Bound of the numbers in its rows."""
+
+    @property
+    def columns(self) -> Mapping[str, Bound]:
+        """Columns of a store with their bounds."""
+        return {f"{self.name}.ids": self.bound, f"{self.name}.ends": UNBOUNDED}
+
+    @abstractmethod
+    def encode(self, values: Sequence[Value], place: Place) -> Rows:
+        """Return a row for each value; DataError with its ``place`` for one that is refused."""
+
+    def write(self, rows: Rows, into: Writer) -> None:
+        """Append rows to the columns of a store."""
+        into.extend(self.name, rows.numbers, rows.lengths)
+
+    def stored(self, table: Table) -> Any:
+        """Return the rows in the columns of a store, in the form that ``lengths`` and ``items`` take."""
+        return Ragged(table[f"{self.name}.ids"], table[f"{self.name}.ends"])
+
+    def held(self, rows: Rows) -> Any:
+        """Return rows in memory in the form that ``lengths`` and ``items`` take."""
+        return Ragged(rows.numbers, np.concatenate([[0], np.cumsum(rows.lengths, dtype=np.int64)]))
+
+    def lengths(self, rows: Any) -> Integers:
+        """Return the number of positions that each row has in a batch."""
+        return np.asarray(rows.lengths)
+
+    @abstractmethod
+    def items(self, rows: Any, chosen: Integers, multiple: int = 1) -> Items:
+        """Return the ``chosen`` rows side by side, padded to a width that is a multiple of ``multiple``."""

@@ -1,0 +1,54 @@
+"""Text as the ids of its tokens."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from anaphora.batch import Ids, pad
+from anaphora.data.columns import Bound, Integers
+from anaphora.data.encoding import Rows
+from anaphora.data.fields.field import Field, Place
+from anaphora.data.ragged import Ragged, token_counts
+from anaphora.text.tokenizer import Tokenizer, encode_lines
+
+
+class Tokens(Field[str]):
+    """Text as ids, without special tokens in a store; each row of a batch ends in ``</s>``."""
+
+    unit = "token"
+
+    def __init__(self, name: str, tokenizer: Tokenizer, get: Callable[[Any], str] = str, *, longest: int = 0) -> None:
+        """With ``longest`` > 0, texts are truncated to so many tokens."""
+        super().__init__(name, get)
+        self.tokenizer, self._longest = tokenizer, longest
+
+    @property
+    def identity(self) -> Sequence[object]:
+        return [self.tokenizer.fingerprint, self._longest]
+
+    @property
+    def bound(self) -> Bound:
+        return self.tokenizer.symbols.size
+
+    def encode(self, values: Sequence[str], place: Place) -> Rows:
+        return self.truncated(Rows.of(encode_lines(self.tokenizer, values, 1)))
+
+    def truncated(self, rows: Rows) -> Rows:
+        """Return rows of at most ``longest`` tokens."""
+        return rows.truncated(self._longest) if self._longest else rows
+
+    def lengths(self, rows: Ragged) -> Integers:
+        """Return the number of tokens of each row, ``</s>`` included."""
+        return np.asarray(rows.lengths + 1)
+
+    def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> Ids:
+        symbols = self.tokenizer.symbols
+        return pad(rows.each(chosen), value=symbols.pad, end=symbols.eos, multiple=multiple)
+
+    def counts(self, rows: Ragged) -> Integers:
+        """Return how often each token is to be predicted, ``</s>`` once a row."""
+        symbols = self.tokenizer.symbols
+        counts_V = token_counts(rows.ids, symbols.size)
+        counts_V[symbols.eos] += len(rows)
+        return counts_V

@@ -1,0 +1,73 @@
+"""Sequences of real-valued vectors."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from anaphora.batch import Values
+from anaphora.data.columns import FLOATS, Bound, Integers, Table
+from anaphora.data.encoding import Rows
+from anaphora.data.fields.field import Field, Place
+from anaphora.data.ragged import Ragged
+from anaphora.errors import DataError
+from anaphora.formats.arrays import Floats
+
+
+class Vectors(Field[Floats]):
+    """Sequences of vectors of one width, T x D."""
+
+    unit = "vector"
+
+    def __init__(self, name: str, width: int, get: Callable[[Any], Floats], *, longest: int = 0) -> None:
+        """With ``longest`` > 0, sequences are truncated to so many vectors."""
+        super().__init__(name, get)
+        self.width, self._longest = width, longest
+
+    @property
+    def identity(self) -> Sequence[object]:
+        return [self.width, self._longest]
+
+    @property
+    def bound(self) -> Bound:
+        return FLOATS
+
+    def encode(self, values: Sequence[Floats], place: Place) -> Rows:
+        for number, values_TD in enumerate(values):
+            if values_TD.shape[1] != self.width:
+                raise DataError(
+                    f"{place(number)} has vectors of {values_TD.shape[1]} numbers, but those of the training split "
+                    f"have {self.width}: give all of them the same width."
+                )
+        rows = Rows.of_arrays(values, self.width)
+        return rows.truncated(self._longest) if self._longest else rows
+
+    def stored(self, table: Table) -> Ragged:
+        values_ND = np.asarray(table[f"{self.name}.ids"][:]).reshape(-1, self.width)
+        return Ragged(values_ND, table[f"{self.name}.ends"])
+
+    def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> Values:
+        return pad_vectors(rows.each(chosen), multiple)
+
+
+def pad_vectors(rows: Sequence[Floats], multiple: int = 1) -> Values:
+    """Return rows of vectors as one rectangle, 0 in the padding, its width a multiple of ``multiple``."""
+    lengths = [len(row) for row in rows]
+    block = np.zeros((len(rows), -(-max(lengths) // multiple) * multiple, rows[0].shape[1]), np.float32)
+    for line, row in zip(block, rows, strict=True):
+        line[: len(row)] = row
+    return Values(torch.from_numpy(block), torch.tensor(lengths))
+
+
+def finite_vectors(place: str, values: Any) -> Floats:
+    """Return the vectors of a sequence that a caller gave, T x D; a single vector may be given as D.
+
+    Raises DataError for another shape, and for numbers that are not finite.
+    """
+    values_TD = np.asarray(values, dtype=np.float32)
+    if values_TD.ndim not in (1, 2) or not values_TD.size:
+        raise DataError(f"{place} should be steps x width, but its shape is {values_TD.shape}: reshape it.")
+    if not np.isfinite(values_TD).all():
+        raise DataError(f"{place} has a number that is not finite: correct it.")
+    return values_TD.reshape(-1, values_TD.shape[-1])

@@ -1,0 +1,124 @@
+"""Tasks whose examples are an input field and a target field: one data path, one training job for all of them."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from anaphora.data.columns import Integers
+from anaphora.data.corpora import Splits
+from anaphora.data.example_batches import ExampleBatches
+from anaphora.data.example_store import Examples, ExampleStore, example_store
+from anaphora.data.fields.field import Field
+from anaphora.data.fields.tokens import Tokens
+from anaphora.events import Report, silent
+from anaphora.tasks.task import Task, Tokenizers
+from anaphora.tasks.work import Begun, UpdatingWork
+from anaphora.text import tokenization
+from anaphora.text.tokenizer import Tokenizer
+from anaphora.training.loop import Validate
+
+
+class Fields(NamedTuple):
+    """The fields of an example."""
+
+    inputs: Field[Any]
+    targets: Field[Any]
+
+
+class FieldTask(Task):
+    """A task with one input and one target an example; see ``Task``."""
+
+    example_noun: ClassVar[str] = "text"
+    """Noun of an example, for what is left out."""
+
+    @abstractmethod
+    def splits(self, experiment: Any, report: Report = silent) -> Splits[Any]:
+        """Return the splits of an experiment."""
+
+    def with_data_statistics(self, experiment: Any, splits: Splits[Any]) -> Any:
+        """Return an experiment with the options that its training split decides."""
+        return experiment
+
+    def check_data(self, experiment: Any, splits: Splits[Any], report: Report) -> None:
+        """Raise DataError for splits that do not go with the experiment or with each other."""
+
+    def learn_vocabulary(self, experiment: Any, splits: Splits[Any], report: Report) -> dict[str, Tokenizer]:
+        """Return the tokenizers of every side, by default that of the training texts."""
+        text = {"text": splits.train.lines}
+        return tokenization.fit(experiment.text, text, report, languages=experiment.data.languages)
+
+    @abstractmethod
+    def fields(self, experiment: Any, tokenizers: Tokenizers) -> Fields:
+        """Return the fields of an example."""
+
+    def sized_by(self, fields: Fields) -> Sequence[Field[Any]]:
+        """Return the fields whose longest rows make the size of a batch; it is ordered by the first of them."""
+        return [fields.inputs]
+
+    def longest(self, experiment: Any) -> int:
+        """Return the positions of a training example at most; longer ones are left out, 0 keeps all."""
+        return 0
+
+    def weights(self, experiment: Any, fields: Fields, store: ExampleStore) -> Any:
+        """Return factors of the loss of each training example; None for 1."""
+        return None
+
+    @abstractmethod
+    def validation(
+        self, experiment: Any, corpus: Any, fields: Fields, store: ExampleStore, batches: ExampleBatches
+    ) -> Validate:
+        """Return the measurement of a network on the validation split."""
+
+    def with_runs(self, experiment: Any, parent: Any) -> Any:
+        return experiment if experiment.is_settled else self.with_data_statistics(experiment, self.splits(experiment))
+
+    def work(self, experiment: Any, report: Report) -> "FieldWork":
+        return FieldWork(self, experiment, report)
+
+
+class FieldWork(UpdatingWork):
+    """Training of a task of fields: splits are encoded into stores, and batches made of them."""
+
+    def __init__(self, task: FieldTask, experiment: Any, report: Report) -> None:
+        """Find and check the data; errors as for ``FieldTask.splits`` and ``check_data``."""
+        self._task, self.splits = task, task.splits(experiment, report)
+        self._experiment = task.with_data_statistics(experiment, self.splits)
+        task.check_data(self._experiment, self.splits, report)
+
+    def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
+        return self._task.learn_vocabulary(self._experiment, self.splits, report)
+
+    def counts(self, begun: Begun, report: Report) -> Integers:
+        """Return how often each token is a target."""
+        targets = self._task.fields(self._experiment, begun.tokenizers).targets
+        if not isinstance(targets, Tokens):
+            return np.zeros(0, np.int64)
+        return targets.counts(self._store(self.splits.train, "train", begun, report).rows(targets))
+
+    def batches(self, begun: Begun, report: Report) -> ExampleBatches:
+        store = self._store(self.splits.train, "train", begun, report)
+        return self._batches(store, begun, begun.training.seed)
+
+    def validation(self, begun: Begun, report: Report) -> Validate:
+        fields = self._task.fields(self._experiment, begun.tokenizers)
+        store = self._store(self.splits.valid, "valid", begun, report)
+        batches = self._batches(store, begun, seed=0)
+        return self._task.validation(self._experiment, self.splits.valid, fields, store, batches)
+
+    def _store(self, corpus: Examples, split: str, begun: Begun, report: Report) -> ExampleStore:
+        longest = self._task.longest(self._experiment) if split == "train" else 0
+        fields, noun = self._task.fields(self._experiment, begun.tokenizers), self._task.example_noun
+        return example_store(corpus, fields, begun.encoded / split, noun=noun, longest=longest, report=report)
+
+    def _batches(self, store: ExampleStore, begun: Begun, seed: int) -> ExampleBatches:
+        fields = self._task.fields(self._experiment, begun.tokenizers)
+        return ExampleBatches(
+            store,
+            *fields,
+            batch_tokens=begun.training.batch_tokens,
+            seed=seed,
+            sized_by=self._task.sized_by(fields),
+            weights=self._task.weights(self._experiment, fields, store),
+        )
