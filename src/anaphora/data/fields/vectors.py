@@ -1,7 +1,7 @@
 """Sequences of real-valued vectors."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -48,7 +48,7 @@ class Vectors(Field[Floats]):
         return Ragged(values_ND, table[f"{self.name}.ends"])
 
     def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> Values:
-        return pad_vectors(rows.each(chosen), multiple)
+        return pad_vectors(cast(Sequence[Floats], rows.each(chosen)), multiple)
 
 
 def pad_vectors(rows: Sequence[Floats], multiple: int = 1) -> Values:
