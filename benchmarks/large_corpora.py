@@ -22,8 +22,8 @@ from anaphora.data.sources import translation_splits
 from anaphora.data.store import pair_store
 from anaphora.events import silent
 from anaphora.experiment.check import check
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.data_table import PairData

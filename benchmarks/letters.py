@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 import anaphora
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.samples.handwriting import written
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

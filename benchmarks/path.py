@@ -1,6 +1,6 @@
 """How an experiment gets from the function that conducts training to the training loop.
 
-    python -m benchmarks.path [--entry anaphora.experiment.conduct:train] [--loop anaphora.training.loop:train]
+    python -m benchmarks.path [--entry anaphora.experiment.run_training:train] [--loop anaphora.training.loop:train]
 
 It profiles a tiny training of a translator, from the call of the entry to the first call of the loop. Of the folders
 that conduct an experiment (``--folders``) it counts
@@ -47,6 +47,7 @@ batch_tokens = 40
 epochs = 1
 threads = 1
 """
+ENTRY = "anaphora.experiment.run_training:train"
 FOLDERS = ("experiment", "tasks", "run", "training")
 PACKAGE = str(Path(anaphora.__file__).parent)
 
@@ -138,7 +139,9 @@ def _function(name: str) -> Callable[..., Any]:
 def main() -> None:
     """Print the counts, and with --files the files in order."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.path", description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--entry", default="anaphora.experiment.conduct:train", help="function that conducts training")
+    parser.add_argument(
+        "--entry", default="anaphora.experiment.run_training:train", help="function that conducts training"
+    )
     parser.add_argument("--loop", default="anaphora.training.loop:train", help="function that updates")
     parser.add_argument("--folders", nargs="+", default=FOLDERS, help="folders of the package that conduct experiments")
     parser.add_argument("--files", action="store_true", help="list the files, and the way of the experiment")

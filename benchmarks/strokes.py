@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.registry import tasks_named
 from anaphora.tasks.runs import experiment_of

@@ -135,7 +135,7 @@ def of_all_ranks(request: dict[str, Any]) -> list[dict[str, Any]]:
 def serve() -> None:
     """Answer requests from standard input, one JSON object a line."""
     # what every process would import by itself: torch._dynamo is for the first optimizer
-    for module in ("torch._dynamo", "anaphora.experiment.conduct", "anaphora.experiment.reading", *TASKS.values()):
+    for module in ("torch._dynamo", "anaphora.experiment.run_training", "anaphora.experiment.reading", *TASKS.values()):
         importlib.import_module(module)
     gc.freeze()  # no process looks through it, nor copies the memory that it would mark
     print(json.dumps({"ready": True}), flush=True)

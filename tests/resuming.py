@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from anaphora.experiment.conduct import train
+from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from anaphora.events import Event, Note
-from anaphora.experiment.conduct import say_what_autograd_does
+from anaphora.experiment.plan import report_autograd_cells
 from anaphora.kernels.cells import Cell, Recorded, State
 from anaphora.kernels.cells.recorded import Operands
 from anaphora.nn.stack import Stack, StackConfig
@@ -75,7 +75,7 @@ def test_the_sketched_cell_is_the_derived_one_and_is_reported(page: ModuleType) 
         h = stack(x_TBD, torch.tensor([4, 2, 3])).outputs["h"]
         h.square().sum().backward()
         results[made.kind] = [h.detach(), *(weight.grad for weight in stack.parameters())]
-        say_what_autograd_does(stack, said.append)
+        report_autograd_cells(stack, said.append)
     torch.testing.assert_close(results["sketch"], results["tanh"])
     sentence = "Unit 'sketch' has no derived gradient, so autograd records each of its steps: it trains slowly."
     assert said == [Note(sentence)]

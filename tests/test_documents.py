@@ -12,8 +12,8 @@ from typer.main import get_command
 from anaphora import recipes
 from anaphora.cli.app import app
 from anaphora.events import Event
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.tasks.base import ExperimentBase
 
 ROOT = Path(__file__).resolve().parents[1]

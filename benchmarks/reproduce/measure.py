@@ -17,8 +17,8 @@ from anaphora.evaluation.alignment import agreement
 from anaphora.evaluation.breakdown import by_length
 from anaphora.evaluation.significance import paired_bootstrap
 from anaphora.events import Report
-from anaphora.experiment.conduct import train
 from anaphora.experiment.overrides import read_table
+from anaphora.experiment.run_training import train
 from anaphora.formats.pharaoh import Links, words_between_spaces
 from anaphora.prediction.candidates import Candidates
 from anaphora.prediction.options import SearchOptions

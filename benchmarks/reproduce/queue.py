@@ -9,7 +9,7 @@ from pathlib import Path
 
 from anaphora.errors import DivergedError
 from anaphora.events import Report
-from anaphora.experiment.conduct import train
+from anaphora.experiment.run_training import train
 from anaphora.training.loop import Outcome, Stop, never
 from benchmarks.reproduce.measure import Figures, measure
 from benchmarks.reproduce.table import RUNS, Job, Table, jobs, text_folder

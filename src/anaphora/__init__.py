@@ -14,8 +14,8 @@ from anaphora.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from anaphora.errors import AnaphoraError
-    from anaphora.experiment.conduct import train
     from anaphora.experiment.reading import read_experiment
+    from anaphora.experiment.run_training import train
     from anaphora.prediction.candidates import Shortlist
     from anaphora.prediction.limits import Limits
     from anaphora.prediction.options import SearchOptions
@@ -58,7 +58,7 @@ _HOMES = {
     "TranslationPredictor": "anaphora.tasks.translation",
     "load": "anaphora.tasks.runs",
     "read_experiment": "anaphora.experiment.reading",
-    "train": "anaphora.experiment.conduct",
+    "train": "anaphora.experiment.run_training",
 }
 
 

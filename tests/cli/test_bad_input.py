@@ -117,7 +117,7 @@ def test_what_memory_cannot_hold_is_one_sentence(
     def too_much(*arguments: object, **options: object) -> None:
         torch.empty(2**60)
 
-    monkeypatch.setattr("anaphora.experiment.conduct.train", too_much)
+    monkeypatch.setattr("anaphora.experiment.run_training.train", too_much)
     arguments = ["train", "multi30k-en-de", "--data", toy_pairs, "--source", "en", "--target", "fr"]
     assert "This machine ran out of memory" in refused(capsys, *arguments)
 
@@ -128,7 +128,7 @@ def test_what_a_gpu_cannot_hold_is_the_same_sentence(
     def too_much(*arguments: object, **options: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
 
-    monkeypatch.setattr("anaphora.experiment.conduct.train", too_much)
+    monkeypatch.setattr("anaphora.experiment.run_training.train", too_much)
     arguments = ["train", "multi30k-en-de", "--data", toy_pairs, "--source", "en", "--target", "fr"]
     assert "This machine ran out of memory" in refused(capsys, *arguments)
 
@@ -142,7 +142,7 @@ def test_a_persons_own_text_keeps_its_case_under_any_recipe(
         taken.append(experiment)
         raise ConfigError("that is all.")
 
-    monkeypatch.setattr("anaphora.experiment.conduct.train", stop)
+    monkeypatch.setattr("anaphora.experiment.run_training.train", stop)
     data = ["--data", toy_pairs, "--source", "en", "--target", "fr"]
     lower = ["--set", "text.lowercase=true", "--set", "evaluation.conditions=moses-lowercase"]
     for options in (data, [*data, *lower], []):

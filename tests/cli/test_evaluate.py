@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from anaphora.cli.app import main
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 
 
 @pytest.fixture

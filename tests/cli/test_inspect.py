@@ -9,8 +9,8 @@ import pytest
 
 from anaphora.cli.app import main
 from anaphora.events import silent
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from tests.conftest import TINY_LANGUAGE_MODEL, TINY_TRANSLATOR
 
 

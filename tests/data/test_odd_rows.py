@@ -10,7 +10,6 @@ from anaphora.data.labelled import hold_vectors
 from anaphora.errors import DataError
 from anaphora.events import Event
 from anaphora.experiment.auto import automatic
-from anaphora.experiment.conduct import work_of
 from anaphora.experiment.reading import read_experiment
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.work import Work
@@ -25,7 +24,7 @@ def found(path: Path, task: str, *settings: str) -> tuple[Work, list[str]]:
     text = automatic([path], settings=settings, task=task, report=events.append)
     experiment = read_experiment(text, "auto.toml", settings, data=[path])
     experiment = task_of(experiment).with_runs(experiment, None)
-    work = work_of(experiment, events.append)
+    work = task_of(experiment).work(experiment, events.append)
     return work, [str(getattr(event, "text", event)) for event in events]
 
 

@@ -6,8 +6,8 @@ from anaphora import recipes
 from anaphora.errors import ConfigError, DataError, MissingExtraError
 from anaphora.events import Event, Note
 from anaphora.experiment.auto import automatic
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.protocols import VocabularyInfo
 from anaphora.tasks.language_model.config import LanguageModelExperiment, RecurrentExperiment
 from anaphora.tasks.language_model.sizing import TIERS as TEXT_TIERS

@@ -1,5 +1,6 @@
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -7,8 +8,8 @@ from torch import Tensor
 
 from anaphora.errors import ConfigError, RunError
 from anaphora.experiment.averaging import average_run
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.run.about import about
 from anaphora.tasks.base import ExperimentBase
@@ -121,7 +122,8 @@ def test_an_average_is_judged_by_bleu_where_that_decides_and_by_the_loss_where_i
     by_bleu = tables["training"] | {"metric": "bleu"}
     train(parse(tables | {"training": by_bleu}, "by-bleu.toml"), path)
     before = Run.open(path).best()
-    monkeypatch.setattr("anaphora.experiment.averaging.work_of", lambda experiment, report: Told(best, average))
+    measured = SimpleNamespace(work=lambda experiment, report: Told(best, average))
+    monkeypatch.setattr("anaphora.experiment.averaging.task_of", lambda experiment: measured)
     found = average_run(path)
     assert (found.best_metrics["bleu"], found.best_metrics["loss"]) == best
     assert (found.metrics["bleu"], found.metrics["loss"]) == average

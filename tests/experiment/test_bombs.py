@@ -13,7 +13,7 @@ from annotated_types import Le, Lt
 from pydantic import BaseModel
 
 from anaphora.errors import ConfigError, RunError
-from anaphora.experiment import conduct, memory
+from anaphora.experiment import memory, run_training
 from anaphora.experiment.reading import read_experiment
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
@@ -43,7 +43,7 @@ def test_a_network_that_takes_more_than_is_free_is_refused_before_it_is_made(
     experiment = read_experiment(tomli_w.dumps(small.tables()), "mine.toml", settings=[setting])
     before = taken()
     with pytest.raises(ConfigError, match=r"estimated to take .* GiB .* but 0\.0 GiB are free: lower") as refused:
-        conduct.train(experiment, tmp_path / "run")
+        run_training.train(experiment, tmp_path / "run")
     assert key in str(refused.value)
     assert taken() - before < GIB / 2 and not (tmp_path / "run").exists()
 
@@ -56,7 +56,7 @@ def test_a_batch_of_more_than_is_free_is_refused_unless_the_text_is_shorter(
         "mine.toml",
         settings=["training.batch_tokens=50000000", "training.epochs=1"],
     )
-    conduct.train(wide, tmp_path / "run")
+    run_training.train(wide, tmp_path / "run")
     model = torch.nn.Linear(100, 100)
     with pytest.raises(ConfigError, match=r"GiB for a batch of 40,000,000 tokens.*lower training.batch_tokens = 5"):
         memory.check_memory(model, wide, [50], 40, 40_000_000)
@@ -101,7 +101,7 @@ def test_every_whole_number_that_sizes_something_has_an_upper_bound(name: str) -
 
 
 def test_loading_takes_memory_for_the_weights_that_are_there_alone(translator: ExperimentBase, tmp_path: Path) -> None:
-    conduct.train(translator, tmp_path / "run")
+    run_training.train(translator, tmp_path / "run")
     toml = tmp_path / "run" / "experiment.toml"
     table = translator.tables()
     for part in ("embedding", "encoder", "decoder"):
@@ -119,7 +119,7 @@ def test_a_file_of_a_run_that_grew_is_never_taken_into_memory(
     translator: ExperimentBase, tmp_path: Path, name: str, size: int
 ) -> None:
     path = tmp_path / "run"
-    conduct.train(translator, path)
+    run_training.train(translator, path)
     names = {file.name for file in (path / "vocabulary").iterdir()}
     file = path / name.replace("joint", next(iter(names - {"vocabulary.json"})))
     os.truncate(file, size)

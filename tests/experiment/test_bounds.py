@@ -8,7 +8,7 @@ import torch
 
 from anaphora.errors import RunError
 from anaphora.events import Event, Note
-from anaphora.experiment.conduct import train
+from anaphora.experiment.run_training import train
 from anaphora.formats.lines import write_lines
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse

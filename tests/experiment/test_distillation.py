@@ -9,9 +9,9 @@ import pytest
 from anaphora.cli.app import main
 from anaphora.errors import ConfigError, RunError
 from anaphora.events import silent
-from anaphora.experiment.conduct import train
 from anaphora.experiment.distillation import Distilled, distill
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.models.translator import Translator
 from anaphora.tasks.registry import parse, task_of
 from anaphora.tasks.runs import experiment_of, load

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from anaphora.events import Event, Progress
-from anaphora.experiment.conduct import train
+from anaphora.experiment.run_training import train
 from anaphora.tasks.base import ExperimentBase
 
-from .test_conduct import weights
+from .test_run_training import weights
 
 
 def interrupted_at_once() -> bool:

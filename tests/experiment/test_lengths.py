@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import anaphora
-from anaphora.experiment.conduct import train
+from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse

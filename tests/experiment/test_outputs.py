@@ -8,7 +8,7 @@ import torch
 
 import anaphora
 from anaphora.errors import ConfigError
-from anaphora.experiment.conduct import train
+from anaphora.experiment.run_training import train
 from anaphora.models.language_model import LanguageModel
 from anaphora.nn.outputs.class_factored import ClassFactoredOutput
 from anaphora.run import Run

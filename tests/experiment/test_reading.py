@@ -8,7 +8,7 @@ import pytest
 import anaphora
 from anaphora.errors import ConfigError
 from anaphora.events import Event, Skipped, Update
-from anaphora.experiment.conduct import train
+from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from anaphora.events import Event, Note
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.runs import experiment_of
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.inspection.subject import Subject
 
 TRANSLATOR = """

@@ -10,8 +10,8 @@ import pytest
 from anaphora.cli.app import main
 from anaphora.errors import MissingExtraError
 from anaphora.events import Event, Note, Update, Validated, silent
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.inspection.board import board
 from anaphora.run import Run
 from tests.conftest import TINY_LANGUAGE_MODEL

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from anaphora.errors import DataError
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.inspection.embeddings import Embeddings, word_neighbours
 from anaphora.inspection.report import report
 from anaphora.inspection.subject import Subject

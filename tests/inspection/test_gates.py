@@ -106,8 +106,8 @@ def test_what_cannot_be_shown_is_refused(language_model: Subject) -> None:
 
 
 def test_an_n_gram_model_has_nothing_to_look_into(count_model: str, toy_book: Path, tmp_path: Path) -> None:
-    from anaphora.experiment.conduct import train
     from anaphora.experiment.reading import read_experiment
+    from anaphora.experiment.run_training import train
 
     train(read_experiment(count_model, "counts.toml", data=[toy_book]), tmp_path / "run")
     subject = Subject.open(tmp_path / "run")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Event, Note, Progress
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.inspection import neighbours as module
 from anaphora.inspection.neighbours import INDEX, Index, index_of, nearest_of, neighbours
 from anaphora.inspection.subject import Subject

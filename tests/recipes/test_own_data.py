@@ -7,8 +7,8 @@ import pytest
 
 from anaphora import recipes
 from anaphora.events import Event, Update
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.language_model.config import NgramExperiment
 

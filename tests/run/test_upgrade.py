@@ -8,7 +8,7 @@ import pytest
 
 from anaphora.errors import RunError
 from anaphora.events import Event
-from anaphora.experiment.conduct import train
+from anaphora.experiment.run_training import train
 from anaphora.formats.pharaoh import to_pharaoh
 from anaphora.run import Run, upgrade
 from anaphora.run.about import about

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import torch
 
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.run.manifest import FORMAT
 from anaphora.samples.english_french import write
 from anaphora.tasks.runs import load

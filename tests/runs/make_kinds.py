@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.formats.lines import write_lines
 from anaphora.formats.pharaoh import to_pharaoh
 from anaphora.run.manifest import FORMAT

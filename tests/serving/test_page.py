@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.inspection.neighbours import neighbours
 from anaphora.inspection.subject import Subject
 from anaphora.memory import Memory

@@ -11,8 +11,8 @@ from anaphora.cli.app import main
 from anaphora.cli.compare import markdown
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Event, silent
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.tasks.comparison import Row, System, Table, compare_runs
 from anaphora.tasks.evaluation import Request, Text

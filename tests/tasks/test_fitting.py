@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.tasks.runs import experiment_of
 
 

@@ -8,8 +8,8 @@ import torch
 import anaphora
 from anaphora.evaluation.bleu import bleu
 from anaphora.events import silent
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase

@@ -35,9 +35,9 @@ def run(
     """Interpolate language models with weights fitted on the validation split."""
     use_threads(threads)
 
-    from anaphora.experiment.conduct import train
     from anaphora.experiment.overrides import Setting
     from anaphora.experiment.reading import read_experiment
+    from anaphora.experiment.run_training import train
     from anaphora.tasks.language_model import interpolation_table
 
     with listening() as report:

@@ -41,8 +41,8 @@ def run(
     place = _free(folder)
 
     from anaphora import recipes
-    from anaphora.experiment.conduct import train
     from anaphora.experiment.reading import read_experiment
+    from anaphora.experiment.run_training import train
     from anaphora.samples.english_french import write
 
     use_threads(threads)

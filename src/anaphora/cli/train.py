@@ -85,7 +85,7 @@ def run(
     start = _start(parent, vocabulary, replay, recipe)
     folder = run_folder or Path("runs") / (Path(recipe).name.removesuffix(".toml") or AUTO)
 
-    from anaphora.experiment.conduct import train
+    from anaphora.experiment.run_training import train
     from anaphora.training.ranks import joined
 
     resumed = folder if resume else None

@@ -9,12 +9,12 @@ import torch
 
 from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
-from anaphora.experiment.conduct import work_of
 from anaphora.run.averaging import average
 from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.loading import load_tokenizers
 from anaphora.run.weights import fill
 from anaphora.tasks.fitting import FittingWork
+from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import build, experiment_of, open_run
 from anaphora.tasks.work import Begun, UpdatingWork
 from anaphora.training.stopping import BestSoFar
@@ -46,7 +46,7 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
         raise ConfigError(f"An average is of at least 2 checkpoints, but --last is {last}.")
     experiment = experiment_of(path)
     run = open_run(path, experiment)
-    work = work_of(experiment, report)
+    work = task_of(experiment).work(experiment, report)
     if isinstance(work, FittingWork):
         raise ConfigError(f"{path} was fitted in one go, and so has one checkpoint: there is nothing to average.")
     with run.lock():

@@ -11,9 +11,9 @@ from anaphora.datacheck.tables import Table, survey_tables
 from anaphora.datacheck.tokens import unknown_tokens
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.events import Report, silent
-from anaphora.experiment.conduct import work_of
 from anaphora.experiment.estimate import Estimate, estimate
 from anaphora.tasks.base import ExperimentBase as Experiment
+from anaphora.tasks.registry import task_of
 from anaphora.tasks.work import UpdatingWork, Work, not_skipping
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import counted
@@ -67,7 +67,7 @@ def check(experiment: Experiment, *, trial: float = 5.0, exact: bool = False, re
     heard = not_skipping(report)  # what is left out is among the findings, with its lines
     checked = Checked(experiment)
     try:
-        work = work_of(experiment, heard)
+        work = task_of(experiment).work(experiment, heard)
         lowercase = experiment.text.lowercase
         if languages := tuple(experiment.data.languages.values()):
             checked.survey = survey_corpus(work.splits, languages, lowercase=lowercase, exact=exact, report=heard)

@@ -18,8 +18,8 @@ from typing import NamedTuple
 from anaphora.data.corpora import PairCorpus, Splits
 from anaphora.errors import ConfigError, RunError
 from anaphora.events import Event, Note, Progress, Report, silent
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.files import json_bytes, read_json, replace_durably, sha256
 from anaphora.formats.lines import write_lines
 from anaphora.run import Run

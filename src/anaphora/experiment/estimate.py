@@ -1,6 +1,6 @@
 """What a training will take: measured in a short trial of the training itself, on a sample of its data.
 
-Nothing is modelled: the trial is ``conduct.train`` for a few seconds, so that whatever makes training slow or large is
+Nothing is modelled: the trial is ``run_training.train`` for a few seconds, so all that makes training slow or large is
 in it. BLEU during training is left out, since a network that has learnt nothing writes no sentences of usual length.
 """
 
@@ -18,7 +18,7 @@ import torch
 
 from anaphora.data.corpora import LocatedCorpus, PairCorpus, Splits
 from anaphora.events import Event, Note, Progress, Report, Saved, Update, Validated, silent
-from anaphora.experiment.conduct import train
+from anaphora.experiment.run_training import train
 from anaphora.formats.lines import write_lines
 from anaphora.run import Run
 from anaphora.run.loading import load_tokenizers
@@ -68,7 +68,7 @@ def estimate(
 ) -> tuple[Estimate, dict[str, Tokenizer]]:
     """Train ``experiment`` for about ``seconds`` on a sample of ``splits``, in a folder that is removed again.
 
-    Also returns the tokenizers of the trial, learnt from the sample. Raises what ``conduct.train`` raises.
+    Also returns the tokenizers of the trial, learnt from the sample. Raises what ``run_training.train`` raises.
     """
     with tempfile.TemporaryDirectory(prefix="anaphora-trial-") as name:
         folder = Path(name)

@@ -9,8 +9,8 @@ from torch.testing import assert_close
 
 from anaphora.errors import ConfigError
 from anaphora.events import Event, Note
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase

@@ -10,8 +10,8 @@ import anaphora
 from anaphora.cli.app import main
 from anaphora.errors import ConfigError
 from anaphora.events import Event, Note
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase

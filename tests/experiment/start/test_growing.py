@@ -11,8 +11,8 @@ from anaphora.cli.app import main
 from anaphora.errors import ConfigError
 from anaphora.evaluation.bleu import Score
 from anaphora.events import Event, Note, Validated
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.experiment.start.growth import growing
 from anaphora.models.guide import LearntGuide
 from anaphora.run import Run

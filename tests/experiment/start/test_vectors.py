@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from anaphora.cli.app import main
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Event, Note
-from anaphora.experiment.conduct import train
+from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase

@@ -7,8 +7,8 @@ import pytest
 
 from anaphora.errors import ConfigError, RunError
 from anaphora.events import Event, Note
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.formats.lines import write_lines
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase

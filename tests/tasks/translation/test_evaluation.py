@@ -9,8 +9,8 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.bleu import bleu
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.events import Event, Note
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.kernels.backends import InferencePrecision
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.candidates import Candidates

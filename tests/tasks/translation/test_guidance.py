@@ -12,8 +12,8 @@ from anaphora.data.sources import translation_splits
 from anaphora.data.store import PairStore, pair_store
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.events import Event, silent
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.formats.lines import write_lines
 from anaphora.models.guide import GivenGuide, LearntGuide
 from anaphora.tasks.base import ExperimentBase

@@ -13,8 +13,8 @@ import anaphora
 from anaphora.data.corpora import Pair
 from anaphora.errors import ConfigError
 from anaphora.events import silent
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.formats.lines import write_lines
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.translation import TranslationPredictor

@@ -13,8 +13,8 @@ import anaphora
 from anaphora.errors import ConfigError
 from anaphora.events import Event, Note, silent
 from anaphora.experiment.check import check
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.formats.lines import write_lines
 from anaphora.run import Run
 from anaphora.run.loading import load_tokenizers

@@ -9,8 +9,8 @@ import pytest
 
 import anaphora
 from anaphora.errors import ConfigError
-from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.tasks.translation import recording
 from anaphora.tasks.translation.recording import SHORT, short_pairs
 from tests.conftest import TINY_TRANSLATOR

@@ -8,7 +8,7 @@ import anaphora
 from anaphora.data import sources
 from anaphora.errors import AnaphoraError, ConfigError, DataError, MissingExtraError, RunError
 from anaphora.events import Event, Note, Skipped, Update, Validated
-from anaphora.experiment.conduct import train
+from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.run.about import about
 from anaphora.tasks.base import ExperimentBase

@@ -1,0 +1,147 @@
+"""The plan of a training: all that it needs of data, other runs and options, resolved before anything is written."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+
+from anaphora.errors import ConfigError
+from anaphora.events import Note, Report
+from anaphora.experiment.memory import USUAL, check_memory, fitting_tokens, free_bytes, most_tokens
+from anaphora.experiment.start.encoder import encoder_start
+from anaphora.experiment.start.inheritance import Parent
+from anaphora.experiment.start.vectors import word_vectors
+from anaphora.kernels.cells import Recorded
+from anaphora.nn.stack import RecurrentConfig
+from anaphora.run import Run
+from anaphora.run.layout import EXPERIMENT
+from anaphora.run.loading import load_tokenizers
+from anaphora.tasks.base import ExperimentBase as Experiment
+from anaphora.tasks.registry import task_of
+from anaphora.tasks.runs import build, outline
+from anaphora.tasks.task import Task, WeightSource
+from anaphora.tasks.work import UpdatingWork, Work
+from anaphora.text.tokenizer import Tokenizer
+from anaphora.training.ranks import Ranks
+from anaphora.wording import counted
+
+_ROW = 100
+"""Tokens of the longest row where nothing bounds it, for an estimate."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that a training needs."""
+
+    experiment: Experiment
+    """With nothing left open."""
+    task: Task
+    work: Work
+    """Its data, found and checked."""
+    tokenizers: Mapping[str, Tokenizer]
+    """By side."""
+    model: torch.nn.Module
+    """A new network; its weights are those that training starts from."""
+    has_given_weights: bool = False
+    """True if some of these are those of other runs or files."""
+
+
+def plan_new(experiment: Experiment, report: Report, ranks: Ranks) -> Plan:
+    """Return the plan of a new run; errors as for ``run_training.train``."""
+    experiment, parent = with_runs(experiment, ranks)
+    check_ranks(experiment, ranks)
+    task = task_of(experiment)
+    sources = _weight_sources(experiment, task, parent)
+    work = task.work(experiment, report)
+    experiment = work.completed(experiment, report)
+    tokenizers = parent.tokenizers(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
+    if parent:
+        parent.say_what_it_lacks(experiment, work.splits.train, report)
+    sizes = {tokenizer.symbols.size for tokenizer in tokenizers.values()}
+    if isinstance(work, UpdatingWork):
+        shape = outline(experiment, tokenizers, "The experiment")
+        check_memory(shape, experiment, sizes, work.longest or _ROW, most_tokens(work.splits.train.paths))
+    model = _network(experiment, tokenizers, "The experiment")
+    for source in sources:
+        source.load_into(model, tokenizers, report)
+    if isinstance(work, UpdatingWork) and not experiment.training.batch_tokens:
+        experiment = _with_batch_size(experiment, model, sizes, work.longest, report)
+    report_autograd_cells(model, report)
+    report_frozen_weights(model, report)
+    return Plan(experiment, task, work, tokenizers, model, has_given_weights=bool(sources))
+
+
+def plan_of(run: Run, begun: Experiment, experiment: Experiment, task: Task, work: Work) -> Plan:
+    """Return the plan of a ``run``, ``begun`` with an experiment that may have other bounds or places now."""
+    tokenizers = load_tokenizers(run)
+    return Plan(experiment, task, work, tokenizers, _network(begun, tokenizers, str(run.path / EXPERIMENT)))
+
+
+def with_runs(experiment: Experiment, ranks: Ranks) -> tuple[Experiment, Parent | None]:
+    """Return the experiment with what other runs and the number of ranks decide, and the run that it starts from."""
+    if ranks.size > 1 and not experiment.training.micro_batches:
+        experiment = experiment.with_options({"training.micro_batches": ranks.size})
+    parent = None if experiment.start.run == "none" else Parent(experiment)
+    if parent:
+        experiment = parent.adopted(experiment)
+    return task_of(experiment).with_runs(experiment, parent.begun if parent else None), parent
+
+
+def check_ranks(experiment: Experiment, ranks: Ranks) -> None:
+    """Raise ConfigError where ``ranks`` cannot share the micro-batches of an update evenly."""
+    count = experiment.training.batches_an_update
+    if count % ranks.size:
+        raise ConfigError(
+            f"An update has {counted(count, 'micro-batch')} (training.micro_batches), which {ranks.size} ranks cannot "
+            f"share evenly: start a number of processes that divides it, or begin a run with another number."
+        )
+
+
+def report_autograd_cells(model: torch.nn.Module, report: Report) -> None:
+    """Report the units of ``model`` that train slowly, since nobody has derived their gradient."""
+    configs = [module.config for module in model.modules() if hasattr(module, "config")]
+    cells = [config.cell for config in configs if isinstance(config, RecurrentConfig)]
+    for kind in sorted({cell.kind for cell in cells if isinstance(cell, Recorded)}):
+        report(Note(f"Unit '{kind}' has no derived gradient, so autograd records each of its steps: it trains slowly."))
+
+
+def report_frozen_weights(model: torch.nn.Module, report: Report) -> None:
+    """Report the weights of ``model`` that are trained, where these are not all."""
+    named = {name: weight for name, weight in model.named_parameters() if weight.numel()}
+    trained = [name for name, weight in named.items() if weight.requires_grad]
+    if len(trained) < len(named):
+        count = sum(named[name].numel() for name in trained)
+        whole = sum(weight.numel() for weight in named.values())
+        report(Note(f"Only {', '.join(trained)} are trained ({count:,} of {whole:,} parameters); the rest is frozen."))
+
+
+def _weight_sources(experiment: Experiment, task: Task, parent: Parent | None) -> Sequence[WeightSource]:
+    trained = parent if parent and experiment.start.gives_weights else None
+    named = (
+        trained,
+        word_vectors(experiment, trained.begun if trained else None),
+        encoder_start(experiment),
+        *task.weight_sources(experiment, parent.begun if parent else None),
+    )
+    return [source for source in named if source]
+
+
+def _with_batch_size(
+    experiment: Experiment, model: torch.nn.Module, vocabularies: Collection[int], longest: int, report: Report
+) -> Experiment:
+    """Return the experiment with a batch that fits into memory."""
+    if not longest:
+        raise ConfigError("training.batch_tokens = 0 needs a bound on the longest row: set data.max_length.")
+    free = free_bytes(experiment.training.device)
+    tokens = fitting_tokens(model, vocabularies, longest, free)
+    why = "the usual number" if tokens == USUAL else "what is estimated to fit"
+    report(Note(f"A batch takes {tokens:,} tokens: {why}; {free / 2**30:.1f} GiB of memory are free."))
+    return experiment.with_options({"training.batch_tokens": tokens})
+
+
+def _network(experiment: Experiment, tokenizers: Mapping[str, Tokenizer], where: str) -> torch.nn.Module:
+    """Return a new network with its initial weights."""
+    model = build(experiment, tokenizers, where)
+    cast(Any, model).initialise(experiment.training.seed)
+    return model

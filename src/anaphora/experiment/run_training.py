@@ -1,0 +1,194 @@
+"""Training of an experiment in a run folder, begun or continued."""
+
+import platform
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from anaphora.errors import AnaphoraError, ConfigError, RunError
+from anaphora.events import LastingReport, Note, Report, silent
+from anaphora.experiment.plan import (
+    Plan,
+    check_ranks,
+    plan_new,
+    plan_of,
+    report_autograd_cells,
+    report_frozen_weights,
+    with_runs,
+)
+from anaphora.kernels.device import device_for
+from anaphora.run import Run
+from anaphora.run.about import damaged_logs
+from anaphora.run.bounds import set_bounds
+from anaphora.run.followed import FollowedRun
+from anaphora.run.identity import BOUNDS
+from anaphora.run.layout import EXPERIMENT, check_free, discard
+from anaphora.tasks.base import ExperimentBase as Experiment
+from anaphora.tasks.registry import task_of
+from anaphora.tasks.runs import experiment_of
+from anaphora.tasks.work import TRAIN, Begun
+from anaphora.training.loop import Outcome, Stop, never
+from anaphora.training.ranks import ALONE, Ranks
+from anaphora.training.state import TrainingState
+
+
+def train(
+    experiment: Experiment,
+    path: Path,
+    report: Report = silent,
+    *,
+    resume: bool = False,
+    stop: Stop = never,
+    ranks: Ranks = ALONE,
+) -> Outcome:
+    """Train ``experiment`` in the run folder ``path``, a new one, or with ``resume`` one that was begun before.
+
+    ``stop`` is asked between updates whether training should save itself and end. All that a person may have got
+    wrong is found before the folder is made. Of several ``ranks``, the first makes the folder, writes and reports;
+    where torchrun starts them again, they continue what it made. Raises ConfigError, DataError, RunError (the folder
+    exists; or to resume, is none or was begun with something else, which the message lists), and DivergedError.
+    """
+    ranks.each(lambda: _check_device(experiment, ranks))  # refused before the data is read
+    ranks.check_same({"the folder": str(path), "resume": resume} | dict(_flat(experiment.tables())))
+    if experiment.training.threads:
+        torch.set_num_threads(experiment.training.threads)
+    lasting = LastingReport.of(report if ranks.first else silent)
+    with ExitStack() as held:
+
+        def lead() -> tuple[Plan, Run]:
+            if resume:
+                return _resume(experiment, path, lasting, ranks, held)
+            if ranks.restarted and (path / EXPERIMENT).exists():
+                return _resume(with_runs(experiment, ranks)[0], path, lasting, ranks, held)
+            return _begin(experiment, path, lasting, ranks, held)
+
+        led = ranks.led(lead)
+        plan, run = ranks.each(lambda: led or _follow(path))
+        ranks.check_same({f"the data ({name})": digest for name, digest in plan.work.fingerprints.items()})
+        context = Begun(run, plan.experiment, plan.model, plan.tokenizers)
+        ranks.in_turn(lambda: _prepare(plan, context, lasting))
+        return plan.work.learn(context, lasting, stop, ranks)
+
+
+def _begin(
+    experiment: Experiment, path: Path, report: LastingReport, ranks: Ranks, held: ExitStack
+) -> tuple[Plan, Run]:
+    """Make a run folder of a new plan, and hold its lock."""
+    check_free(path)  # before hours are spent on it
+    plan = plan_new(experiment, report, ranks)
+    was_there = path.exists()
+    run = Run.create(path, plan.experiment.tables(), plan.tokenizers, plan.work.fingerprints)
+    run.use = plan.task.example
+    report.on_failure(run.metrics.note)
+    run.write_card({}, report)
+    held.enter_context(run.lock())
+    resumable = not plan.has_given_weights
+    held.enter_context(_remove_if_empty(run, resumable=resumable, folder_too=not was_there))
+    return plan, run
+
+
+def _resume(
+    experiment: Experiment, path: Path, report: LastingReport, ranks: Ranks, held: ExitStack
+) -> tuple[Plan, Run]:
+    """Open a run folder that was begun before with the plan that goes on, and hold its lock."""
+    begun = experiment_of(path)
+    check_ranks(begun, ranks)
+    if experiment.task == begun.task:
+        experiment = experiment.resumed(begun)
+    task = task_of(experiment)
+    work = task.work(experiment, report)
+    run = Run.open(path, work.fingerprints)
+    run.use = task.example
+    report.on_failure(run.metrics.note)
+    held.enter_context(run.lock())
+    _continue_as(run, begun, experiment, report)
+    plan = plan_of(run, begun, experiment, task, work)
+    report_autograd_cells(plan.model, report)
+    report_frozen_weights(plan.model, report)
+    return plan, run
+
+
+def _follow(path: Path) -> tuple[Plan, Run]:
+    """Open what another rank began or resumed."""
+    if not (path / EXPERIMENT).exists():
+        raise RunError(
+            f"{path} is not there on {platform.node()}, but rank 0 has it: put the run folder on a disk that all "
+            f"machines see under one path."
+        )
+    begun = experiment_of(path)
+    task = task_of(begun)
+    work = task.work(begun, silent)
+    run = FollowedRun.open(path, work.fingerprints)
+    return plan_of(run, begun, begun, task, work), run
+
+
+def _prepare(plan: Plan, context: Begun, report: Report) -> None:
+    """Set in the model what depends on counts of the data; save weights that were given."""
+    plan.work.tell_counts(context, report)
+    if plan.has_given_weights:
+        # so that going on never needs the other runs and files again, which may change or go
+        TrainingState(plan.model, plan.experiment.training, plan.experiment.better).save(context.run, report)
+
+
+@contextmanager
+def _remove_if_empty(run: Run, *, resumable: bool, folder_too: bool) -> Iterator[None]:
+    """Remove a new run that fails before there is anything in it to go on from."""
+    try:
+        yield
+    except BaseException as error:
+        # an interruption keeps the encoded corpus for --resume; a fault in the data leaves nothing half-written
+        kept = resumable and (run.path / TRAIN).exists() and not isinstance(error, AnaphoraError)
+        if not (run.checkpoints() or run.metrics.lines() or kept):
+            discard(run.path, folder_too=folder_too)
+        raise
+
+
+def _check_device(experiment: Experiment, ranks: Ranks) -> None:
+    device = device_for(experiment.training.device, "training.device")
+    if device.type == "cuda" and ranks.local >= torch.cuda.device_count():
+        raise ConfigError(
+            f"Each rank needs a GPU of its own, but this machine has {torch.cuda.device_count()}: start as many "
+            f"processes (--nproc-per-node)."
+        )
+
+
+def _continue_as(run: Run, begun: Experiment, now: Experiment, report: Report) -> None:
+    """Let a run continue with new bounds; refuse another experiment, vocabulary or data than it was begun with."""
+    before, after = dict(_flat(begun.tables())), dict(_flat(now.tables()))
+    changed = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+    differences = [
+        f"{key} was {before.get(key, 'absent')} and is {after.get(key, 'absent')}"
+        for key in sorted(changed)
+        if key not in (*BOUNDS, *now.places)
+    ]
+    latest = run.load("latest", report) if run.checkpoints() else None
+    if latest:
+        differences += [f"{name} has changed" for name in run.changed(latest)]
+    if differences:
+        of_data = any(difference.startswith(("data/train", "data/valid")) for difference in differences)
+        kept = " Older versions kept headings, empty columns and special tokens in it." if of_data else ""
+        raise RunError(
+            f"{run.path} cannot go on, since it was begun otherwise: {'; '.join(differences)}.{kept} "
+            f"Resume it as it was, or train into a folder of its own."
+        )
+    for key in sorted(changed.intersection(now.places)):
+        places = [after[key]] if isinstance(after[key], str) else after[key]
+        report(Note(f"{key} is the same, and is read from {', '.join(places)} this time."))
+    for key in sorted(changed.difference(now.places)):
+        report(Note(f"{key} is {after[key]} from here on; it was {before[key]} before."))
+    for fault in damaged_logs(run):
+        report(Note(fault, warning=True))
+    if changed:
+        set_bounds(run, now.tables(), latest)
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every value of nested tables with its dotted key."""
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
