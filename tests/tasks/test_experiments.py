@@ -8,7 +8,7 @@ import pytest
 from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
-from anaphora.experiment.sentences import sentence_under
+from anaphora.experiment.settings import sentence_under
 from anaphora.kernels.cells import Lstm
 from anaphora.models.guide import GivenGuide
 from anaphora.tasks.base import ExperimentBase

@@ -162,14 +162,14 @@ def _toml(
     asked: Asked, run: Path | None, vocabulary: str, start: "StartConfig | None", report: "Report"
 ) -> "tuple[str | Table, str]":
     """The text of the experiment, and where it came from: a recipe, a file, another run, or the look of the data."""
-    from anaphora.experiment.start.growth import growing
+    from anaphora.experiment.parent_run import incremental_table
     from anaphora.tasks.runs import experiment_of
 
     other = experiment_of(run) if run else None
     lent = other.text if other and vocabulary == "only" else None
     if asked.recipe or other is None or lent:
         return experiment_text(asked, report, lent)
-    table = growing(other) if start and start.replay else other.tables()
+    table = incremental_table(other) if start and start.replay else other.tables()
     if start:  # how long the old training was to take, and on how many threads, is no part of what is trained
         table["training"] |= {"minutes": 0.0, "threads": 0}
     return table, f"{run}/experiment.toml"
@@ -182,7 +182,7 @@ def _start(parent: Path | None, vocabulary: str, replay: float | None, recipe: s
     if (parent / "experiment.toml").exists():  # reported before the imports below, which take seconds
         say(f"Starting from the {'' if vocabulary == 'only' else 'weights and '}vocabulary of {parent} ...")
 
-    from anaphora.experiment.start.growth import usual_replay
+    from anaphora.experiment.parent_run import usual_replay
     from anaphora.tasks.base import StartConfig
     from anaphora.tasks.runs import experiment_of
 

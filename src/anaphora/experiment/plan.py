@@ -9,9 +9,8 @@ import torch
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.experiment.memory import USUAL, check_memory, fitting_tokens, free_bytes, most_tokens
-from anaphora.experiment.start.encoder import encoder_start
-from anaphora.experiment.start.inheritance import Parent
-from anaphora.experiment.start.vectors import word_vectors
+from anaphora.experiment.parent_run import Parent
+from anaphora.experiment.weight_sources import encoder_start, word_vectors
 from anaphora.kernels.cells import Recorded
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.run import Run
@@ -57,7 +56,7 @@ def plan_new(experiment: Experiment, report: Report, ranks: Ranks) -> Plan:
     experiment = work.completed(experiment, report)
     tokenizers = parent.tokenizers(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
     if parent:
-        parent.say_what_it_lacks(experiment, work.splits.train, report)
+        parent.report_new_tokens(experiment, work.splits.train, report)
     sizes = {tokenizer.symbols.size for tokenizer in tokenizers.values()}
     if isinstance(work, UpdatingWork):
         shape = outline(experiment, tokenizers, "The experiment")

@@ -3,10 +3,13 @@
 All of it is read from the classes that own the options, so nothing here has to follow them.
 """
 
+import ast
 import inspect
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
@@ -15,7 +18,6 @@ from pydantic_core import PydanticUndefined
 from anaphora.config import Config, as_toml, label_of, members, nearest
 from anaphora.errors import ConfigError
 from anaphora.experiment.overrides import Setting as Given
-from anaphora.experiment.sentences import sentence_under
 from anaphora.tasks.registry import every_task
 
 _NUMBERS = {int: "a whole number", float: "a number", str: "a string", bool: "true | false"}
@@ -188,3 +190,25 @@ def chosen(config: Config, prefix: str = "") -> Iterator[str]:
             yield from chosen(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}={as_toml(value)}"
+
+
+def sentence_under(table: type[Config], option: str) -> str:
+    """What the string under an option says, in the class of the table or in the first base that has one; else empty."""
+    owners = (owner for owner in table.__mro__ if issubclass(owner, Config))
+    texts = (_in_module(owner.__module__).get((owner.__qualname__, option), "") for owner in owners)
+    return next(filter(None, texts), "")
+
+
+@cache
+def _in_module(name: str) -> Mapping[tuple[str, str], str]:
+    """By class at the top of a module and by option."""
+    tree = ast.parse(inspect.getsource(sys.modules[name]))
+    classes = (node for node in tree.body if isinstance(node, ast.ClassDef))
+    return {(owner.name, option): text for owner in classes for option, text in _in_class(owner)}
+
+
+def _in_class(owner: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    for pair in pairwise(owner.body):
+        match pair:
+            case ast.AnnAssign(target=ast.Name(id=option)), ast.Expr(value=ast.Constant(value=str(text))):
+                yield option, text

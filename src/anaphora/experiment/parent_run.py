@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from anaphora.data.corpora import PairCorpus, TextCorpus
+from anaphora.datacheck.findings import RULES
+from anaphora.datacheck.tokens import unknown_tokens
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
-from anaphora.experiment.start.unfamiliar import say_what_is_swapped, say_what_is_unknown
 from anaphora.nn.outputs.class_factored import ClassFactoredOutput
 from anaphora.run import Run
 from anaphora.run.loading import load_tokenizers
@@ -24,6 +26,16 @@ Tokenizers = Mapping[str, Tokenizer]
 
 _SHOWN = 4
 """Matrices that are named where more of them do not fit."""
+_REPLAY = 0.5
+_RATE = 0.1
+_SMALL = {
+    "schedule": {"kind": "linear"},
+    "moving_average": 0.95,  # the weights themselves lose a point of BLEU on old pairs here and there
+    "epochs": 20,
+    "validate_every": 60,
+    "patience": 2,
+    "metric": "loss",
+}
 
 
 class Parent:
@@ -97,12 +109,12 @@ class Parent:
                 made[id(old)].rule = old.rule
         return {side: made[id(old)] for side, old in self._old.items()}
 
-    def say_what_it_lacks(self, experiment: ExperimentBase, train: PairCorpus | TextCorpus, report: Report) -> None:
+    def report_new_tokens(self, experiment: ExperimentBase, train: PairCorpus | TextCorpus, report: Report) -> None:
         """Report tokens and languages of ``experiment`` and its training split that the run has not seen."""
         if self._mode != "extend" and experiment.extends_vocabulary:
-            say_what_is_unknown(self._path, experiment, train, self._old, report)
+            report_unknown_tokens(self._path, experiment, train, self._old, report)
         if self.gives_weights or not self.begun.text.one_vocabulary:
-            say_what_is_swapped(self._path, experiment, self.begun, report)
+            report_swapped_languages(self._path, experiment, self.begun, report)
 
     def load_into(self, model: torch.nn.Module, tokenizers: Tokenizers, report: Report) -> None:
         """Copy the weights of the parent's best checkpoint into ``model``, rows of old tokens to their new places.
@@ -140,9 +152,9 @@ class Parent:
             )
         _append_tokens(model, checkpoint.model)
         kept = [name for name in own if name not in fresh]
-        report(Note(self._told(checkpoint.path.name, kept, fresh, tokenizers)))
+        report(Note(self._summary(checkpoint.path.name, kept, fresh, tokenizers)))
 
-    def _told(self, step: str, kept: list[str], fresh: list[str], tokenizers: Tokenizers) -> str:
+    def _summary(self, step: str, kept: list[str], fresh: list[str], tokenizers: Tokenizers) -> str:
         sides = "; ".join(
             f"{side} vocabulary: {old.symbols.size:,} of {tokenizers[side].symbols.size:,} tokens kept, "
             f"{tokenizers[side].symbols.size - old.symbols.size:,} new"
@@ -177,3 +189,65 @@ def _shortened(differences: list[str]) -> str:
     """The first of many, and how many more there are: sizes that differ, differ in most matrices."""
     more = len(differences) - _SHOWN
     return "; ".join([*differences[:_SHOWN], *([f"and {more} more"] if more > 0 else [])])
+
+
+def report_unknown_tokens(
+    path: Path,
+    experiment: ExperimentBase,
+    train: PairCorpus | TextCorpus,
+    tokenizers: Mapping[str, Tokenizer],
+    report: Report,
+) -> None:
+    """Report of every side how much of the training split is outside ``tokenizers``, those of the run ``path``.
+
+    How much is worth a word, the rules of ``anaphora check`` say.
+    """
+    words, languages = isinstance(experiment.text, Word), experiment.data.languages
+    pairs = len(languages) > 1
+    names = languages if pairs else {"text": ""}
+    if experiment.start.vocabulary == "only":
+        remedy = ", as models that go together need; for fewer, train that run with a larger text.size"
+    else:
+        turned = ", or exchange --source and --target if they are the wrong way round" if pairs else ""
+        remedy = f": extend it (--vocabulary extend){turned}"
+    rule = RULES["unknown-words" if words else "unknown-tokens"]
+    for found in unknown_tokens(train.name, train, tokenizers, names, rule):
+        report(
+            Note(
+                f"{found.count:,} of {found.total:,} {'words' if words else 'tokens'} "
+                f"({found.count / found.total:.1%}) of the training split{f' ({found.side})' if pairs else ''} "
+                f"are outside the vocabulary of {path} and trained on as <unk>{remedy}.",
+                warning=found.severity == "warning",
+            )
+        )
+
+
+def report_swapped_languages(path: Path, experiment: ExperimentBase, begun: ExperimentBase, report: Report) -> None:
+    """Report where each side is in the language that the other had in the run ``path``, which was ``begun`` so."""
+    new, old = list(experiment.data.languages.values()), list(begun.data.languages.values())
+    if len(set(new)) > 1 and new == old[::-1]:
+        report(
+            Note(
+                f"{path} was trained from '{old[0]}' to '{old[1]}', and what each of its sides has learnt is "
+                f"taken for the other language here: exchange --source and --target unless that is meant.",
+                warning=True,
+            )
+        )
+
+
+def usual_replay(older: ExperimentBase) -> float:
+    """The fraction of old pairs in a batch where nobody says one; 0 for a run whose data cannot be replayed."""
+    return _REPLAY if older.to_grow().replays else 0.0
+
+
+def incremental_table(older: ExperimentBase) -> dict[str, Any]:
+    """The experiment of ``older`` with small updates, unless it has them since it started so itself."""
+    if older.start.replay or not older.to_grow().replays:
+        return older.tables()
+    table = older.to_grow().tables()
+    table["training"] |= _SMALL
+    table["training"]["optimizer"]["learning_rate"] *= _RATE
+    if table["training"]["optimizer"]["kind"] == "averaged-sgd":  # which averages by itself
+        table["training"]["moving_average"] = 0.0
+    table["evaluation"]["validation_beam"] = 1  # outputs are searched for BLEU alone
+    return table
