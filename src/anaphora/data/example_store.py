@@ -75,6 +75,7 @@ def example_store(
 
     def encode(into: Writer) -> dict[str, int]:
         skipped = done = 0
+        appenders = [field.appender(into) for field in fields]
         for rows in _encoded(corpus, fields):
             lengths = np.max([of_field.lengths for of_field in rows], axis=0)
             numbers = np.arange(done, done + len(lengths))
@@ -83,8 +84,8 @@ def example_store(
                 numbers, rows = numbers[~long], [of_field.kept(~long) for of_field in rows]
                 skipped += int(long.sum())
             into.write("numbers", numbers)
-            for field, of_field in zip(fields, rows, strict=True):
-                field.write(of_field, into)
+            for append, of_field in zip(appenders, rows, strict=True):
+                append(of_field)
             into.tell(done)
         return {"skipped": skipped}
 

@@ -14,7 +14,6 @@ from anaphora.data.finding import Found, Names, ending_of, find_files
 from anaphora.events import Note, Report, silent
 from anaphora.formats.lines import read_lines, writing_text
 from anaphora.formats.offsets import Offsets
-from anaphora.formats.span_tags import TagsInPlace
 from anaphora.formats.tagged import Sentence, TaggedFormat
 from anaphora.wording import agreeing, counted
 
@@ -46,12 +45,6 @@ class TaggedCorpus(ExampleCorpus[Located]):
         with writing_text(folder / f"{name}{ending_of(self.paths[0], _ENDINGS) or '.conll'}") as write:
             for _, sentence in examples:
                 write("".join(sentence.lines))
-
-
-def tags_in_place(located: Located) -> TagsInPlace:
-    """The tags of a sentence and their places."""
-    path, sentence = located
-    return sentence.tags, lambda number: f"{path}:{sentence.line_of(number)}"
 
 
 def exact_lines(path: Path) -> Iterator[str]:

@@ -29,25 +29,25 @@ class FieldPredictor(Generic[Found]):
     def _stream(
         self,
         items: Iterable[Any],
-        read: Callable[[Any, int], tuple[str, Any]],
+        read: Callable[[Any, int], tuple[Any, str, Any]],
         answer: Callable[[Batch, Watch], Iterable[Found]],
-        finish: Callable[[Any, Found | None], Any] = lambda item, found: found,
+        finish: Callable[[Any, Found | None], Any] = lambda kept, found: found,
         **streaming: Unpack[Streaming],
     ) -> Iterator[Any]:
         """Yield the answer for each item; no more than two windows of items are held (``prediction.stream``).
 
         Args:
             items: as they come.
-            read: returns the place of an item, for errors, and the value that the field encodes; raises DataError or
-                TypeError for an item that is refused.
+            read: returns what ``finish`` needs of an item, its place, for errors, and the value that the field encodes;
+                raises DataError or TypeError for an item that is refused.
             answer: returns what is found for each row of a batch.
             finish: makes the answer of an item and of what was found for it, None for a value without a position.
             streaming: as for ``prediction.stream.answers``.
         """
 
         def encoded(item: Any, number: int) -> tuple[Any, Rows]:
-            place, value = read(item, number)
-            return item, self.field.encode([value], lambda _: place)
+            kept, place, value = read(item, number)
+            return kept, self.field.encode([value], lambda _: place)
 
         def answered(window: Sequence[tuple[Any, Rows]], watch: Watch, count: Callable[[int], None]) -> Iterable[Any]:
             inputs = Side.of(self.field, [rows for _, rows in window])
@@ -56,6 +56,6 @@ class FieldPredictor(Generic[Found]):
                 watch.check()
                 found.update(zip(batch.example_ids_B.tolist(), answer(batch, watch), strict=True))
                 count(len(found))
-            return [finish(item, found.get(row)) for row, (item, _) in enumerate(window)]
+            return [finish(kept, found.get(row)) for row, (kept, _) in enumerate(window)]
 
         return answers(items, encoded, answered, task="predict", unit=self.unit, runtime=self._runtime, **streaming)

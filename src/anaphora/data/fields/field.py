@@ -55,9 +55,9 @@ class Field(ABC, Generic[Value]):
     def encode(self, values: Sequence[Value], place: Place) -> Rows:
         """Return a row for each value; DataError with its ``place`` for one that is refused."""
 
-    def write(self, rows: Rows, into: Writer) -> None:
-        """Append rows to the columns of a store."""
-        into.extend(self.name, rows.numbers, rows.lengths)
+    def appender(self, into: Writer) -> Callable[[Rows], None]:
+        """Return what appends rows, from the first to the last, to the columns of a store."""
+        return lambda rows: into.extend(self.name, rows.numbers, rows.lengths)
 
     def stored(self, table: Table) -> Any:
         """Return the rows in the columns of a store, in the form that ``lengths`` and ``items`` take."""

@@ -96,7 +96,8 @@ class ClassifierPredictor(FieldPredictor[Found]):
 
     def predict_file(self, path: Path, **streaming: Unpack[Streaming]) -> Iterator[Found]:
         """Yield the same for the sequences of an array file: see ``formats.labelled_vectors.read_vectors``."""
-        return self._stream(read_vectors(path), lambda named, number: named, self._answers, **streaming)
+        named = read_vectors(path)
+        return self._stream(named, lambda one, number: (None, *one), self._answers, **streaming)
 
     def example(self, text: str, target: str | None = None) -> Example:
         """Return a text with its class, or with the labels found: see ``prediction.examples``."""
@@ -113,11 +114,11 @@ class ClassifierPredictor(FieldPredictor[Found]):
         tokenizer = self.field.tokenizer
         return Example(batch, {"encoder": tuple(tokenizer.pieces([*rows.numbers, tokenizer.symbols.eos]))}, ())
 
-    def _read(self, value: Any, number: int) -> tuple[str, Any]:
+    def _read(self, value: Any, number: int) -> tuple[None, str, Any]:
         if isinstance(self.field, Tokens):
-            return f"Text {number}", given_text(value, number).strip()
+            return None, f"Text {number}", given_text(value, number).strip()
         place = f"Sequence {number}"
-        return place, finite_vectors(place, value)
+        return None, place, finite_vectors(place, value)
 
     def _answers(self, batch: Batch, watch: Watch) -> list[Found]:
         probabilities_BC = self.model.predict(batch.to(device_of(self.model))).classes.tolist()

@@ -1,23 +1,48 @@
 """Tagging: a label, or several, for every token of a sentence, or for every vector of a sequence."""
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
-from anaphora.events import Report
+import numpy as np
+import torch
+
+from anaphora.data.corpora import Splits
+from anaphora.data.example_batches import ExampleBatches
+from anaphora.data.example_store import ExampleStore
+from anaphora.data.fields.tags import Tags
+from anaphora.data.fields.vectors import Vectors
+from anaphora.data.fields.words import Words
+from anaphora.data.finding import Names
+from anaphora.data.labelled import LabelledFormat, LabelledSplits, hold_vectors, labelled_splits
+from anaphora.data.tagged import TaggedCorpus, tagged_splits
+from anaphora.data.trace_store import moments
+from anaphora.errors import DataError
+from anaphora.evaluation.tags import TagCounts
+from anaphora.events import Note, Report, silent
+from anaphora.formats.span_tags import OUTSIDE, TagsInPlace, check_tags, encoding_of, parsed
+from anaphora.formats.tagged import labels_of
 from anaphora.models.registry import NETWORKS
-from anaphora.models.tagger import Tagger, VectorTagger
+from anaphora.models.tagger import StepTagger
+from anaphora.nn.spelling import CharactersConfig
 from anaphora.tasks.evaluation import Answer, Request
-from anaphora.tasks.tag import sizing, vectors
+from anaphora.tasks.field_task import Fields, FieldTask
+from anaphora.tasks.sizing import figure, tier_for, value_at
 from anaphora.tasks.tag.config import TagExperiment, TaggerExperiment, VectorTaggerExperiment
-from anaphora.tasks.tag.data import TaggerWork, token_tokenizer
-from anaphora.tasks.tag.evaluation import NOUN, evaluate
-from anaphora.tasks.tag.formats import settled
-from anaphora.tasks.tag.predictor import Tagged, TaggerPredictor
-from anaphora.tasks.tag.vector_predictor import TaggedVectors, VectorTaggerPredictor
-from anaphora.tasks.tag.vectors import VectorTaggerWork, tag_encoder
-from anaphora.tasks.task import Task, Trained
-from anaphora.tasks.work import Work
+from anaphora.tasks.tag.evaluation import evaluate_sentences, evaluate_sequences
+from anaphora.tasks.tag.formats import encoding_in, format_of, resolved, vector_format
+from anaphora.tasks.tag.predictor import Tagged, TaggedVectors, TaggerPredictor, VectorTaggerPredictor, tags_of
+from anaphora.tasks.task import Sized, Table, Tokenizers, Trained
+from anaphora.tasks.work import mean_loss
+from anaphora.text.normalise import lowercase_of, normalise
+from anaphora.text.text_rule import TextRule
+from anaphora.text.tokenization import AnyTokenizer
+from anaphora.text.tokenizer import MARKS, Tokenizer
+from anaphora.text.words import WordTokenizer
+from anaphora.training.loop import Validate
+from anaphora.wording import counted
 
 __all__ = [
     "TASKS",
@@ -29,38 +54,182 @@ __all__ = [
     "VectorTaggerPredictor",
 ]
 
+_FEWEST = 2
+"""Occurrences of a character at least; rarer ones are unknown, so that what is unknown is learnt too."""
 
-class TokenTagging(Task):
-    """A label, or several, for every token of a sentence."""
 
-    name, model = "tag", "text"
-    noun, plural = NOUN, "taggers"
-    experiment: ClassVar[type[TagExperiment]] = TaggerExperiment
-    network = NETWORKS["tagger"]
+class Tier(NamedTuple):
+    """The tagger for at most this many sentences."""
+
+    sentences: int
+    embedding: int
+    size: int
+    dropout: float
+    epochs: int
+    batch: int
+    """Tokens of a batch."""
+
+
+TIERS = (
+    Tier(500, embedding=64, size=100, dropout=0.5, epochs=60, batch=250),
+    Tier(2_000, embedding=64, size=100, dropout=0.5, epochs=60, batch=1000),
+    Tier(20_000, embedding=100, size=200, dropout=0.5, epochs=20, batch=1000),
+    Tier(200_000, embedding=200, size=300, dropout=0.3, epochs=6, batch=1000),
+    Tier(1 << 62, embedding=256, size=300, dropout=0.2, epochs=2, batch=1000),
+)
+
+
+class Tagging(FieldTask):
+    """A label, or several, for every step of a row."""
+
+    name = "tag"
+    noun = "a tagger"
     own_formats = True
     see = "see anaphora predict"
+    counted, tiers = "tagged sentences", TIERS
+
+    @abstractmethod
+    def tags_in_place(self, example: Any) -> TagsInPlace:
+        """Return the tags of an example, and the place of each in its file."""
+
+    def check_data(self, experiment: TagExperiment, splits: Splits[Any], report: Report) -> None:
+        """Report how tags are read: as spans, labels or sets of labels.
+
+        Raises DataError for a tag that the encoding does not have, and for one that a CRF bars where it stands, which
+        would never be learnt.
+        """
+        encoding, output = encoding_in(experiment), experiment.output
+        tags = {tag for example in splits.train.examples() for tag in self.tags_in_place(example)[0]}
+        what = f"{'sets of labels' if output.several else 'labels, not of spans'}: {len(tags):,} different ones"
+        if encoding is not None:
+            for corpus in (splits.train, splits.valid):
+                check_tags(map(self.tags_in_place, corpus.examples()), encoding, bars=output.kind == "crf")
+            types = {read.type for tag in tags if (read := parsed(tag, encoding)) and tag != OUTSIDE}
+            what = f"spans in {encoding.upper()}: {counted(len(types), 'type')}"
+        report(Note(f"The tags are read as {what}, in {counted(splits.train.count, self.example_noun)}."))
+
+    def longest(self, experiment: Any) -> int:
+        return int(experiment.data.max_length)
+
+    def validation(
+        self, experiment: Any, corpus: Any, fields: Fields, store: ExampleStore, batches: ExampleBatches
+    ) -> Validate:
+        """Return loss, accuracy and F1 of the validation split."""
+        encoding, tags = encoding_in(experiment), cast(Tags, fields.targets)
+        every = batches.epoch(1)
+
+        def validate(model: torch.nn.Module) -> Mapping[str, float]:
+            found: dict[int, list[str]] = {}
+            for batch in every:
+                rows = tags_of(cast(StepTagger, model), tags, batch)
+                found.update(zip(batch.example_ids_B.tolist(), rows, strict=True))
+            counts = TagCounts(encoding, tags.several)
+            for row, example in enumerate(corpus.examples()):
+                expected, _ = self.tags_in_place(example)
+                counts.add(expected, found[row], [True] * len(expected))
+            return {"loss": mean_loss(model, every), "accuracy": counts.accuracy, "f1": counts.labels.f1}
+
+        return validate
+
+    def _tag_field(self, experiment: TagExperiment, tokenizers: Tokenizers) -> Tags:
+        labels = cast(WordTokenizer, tokenizers["tags"]).vocabulary
+        return Tags("tags", labels, self.tags_in_place, several=experiment.output.several)
+
+    def suits(self, data: Sequence[Path], names: Names, languages_given: bool) -> bool:
+        """Return True for files of CoNLL-U; other tables look like pairs or running text."""
+        return bool(data) and all(path.name.lower().removesuffix(".gz").endswith(".conllu") for path in data)
+
+    def choose(
+        self, data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None
+    ) -> Sized:
+        """Choose the tagger for as many sentences; DataError for data that cannot be read."""
+        if hold_vectors(data):
+            splits = labelled_splits(data, names, LabelledFormat(vectors=True, steps=True))
+            count, spans = splits.train.count, encoding_of(example.labels for example in splits.train.examples())
+            table = _table(tier_for(count, TIERS), bool(spans))
+            kept = {name: table[name] for name in ("task", "encoder", "output", "training")}
+            what = counted(len(splits.labels), "tag")
+            return Sized(kept | {"model": "vectors"}, f"{counted(count, 'vector sequence')} of {what}")
+        experiment = resolved(TaggerExperiment.parse({"task": "tag", "data": names.own_files(data)}, "the data"))
+        count = tagged_splits(data, names, format_of(experiment)).train.count
+        tagged = f"column {experiment.data.column}" if experiment.data.format != "jsonl" else "spans"
+        table = _table(tier_for(count, TIERS), experiment.spans != "none")
+        return Sized(table, f"{counted(count, 'sentence')} ({tagged})")
+
+    def describe(self, table: Table, text: AnyTokenizer | None) -> str:
+        output = value_at(table, "output.kind") or value_at(table, "output")
+        of = " of vectors" if value_at(table, "model") == "vectors" else ""
+        size = figure(table, "encoder.size", " of two directions of {:,} hidden units")
+        return f"a tagger{of}{size} with {output} output"
+
+
+class TokenTagging(Tagging):
+    """A label, or several, for every token of a sentence."""
+
+    model, plural = "text", "taggers"
+    experiment = TaggerExperiment
+    network = NETWORKS["tagger"]
     next_command = "echo 'Your text.' | anaphora predict {run} --format text"
     example = 'tagger = anaphora.load("{path}")\nprint(tagger.predict([["A", "man", "walks", "."]])[0].tags)'
-    counted, tiers = "tagged sentences", sizing.TIERS
-    suits = staticmethod(sizing.suits)
-    choose, describe = staticmethod(sizing.choose), staticmethod(sizing.describe)
+    example_noun: ClassVar[str] = "sentence"
 
-    def with_runs(self, experiment: Any, parent: object) -> Any:
-        return settled(experiment)
+    def with_runs(self, experiment: TaggerExperiment, parent: object) -> TaggerExperiment:
+        return resolved(experiment)
 
-    def work(self, experiment: Any, report: Report) -> Work:
-        return TaggerWork(experiment, report)
+    def splits(self, experiment: TaggerExperiment, report: Report = silent) -> Splits[TaggedCorpus]:
+        """Return the splits; errors as for ``data.tagged.tagged_splits``."""
+        experiment = resolved(experiment)
+        return tagged_splits(experiment.data.paths(), experiment.data.names, format_of(experiment), report)
 
-    def predictor(self, trained: Trained) -> Any:
-        experiment = cast(TaggerExperiment, trained.experiment)
-        tokenizer = token_tokenizer(experiment, trained.tokenizers)
-        return TaggerPredictor(cast(Tagger, trained.model), tokenizer, experiment, trained.runtime)
+    def with_data_statistics(self, experiment: TaggerExperiment, splits: Any) -> TaggerExperiment:
+        return resolved(experiment)
+
+    def tags_in_place(self, example: Any) -> TagsInPlace:
+        path, sentence = example
+        return sentence.tags, lambda number: f"{path}:{sentence.line_of(number)}"
+
+    def learn_vocabulary(self, experiment: Any, splits: Any, report: Report) -> dict[str, Tokenizer]:
+        """Return the words, characters and tags of the training split."""
+        text, language = experiment.text, experiment.data.language
+        lowercase = lowercase_of(text.lowercase, language)
+        words, letters, tags, rule = Counter[str](), Counter[str](), Counter[str](), TextRule()
+        for _, sentence in splits.train.examples():
+            plain = list(map(rule.plain, sentence.words))
+            words.update(normalise(word, lowercase=lowercase) for word in plain)
+            letters.update("".join(map(normalise, plain)))
+            for tag in sentence.tags:
+                tags.update(labels_of(tag) if experiment.output.several else [tag])
+        if not tags:
+            raise DataError("The training split has no label at all: check data.column.")
+        chosen = {
+            "text": _frequent(words, text.min_count)[: text.size - len(MARKS)],
+            "characters": _frequent(letters, _FEWEST),
+            "tags": _frequent(tags, 1),
+        }
+        learnt = {
+            side: WordTokenizer(names, lowercase=lowercase, segmentation=text.segmentation, language=language)
+            for side, names in chosen.items()
+        }
+        learnt["text"].rule = rule
+        return dict(learnt)
+
+    def fields(self, experiment: Any, tokenizers: Tokenizers) -> Fields:
+        """Return the words with their characters, and their tags."""
+        words, characters = (cast(WordTokenizer, tokenizers[side]) for side in ("text", "characters"))
+        spelt = experiment.characters
+        longest = spelt.max_length if isinstance(spelt, CharactersConfig) else 0
+        inputs = Words("words", words, characters, lambda example: example[1].words, longest=longest)
+        return Fields(inputs, self._tag_field(experiment, tokenizers))
+
+    def predictor(self, trained: Trained) -> TaggerPredictor:
+        experiment, model = cast(TaggerExperiment, trained.experiment), cast(StepTagger, trained.model)
+        return TaggerPredictor(model, self.fields(experiment, trained.tokenizers), experiment, trained.runtime)
 
     def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
-        return evaluate(paths, request, report)
+        return evaluate_sentences(self, paths, request, report)
 
 
-class VectorTagging(TokenTagging):
+class VectorTagging(Tagging):
     """A label, or several, for every vector of a sequence."""
 
     model, plural = "vectors", "taggers of vectors"
@@ -68,17 +237,72 @@ class VectorTagging(TokenTagging):
     network = NETWORKS["vector-tagger"]
     next_command = "anaphora evaluate {run}"
     example = 'tagger = anaphora.load("{path}")\nprint(tagger.predict([vectors])[0].tags)'
+    example_noun: ClassVar[str] = "sequence"
 
-    def with_runs(self, experiment: Any, parent: object) -> Any:
-        return experiment if experiment.is_settled else vectors.settled(experiment, vectors.splits_of(experiment))
+    def splits(self, experiment: VectorTaggerExperiment, report: Report = silent) -> LabelledSplits:
+        """Return the splits; errors as for ``data.labelled.labelled_splits``."""
+        return labelled_splits(experiment.data.paths(), experiment.data.names, vector_format(experiment), report)
 
-    def work(self, experiment: Any, report: Report) -> Work:
-        return VectorTaggerWork(experiment, report)
+    def with_data_statistics(self, experiment: VectorTaggerExperiment, splits: Any) -> VectorTaggerExperiment:
+        """Return the experiment with the widths and scales of vectors and the encoding of spans of its training split.
 
-    def predictor(self, trained: Trained) -> Any:
-        experiment = cast(VectorTaggerExperiment, trained.experiment)
-        encoder = tag_encoder(experiment, trained.tokenizers)
-        return VectorTaggerPredictor(cast(VectorTagger, trained.model), encoder, experiment, trained.runtime)
+        Raises DataError for vectors of several widths.
+        """
+        if experiment.is_settled:
+            return experiment
+        train, spans, given = splits.train, experiment.spans, experiment.vectors
+        if spans == "auto":
+            encoding = None if experiment.output.several else encoding_of(one.labels for one in train.examples())
+            spans = encoding or "none"
+        vectors = given.measured(*moments(train.examples(), lambda one: one.vectors.astype(np.float64)))
+        return experiment.with_options({"spans": spans, "vectors": vectors})
+
+    def tags_in_place(self, example: Any) -> TagsInPlace:
+        return example.labels, lambda number: f"{example.place}, vector {number + 1},"
+
+    def learn_vocabulary(self, experiment: Any, splits: Any, report: Report) -> dict[str, Tokenizer]:
+        """Return the tags of the training split."""
+        corpus, segmentation = splits.train, experiment.text.segmentation
+        counts = Counter(name for example in corpus.examples() for name in corpus.format.names_of(example))
+        return {"tags": WordTokenizer(_frequent(counts, 1), lowercase=False, segmentation=segmentation, language="en")}
+
+    def fields(self, experiment: Any, tokenizers: Tokenizers) -> Fields:
+        """Return the vectors and their tags."""
+        inputs = Vectors("vectors", experiment.vectors.size, lambda example: example.vectors)
+        return Fields(inputs, self._tag_field(experiment, tokenizers))
+
+    def predictor(self, trained: Trained) -> VectorTaggerPredictor:
+        experiment, model = cast(VectorTaggerExperiment, trained.experiment), cast(StepTagger, trained.model)
+        return VectorTaggerPredictor(model, self.fields(experiment, trained.tokenizers), experiment, trained.runtime)
+
+    def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
+        return evaluate_sequences(self, paths, request, report)
 
 
 TASKS = (TokenTagging, VectorTagging)
+"""Tagging."""
+
+
+def _frequent(counts: Counter[str], least: int) -> list[str]:
+    """Return what is seen at least so often, the most frequent first; of equal ones in the order of code points."""
+    names = (name for name, count in counts.items() if count >= least and name not in MARKS)
+    return sorted(names, key=lambda name: (-counts[name], name))
+
+
+def _table(tier: Tier, spans: bool) -> dict[str, Any]:
+    return {
+        "task": "tag",
+        "text": {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": 2},
+        "embedding": {"size": tier.embedding, "dropout": tier.dropout},
+        "characters": {"kind": "character-cnn", "max_kernel": 4, "filters": 25, "dropout": tier.dropout},
+        "encoder": {"cell": "lstm", "size": tier.size, "dropout": tier.dropout},
+        "output": {"kind": "crf" if spans else "softmax"},
+        "training": {
+            "optimizer": {"kind": "adam", "learning_rate": 0.002},
+            "batch_tokens": tier.batch,
+            "epochs": tier.epochs,
+            "patience": 6,
+            "metric": "f1" if spans else "accuracy",
+            "precision": "fp32",
+        },
+    }

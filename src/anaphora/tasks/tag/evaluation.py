@@ -10,23 +10,20 @@ from typing import Any, cast
 import numpy as np
 
 from anaphora.data.labelled import LabelledCorpus, labelled_corpus
-from anaphora.data.tagged_store import known_labels
 from anaphora.evaluation.segments import Floats, SegmentMetric, counts, f1, fraction, macro_f1
 from anaphora.evaluation.tags import Matches, TagCounts, by_frequency, most_frequent_shown
-from anaphora.events import Report, silent
+from anaphora.events import Report
 from anaphora.formats.tagged import Sentence
 from anaphora.run.evaluations import Figure
 from anaphora.tasks.evaluation import Answer, Request, one_run, own_splits
+from anaphora.tasks.field_task import FieldTask
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.scores import Digested, scored
-from anaphora.tasks.tag import vectors
-from anaphora.tasks.tag.config import TagExperiment, TaggerExperiment, VectorTaggerExperiment
-from anaphora.tasks.tag.formats import format_of, kind_by_name, splits_of
-from anaphora.tasks.tag.predictor import TaggerPredictor
-from anaphora.tasks.tag.vector_predictor import VectorTaggerPredictor
+from anaphora.tasks.tag.config import TaggerExperiment, VectorTaggerExperiment
+from anaphora.tasks.tag.formats import format_of, kind_by_name, vector_format
+from anaphora.tasks.tag.predictor import TaggerPredictor, VectorTaggerPredictor
 from anaphora.wording import counted
 
-NOUN = "a tagger"
 _MATCHES = ("predicted", "expected", "right")
 
 Expected = tuple[Sequence[str], Sequence[str]]
@@ -113,32 +110,45 @@ class TagScores:
         return "\n".join([*lines, *most_frequent_shown(self.counts.by_tag)])
 
 
-def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -> Answer:
-    """Accuracy and F1 of one run on given sentences or sequences, or on ``splits_to_score``; kept in the run.
+def evaluate_sentences(task: FieldTask, paths: Sequence[Path], request: Request, report: Report) -> Answer:
+    """Return accuracy and F1 of one run on given sentences, or on ``splits_to_score``; kept in the run.
 
     Raises ConfigError for what a tagger has no use for, DataError with its line for a tag that training does not have.
     """
-    path = one_run(paths, NOUN)
-    experiment = cast(TagExperiment, experiment_of(path))
-    of_vectors = isinstance(experiment, VectorTaggerExperiment)
-    request.refuse(path, NOUN, ("data",) if of_vectors else ("text", "columns"))
-    find: Any = _sequences if of_vectors else _texts
-    texts = partial(find, path, experiment, request, report)
-    score: Any = partial(_of_sequences if of_vectors else _of_sentences, report=report)
-    return Answer([scored(path, texts, score, TagScores.figures, request, report)])
+    path = one_run(paths, task.noun)
+    experiment = cast(TaggerExperiment, experiment_of(path))
+    request.refuse(path, task.noun, ("text", "columns"))
+
+    def texts(model: TaggerPredictor) -> Mapping[str, Digested[Expected]]:
+        """Return the sentences to be tagged, by split."""
+        if request.text:
+            name = request.text.name
+            format_ = format_of(request.reading(experiment), kind_by_name(Path(name)) or "")
+            found = format_.read(request.text.lines, name, labelled=True)
+            return {name: Digested(_checked(model, ((Path(name), one) for one in found)))}
+        splits = own_splits(path, experiment, task.splits, "--text", report)
+        return {name: Digested(_checked(model, corpus.examples())) for name, corpus in splits.items()}
+
+    return Answer([scored(path, texts, partial(_of_sentences, report=report), TagScores.figures, request, report)])
 
 
-def _sequences(
-    path: Path, experiment: VectorTaggerExperiment, request: Request, report: Report, model: VectorTaggerPredictor
-) -> Mapping[str, LabelledCorpus]:
-    """The sequences to be tagged, by split."""
-    if request.data is None:
-        return own_splits(path, experiment, vectors.splits_of, "--data", report)
-    return {request.data.name: labelled_corpus(request.data, model.tags, vectors.format_of(experiment))}
+def evaluate_sequences(task: FieldTask, paths: Sequence[Path], request: Request, report: Report) -> Answer:
+    """Return the same of a tagger of vectors on given sequences, or on ``splits_to_score``."""
+    path = one_run(paths, task.noun)
+    experiment = cast(VectorTaggerExperiment, experiment_of(path))
+    request.refuse(path, task.noun, ("data",))
+
+    def texts(model: VectorTaggerPredictor) -> Mapping[str, LabelledCorpus]:
+        """Return the sequences to be tagged, by split."""
+        if request.data is None:
+            return own_splits(path, experiment, task.splits, "--data", report)
+        return {request.data.name: labelled_corpus(request.data, model.tags, vector_format(experiment))}
+
+    return Answer([scored(path, texts, partial(_of_sequences, report=report), TagScores.figures, request, report)])
 
 
 def _of_sequences(model: VectorTaggerPredictor, corpus: LabelledCorpus, report: Report) -> TagScores:
-    every, rows = TagCounts(model.encoding, model.encoder.several), list[TagCounts]()
+    every, rows = TagCounts(model.encoding, model.targets.several), list[TagCounts]()
     examples = list(corpus.examples())
     sequences = [example.vectors for example in examples]
     for example, found in zip(examples, model.predict_stream(sequences, report=report), strict=True):
@@ -148,30 +158,16 @@ def _of_sequences(model: VectorTaggerPredictor, corpus: LabelledCorpus, report: 
     return TagScores(every, rows, of_vectors=True)
 
 
-def _texts(
-    path: Path, experiment: TaggerExperiment, request: Request, report: Report, model: TaggerPredictor
-) -> Mapping[str, Digested[Expected]]:
-    """The sentences to be tagged, by split."""
-    if request.text:
-        name = request.text.name
-        format_ = format_of(request.reading(experiment), kind_by_name(Path(name)) or "")
-        found = format_.read(request.text.lines, name, labelled=True)
-        return {name: Digested(_checked(model, ((Path(name), one) for one in found)))}
-    splits = own_splits(path, experiment, splits_of, "--text", report)
-    return {name: Digested(_checked(model, corpus.examples())) for name, corpus in splits.items()}
-
-
 def _checked(model: TaggerPredictor, sentences: Located) -> Iterator[Expected]:
-    """The words and tags of each sentence; DataError with its line for a tag that training does not have."""
+    """Yield the words and tags of each sentence; DataError with its line for a tag that training does not have."""
     for path, sentence in sentences:
-        for place in range(len(sentence.words)):
-            known_labels(model.tokenizer, path, sentence, place)
+        model.targets.refuse_unknown(model.targets.get((path, sentence)))
         if sentence.words:
             yield sentence.words, sentence.tags
 
 
 def _of_sentences(model: TaggerPredictor, sentences: Iterable[Expected], report: Report) -> TagScores:
-    every, rows, read = TagCounts(model.encoding, model.tokenizer.several), list[TagCounts](), deque[Expected]()
+    every, rows, read = TagCounts(model.encoding, model.targets.several), list[TagCounts](), deque[Expected]()
 
     def words() -> Iterator[Sequence[str]]:
         for one in sentences:

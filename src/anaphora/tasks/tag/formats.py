@@ -1,4 +1,4 @@
-"""Which format the files of a tagger are in: chosen once by the training split, and by a first line in prediction."""
+"""Formats of the files of a tagger: chosen once by the training split, and by a first line in prediction."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import cast
 
 from anaphora.config import unknown
-from anaphora.data.corpora import Splits
 from anaphora.data.finding import ending_of
-from anaphora.data.tagged import TaggedCorpus, exact_lines, find_tagged, tagged_splits
+from anaphora.data.labelled import LabelledFormat
+from anaphora.data.tagged import exact_lines, find_tagged
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Note, Report, silent
 from anaphora.formats import conllu
@@ -21,7 +21,7 @@ from anaphora.formats.span_tags import Encoding, encoding_of
 from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tagged import TaggedFormat, content_of
 from anaphora.tasks.data_table import chosen_columns
-from anaphora.tasks.tag.config import Format, TagExperiment, TaggedData, TaggerExperiment
+from anaphora.tasks.tag.config import Format, TagExperiment, TaggedData, TaggerExperiment, VectorTaggerExperiment
 from anaphora.wording import counted
 
 FORMATS = ("conllu", "columns", "jsonl", "text")
@@ -38,8 +38,8 @@ _PEEK = 2
 _ENDINGS: dict[str, Format] = {".conllu": "conllu", ".jsonl": "jsonl", ".json": "jsonl"}
 
 
-def settled(experiment: TaggerExperiment) -> TaggerExperiment:
-    """The experiment with the format, the column and the encoding of spans that its training split has.
+def resolved(experiment: TaggerExperiment) -> TaggerExperiment:
+    """Return the experiment with the format, the column and the encoding of spans that its training split has.
 
     Raises DataError for data that is not there or not in its format.
     """
@@ -69,16 +69,12 @@ def settled(experiment: TaggerExperiment) -> TaggerExperiment:
 
 
 def encoding_in(experiment: TagExperiment) -> Encoding | None:
+    """Return how tags stand for spans; None where they do not."""
     return None if experiment.spans in ("auto", "none") else cast(Encoding, experiment.spans)
 
 
-def splits_of(experiment: TaggerExperiment, report: Report = silent) -> Splits[TaggedCorpus]:
-    """The splits of a settled experiment; errors as for ``data.tagged.tagged_splits``."""
-    return tagged_splits(experiment.data.paths(), experiment.data.names, format_of(experiment), report)
-
-
 def format_of(experiment: TaggerExperiment, name: str = "", *, labelled: bool = True) -> TaggedFormat:
-    """The format of ``labelled`` files of a settled experiment, or of others; or another one by its ``name``.
+    """Return the format of ``labelled`` files of a resolved experiment, or of others; or another one by its ``name``.
 
     Raises ConfigError for none, and where a labelled file of it may have its tags in any column.
     """
@@ -110,10 +106,15 @@ def format_of(experiment: TaggerExperiment, name: str = "", *, labelled: bool = 
     return Plain()
 
 
-def recognized(
+def vector_format(experiment: VectorTaggerExperiment) -> LabelledFormat:
+    """Return how the files of an experiment over vectors are read."""
+    return LabelledFormat(separator="|" if experiment.output.several else None, vectors=True, steps=True)
+
+
+def recognize_format(
     experiment: TaggerExperiment, lines: Iterable[str], file: str, report: Report = silent, name: str = ""
 ) -> tuple[TaggedFormat, Iterator[str]]:
-    """The format of lines to be tagged, by its ``name``, that of their file or their first ones; and the lines.
+    """Return the format of lines to be tagged, by its ``name``, that of their file or their first ones; and the lines.
 
     A Note reports a first line that may as well be text. Errors as for ``format_of`` and ``Columns.fitted``.
     """

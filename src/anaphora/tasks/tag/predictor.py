@@ -1,42 +1,67 @@
-"""A trained tagger: sentences in, their tags out; files and streams come back with nothing but their tags changed."""
+"""A trained tagger: sentences or sequences of vectors in, the tag of each of their steps out.
+
+Files and streams of sentences come back with nothing but their tags changed.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Unpack
+from pathlib import Path
+from typing import Any, Unpack, cast
 
-from anaphora.data.tagged_store import TokenEncoder, TokenTable, prediction_batches
+from anaphora.batch import Batch, Ids, Values
+from anaphora.data.example_batches import Side, prediction_batches
+from anaphora.data.fields.tags import Tags
+from anaphora.data.fields.vectors import finite_vectors
+from anaphora.data.fields.words import Words
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import silent
+from anaphora.formats.labelled_vectors import read_vectors
 from anaphora.formats.plain import Plain
-from anaphora.formats.span_tags import Encoding
+from anaphora.formats.span_tags import Encoding, Span, spans_of
 from anaphora.formats.tagged import Sentence
 from anaphora.kernels.runtime import Runtime, running
-from anaphora.models.tagger import Tagger
+from anaphora.models.tagger import StepTagger
+from anaphora.nn.device import device_of
 from anaphora.prediction.arguments import demand_several, demand_text, given_text
 from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import Streaming, Watch
+from anaphora.prediction.predictor import FieldPredictor
 from anaphora.prediction.running import ON_CPU
-from anaphora.prediction.stream import answers, by_row
 from anaphora.tasks.data_table import chosen_columns
-from anaphora.tasks.tag.config import TaggerExperiment
-from anaphora.tasks.tag.formats import encoding_in, recognized
-from anaphora.tasks.tag.tagging import WithSpans, tags_of
-
-_BUDGET = 8000
-"""Tokens of a batch."""
+from anaphora.tasks.field_task import Fields
+from anaphora.tasks.tag.config import TagExperiment, TaggerExperiment
+from anaphora.tasks.tag.formats import encoding_in, recognize_format
+from anaphora.text.tokenizer import UNK
 
 
 @dataclass(frozen=True)
-class Tagged(WithSpans):
-    """The tags of a sentence."""
+class TaggedVectors:
+    """The tags of a sequence of vectors."""
 
-    words: tuple[str, ...]
     tags: tuple[str, ...]
-    """One for each word; of several labels, those with ``|`` between them, or ``_`` for none."""
+    """One for each vector; of several labels, those with ``|`` between them, or ``_`` for none."""
     encoding: Encoding | None = None
     """How tags stand for spans; None where they do not."""
+
+    @property
+    def spans(self) -> list[Span]:
+        """The spans, none where tags are not of spans."""
+        return spans_of(self.tags, self.encoding) if self.encoding else []
+
+    def json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"tags": list(self.tags)}
+        return found | ({"spans": [span._asdict() for span in self.spans]} if self.encoding else {})
+
+    def __str__(self) -> str:
+        return " ".join(self.tags)
+
+
+@dataclass(frozen=True)
+class Tagged(TaggedVectors):
+    """The tags of a sentence, one for each word."""
+
+    words: tuple[str, ...] = ()
     text: str | None = None
     """The lines of the sentence with these tags, as its file has them; None for a sentence from no file."""
 
@@ -44,32 +69,45 @@ class Tagged(WithSpans):
         return {"words": list(self.words)} | super().json()
 
     def __str__(self) -> str:
-        """The lines of the sentence in its file, or a word, a tab and its tag a line."""
+        """Return the lines of the sentence in its file, or a word, a tab and its tag a line."""
         if self.text is not None:
             return self.text
         return "".join(f"{word}\t{tag}\n" for word, tag in zip(self.words, self.tags, strict=True))
 
 
-class TaggerPredictor:
-    """A trained tagger."""
+class StepPredictor(FieldPredictor[list[str]]):
+    """A trained tagger of either kind."""
 
-    def __init__(
-        self, model: Tagger, tokenizer: TokenEncoder, experiment: TaggerExperiment, runtime: Runtime = ON_CPU
-    ) -> None:
-        """``experiment`` is the settled one that the model was trained by."""
-        self.model, self._experiment, self._runtime = model, experiment, runtime
-        self.tokenizer = tokenizer
-        """Words, characters and tags as ids."""
+    def __init__(self, model: StepTagger, fields: Fields, experiment: TagExperiment, runtime: Runtime = ON_CPU) -> None:
+        """``fields`` are those of training, ``experiment`` the resolved one that the model was trained by."""
+        super().__init__(fields.inputs, runtime)
+        self.model, self.targets = model, cast(Tags, fields.targets)
         self.encoding = encoding_in(experiment)
         """How tags stand for spans; None where they do not."""
 
     @property
     def tags(self) -> Sequence[str]:
         """All tags, or labels, that there are."""
-        return self.tokenizer.tags.vocabulary
+        return self.targets.names
+
+    def _tags_of(self, batch: Batch, watch: Watch) -> list[list[str]]:
+        return tags_of(self.model, self.targets, batch)
+
+
+class TaggerPredictor(StepPredictor):
+    """A trained tagger of sentences."""
+
+    unit = "sentences"
+    field: Words
+
+    def __init__(
+        self, model: StepTagger, fields: Fields, experiment: TaggerExperiment, runtime: Runtime = ON_CPU
+    ) -> None:
+        super().__init__(model, fields, experiment, runtime)
+        self._experiment = experiment
 
     def predict(self, sentences: Iterable[str | Sequence[str]]) -> list[Tagged]:
-        """The tags of sentences, each a list of words, or a text that is tokenized first.
+        """Return the tags of sentences, each a list of words, or a text that is tokenized first.
 
         Raises TypeError for one text in place of several.
         """
@@ -78,6 +116,7 @@ class TaggerPredictor:
     def predict_stream(
         self, sentences: Iterable[str | Sequence[str]], **streaming: Unpack[Streaming]
     ) -> Iterator[Tagged]:
+        """Yield the same for sentences as they come, in order."""
         demand_several(sentences)
         return self._tagged(sentences, _sentence, lambda sentence, tags: None, **streaming)
 
@@ -90,7 +129,7 @@ class TaggerPredictor:
         columns: Sequence[int | str] = (),
         **streaming: Unpack[Streaming],
     ) -> Iterator[Tagged]:
-        """The same for lines with their ends that came from the file ``where``; ``text`` has them with their new tags.
+        """Yield the same for lines with their ends from the file ``where``; ``text`` has them with their new tags.
 
         ``format`` is "conllu", "columns", "jsonl" or "text"; without it the name of the file or the first line decides.
         ``columns`` are that of tags, or those of words and tags, where the file has others than training files; without
@@ -99,23 +138,24 @@ class TaggerPredictor:
         after the answers for the lines before it.
         """
         experiment = self._experiment.with_options(chosen_columns(columns)) if columns else self._experiment
-        found, lines = recognized(experiment, lines, where, streaming.get("report", silent), format)
+        found, lines = recognize_format(experiment, lines, where, streaming.get("report", silent), format)
         return self._tagged(found.read(lines, where), lambda sentence, number: sentence, found.written, **streaming)
 
     def example(self, text: str, target: str | None = None) -> Example:
-        """A sentence with the tags that the model gives it: see ``prediction.examples``."""
+        """Return a sentence with the tags that the model gives it: see ``prediction.examples``."""
         if target is not None:
             raise ConfigError("A tagger is shown with its own tags, but a target was given: leave it out.")
         words = _sentence(text, 1).words
         if not words:
             raise DataError("There is no word in the sentence: give one that has some.")
-        [batch] = prediction_batches(TokenTable.of([words], self.tokenizer), _BUDGET)
+        [batch] = prediction_batches(Side.of(self.field, [self.field.encode([words], str)]), self.batch_size)
         with running(self._runtime):
             found = deepcopy(self.model.predict(batch))  # which autograd may save
         return Example(replace(batch, targets=found), {"encoder": words}, self.predict([words])[0].tags)
 
     def knows(self, word: str) -> bool:
-        return self.tokenizer.word(word) != self.tokenizer.words.symbols.unk
+        """Return True if the vocabulary has a word."""
+        return self.field.word(word) != UNK
 
     def _tagged(
         self,
@@ -124,19 +164,57 @@ class TaggerPredictor:
         written: Callable[[Sentence, Sequence[str]], str | None],
         **streaming: Unpack[Streaming],
     ) -> Iterator[Tagged]:
-        def answer(rows: Sequence[Sentence], watch: Watch, answered: Callable[[int], None]) -> Iterable[Tagged]:
-            table = TokenTable.of((sentence.words for sentence in rows), self.tokenizer)
-            batches, tags_in = prediction_batches(table, _BUDGET), partial(tags_of, self.model, self.tokenizer)
-            found = by_row(batches, tags_in, watch, answered)
-            for row, sentence in enumerate(rows):
-                tags = tuple(found.get(row, ()))
-                yield Tagged(sentence.words, tags, self.encoding, written(sentence, tags))
+        def words(given: Any, number: int) -> tuple[Sentence, str, Sequence[str]]:
+            sentence = read(given, number)
+            return sentence, f"Sentence {number}", sentence.words
 
-        return answers(sentences, read, answer, task="predict", unit="sentences", runtime=self._runtime, **streaming)
+        def finish(sentence: Sentence, found: list[str] | None) -> Tagged:
+            tags = tuple(found or ())
+            return Tagged(tags, self.encoding, sentence.words, written(sentence, tags))
+
+        return self._stream(sentences, words, self._tags_of, finish, **streaming)
+
+
+class VectorTaggerPredictor(StepPredictor):
+    """A trained tagger of sequences of vectors."""
+
+    unit = "sequences"
+    reads_arrays = True
+
+    def predict(self, sequences: Sequence[Any]) -> list[TaggedVectors]:
+        """Return the tags of each sequence: an array, steps x width, or width for one vector.
+
+        Raises DataError for vectors of another width than those of training, and for numbers that are not finite.
+        """
+        return list(self.predict_stream(sequences))
+
+    def predict_stream(self, sequences: Iterable[Any], **streaming: Unpack[Streaming]) -> Iterator[TaggedVectors]:
+        """Yield the same for sequences as they come, in order."""
+        named = ((f"Sequence {number}", one) for number, one in enumerate(sequences, 1))
+        return self._tagged(named, **streaming)
+
+    def predict_file(self, path: Path, **streaming: Unpack[Streaming]) -> Iterator[TaggedVectors]:
+        """Yield the same for the sequences of an array file: see ``formats.labelled_vectors.read_vectors``."""
+        return self._tagged(read_vectors(path), **streaming)
+
+    def _tagged(self, named: Iterable[tuple[str, Any]], **streaming: Unpack[Streaming]) -> Iterator[TaggedVectors]:
+        def vectors(one: tuple[str, Any], number: int) -> tuple[None, str, Any]:
+            return None, one[0], finite_vectors(*one)
+
+        def finish(_: Any, found: list[str] | None) -> TaggedVectors:
+            return TaggedVectors(tuple(found or ()), self.encoding)
+
+        return self._stream(named, vectors, self._tags_of, finish, **streaming)
+
+
+def tags_of(model: StepTagger, field: Tags, batch: Batch) -> list[list[str]]:
+    """Return the tags of each row of a batch; puts the model into evaluation mode."""
+    found = model.predict(batch.to(device_of(model)))
+    return field.decode(found, cast(Ids | Values, batch.inputs).lengths_B.tolist())
 
 
 def _sentence(given: str | Sequence[str], number: int) -> Sentence:
-    """A sentence that a caller gave."""
+    """Return a sentence that a caller gave."""
     if isinstance(given, str):
         [sentence] = Plain().read([given_text(given, number).replace("\n", " ")], "")
         return sentence
