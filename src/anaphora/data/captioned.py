@@ -47,6 +47,14 @@ class CaptionCorpus:
 
     lines = __iter__
 
+    def examples(self) -> Iterator[Caption]:
+        """Return the captions."""
+        return iter(self.captions)
+
+    def place(self, example: Caption) -> str:
+        """Return the place of a caption, for errors."""
+        return example.place
+
     def references(self) -> dict[str, list[str]]:
         """The captions of each image, in their order."""
         found: dict[str, list[str]] = {}

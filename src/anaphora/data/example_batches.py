@@ -19,6 +19,11 @@ WIDTH = 16
 """Prediction pads rows to multiples of this, so that the width of a row depends on the row alone."""
 
 
+def padded_width(length: int) -> int:
+    """Return the width of a row of prediction."""
+    return -(-length // WIDTH) * WIDTH
+
+
 class LazyBatches(Sequence[Batch]):
     """Batches that are made when they are looked up, so that any position is as cheap as the first."""
 
@@ -108,7 +113,7 @@ def prediction_batches(inputs: Side, batch_tokens: int, targets: Side | None = N
         pieces += cut(rows[np.argsort(-lengths[rows], kind="stable")], widths, batch_tokens)
 
     def make(rows: Integers) -> Batch:
-        expected = targets.field.items(targets.rows, rows) if targets else None
+        expected = targets.field.items(targets.rows, rows, WIDTH) if targets else None
         return Batch.of_rows(rows, inputs.field.items(inputs.rows, rows, WIDTH), expected)
 
     return LazyBatches(pieces, make)

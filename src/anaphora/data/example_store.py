@@ -63,21 +63,25 @@ def example_store(
     *,
     noun: str,
     longest: int = 0,
+    bounded: Sequence[Field[Any]] = (),
     report: Report = silent,
 ) -> ExampleStore:
     """Return the corpus as numbers: from ``folder`` if it was encoded there before in the same way, else encoded now.
 
-    With ``longest`` > 0, examples with more positions in any field are left out (a Skipped, which calls an example by
-    its ``noun``). Raises DataError for a value that a field refuses, when no example is left, and when the folder
-    cannot be written.
+    With ``longest`` > 0, examples with more positions in any of the fields ``bounded``, or in any field where none is
+    named, are left out (a Skipped, which calls an example by its ``noun``). Raises DataError for a value that a field
+    refuses, when no example is left, and when the folder cannot be written.
     """
-    unit = counted(longest, fields[0].unit)
+    fields = list({field.name: field for field in fields}.values())  # those of one name share their columns
+    measured = {field.name for field in bounded or fields}
+    unit = counted(longest, (bounded or fields)[0].unit)
 
     def encode(into: Writer) -> dict[str, int]:
         skipped = done = 0
         appenders = [field.appender(into) for field in fields]
         for rows in _encoded(corpus, fields):
-            lengths = np.max([of_field.lengths for of_field in rows], axis=0)
+            pairs = zip(fields, rows, strict=True)
+            lengths = np.max([of_field.lengths for field, of_field in pairs if field.name in measured], axis=0)
             numbers = np.arange(done, done + len(lengths))
             done += len(lengths)
             if longest and (long := lengths > longest).any():

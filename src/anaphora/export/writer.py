@@ -15,7 +15,7 @@ from anaphora.models.encoder_decoder import EncoderDecoder
 from anaphora.models.translator import Translator
 from anaphora.models.vector_transducer import VectorTransducer
 from anaphora.tasks.task import Trained
-from anaphora.tasks.transduce.vector_predictor import SHORTEST
+from anaphora.tasks.transduce.vectors import SHORTEST
 from anaphora.text.symbols import can_copy
 
 

@@ -19,6 +19,8 @@ class FieldPredictor(Generic[Found]):
 
     unit = "texts"
     """Noun of its values, in the plural, for progress."""
+    activity = "predict"
+    """Name of its work, for progress."""
     batch_size = 8000
     """Positions of a batch."""
 
@@ -58,4 +60,4 @@ class FieldPredictor(Generic[Found]):
                 count(len(found))
             return [finish(kept, found.get(row)) for row, (kept, _) in enumerate(window)]
 
-        return answers(items, encoded, answered, task="predict", unit=self.unit, runtime=self._runtime, **streaming)
+        return answers(items, encoded, answered, task=self.activity, unit=self.unit, runtime=self._runtime, **streaming)

@@ -1,7 +1,7 @@
 """Tasks whose examples are an input field and a target field: one data path, one training job for all of them."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -50,16 +50,27 @@ class FieldTask(Task):
         return tokenization.fit(experiment.text, text, report, languages=experiment.data.languages)
 
     @abstractmethod
-    def fields(self, experiment: Any, tokenizers: Tokenizers) -> Fields:
-        """Return the fields of an example."""
+    def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
+        """Return the fields of an example; without the ``splits`` of training, those of prediction."""
 
     def sized_by(self, fields: Fields) -> Sequence[Field[Any]]:
         """Return the fields whose longest rows make the size of a batch; it is ordered by the first of them."""
         return [fields.inputs]
 
-    def longest(self, experiment: Any) -> int:
-        """Return the positions of a training example at most; longer ones are left out, 0 keeps all."""
+    def longest(self, experiment: Any, training: bool) -> int:
+        """Return the positions at most of a training or validation example; longer ones are left out, 0 keeps all.
+
+        They are counted in the first of the fields ``sized_by``.
+        """
         return 0
+
+    def longest_row(self, experiment: Any) -> int:
+        """Return the positions of the longest row there may be in a batch; 0 when nothing bounds them."""
+        return int(experiment.data.max_length)
+
+    def fingerprints(self, splits: Splits[Any]) -> Mapping[str, str]:
+        """Return a SHA-256 of the data by part."""
+        return {"train": splits.train.fingerprint, "valid": splits.valid.fingerprint}
 
     def weights(self, experiment: Any, fields: Fields, store: ExampleStore) -> Any:
         """Return factors of the loss of each training example; None for 1."""
@@ -86,13 +97,22 @@ class FieldWork(UpdatingWork):
         self._task, self.splits = task, task.splits(experiment, report)
         self._experiment = task.with_data_statistics(experiment, self.splits)
         task.check_data(self._experiment, self.splits, report)
+        self._fingerprints = task.fingerprints(self.splits)
+
+    @property
+    def fingerprints(self) -> Mapping[str, str]:
+        return self._fingerprints
+
+    @property
+    def longest(self) -> int:
+        return self._task.longest_row(self._experiment)
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         return self._task.learn_vocabulary(self._experiment, self.splits, report)
 
     def counts(self, begun: Begun, report: Report) -> Integers:
         """Return how often each token is a target."""
-        targets = self._task.fields(self._experiment, begun.tokenizers).targets
+        targets = self._task.fields(self._experiment, begun.tokenizers, self.splits).targets
         if not isinstance(targets, Tokens):
             return np.zeros(0, np.int64)
         return targets.counts(self._store(self.splits.train, "train", begun, report).rows(targets))
@@ -102,18 +122,25 @@ class FieldWork(UpdatingWork):
         return self._batches(store, begun, begun.training.seed)
 
     def validation(self, begun: Begun, report: Report) -> Validate:
-        fields = self._task.fields(self._experiment, begun.tokenizers)
+        fields = self._task.fields(self._experiment, begun.tokenizers, self.splits)
         store = self._store(self.splits.valid, "valid", begun, report)
         batches = self._batches(store, begun, seed=0)
         return self._task.validation(self._experiment, self.splits.valid, fields, store, batches)
 
     def _store(self, corpus: Examples, split: str, begun: Begun, report: Report) -> ExampleStore:
-        longest = self._task.longest(self._experiment) if split == "train" else 0
-        fields, noun = self._task.fields(self._experiment, begun.tokenizers), self._task.example_noun
-        return example_store(corpus, fields, begun.encoded / split, noun=noun, longest=longest, report=report)
+        fields = self._task.fields(self._experiment, begun.tokenizers, self.splits)
+        return example_store(
+            corpus,
+            fields,
+            begun.encoded / split,
+            noun=self._task.example_noun,
+            longest=self._task.longest(self._experiment, split == "train"),
+            bounded=self._task.sized_by(fields)[:1],
+            report=report,
+        )
 
     def _batches(self, store: ExampleStore, begun: Begun, seed: int) -> ExampleBatches:
-        fields = self._task.fields(self._experiment, begun.tokenizers)
+        fields = self._task.fields(self._experiment, begun.tokenizers, self.splits)
         return ExampleBatches(
             store,
             *fields,

@@ -1,7 +1,7 @@
 """Sequences of real-valued vectors."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 import torch
@@ -13,6 +13,23 @@ from anaphora.data.fields.field import Field, Place
 from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError
 from anaphora.formats.arrays import Floats
+
+
+def read_named_vectors(named: tuple[str, Any], number: int) -> tuple[None, str, Floats]:
+    """Read a sequence with its place, as ``prediction.predictor`` has values read; errors as for ``finite_vectors``."""
+    place, values = named
+    return None, place, finite_vectors(place, values)
+
+
+class Placed(Protocol):
+    """A sequence with a place, for errors."""
+
+    @property
+    def place(self) -> str:
+        """File, and place in it."""
+
+
+_Placed = TypeVar("_Placed", bound=Placed)
 
 
 class Vectors(Field[Floats]):
@@ -71,3 +88,24 @@ def finite_vectors(place: str, values: Any) -> Floats:
     if not np.isfinite(values_TD).all():
         raise DataError(f"{place} has a number that is not finite: correct it.")
     return values_TD.reshape(-1, values_TD.shape[-1])
+
+
+def moments(traces: Iterator[_Placed], scale: Callable[[_Placed], Floats]) -> tuple[list[float], list[float]]:
+    """Return mean and standard deviation of each number; 1 for one that never varies.
+
+    Raises DataError for vectors of several widths.
+    """
+    count, total, squares, begin = 0, np.zeros(1), np.zeros(1), np.zeros(1)
+    for trace in traces:
+        values_TD = scale(trace)
+        if count and values_TD.shape[1] != len(total):
+            raise DataError(
+                f"{trace.place} has vectors of {values_TD.shape[1]} numbers, but those before have {len(total)}: give "
+                f"vectors of one width."
+            )
+        begin = begin if count else values_TD[:1].sum(0)
+        moved_TD = values_TD - begin  # squares of what lies far from 0 leave nothing of a small deviation
+        count, total, squares = count + len(moved_TD), total + moved_TD.sum(0), squares + (moved_TD**2).sum(0)
+    mean = total / count
+    deviation = np.sqrt(np.maximum(squares / count - mean**2, 0))
+    return (begin + mean).tolist(), np.where(deviation > 0, deviation, 1.0).tolist()

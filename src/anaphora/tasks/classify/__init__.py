@@ -12,7 +12,7 @@ from anaphora.data.example_batches import ExampleBatches
 from anaphora.data.example_store import ExampleStore
 from anaphora.data.fields.label import Label, Targets
 from anaphora.data.fields.tokens import Tokens
-from anaphora.data.fields.vectors import Vectors
+from anaphora.data.fields.vectors import Vectors, moments
 from anaphora.data.finding import Names
 from anaphora.data.labelled import (
     LabelledCorpus,
@@ -22,7 +22,6 @@ from anaphora.data.labelled import (
     labelled_corpus,
     labelled_splits,
 )
-from anaphora.data.trace_store import moments
 from anaphora.errors import DataError
 from anaphora.evaluation.classification import ClassificationScores, classification_scores
 from anaphora.evaluation.several_labels import SeveralLabelScores, best_thresholds, several_label_scores
@@ -37,7 +36,12 @@ from anaphora.tasks.classify.config import (
     LabelledData,
     VectorClassifierExperiment,
 )
-from anaphora.tasks.classify.predictor import Classification, ClassifierPredictor
+from anaphora.tasks.classify.predictor import (
+    Classification,
+    ClassifierPredictor,
+    PooledPredictor,
+    VectorClassifierPredictor,
+)
 from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.evaluation import Answer, Request, check_found, one_run, splits_to_score
 from anaphora.tasks.field_task import Fields, FieldTask
@@ -56,6 +60,7 @@ __all__ = [
     "ClassifierExperiment",
     "ClassifierPredictor",
     "VectorClassifierExperiment",
+    "VectorClassifierPredictor",
 ]
 
 Scores = ClassificationScores | SeveralLabelScores
@@ -98,6 +103,7 @@ class TextClassification(FieldTask):
     counted, tiers = "labelled texts", TIERS
     takes: ClassVar[tuple[str, ...]] = ("data", "columns")
     """Options of an evaluation with data that is given."""
+    predictor_class: ClassVar[type[PooledPredictor]] = ClassifierPredictor
 
     def splits(self, experiment: ClassifyExperiment, report: Report = silent) -> LabelledSplits:
         """Return the splits; errors as for ``data.labelled.labelled_splits``."""
@@ -117,7 +123,7 @@ class TextClassification(FieldTask):
                 f"the same classes, or leave classes.names out."
             )
 
-    def fields(self, experiment: Any, tokenizers: Tokenizers) -> Fields:
+    def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
         """Return the text, truncated, and its classes."""
         text = Tokens("text", tokenizers["text"], lambda example: example.text, longest=experiment.data.max_length)
         return Fields(text, label_field(experiment.classes))
@@ -147,11 +153,10 @@ class TextClassification(FieldTask):
 
         return validate
 
-    def predictor(self, trained: Trained) -> ClassifierPredictor:
-        experiment = cast(ClassifyExperiment, trained.experiment)
+    def predictor(self, trained: Trained) -> PooledPredictor:
+        experiment, model = cast(ClassifyExperiment, trained.experiment), cast(PooledClassifier, trained.model)
         fields = self.fields(experiment, trained.tokenizers)
-        separator = experiment.data.label_separator
-        return ClassifierPredictor(cast(PooledClassifier, trained.model), fields, separator, trained.runtime)
+        return self.predictor_class(model, fields, experiment.data.label_separator, trained.runtime)
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
         return {"text": tokenizers["text"] if "text" in tokenizers else tokenizers["source"]}
@@ -207,6 +212,7 @@ class VectorClassification(TextClassification):
     next_command = "anaphora evaluate {run}"
     example = 'classifier = anaphora.load("{path}")\nprint(classifier.predict([vectors])[0].label)'
     takes = ("data",)
+    predictor_class = VectorClassifierPredictor
 
     def with_data_statistics(self, experiment: Any, splits: Any) -> Any:
         """Return the experiment with the classes, and the widths and scales of vectors, of its training split.
@@ -223,7 +229,7 @@ class VectorClassification(TextClassification):
         """Return none: there is no text."""
         return {}
 
-    def fields(self, experiment: Any, tokenizers: Tokenizers) -> Fields:
+    def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
         """Return the vectors, truncated, and their classes."""
         width, longest = experiment.vectors.size, experiment.data.max_length
         vectors = Vectors("vectors", width, lambda example: example.vectors, longest=longest)
@@ -262,12 +268,11 @@ def _with_classes(experiment: ClassifyExperiment, splits: LabelledSplits) -> Cla
     return experiment if experiment.classes.names else experiment.with_options({"classes.names": splits.labels})
 
 
-def _scores(model: ClassifierPredictor, corpus: LabelledCorpus, report: Report) -> Scores:
+def _scores(model: Any, corpus: LabelledCorpus, report: Report) -> Scores:
     examples = list(corpus.examples())
-    values = [example.vectors if model.reads_arrays else example.text for example in examples]
-    found = list(model.predict_stream(values, report=report))
+    found = model.predict_stream(map(model.field.get, examples), report=report)
     probabilities_NC = np.array([list(one.probabilities.values()) for one in found])
-    field = label_field(model.model.config.classes)
+    field = model.targets
     targets = field.targets(field.held(field.encode([one.labels for one in examples], lambda n: examples[n].place)))
     return scores_of(model.model, targets, probabilities_NC)
 

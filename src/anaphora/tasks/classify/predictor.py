@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 from anaphora.batch import Batch
 from anaphora.config import unknown
 from anaphora.data.example_batches import Side, prediction_batches
 from anaphora.data.fields.label import Label
 from anaphora.data.fields.tokens import Tokens
-from anaphora.data.fields.vectors import finite_vectors
+from anaphora.data.fields.vectors import read_named_vectors
 from anaphora.errors import ConfigError, demand_number
 from anaphora.formats.labelled_vectors import read_vectors
 from anaphora.kernels.runtime import Runtime
@@ -66,42 +66,40 @@ class Labelling:
 Found = Classification | Labelling
 
 
-class ClassifierPredictor(FieldPredictor[Found]):
-    """A trained classifier of texts, or of sequences of vectors."""
+class PooledPredictor(FieldPredictor[Found]):
+    """A trained classifier of either kind."""
 
     def __init__(self, model: PooledClassifier, fields: Fields, separator: str, runtime: Runtime = ON_CPU) -> None:
         """``fields`` are those of training; ``separator`` stands between several labels in ``str`` of an answer."""
         super().__init__(fields.inputs, runtime)
-        self.model, self._targets, self._separator = model, fields.targets, separator
+        self.model, self.targets, self._separator = model, cast(Label, fields.targets), separator
         self.labels = model.config.classes.names
         """The classes, in the order of the network's output."""
-        self.unit = "texts" if isinstance(self.field, Tokens) else "sequences"
 
-    @property
-    def reads_arrays(self) -> bool:
-        """True if it classifies sequences of vectors."""
-        return not isinstance(self.field, Tokens)
+    def _answers(self, batch: Batch, watch: Watch) -> list[Found]:
+        probabilities_BC = self.model.predict(batch.to(device_of(self.model))).classes.tolist()
+        return [found_in(self.model, row, self._separator) for row in probabilities_BC]
 
-    def predict(self, values: Sequence[Any]) -> list[Found]:
-        """Return the class, or the labels, of each text, or of each sequence: steps x width, or width for one vector.
 
-        Raises TypeError for one text in place of several, DataError for vectors of another width than those of training
-        and for numbers that are not finite.
-        """
-        return list(self.predict_stream(values))
+class ClassifierPredictor(PooledPredictor):
+    """A trained classifier of texts."""
 
-    def predict_stream(self, values: Iterable[Any], **streaming: Unpack[Streaming]) -> Iterator[Found]:
-        """Yield the same for values as they come, in order."""
-        return self._stream(values, self._read, self._answers, **streaming)
+    field: Tokens
 
-    def predict_file(self, path: Path, **streaming: Unpack[Streaming]) -> Iterator[Found]:
-        """Yield the same for the sequences of an array file: see ``formats.labelled_vectors.read_vectors``."""
-        named = read_vectors(path)
-        return self._stream(named, lambda one, number: (None, *one), self._answers, **streaming)
+    def predict(self, texts: Sequence[str]) -> list[Found]:
+        """Return the class of each text, or its labels. Raises TypeError for one text in place of several."""
+        return list(self.predict_stream(texts))
+
+    def predict_stream(self, texts: Iterable[str], **streaming: Unpack[Streaming]) -> Iterator[Found]:
+        """Yield the same for texts as they come, in order."""
+
+        def read(text: str, number: int) -> tuple[None, str, str]:
+            return None, f"Text {number}", given_text(text, number).strip()
+
+        return self._stream(texts, read, self._answers, **streaming)
 
     def example(self, text: str, target: str | None = None) -> Example:
         """Return a text with its class, or with the labels found: see ``prediction.examples``."""
-        assert isinstance(self.field, Tokens) and isinstance(self._targets, Label)
         [found] = self.predict([text])
         labels = found.labels if isinstance(found, Labelling) else (found.label,)
         if target is not None:
@@ -109,20 +107,33 @@ class ClassifierPredictor(FieldPredictor[Found]):
             if target not in self.labels:
                 raise ConfigError(unknown("class", target, self.labels))
         rows = self.field.encode([one_text(text).strip()], str)
-        classes = Side.of(self._targets, [self._targets.encode([labels], str)])
+        classes = Side.of(self.targets, [self.targets.encode([labels], str)])
         [batch] = prediction_batches(Side.of(self.field, [rows]), self.batch_size, classes)
         tokenizer = self.field.tokenizer
         return Example(batch, {"encoder": tuple(tokenizer.pieces([*rows.numbers, tokenizer.symbols.eos]))}, ())
 
-    def _read(self, value: Any, number: int) -> tuple[None, str, Any]:
-        if isinstance(self.field, Tokens):
-            return None, f"Text {number}", given_text(value, number).strip()
-        place = f"Sequence {number}"
-        return None, place, finite_vectors(place, value)
 
-    def _answers(self, batch: Batch, watch: Watch) -> list[Found]:
-        probabilities_BC = self.model.predict(batch.to(device_of(self.model))).classes.tolist()
-        return [found_in(self.model, row, self._separator) for row in probabilities_BC]
+class VectorClassifierPredictor(PooledPredictor):
+    """A trained classifier of sequences of vectors."""
+
+    unit = "sequences"
+    reads_arrays = True
+
+    def predict(self, sequences: Sequence[Any]) -> list[Found]:
+        """Return the class, or the labels, of each sequence: an array, steps x width, or width for one vector.
+
+        Raises DataError for vectors of another width than those of training, and for numbers that are not finite.
+        """
+        return list(self.predict_stream(sequences))
+
+    def predict_stream(self, sequences: Iterable[Any], **streaming: Unpack[Streaming]) -> Iterator[Found]:
+        """Yield the same for sequences as they come, in order."""
+        named = ((f"Sequence {number}", one) for number, one in enumerate(sequences, 1))
+        return self._stream(named, read_named_vectors, self._answers, **streaming)
+
+    def predict_file(self, path: Path, **streaming: Unpack[Streaming]) -> Iterator[Found]:
+        """Yield the same for the sequences of an array file: see ``formats.labelled_vectors.read_vectors``."""
+        return self._stream(read_vectors(path), read_named_vectors, self._answers, **streaming)
 
 
 def found_in(model: PooledClassifier, probabilities: Sequence[float], separator: str) -> Found:

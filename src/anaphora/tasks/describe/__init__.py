@@ -1,47 +1,213 @@
 """Description: features of an image in, a sentence about it out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, ClassVar, NamedTuple, cast
 
-from anaphora.events import Report
+import torch
+
+from anaphora.data.captioned import CaptionCorpus, CaptionSplits, caption_splits
+from anaphora.data.example_batches import ExampleBatches
+from anaphora.data.example_store import ExampleStore
+from anaphora.data.features import GridShape
+from anaphora.data.fields.field import Field
+from anaphora.data.fields.grid import Grid, ImageGrid
+from anaphora.data.fields.tokens import Tokens
+from anaphora.data.finding import Names
+from anaphora.errors import ConfigError
+from anaphora.evaluation.descriptions import DescriptionScores, description_scores
+from anaphora.evaluation.perplexity import perplexity
+from anaphora.events import Report, silent
+from anaphora.kernels.runtime import Runtime
 from anaphora.models.describer import Describer
 from anaphora.models.registry import NETWORKS
-from anaphora.tasks.describe import sizing
+from anaphora.nn.device import device_of
+from anaphora.run.evaluations import Figure
 from anaphora.tasks.describe.config import DescriberExperiment
-from anaphora.tasks.describe.data import DescriberWork, settled, splits_of
-from anaphora.tasks.describe.evaluation import NOUN, evaluate
 from anaphora.tasks.describe.predictor import DescriberPredictor, Description
-from anaphora.tasks.evaluation import Answer, Request
-from anaphora.tasks.task import Task, Trained
+from anaphora.tasks.evaluation import Answer, Request, check_found, one_run, splits_to_score
+from anaphora.tasks.field_task import Fields, FieldTask
+from anaphora.tasks.runs import experiment_of
+from anaphora.tasks.scores import scored
+from anaphora.tasks.sizing import figure, tier_for, value_at
+from anaphora.tasks.task import Sized, Table, Tokenizers, Trained
+from anaphora.tasks.work import mean_loss
+from anaphora.text.tokenization import AnyTokenizer
+from anaphora.training.loop import Validate
+from anaphora.wording import counted
 
 __all__ = ["TASKS", "DescriberExperiment", "DescriberPredictor", "Description"]
 
 
-class ImageDescription(Task):
+class Tier(NamedTuple):
+    """The describer for at most this many captions."""
+
+    captions: int
+    embedding: int
+    size: int
+    dropout: float
+    epochs: int
+
+
+TIERS = (
+    Tier(5_000, embedding=64, size=128, dropout=0.3, epochs=60),
+    Tier(50_000, embedding=128, size=256, dropout=0.3, epochs=20),
+    Tier(200_000, embedding=256, size=512, dropout=0.5, epochs=12),
+    Tier(1 << 62, embedding=512, size=512, dropout=0.3, epochs=8),
+)
+
+
+class ImageDescription(FieldTask):
     """Description of images."""
 
     name = "describe"
-    noun, plural = NOUN, "describers"
+    noun, plural = "a describer", "describers"
     experiment, network = DescriberExperiment, NETWORKS["describer"]
     see = "see anaphora predict"
     next_command = "anaphora evaluate {run}"
     example = 'describer = anaphora.load("{path}")\nprint(describer.predict_file("features.npz")[0].text)'
-    counted, tiers = "captions", sizing.TIERS
-    choose, describe = staticmethod(sizing.choose), staticmethod(sizing.describe)
+    example_noun: ClassVar[str] = "caption"
+    counted, tiers = "captions", TIERS
 
-    def with_runs(self, experiment: DescriberExperiment, parent: object) -> DescriberExperiment:
-        return experiment if experiment.is_settled else settled(experiment, splits_of(experiment))
+    def splits(self, experiment: DescriberExperiment, report: Report = silent) -> CaptionSplits:
+        """Return the splits; errors as for ``data.captioned.caption_splits``."""
+        return caption_splits(experiment.data.paths(), experiment.data.names, report)
 
-    def work(self, experiment: DescriberExperiment, report: Report) -> DescriberWork:
-        return DescriberWork(experiment, report)
+    def with_data_statistics(self, experiment: DescriberExperiment, splits: Any) -> DescriberExperiment:
+        """Return the experiment with the size of the grids of its data; ConfigError where it names another."""
+        shape, encoder = splits.features.shape._asdict(), experiment.encoder
+        for name, size in shape.items():
+            if getattr(encoder, name) not in (0, size):
+                raise ConfigError(
+                    f"encoder.{name} is {getattr(encoder, name)}, but the features have {size}: set encoder.{name} = "
+                    f"{size}, or leave it out."
+                )
+        return experiment.with_options({f"encoder.{name}": size for name, size in shape.items()})
+
+    def fingerprints(self, splits: Any) -> Mapping[str, str]:
+        """Return a SHA-256 of the captions by split, and of the features, every number of which is read."""
+        return {**super().fingerprints(splits), "features": splits.features.verify()}
+
+    def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
+        """Return the features of the image, and its caption."""
+        encoder = experiment.encoder
+        grid: Field[Any] = Grid("image", GridShape(encoder.rows, encoder.columns, encoder.width))
+        if splits is not None:
+            grid = ImageGrid("image", splits.features, lambda caption: caption.image)
+        return Fields(grid, Tokens("text", tokenizers["text"], lambda caption: caption.text))
+
+    def sized_by(self, fields: Fields) -> Sequence[Field[Any]]:
+        return [fields.targets]
+
+    def longest(self, experiment: Any, training: bool) -> int:
+        return int(experiment.data.max_length)
+
+    def longest_row(self, experiment: Any) -> int:
+        """Return the positions of the longest caption or grid."""
+        return max(int(experiment.data.max_length) + 1, int(experiment.encoder.rows * experiment.encoder.columns))
+
+    def validation(
+        self, experiment: Any, corpus: Any, fields: Fields, store: ExampleStore, batches: ExampleBatches
+    ) -> Validate:
+        """Return the loss of the validation split; BLEU and exact match of its images where one of them decides."""
+        every, tokens = batches.epoch(1), cast(Tokens, fields.targets)
+
+        def validate(model: torch.nn.Module) -> Mapping[str, float]:
+            loss = mean_loss(model, every)
+            found = {"loss": loss, "perplexity": perplexity(loss, 1)}
+            if experiment.training.metric in ("bleu", "exact_match"):
+                runtime = Runtime.inference(device_of(model))
+                predictor = DescriberPredictor(cast(Describer, model), tokens.tokenizer, experiment, runtime)
+                scores = _scores(predictor, corpus, experiment, experiment.evaluation.validation_beam)
+                found |= {"bleu": scores.bleu.value, "exact_match": scores.exact_match}
+            return found
+
+        return validate
 
     def predictor(self, trained: Trained) -> DescriberPredictor:
         experiment, model = cast(DescriberExperiment, trained.experiment), cast(Describer, trained.model)
         return DescriberPredictor(model, trained.tokenizers["text"], experiment, trained.runtime)
 
     def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
-        return evaluate(paths, request, report)
+        """Return BLEU and CIDEr-D with several references, and exact match with any, on ``splits_to_score``; kept.
+
+        Raises ConfigError for what a describer has no use for.
+        """
+        path = one_run(paths, self.noun)
+        request.refuse(path, self.noun, ("search",))
+        experiment = cast(DescriberExperiment, experiment_of(path))
+        check_found(path, experiment, "data.files")
+        splits = splits_to_score(self.splits(experiment), "captions whose file begins with test", report)
+        beam = request.search.beam or experiment.evaluation.beam
+
+        def score(model: DescriberPredictor, corpus: CaptionCorpus) -> DescriptionScores:
+            return _scores(model, corpus, experiment, beam, report)
+
+        def figures(scores: DescriptionScores) -> tuple[Figure, ...]:
+            how = f"{counted(scores.count, 'image')}, {counted(scores.references, 'reference')}, beam {beam}"
+            return (
+                Figure("BLEU", scores.bleu.value, f"{how}; {scores.bleu.signature}"),
+                Figure("CIDEr-D", scores.cider, how),
+                Figure("exact match", scores.exact_match, f"{how}, any reference"),
+            )
+
+        return Answer([scored(path, lambda model: splits, score, figures, request, report)])
+
+    def choose(
+        self, data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None
+    ) -> Sized:
+        """Choose the describer for as many captions; DataError for data that cannot be read."""
+        found = caption_splits(data, names)
+        count, shape = found.train.count, found.features.shape
+        tier = tier_for(count, TIERS)
+        grid = f"{shape.rows} x {shape.columns} x {shape.width}" if shape.positions > 1 else f"{shape.width}"
+        return Sized(_table(tier, shape.positions > 1), f"{counted(count, 'caption')} (features {grid})")
+
+    def describe(self, table: Table, text: AnyTokenizer | None) -> str:
+        attends = " with attention" if value_at(table, "attention") != "none" else ""
+        return f"a describer{figure(table, 'decoder.size', ' of {:,} hidden units')}{attends}"
 
 
 TASKS = (ImageDescription,)
+"""Description."""
+
+
+def _scores(
+    model: DescriberPredictor,
+    corpus: CaptionCorpus,
+    experiment: DescriberExperiment,
+    beam: int,
+    report: Report = silent,
+) -> DescriptionScores:
+    references = corpus.references()
+    found = model.predict_stream([corpus.features[image] for image in references], beam=beam, report=report)
+    texts = [description.text for description in found]
+    return description_scores(texts, list(references.values()), language=experiment.data.language)
+
+
+def _table(tier: Tier, is_grid: bool) -> dict[str, Any]:
+    attention = {"query": "previous", "context": "state", "score": "concat", "gate": True, "doubly_stochastic": 0.1}
+    return {
+        "task": "describe",
+        "text": {"tokenizer": "word", "lowercase": True, "size": 20_000, "min_count": 1 if tier is TIERS[0] else 3},
+        "embedding": {"size": tier.embedding, "dropout": tier.dropout},
+        "encoder": {"size": tier.size, "layer": "tanh" if is_grid else "linear", "positions": is_grid},
+        "decoder": {
+            "cell": "lstm",
+            "size": tier.size,
+            "input_feeding": False,
+            "initial_state": "mean",
+            "initial_state_activation": "tanh",
+            "readout_size": tier.embedding,
+            "readout_word": True,
+            "dropout": tier.dropout,
+        },
+        "attention": attention if is_grid else "none",
+        "training": {
+            "optimizer": {"kind": "adam", "learning_rate": 0.001},
+            "batch_tokens": 1000,
+            "epochs": tier.epochs,
+            "patience": 5,
+        },
+        "evaluation": {"beam": 5, "length_penalty": 0.6},
+    }

@@ -1,4 +1,4 @@
-"""What a person calls: features of images in, sentences about them out."""
+"""A trained describer: features of images in, sentences about them out."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,15 +8,17 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from anaphora.data.caption_batches import prediction_batches
+from anaphora.batch import Batch
+from anaphora.data.example_batches import padded_width
 from anaphora.data.features import GridShape, array_files, features_of, grid_of
+from anaphora.data.fields.grid import Grid
 from anaphora.formats.arrays import Floats
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.describer import Describer
 from anaphora.options import with_known_names
 from anaphora.prediction.limits import UNLIMITED, Limits, Streaming, Watch
+from anaphora.prediction.predictor import FieldPredictor
 from anaphora.prediction.running import ON_CPU
-from anaphora.prediction.stream import answers
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import Ranking
 from anaphora.search.request import SearchRequest
@@ -36,7 +38,7 @@ class Description:
     score: float
     """ln p of the sentence, ``</s>`` included."""
     finished: bool
-    """Whether it was closed by ``</s>``, and not cut for its length."""
+    """True if it was closed by ``</s>``, and not cut for its length."""
     image: str = ""
     """The name of the image; empty for features without one."""
     pieces: tuple[str, ...] = ()
@@ -55,28 +57,33 @@ class Description:
         return f"{self.image}\t{self.text}" if self.image else self.text
 
 
-class DescriberPredictor:
+class DescriberPredictor(FieldPredictor[Description]):
     """A trained describer."""
+
+    unit, activity = "images", "describe"
+    reads_arrays = True
 
     def __init__(
         self, model: Describer, tokenizer: Tokenizer, experiment: DescriberExperiment, runtime: Runtime = ON_CPU
     ) -> None:
         """``experiment`` is the one that the model was trained by, with the size of its grids."""
-        self.model, self._tokenizer, self._experiment, self._runtime = model, tokenizer, experiment, runtime
         encoder = experiment.encoder
         self.shape = GridShape(encoder.rows, encoder.columns, encoder.width)
         """The size of a grid."""
+        super().__init__(Grid("image", self.shape), runtime)
+        self.model, self._tokenizer, self._experiment = model, tokenizer, experiment
+        self.batch_size = _BATCH * padded_width(self.shape.positions)
 
     @property
     def attends_to_grid(self) -> bool:
-        """Whether its descriptions have attention."""
+        """True if its descriptions have attention."""
         return self.model.decoder.attention is not None
 
     @with_known_names
     def predict(
         self, features: Sequence[npt.ArrayLike], *, beam: int | None = None, limits: Limits = UNLIMITED
     ) -> list[Description]:
-        """A sentence for each image, given as rows x columns x width, positions x width, or width alone.
+        """Return a sentence for each image, given as rows x columns x width, positions x width, or width alone.
 
         Raises DataError for features of another size or with a number that is not finite.
         """
@@ -86,9 +93,11 @@ class DescriberPredictor:
     def predict_stream(
         self, features: Iterable[npt.ArrayLike], *, beam: int | None = None, **streaming: Unpack[Streaming]
     ) -> Iterator[Description]:
+        """Yield the same for images as they come, in order."""
 
-        def read(array: npt.ArrayLike, number: int) -> Floats:
-            return grid_of(np.asarray(array), self.shape, f"Image {number}")
+        def read(array: npt.ArrayLike, number: int) -> tuple[str, str, Floats]:
+            place = f"Image {number}"
+            return "", place, grid_of(np.asarray(array), self.shape, place)
 
         return self._described(features, read, beam, **streaming)
 
@@ -96,26 +105,29 @@ class DescriberPredictor:
     def predict_file(
         self, path: str | Path, *, beam: int | None = None, **streaming: Unpack[Streaming]
     ) -> Iterator[Description]:
-        """A sentence for each image in an array file, or in those of a folder, with the name of the image.
+        """Yield a sentence for each image in an array file, or in those of a folder, with the name of the image.
 
         Raises DataError as ``data.features``, and for features of another size.
         """
         path = Path(path)
         found = features_of(array_files(path) if path.is_dir() else [path])
 
-        def read(image: str, number: int) -> Floats:
-            return grid_of(found[image], self.shape, f"{path}, image '{image}',")
+        def read(image: str, number: int) -> tuple[str, str, Floats]:
+            place = f"{path}, image '{image}',"
+            return image, place, grid_of(found[image], self.shape, place)
 
-        described = self._described(list(found), read, beam, **streaming)
-        return (replace(one, image=image) for image, one in zip(found, described, strict=True))
+        return self._described(list(found), read, beam, **streaming)
 
     def _described(
-        self, items: Iterable[Any], read: Callable[[Any, int], Floats], beam: int | None, **streaming: Unpack[Streaming]
+        self,
+        items: Iterable[Any],
+        read: Callable[[Any, int], tuple[str, str, Floats]],
+        beam: int | None,
+        **streaming: Unpack[Streaming],
     ) -> Iterator[Description]:
-        size = beam or self._experiment.evaluation.beam
+        size, model = beam or self._experiment.evaluation.beam, self.model.stepper()
 
-        def answer(rows: Sequence[Floats], watch: Watch, answered: Callable[[int], None]) -> Iterable[Description]:
-            model = self.model.stepper()
+        def descriptions(batch: Batch, watch: Watch) -> Iterator[Description]:
             request = SearchRequest(
                 max_length=self._experiment.data.max_length + 1,
                 beam=size,
@@ -124,13 +136,13 @@ class DescriberPredictor:
                 banned_tokens=self._tokenizer.symbols.unwritten,
                 check=watch.check,
             )
-            found: list[Description] = []
-            for batch in prediction_batches(rows, _BATCH):
-                found += map(self._description, search(model, batch, request))
-                answered(len(found))
-            return found
+            return map(self._description, search(model, batch, request))
 
-        return answers(items, read, answer, task="describe", unit="images", runtime=self._runtime, **streaming)
+        def finish(image: str, found: Description | None) -> Description:
+            assert found is not None
+            return replace(found, image=image)
+
+        return self._stream(items, read, descriptions, finish, **streaming)
 
     def _description(self, hypotheses: Sequence[Hypothesis]) -> Description:
         best, *others = map(self._one, hypotheses)

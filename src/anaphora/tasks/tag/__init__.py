@@ -13,12 +13,11 @@ from anaphora.data.corpora import Splits
 from anaphora.data.example_batches import ExampleBatches
 from anaphora.data.example_store import ExampleStore
 from anaphora.data.fields.tags import Tags
-from anaphora.data.fields.vectors import Vectors
+from anaphora.data.fields.vectors import Vectors, moments
 from anaphora.data.fields.words import Words
 from anaphora.data.finding import Names
 from anaphora.data.labelled import LabelledFormat, LabelledSplits, hold_vectors, labelled_splits
 from anaphora.data.tagged import TaggedCorpus, tagged_splits
-from anaphora.data.trace_store import moments
 from anaphora.errors import DataError
 from anaphora.evaluation.tags import TagCounts
 from anaphora.events import Note, Report, silent
@@ -108,8 +107,8 @@ class Tagging(FieldTask):
             what = f"spans in {encoding.upper()}: {counted(len(types), 'type')}"
         report(Note(f"The tags are read as {what}, in {counted(splits.train.count, self.example_noun)}."))
 
-    def longest(self, experiment: Any) -> int:
-        return int(experiment.data.max_length)
+    def longest(self, experiment: Any, training: bool) -> int:
+        return int(experiment.data.max_length) if training else 0
 
     def validation(
         self, experiment: Any, corpus: Any, fields: Fields, store: ExampleStore, batches: ExampleBatches
@@ -213,7 +212,7 @@ class TokenTagging(Tagging):
         learnt["text"].rule = rule
         return dict(learnt)
 
-    def fields(self, experiment: Any, tokenizers: Tokenizers) -> Fields:
+    def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
         """Return the words with their characters, and their tags."""
         words, characters = (cast(WordTokenizer, tokenizers[side]) for side in ("text", "characters"))
         spelt = experiment.characters
@@ -266,7 +265,7 @@ class VectorTagging(Tagging):
         counts = Counter(name for example in corpus.examples() for name in corpus.format.names_of(example))
         return {"tags": WordTokenizer(_frequent(counts, 1), lowercase=False, segmentation=segmentation, language="en")}
 
-    def fields(self, experiment: Any, tokenizers: Tokenizers) -> Fields:
+    def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
         """Return the vectors and their tags."""
         inputs = Vectors("vectors", experiment.vectors.size, lambda example: example.vectors)
         return Fields(inputs, self._tag_field(experiment, tokenizers))

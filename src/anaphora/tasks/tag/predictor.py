@@ -12,7 +12,7 @@ from typing import Any, Unpack, cast
 from anaphora.batch import Batch, Ids, Values
 from anaphora.data.example_batches import Side, prediction_batches
 from anaphora.data.fields.tags import Tags
-from anaphora.data.fields.vectors import finite_vectors
+from anaphora.data.fields.vectors import read_named_vectors
 from anaphora.data.fields.words import Words
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import silent
@@ -198,13 +198,10 @@ class VectorTaggerPredictor(StepPredictor):
         return self._tagged(read_vectors(path), **streaming)
 
     def _tagged(self, named: Iterable[tuple[str, Any]], **streaming: Unpack[Streaming]) -> Iterator[TaggedVectors]:
-        def vectors(one: tuple[str, Any], number: int) -> tuple[None, str, Any]:
-            return None, one[0], finite_vectors(*one)
-
         def finish(_: Any, found: list[str] | None) -> TaggedVectors:
             return TaggedVectors(tuple(found or ()), self.encoding)
 
-        return self._stream(named, vectors, self._tags_of, finish, **streaming)
+        return self._stream(named, read_named_vectors, self._tags_of, finish, **streaming)
 
 
 def tags_of(model: StepTagger, field: Tags, batch: Batch) -> list[list[str]]:

@@ -1,15 +1,29 @@
 """Real-valued sequences: pen strokes and signals predicted, drawn, and written from texts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
-from anaphora.events import Report
+import torch
+
+from anaphora.data.corpora import Splits
+from anaphora.data.example_batches import ExampleBatches
+from anaphora.data.example_store import ExampleStore
+from anaphora.data.fields.field import Field
+from anaphora.data.fields.tokens import Tokens
+from anaphora.data.fields.values import NextValues, PreviousValues, check_texts, written_in
+from anaphora.data.fields.vectors import moments
+from anaphora.data.finding import Names
+from anaphora.data.traces import TraceCorpus, trace_splits
+from anaphora.errors import DataError
+from anaphora.events import Report, silent
+from anaphora.formats.evidence import Evidence
 from anaphora.models.registry import NETWORKS
 from anaphora.models.values import ValueNetwork
 from anaphora.tasks.evaluation import Answer, Request
-from anaphora.tasks.task import Task, Trained
-from anaphora.tasks.trace import sizing
+from anaphora.tasks.field_task import Fields, FieldTask
+from anaphora.tasks.sizing import figure, tier_for, value_at
+from anaphora.tasks.task import Sized, Table, Tokenizers, Trained
 from anaphora.tasks.trace.config import (
     PredictionExperiment,
     SynthesisExperiment,
@@ -17,10 +31,14 @@ from anaphora.tasks.trace.config import (
     ValuedExperiment,
     WrittenData,
 )
-from anaphora.tasks.trace.data import TraceWork, ValuedWork, settled, splits_of
 from anaphora.tasks.trace.drawing import Drawing
-from anaphora.tasks.trace.evaluation import NOUN, evaluate
+from anaphora.tasks.trace.evaluation import evaluate
 from anaphora.tasks.trace.predictor import Series, TracePredictor
+from anaphora.tasks.work import mean_loss
+from anaphora.text import tokenization
+from anaphora.text.tokenization import AnyTokenizer
+from anaphora.text.tokenizer import Tokenizer
+from anaphora.training.loop import Validate
 
 __all__ = [
     "TASKS",
@@ -28,39 +46,162 @@ __all__ = [
     "Series",
     "TraceExperiment",
     "TracePredictor",
+    "ValueTask",
     "ValuedExperiment",
-    "ValuedWork",
     "WrittenData",
-    "settled",
-    "splits_of",
 ]
 
+_NEGATIVE, _POSITIVE = "with negative numbers", "without any"
+_WITH_TEXT, _WITHOUT_TEXT = "with a text", "without a text"
 
-class ValuePrediction(Task):
+
+class Tier(NamedTuple):
+    """The model for at most this many vectors."""
+
+    vectors: int
+    size: int
+    epochs: int
+    batch: int
+    """Vectors of a batch."""
+
+
+TIERS = (
+    Tier(10_000, size=128, epochs=80, batch=400),
+    Tier(100_000, size=128, epochs=40, batch=2500),
+    Tier(1_000_000, size=256, epochs=20, batch=2500),
+    Tier(1 << 62, size=400, epochs=10, batch=2500),
+)
+
+
+class ValueTask(FieldTask):
+    """A task of real-valued sequences, whatever is learnt of them."""
+
+    example_noun: ClassVar[str] = "sequence"
+    side: ClassVar[str] = "text"
+    """The side whose tokens their texts are."""
+
+    def splits(self, experiment: ValuedExperiment, report: Report = silent) -> Splits[TraceCorpus]:
+        """Return the splits; errors as for ``data.traces.trace_splits``."""
+        return trace_splits(experiment.data.paths(), experiment.data.names, report)
+
+    def with_data_statistics(self, experiment: Any, splits: Splits[TraceCorpus]) -> Any:
+        """Return the experiment with the kind and the scale of the vectors of its training split.
+
+        Raises DataError for sequences of several kinds, and where a few have negative numbers, unlike the others.
+        """
+        if experiment.is_settled:
+            return experiment
+        train, with_pen, signs = splits.train, 0, Evidence()
+        for trace in train.examples():
+            with_pen += trace.ends_T is not None
+            if trace.offsets is None:
+                signs.add(_NEGATIVE if (trace.values_TD < 0).any() else _POSITIVE, trace.place)
+        points = experiment.data.points
+        if points == "auto" and signs.counts[_NEGATIVE] and signs.is_rare(_NEGATIVE):
+            raise DataError(
+                f"Offsets of a pen have negative numbers, but here few sequences do ({signs}): correct these, or set "
+                f'data.points = "absolute" or "offsets".'
+            )
+        if points == "auto":
+            points = "offsets" if signs.counts[_NEGATIVE] else "absolute"
+        values, pen = experiment.values, 2 * with_pen > train.count
+        if values.kind != "auto":
+            pen = values.kind == "strokes"
+        kind = values.with_options({"kind": "strokes" if pen else "vectors"})
+        experiment = experiment.with_options({"data.points": points, "values": kind})
+        return experiment.with_options({"values": kind.measured(*moments(train.examples(), experiment.scale.raw))})
+
+    def check_data(self, experiment: ValuedExperiment, splits: Splits[TraceCorpus], report: Report) -> None:
+        """Raise DataError where sequences lack a text that they need."""
+        for corpus in (splits.train, splits.valid) if experiment.reads_text else ():
+            check_texts(corpus.examples())
+
+    def learn_vocabulary(self, experiment: Any, splits: Any, report: Report) -> dict[str, Tokenizer]:
+        """Return the tokens of the training texts; none where no text is read."""
+        if not experiment.reads_text:
+            return {}
+        language = experiment.data.languages["text"]
+        texts = {self.side: lambda: map(written_in, splits.train.examples())}
+        return tokenization.fit(experiment.text, texts, report, languages={self.side: language})
+
+    def text_field(self, tokenizers: Tokenizers) -> Tokens:
+        """Return the field of the texts."""
+        return Tokens(self.side, tokenizers[self.side], written_in)
+
+    def longest(self, experiment: Any, training: bool) -> int:
+        return int(experiment.data.max_length) if training else 0
+
+
+class ValuePrediction(ValueTask):
     """Prediction of real-valued sequences."""
 
     name, model = "trace", "prediction"
-    noun, plural = NOUN, "prediction networks"
+    noun, plural = "a model of real-valued sequences", "prediction networks"
     experiment: ClassVar[type[TraceExperiment]] = PredictionExperiment
     network = NETWORKS["prediction"]
     see = "see anaphora draw"
     next_command = "anaphora evaluate {run}"
     example = 'model = anaphora.load("{path}")\nprint(model.generate("...").svg())'
-    counted, tiers = "vectors (--task trace)", sizing.TIERS
-    choose, describe = staticmethod(sizing.choose), staticmethod(sizing.describe)
+    counted, tiers = "vectors (--task trace)", TIERS
 
-    def with_runs(self, experiment: TraceExperiment, parent: object) -> TraceExperiment:
-        return experiment if experiment.is_settled else settled(experiment, splits_of(experiment))
+    def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
+        """Return the vectors before, and those that are predicted."""
+        scale = experiment.scale
+        return Fields(PreviousValues("values", scale), NextValues("values", scale))
 
-    def work(self, experiment: TraceExperiment, report: Report) -> TraceWork:
-        return TraceWork(experiment, report)
+    def sized_by(self, fields: Fields) -> Sequence[Field[Any]]:
+        return [fields.targets]
+
+    def validation(
+        self, experiment: Any, corpus: Any, fields: Fields, store: ExampleStore, batches: ExampleBatches
+    ) -> Validate:
+        """Return the loss of the validation split, a vector."""
+        every = batches.epoch(1)
+
+        def validate(model: torch.nn.Module) -> Mapping[str, float]:
+            with torch.no_grad():
+                return {"loss": mean_loss(model, every)}
+
+        return validate
 
     def predictor(self, trained: Trained) -> TracePredictor:
         experiment, network = cast(TraceExperiment, trained.experiment), cast(ValueNetwork, trained.model)
         return TracePredictor(network, experiment, trained.tokenizers.get("text"), trained.runtime)
 
     def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
-        return evaluate(paths, request, report)
+        return evaluate(self, paths, request, report)
+
+    def choose(
+        self, data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None
+    ) -> Sized:
+        """Choose the model for as many vectors, of texts where nearly all have one; DataError for faulty data."""
+        vectors, texts = 0, Evidence()
+        for trace in trace_splits(data, names).train.examples():
+            vectors += len(trace.values_TD)
+            texts.add(_WITH_TEXT if trace.text.strip() else _WITHOUT_TEXT, trace.place)
+        tier = tier_for(vectors, TIERS)
+        shared: Table = {
+            "task": "trace",
+            "output": {"kind": "mixture", "components": 20},
+            "training": {
+                "optimizer": {"kind": "adam", "learning_rate": 0.002},
+                "schedule": {"kind": "decay", "half_life": max(1, tier.epochs // 6)},
+                "batch_tokens": tier.batch,
+                "epochs": tier.epochs,
+                "patience": 0,
+                "precision": "fp32",
+            },
+        }
+        what = f"{vectors:,} vectors (sequences: {texts})"
+        if not texts.is_rare(_WITHOUT_TEXT):
+            return Sized(shared | {"model": "prediction", "recurrence": {"size": tier.size}}, what)
+        decoder = {"size": tier.size, "initial_state": "zero", "input_feeding_from": "context"}
+        return Sized(shared | {"model": "synthesis", "text": {"tokenizer": "character"}, "decoder": decoder}, what)
+
+    def describe(self, table: Table, text: AnyTokenizer | None) -> str:
+        if value_at(table, "model") == "synthesis":
+            return f"a network that writes texts{figure(table, 'decoder.size', ' of {:,} hidden units')}"
+        return f"a network that predicts vectors{figure(table, 'recurrence.size', ' of {:,} hidden units')}"
 
 
 class Synthesis(ValuePrediction):
@@ -70,5 +211,10 @@ class Synthesis(ValuePrediction):
     experiment = SynthesisExperiment
     network = NETWORKS["synthesis"]
 
+    def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
+        """Return the text, and the vectors that are predicted."""
+        return Fields(self.text_field(tokenizers), NextValues("values", experiment.scale))
+
 
 TASKS = (ValuePrediction, Synthesis)
+"""Real-valued sequences."""

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from anaphora.config import MAX_LENGTH, SET, Conflict
-from anaphora.data.trace_store import Scale
+from anaphora.data.fields.values import Scale
 from anaphora.models.values import PredictionConfig, SynthesisConfig, ValuesConfig
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig
@@ -45,7 +45,7 @@ class ValuedExperiment(ExperimentBase):
 
     @property
     def scale(self) -> Scale:
-        """What the numbers of the files are, and how they are scaled, once settled."""
+        """Kind of the numbers in the files and their scaling, once both are resolved."""
         values, data = self.values, self.data
         pen, offsets, upward = values.kind == "strokes", data.points == "offsets", data.y_axis == "up"
         return Scale(pen, offsets, pen and upward, values.mean, values.deviation)

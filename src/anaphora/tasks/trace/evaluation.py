@@ -9,7 +9,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from anaphora.data.trace_store import TraceBatches, TraceStore
+from anaphora.batch import Values
+from anaphora.data.example_batches import Side, prediction_batches
+from anaphora.data.example_store import ExampleStore, example_store
 from anaphora.data.traces import TraceCorpus
 from anaphora.evaluation.segments import SegmentMetric, counts, fraction
 from anaphora.events import Report
@@ -19,13 +21,14 @@ from anaphora.models.values import ValueNetwork
 from anaphora.nn.device import device_of
 from anaphora.run.evaluations import Figure
 from anaphora.tasks.evaluation import Answer, Request, check_found, one_run, splits_to_score
+from anaphora.tasks.field_task import Fields, FieldTask
 from anaphora.tasks.runs import load_trained, open_run
 from anaphora.tasks.scores import kept
 from anaphora.tasks.task import Trained
 from anaphora.tasks.trace.config import TraceExperiment
-from anaphora.tasks.trace.data import TraceWork
 
-NOUN = "a model of real-valued sequences"
+_BATCH = 4000
+"""Vectors of a batch."""
 
 
 @dataclass(frozen=True)
@@ -77,28 +80,29 @@ class TraceScores:
         )
 
 
-def evaluate(paths: Sequence[Path], request: Request, report: Report) -> Answer:
-    """Log-likelihood and squared error of one run on ``splits_to_score``; kept in the run.
+def evaluate(task: FieldTask, paths: Sequence[Path], request: Request, report: Report) -> Answer:
+    """Return log-likelihood and squared error of one run on ``splits_to_score``; kept in the run.
 
     Raises ConfigError for what such a model has no use for.
     """
-    path = one_run(paths, NOUN)
-    request.refuse(path, NOUN, ())
+    path = one_run(paths, task.noun)
+    request.refuse(path, task.noun, ())
     trained = load_trained(path, "best", report)
     experiment = cast(TraceExperiment, trained.experiment)
     check_found(path, experiment, "data.files")
-    work = TraceWork(experiment, report)
-    splits = splits_to_score(work.splits, "a file whose name begins with test", report)
+    own = task.splits(experiment, report)
+    splits = splits_to_score(own, "a file whose name begins with test", report)
     run = open_run(path, experiment)
     which = run.load("best", report).which
+    fields = task.fields(experiment, trained.tokenizers)
     with TemporaryDirectory(prefix="anaphora-evaluation-") as folder:
 
         def measured(corpus: TraceCorpus) -> "Measured":
-            store = work.store(corpus, trained.tokenizers, Path(folder) / corpus.name, report)
-            return measure(trained, store)
+            store = example_store(corpus, fields, Path(folder) / corpus.name, noun=task.example_noun, report=report)
+            return measure(trained, fields, store)
 
         has_density = cast(Any, experiment).output.has_density
-        variance = None if has_density else measured(work.splits.valid).errors_ND.__pow__(2).mean(0)
+        variance = None if has_density else measured(own.valid).errors_ND.__pow__(2).mean(0)
         results = {name: measured(corpus).scores(variance) for name, corpus in splits.items()}
     return Answer([kept(run, which, results, splits, _figures, request, report)])
 
@@ -135,17 +139,17 @@ class Measured:
         )
 
 
-def measure(trained: Trained, store: TraceStore) -> Measured:
-    """What a model says of every vector of a store."""
+def measure(trained: Trained, fields: Fields, store: ExampleStore) -> Measured:
+    """Return what a model says of every vector of a store."""
     network, device = cast(ValueNetwork, trained.model), device_of(trained.model)
-    symbols = trained.tokenizers["text"].symbols if "text" in trained.tokenizers else None
+    inputs, targets = (Side(field, store.rows(field)) for field in fields)
     found: dict[int, tuple[Floats, Floats | None, Floats]] = {}
-    for batch in TraceBatches(store, symbols, batch_tokens=4000, seed=0).in_order():
+    for batch in prediction_batches(inputs, _BATCH, targets):
         with running(trained.runtime):
             expected = network.expected(batch.to(device))
-        targets: Any = batch.targets
-        errors_BTD = expected.means_BTD.cpu() - targets.values_BTD[..., : network.output.size].double()
-        for at, (row, length) in enumerate(zip(batch.example_ids_B.tolist(), targets.lengths_B.tolist(), strict=True)):
+        values = cast(Values, batch.targets)
+        errors_BTD = expected.means_BTD.cpu() - values.values_BTD[..., : network.output.size].double()
+        for at, (row, length) in enumerate(zip(batch.example_ids_B.tolist(), values.lengths_B.tolist(), strict=True)):
             log_probs = None if expected.log_probs_BT is None else expected.log_probs_BT[at, :length].cpu().numpy()
             flags = expected.flag_log_probs_BT[at, :length].cpu().numpy()
             found[row] = errors_BTD[at, :length].numpy(), log_probs, flags

@@ -7,10 +7,9 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from anaphora.batch import Batch, pad
-from anaphora.data.buckets import prediction_rows
-from anaphora.data.example_batches import WIDTH
-from anaphora.data.trace_store import padded, sequence
+from anaphora.data.example_batches import WIDTH, Side, prediction_batches
+from anaphora.data.fields.tokens import Tokens
+from anaphora.data.fields.vectors import Vectors
 from anaphora.errors import ConfigError
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.traces import Floats, Trace
@@ -102,14 +101,15 @@ class TracePredictor:
             demand_text(text, number)
             self._check(text, prime)
         read_PX = self._read(prime)
-        ids = [self._ids(text, prime) for text in given]
         watch, done = limits.start(), 0
         found: dict[int, Sampled] = {}
-        for rows in prediction_rows([(-(-(len(row) + 1) // WIDTH) * WIDTH,) for row in ids], _ROWS * WIDTH):
+        device = device_of(cast(torch.nn.Module, self.network))
+        for batch in prediction_batches(self._inputs(given, prime), _ROWS * WIDTH):
+            rows = batch.example_ids_B.tolist()
             with running(self._runtime):
                 lengths = [length] * len(rows)
-                drawn = sample(self.network, self._batch(ids, rows), read_PX, lengths, watch, bias=bias, seed=seed)
-            found |= dict(zip(rows.tolist(), drawn, strict=True))
+                drawn = sample(self.network, batch.to(device), read_PX, lengths, watch, bias=bias, seed=seed)
+            found |= dict(zip(rows, drawn, strict=True))
             done += len(rows)
             report(Progress("draw", done, len(given), "sequences"))
         yield from (self._finished(found[row], text, prime) for row, text in enumerate(given))
@@ -142,20 +142,16 @@ class TracePredictor:
         encoded_TX = self._scale.encoded(prime)
         if self._scale.pen and not self.writes_text:
             return encoded_TX
-        return np.concatenate([first_1X, sequence(encoded_TX, self._scale.pen).targets_TY[:, :width]])
+        return np.concatenate([first_1X, encoded_TX[int(self._scale.pen) :].astype(np.float32)])
 
-    def _ids(self, text: str, prime: Trace | None) -> list[int]:
+    def _inputs(self, texts: Sequence[str], prime: Trace | None) -> Side:
+        """Return what the network reads besides vectors: the texts, or nothing in as many rows."""
         if self._tokenizer is None:
-            return []
-        return self._tokenizer.encode(f"{prime.text.strip()} {text}" if prime else text)
-
-    def _batch(self, ids: Sequence[list[int]], rows: np.ndarray[Any, np.dtype[Any]]) -> Batch:
-        if self._tokenizer is not None:
-            symbols = self._tokenizer.symbols
-            inputs: Any = pad([ids[row] for row in rows.tolist()], value=symbols.pad, end=symbols.eos, multiple=WIDTH)
-        else:
-            inputs = padded([np.zeros((1, 1), np.float32)] * len(rows))
-        return Batch.of_rows(rows, inputs).to(device_of(cast(torch.nn.Module, self.network)))
+            nothing = Vectors("nothing", 1, lambda example: example)
+            return Side.of(nothing, [nothing.encode([np.zeros((1, 1), np.float32)] * len(texts), str)])
+        whole = [f"{prime.text.strip()} {text}" for text in texts] if prime else texts
+        tokens = Tokens("text", self._tokenizer)
+        return Side.of(tokens, [tokens.encode(whole, str)])
 
     def _finished(self, drawn: Sampled, text: str, prime: Trace | None) -> Drawing | Series:
         """The sequence as the data has it, after what it was primed with."""

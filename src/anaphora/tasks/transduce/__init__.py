@@ -9,19 +9,16 @@ from typing import Any, ClassVar, cast
 
 from anaphora.events import Report
 from anaphora.models.registry import NETWORKS
-from anaphora.models.vector_transducer import VectorTransducer
 from anaphora.protocols import Searchable
-from anaphora.tasks import trace
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.task import Task, Trained, WeightSource, both_sides
 from anaphora.tasks.transduce import sizing
 from anaphora.tasks.transduce.config import TransductionExperiment, VectorTransductionExperiment
 from anaphora.tasks.transduce.data import TransducerWork, settled
-from anaphora.tasks.transduce.evaluation import NOUN, evaluate
+from anaphora.tasks.transduce.evaluation import evaluate
 from anaphora.tasks.transduce.predictor import TransducerPredictor, Transduction
-from anaphora.tasks.transduce.vector_predictor import VectorTransducerPredictor
-from anaphora.tasks.transduce.vectors import VectorTransducerWork
+from anaphora.tasks.transduce.vectors import VectorTransducerPredictor, VectorTransduction
 from anaphora.tasks.translation import TranslationPredictor, fused_runs, with_fused_run
 from anaphora.tasks.work import Work
 from anaphora.text.symbols import SymbolTokenizer
@@ -41,7 +38,7 @@ class StringTransduction(Task):
     """A string in, another out."""
 
     name, model = "transduce", "text"
-    noun, plural = NOUN, "transducers"
+    noun, plural = "a transducer", "transducers"
     experiment: ClassVar[type[ExperimentBase]] = TransductionExperiment
     network = NETWORKS["translator"]
     see = "see anaphora predict"
@@ -70,34 +67,10 @@ class StringTransduction(Task):
         return both_sides(tokenizers, path)
 
     def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
-        return evaluate(paths, request, report)
+        return evaluate(self, paths, request, report)
 
     def inspected(self, predictor: Any) -> Any:
         return getattr(predictor, "translator", predictor)
-
-
-class VectorTransduction(StringTransduction):
-    """A sequence of vectors in, a string out."""
-
-    model, plural = "vectors", "transducers of vectors"
-    experiment = VectorTransductionExperiment
-    network = NETWORKS["vector-transducer"]
-    next_command = "anaphora evaluate {run}"
-    example = 'transducer = anaphora.load("{path}")\nprint(transducer.predict([vectors])[0].text)'
-
-    def with_runs(self, experiment: Any, parent: Any) -> Any:
-        return experiment if experiment.is_settled else trace.settled(experiment, trace.splits_of(experiment))
-
-    def weight_sources(self, experiment: Any, parent: Any) -> Sequence[WeightSource]:
-        return ()
-
-    def work(self, experiment: Any, report: Report) -> Work:
-        return VectorTransducerWork(experiment, report)
-
-    def predictor(self, trained: Trained) -> Any:
-        experiment = cast(VectorTransductionExperiment, trained.experiment)
-        model, symbols = cast(VectorTransducer, trained.model), cast(SymbolTokenizer, trained.tokenizers["target"])
-        return VectorTransducerPredictor(model, symbols, experiment, trained.runtime)
 
 
 TASKS = (StringTransduction, VectorTransduction)

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from anaphora.data.corpora import Pair, StringFile
-from anaphora.data.trace_store import written_in
-from anaphora.data.traces import TraceCorpus, trace_corpus
 from anaphora.errors import DataError
 from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.strings import StringScores
@@ -21,15 +19,13 @@ from anaphora.run.evaluations import Figure
 from anaphora.tasks.evaluation import Answer, Request, one_run, own_splits
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.scores import Digested, scored
-from anaphora.tasks.trace import splits_of as splits_of_traces
-from anaphora.tasks.transduce.config import TransductionExperiment, VectorTransductionExperiment
+from anaphora.tasks.task import Task
+from anaphora.tasks.transduce.config import TransductionExperiment
 from anaphora.tasks.transduce.data import answers_of, scores_of, splits_of
 from anaphora.tasks.transduce.predictor import TransducerPredictor
-from anaphora.tasks.transduce.vector_predictor import VectorTransducerPredictor
 from anaphora.text.symbols import SymbolTokenizer
 from anaphora.wording import counted
 
-NOUN = "a transducer"
 _PEEK = 1000
 """Lines by which the format of a given text is recognised."""
 
@@ -74,40 +70,17 @@ class TransductionScores:
         return "\n".join(f"{figure.name} {figure.shown}  ({figure.conditions})" for figure in self.figures())
 
 
-def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -> Answer:
-    """Accuracy, word and symbol error rate of one run on given pairs or on ``splits_to_score``; kept in the run.
+def evaluate(task: Task, paths: Sequence[Path], request: Request, report: Report = silent) -> Answer:
+    """Return accuracy, word and symbol error rate of one run on given pairs or on ``splits_to_score``; kept in the run.
 
     Raises ConfigError for what a transducer has no use for, DataError with its line for one that is no pair.
     """
-    path = one_run(paths, NOUN)
-    experiment = experiment_of(path)
-    of_vectors = isinstance(experiment, VectorTransductionExperiment)
-    given = ("data" if of_vectors or request.data else "text", *([] if of_vectors else ["columns"]))
-    request.refuse(path, NOUN, (*given, "search", "sentences"))
-    find: Any = _sequences if of_vectors else _texts
-    texts = find(path, experiment, request, report)
-    measure: Any = _of_sequences if of_vectors else partial(_of_strings, cast(TransductionExperiment, experiment))
-    score = partial(measure, request, report)
+    path = one_run(paths, task.noun)
+    experiment = cast(TransductionExperiment, experiment_of(path))
+    request.refuse(path, task.noun, ("data" if request.data else "text", "columns", "search", "sentences"))
+    texts = _texts(path, experiment, request, report)
+    score = partial(_of_strings, experiment, request, report)
     return Answer([scored(path, lambda model: texts, score, TransductionScores.figures, request, report)])
-
-
-def _sequences(
-    path: Path, experiment: VectorTransductionExperiment, request: Request, report: Report
-) -> Mapping[str, TraceCorpus]:
-    """The sequences with their texts, by split."""
-    if request.data is not None:
-        return {request.data.name: trace_corpus(request.data)}
-    return own_splits(path, experiment, splits_of_traces, "--data", report)
-
-
-def _of_sequences(
-    request: Request, report: Report, model: VectorTransducerPredictor, corpus: TraceCorpus
-) -> TransductionScores:
-    beam, written = request.search.beam or model.experiment.evaluation.beam, list(corpus.examples())
-    texts = list(map(written_in, written))
-    found = model.predict_stream(written, beam=beam, report=report)
-    outputs = {trace.place: (one.text, [text]) for trace, text, one in zip(written, texts, found, strict=True)}
-    return _scores(outputs, model.target, model.experiment.evaluation.without, f"beam {beam}")
 
 
 def _texts(
@@ -142,13 +115,13 @@ def _of_strings(
     search = request.search.settled(own.beam, own.length_penalty)
     texts = [found.text for found in model.predict_stream(list(answers), search, report=report)]
     outputs = {source: (text, of_one) for (source, of_one), text in zip(answers.items(), texts, strict=True)}
-    return _scores(outputs, model.target, experiment.evaluation.without, ", ".join(search.how()))
+    return transduction_scores(outputs, model.target, experiment.evaluation.without, ", ".join(search.how()))
 
 
-def _scores(
+def transduction_scores(
     outputs: Mapping[str, tuple[str, Sequence[str]]], target: SymbolTokenizer, left_out: str, how: str
 ) -> TransductionScores:
-    """The scores of the output for each input; ``left_out`` are characters that the second ones go without."""
+    """Return the scores of the output for each input; ``left_out`` are characters that the second ones go without."""
     bare = str.maketrans("", "", left_out)
 
     def stripped(text: str) -> str:
