@@ -17,9 +17,8 @@ import numpy as np
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.tasks.evaluation import Request
-from anaphora.tasks.registry import tasks_named
+from anaphora.tasks.registry import task_of, tasks_named
 from anaphora.tasks.runs import experiment_of
-from anaphora.tasks.trace.data import splits_of
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -65,7 +64,8 @@ def main() -> None:
                 flush=True,
             )
     experiment: Any = experiment_of(run)
-    splits, scale = splits_of(experiment), experiment.scale
+    task: Any = task_of(experiment)
+    splits, scale = task.splits(experiment), experiment.scale
     train_ND, test_ND = (
         np.concatenate([scale.encoded(trace)[1:, :2] for trace in split.examples()])
         for split in (splits.train, splits.tests["test"])

@@ -11,7 +11,9 @@ import torch
 
 import anaphora
 from anaphora.cli.app import main
-from anaphora.data.caption_batches import prediction_batches
+from anaphora.data.example_batches import Side, prediction_batches
+from anaphora.data.features import GridShape
+from anaphora.data.fields.grid import Grid
 from anaphora.events import silent
 from anaphora.run import Run
 from anaphora.search.ensemble import Ensemble
@@ -139,7 +141,9 @@ def test_describers_are_searched_as_one_and_the_penalty_is_no_part_of_the_loss(d
     train(dots, "one", "training.seed=1")
     train(dots, "two", "training.seed=2")
     models = [anaphora.load(name).model for name in ("one", "two")]
-    [batch] = prediction_batches([features(n).reshape(4, 6).astype(np.float32) for n in range(3)], 3)
+    grid = Grid("image", GridShape(2, 2, 6))
+    rows = grid.encode([features(n).reshape(4, 6).astype(np.float32) for n in range(3)], str)
+    [batch] = prediction_batches(Side.of(grid, [rows]), 64)
     alone = beam(models[0].stepper(), batch, beam=3, max_length=8)
     twice = beam(Ensemble([models[0].stepper()] * 2, "arithmetic"), batch, beam=3, max_length=8)
     assert [best.ids for best, *_ in twice] == [best.ids for best, *_ in alone]
@@ -195,13 +199,13 @@ def test_the_data_of_describers_is_checked(dots: Path, capsys: pytest.CaptureFix
 
 
 def test_every_caption_is_in_one_batch_with_the_features_of_its_image(dots: Path) -> None:
-    from anaphora.tasks.describe.data import DescriberWork
+    from anaphora.tasks.registry import task_of
     from anaphora.tasks.runs import experiment_of
     from anaphora.tasks.work import Begun
 
     train(dots, "run")
     experiment = experiment_of(Path("run"))
-    work = DescriberWork(experiment, silent)  # type: ignore[arg-type]
+    work: Any = task_of(experiment).work(experiment, silent)
     tokenizers = work.learn_vocabulary(silent)
     batches = work.batches(Begun(Run.open(Path("run")), experiment, torch.nn.Module(), tokenizers), silent)
     rows = [batch for batch in batches.epoch(1)]

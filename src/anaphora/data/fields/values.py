@@ -85,7 +85,7 @@ class Values(Field[Trace]):
         return FLOATS
 
     def encode(self, values: Sequence[Trace], place: Place) -> Rows:
-        """Return the scaled sequences; DataError for one of other numbers or kind, and for one of a single point."""
+        """Return the scaled sequences; DataError for one of another width or kind, and for an empty one."""
         return Rows.of_arrays([self._encoded(trace).astype(np.float32) for trace in values], self.width)
 
     def stored(self, table: Table) -> Ragged:
@@ -97,8 +97,6 @@ class Values(Field[Trace]):
 
     def _encoded(self, trace: Trace) -> Floats:
         encoded_TX = self.scale.encoded(trace)
-        if self.scale.pen and len(encoded_TX) < 2:
-            raise DataError(f"{trace.place} has one point, but a sequence needs two or more: remove it.")
         if not len(encoded_TX):
             raise DataError(f"{trace.place} has no vectors: remove it.")
         return encoded_TX
@@ -113,6 +111,11 @@ class PredictedValues(Values):
     def lengths(self, rows: Ragged) -> Integers:
         """Return the number of vectors to predict of each sequence."""
         return np.asarray(rows.lengths - int(self.scale.pen))
+
+    def _encoded(self, trace: Trace) -> Floats:
+        if self.scale.pen and len(trace.values_TD) < 2:
+            raise DataError(f"{trace.place} has one point, but a sequence needs two or more: remove it.")
+        return super()._encoded(trace)
 
 
 class PreviousValues(PredictedValues):

@@ -1,0 +1,73 @@
+"""Words and tags come back from a store and from memory as they were, and unknown ones as unknown."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anaphora.batch import Ids, Values
+from anaphora.data.example_batches import Side
+from anaphora.data.fields.tags import Tags
+from anaphora.data.fields.words import Words
+from anaphora.errors import DataError
+from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK
+from anaphora.text.words import WordTokenizer
+
+WORDS, LETTERS = ["cat", "sees", "dog"], [*"catsedog"]
+SENTENCES = st.lists(st.lists(st.sampled_from([*WORDS, "catfish"]), min_size=1, max_size=6), min_size=1, max_size=5)
+
+
+def words_field() -> Words:
+    words, letters = (
+        WordTokenizer(list(dict.fromkeys(names)), lowercase=False, segmentation="whitespace", language="en")
+        for names in (WORDS, LETTERS)
+    )
+    return Words("words", words, letters, lambda example: example, longest=4)
+
+
+@given(SENTENCES)
+def test_words_are_ids_with_their_characters(sentences: list[list[str]]) -> None:
+    field = words_field()
+    side = Side.of(field, [field.encode([sentence], str) for sentence in sentences])
+    assert side.lengths.tolist() == list(map(len, sentences))
+    ids = field.items(side.rows, np.arange(len(sentences)))
+    for row, sentence in enumerate(sentences):
+        for place, word in enumerate(sentence):
+            known = WORDS.index(word) + len(MARKS) if word in WORDS else UNK
+            assert ids.ids_BT[row, place] == known
+            letters_L = ids.characters_NL[ids.words_BT[row, place]].tolist()
+            assert letters_L[0] == BOS and letters_L[len(word[:4]) + 1] == EOS
+
+
+def tags_field(several: bool) -> Tags:
+    return Tags("tags", ["A", "B", "C"], lambda example: example, several=several)
+
+
+def in_place(tags: Sequence[str]) -> tuple[Sequence[str], object]:
+    return tags, lambda step: f"line {step + 1}"
+
+
+@given(st.lists(st.lists(st.sampled_from(["A", "B", "C"]), min_size=1, max_size=6), min_size=1, max_size=5))
+def test_tags_come_back(rows: list[list[str]]) -> None:
+    field = tags_field(several=False)
+    side = Side.of(field, [field.encode([in_place(tags)], str) for tags in rows])  # type: ignore[list-item]
+    found = field.items(side.rows, np.arange(len(rows)))
+    assert isinstance(found, Ids) and field.decode(found, list(map(len, rows))) == rows
+
+
+@given(st.lists(st.lists(st.sampled_from(["A", "A|C", "_", "A|B|C"]), min_size=1, max_size=6), min_size=1, max_size=5))
+def test_several_labels_of_a_step_come_back(rows: list[list[str]]) -> None:
+    field = tags_field(several=True)
+    side = Side.of(field, [field.encode([in_place(tags)], str) for tags in rows])  # type: ignore[list-item]
+    found = field.items(side.rows, np.arange(len(rows)))
+    assert isinstance(found, Values) and field.decode(found, list(map(len, rows))) == rows
+    assert torch.isin(found.values_BTD, torch.tensor([0.0, 1.0])).all()
+
+
+def test_an_unknown_tag_is_refused_at_its_step(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="line 2 has the tag 'D', which the training split has not"):
+        tags_field(several=False).encode([in_place(["A", "D"])], str)  # type: ignore[list-item]
