@@ -18,7 +18,6 @@ from anaphora.data.columns import Integers
 from anaphora.data.example_batches import LazyBatches
 from anaphora.data.fetch import corpus_folder
 from anaphora.data.ragged import Ragged
-from anaphora.data.store import TextStore
 from anaphora.data.windows import TextWindows
 from anaphora.formats.lines import read_lines
 from anaphora.protocols import VocabularyInfo
@@ -110,7 +109,7 @@ def treebank_windows(rows: int, steps: int) -> tuple[TextWindows, VocabularyInfo
     end = ids["</s>"]
     text = np.array([end, *(ids[word] for word in words)], dtype=np.int64)
     symbols = VocabularyInfo(size=len(ids), pad=end, unk=ids["<unk>"], bos=end, eos=end)
-    return TextWindows(TextStore(text, characters=0), rows=rows, steps=steps), symbols
+    return TextWindows(text, rows=rows, steps=steps), symbols
 
 
 def _lines(path: Path) -> list[str]:

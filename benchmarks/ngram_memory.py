@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from anaphora.data.store import TextStore
 from anaphora.models.ngram.model import NgramModel, NgramModelConfig
 from anaphora.protocols import VocabularyInfo
 from benchmarks.watch import Watch, alone
@@ -51,7 +50,7 @@ def measure(megabytes: float) -> None:
         watch = Watch()
         watch.start()
         began = time.process_time()
-        model.fit(TextStore(ids, 1), lambda order: None, folder=Path(folder))
+        model.fit(ids, lambda order: None, folder=Path(folder))
         seconds = time.process_time() - began
         watch.done.set()
         watch.join()

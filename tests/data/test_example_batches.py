@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.batch import Ids
+from anaphora.batch import Ids, Labels
 from anaphora.data.example_batches import ExampleBatches, Side, prediction_batches
 from anaphora.data.example_store import ExampleStore, example_store
 from anaphora.data.fields.label import Label
 from anaphora.data.fields.tokens import Tokens
+from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError
 from anaphora.events import Event, Skipped
 from anaphora.text.characters import CharacterTokenizer
@@ -103,3 +104,12 @@ def test_the_width_of_a_row_of_prediction_depends_on_the_row_alone(texts: list[s
         for number, row, length in zip(batch.example_ids_B.tolist(), inputs.ids_BT, inputs.lengths_B, strict=True):
             found[number] = TOKENIZER.decode(row[: length - 1].tolist()), row.shape[0]
     assert found == {number: (one, -(-(len(one) + 1) // 16) * 16) for number, one in enumerate(texts)}
+
+
+def test_rows_that_are_scored_carry_what_is_expected() -> None:
+    text, label = fields()
+    texts, labels = (Side.of(field, [field.encode(list(map(field.get, CORPUS.rows)), str)]) for field in (text, label))
+    for batch in prediction_batches(texts, 64, labels):
+        assert isinstance(batch.targets, Labels)
+        assert batch.targets.classes.tolist() == [number % 2 for number in batch.example_ids_B.tolist()]
+    assert len(prediction_batches(Side(text, Ragged.of([])), 64)) == 0

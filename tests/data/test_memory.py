@@ -31,7 +31,7 @@ if part == "text":
     (folder / "train.en").rename(folder / "train.txt")
     train = text_splits([folder]).train
     tokenizer = fit(config, {"text": train.lines})["text"]
-    rows = int((text_store(train, tokenizer, folder / "store").ids[:] == tokenizer.symbols.eos).sum()) - 1
+    rows = int((text_store(train, tokenizer, folder / "store")[:] == tokenizer.symbols.eos).sum()) - 1
 else:
     train = translation_splits([folder], "en", "fr").train
     tokenizers = fit(config, {"source": train.sources, "target": train.targets})

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anaphora.data.columns import Integers
 from anaphora.data.ngrams import Grams, count
 from anaphora.data.scratch import writing_scratch
-from anaphora.data.store import TextStore
 from anaphora.errors import DataError
 
 END, SIZE = 3, 8
@@ -24,8 +24,8 @@ TEXTS = st.lists(st.integers(END, SIZE - 1), min_size=1, max_size=40)
 Gram = tuple[int, ...]
 
 
-def store(units: list[int]) -> TextStore:
-    return TextStore(np.array([END, *units], dtype=np.uint16), characters=1)
+def store(units: list[int]) -> Integers:
+    return np.array([END, *units], dtype=np.uint16)
 
 
 def windows(units: list[int], order: int) -> list[Gram]:
@@ -82,7 +82,7 @@ def test_ngrams_are_sorted_and_know_their_context_and_their_suffix(units: list[i
 
 def test_ids_that_fill_two_bytes_are_told_apart() -> None:
     size = 1 << 16
-    wide = TextStore(np.array([END, size - 1, size - 2, size - 1, END]), characters=1)
+    wide = np.array([END, size - 1, size - 2, size - 1, END])
     large = count(wide, order=5, size=size, end=END)[1:]
     small = count(store([6, 5, 6, END]), order=5, size=SIZE, end=END)[1:]
     assert [g.counts.tolist() for g in large] == [g.counts.tolist() for g in small]
@@ -101,15 +101,15 @@ def test_what_does_not_fit_in_memory_has_no_name_on_disk_so_nothing_is_left_of_a
 KILLED = """
 import os, pathlib, signal, sys
 import numpy as np
+from anaphora.data.columns import Integers
 from anaphora.data.ngrams import count
-from anaphora.data.store import TextStore
 from anaphora.events import Progress
 def report(event):
     if event.done > 200:
         print([name for name in os.listdir("/proc/self/fd") if "deleted" in os.path.realpath(f"/proc/self/fd/{name}")])
         sys.stdout.flush()
         os.kill(os.getpid(), signal.SIGKILL)
-text, folder = TextStore(np.arange(400) % 5 + 3, 1), pathlib.Path(sys.argv[1])
+text, folder = np.arange(400) % 5 + 3, pathlib.Path(sys.argv[1])
 count(text, order=3, size=8, end=3, block=20, folder=folder, report=report)
 """
 

@@ -7,14 +7,12 @@ from random import Random
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.batch import Batch
 from anaphora.data.columns import Integers
-from anaphora.data.example_batches import WIDTH
-from anaphora.data.pairs import PairBatches, search_batches
+from anaphora.data.pairs import PairBatches
 from anaphora.data.ragged import Ragged
 from anaphora.data.store import PairStore
 from anaphora.protocols import Batches, VocabularyInfo
@@ -152,37 +150,3 @@ def test_any_position_is_as_cheap_as_the_first(tmp_path: Path) -> None:
     assert (len(epoch), Counted.asked) == (100, 0)
     assert len(epoch[99].example_ids_B) == 10
     assert Counted.asked == 1
-
-
-@given(st.lists(ROW, min_size=1, max_size=60), st.integers(16, 300))
-def test_the_width_of_a_source_in_search_depends_on_the_source_alone(rows: list[list[int]], budget: int) -> None:
-    seen = []
-    for batch in search_batches(Ragged.of(rows), SYMBOLS, batch_tokens=budget):
-        width = batch.input_ids.ids_BT.shape[1]
-        assert batch.targets is None
-        assert len(batch.example_ids_B) * width <= budget or len(batch.example_ids_B) == 1
-        for row, number in enumerate(batch.example_ids_B.tolist()):
-            seen.append(number)
-            assert width == -(-(len(rows[number]) + 1) // WIDTH) * WIDTH
-            assert batch.input_ids.ids_BT[row, : batch.input_ids.lengths_B[row]].tolist() == [*rows[number], 3]
-    assert sorted(seen) == list(range(len(rows)))
-
-
-def test_scoring_brings_the_targets_along() -> None:
-    sources, targets = Ragged.of([[4], [5] * 20, [6]]), Ragged.of([[7, 8], [9], []])
-    found = {}
-    for batch in search_batches(sources, SYMBOLS, batch_tokens=100, targets=targets, target=SYMBOLS):
-        for row, number in enumerate(batch.example_ids_B.tolist()):
-            found[number] = batch.target_ids.ids_BT[row, : batch.target_ids.lengths_B[row]].tolist()
-    assert found == {0: [7, 8, 3], 1: [9, 3], 2: [3]}
-
-
-def test_nothing_to_search_gives_no_batches() -> None:
-    assert len(search_batches(Ragged.of([]), SYMBOLS, batch_tokens=100)) == 0
-
-
-def test_positions_outside_an_epoch_are_refused() -> None:
-    epoch = batches_of([([4], [5])]).epoch(1)
-    assert torch.equal(epoch[-1].example_ids_B, epoch[0].example_ids_B)
-    with pytest.raises(IndexError):
-        epoch[1]

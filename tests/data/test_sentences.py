@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from anaphora.batch import Batch
 from anaphora.data.sentences import TextSentences
-from anaphora.data.store import TextStore
 from anaphora.errors import DataError
 from anaphora.protocols import VocabularyInfo
 
@@ -18,7 +17,7 @@ LINES = st.lists(st.lists(st.integers(4, 39), max_size=12), min_size=1, max_size
 
 def sentences(lines: list[list[int]], budget: int = 20, seed: int = 1, longest: int = 0) -> TextSentences:
     ids = np.array([3, *(unit for line in lines for unit in [*line, 3])], dtype=np.uint16)
-    return TextSentences(TextStore(ids, characters=1), SYMBOLS, batch_tokens=budget, seed=seed, longest=longest)
+    return TextSentences(ids, SYMBOLS, batch_tokens=budget, seed=seed, longest=longest)
 
 
 def read(batch: Batch) -> dict[int, list[int]]:

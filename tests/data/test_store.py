@@ -71,7 +71,7 @@ def test_the_store_does_not_depend_on_which_lines_are_encoded_together(
     assert [store.targets[row].tolist() for row in range(len(kept))] == [CODER.encode(pairs[n][1]) for n in kept]
     assert [event.done for event in events if isinstance(event, Progress)] == [1000, 2000, 2500]
     text = text_store(text_corpus(tmp_path, *(source for source, _ in pairs)), CODER, tmp_path / "text")
-    assert text.ids[:].tolist() == [3, *(token for source, _ in pairs for token in (*CODER.encode(source), 3))]
+    assert text[:].tolist() == [3, *(token for source, _ in pairs for token in (*CODER.encode(source), 3))]
     assert text.characters == sum(len(source) + 1 for source, _ in pairs)
 
 
@@ -99,9 +99,8 @@ def test_a_limit_that_leaves_nothing_is_said(tmp_path: Path) -> None:
 
 
 def test_text_is_one_stream_between_ends(tmp_path: Path) -> None:
-    store = text_store(text_corpus(tmp_path, "ab", "", "ä"), CODER, tmp_path / "store")
-    assert store.ids[:].tolist() == [3, 4, 5, 3, 3, 1, 3]
-    assert store.characters == 6
+    ids = text_store(text_corpus(tmp_path, "ab", "", "ä"), CODER, tmp_path / "store")
+    assert ids[:].tolist() == [3, 4, 5, 3, 3, 1, 3]
 
 
 def test_what_was_encoded_is_not_encoded_again(tmp_path: Path) -> None:
@@ -109,7 +108,7 @@ def test_what_was_encoded_is_not_encoded_again(tmp_path: Path) -> None:
     unused: Tokenizer = Unused()
     for tokenizer in (CODER, unused):
         assert len(pair_store(pairs, tokenizer, tokenizer, tmp_path / "pairs")) == 1
-        assert len(text_store(text, tokenizer, tmp_path / "text").ids) == 5
+        assert len(text_store(text, tokenizer, tmp_path / "text")) == 5
 
 
 @pytest.mark.parametrize(
@@ -172,8 +171,8 @@ def test_progress_is_told_now_and_then(tmp_path: Path) -> None:
 def test_large_vocabularies_keep_their_ids(tmp_path: Path) -> None:
     tokenizer = CharacterTokenizer([chr(number) for number in range(0x10000, 0x10000 + 70_000)], lowercase=False)
     last = chr(0x10000 + 69_999)
-    store = text_store(text_corpus(tmp_path, last), tokenizer, tmp_path / "store")
-    assert store.ids[:].tolist() == [3, 70_003, 3]
+    ids = text_store(text_corpus(tmp_path, last), tokenizer, tmp_path / "store")
+    assert ids[:].tolist() == [3, 70_003, 3]
 
 
 def test_encoding_takes_the_memory_of_a_line(tmp_path: Path) -> None:

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.data.store import TextStore
+from anaphora.data.columns import Integers
 from anaphora.data.windows import TextWindows
 from anaphora.errors import DataError
 
 
-def store_of(count: int) -> TextStore:
-    return TextStore(np.arange(count, dtype=np.uint16), characters=count)
+def store_of(count: int) -> Integers:
+    return np.arange(count, dtype=np.uint16)
 
 
 @given(st.integers(2, 300), st.integers(1, 8), st.integers(1, 40))

@@ -12,7 +12,6 @@ from anaphora.batch import Batch, Grid, Ids, Labels
 from anaphora.cli.app import app
 from anaphora.data.catalogue import CORPORA
 from anaphora.data.ragged import Ragged
-from anaphora.data.store import TextStore
 from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.protocols import VocabularyInfo
@@ -157,7 +156,7 @@ def test_every_recipe_of_a_count_model_predicts_a_text_it_counted(name: str) -> 
     experiment = read_experiment(recipes.read(name), f"{name}.toml")
     model = build(experiment.task, experiment.tables(), {"text": VocabularyInfo(40, 0, 1, 2, 3)}, name)
     ids = torch.tensor([[3, *([5, 6, 7, 8, 3] * 20)]])
-    model.fit(TextStore(ids[0].numpy(), characters=1), lambda order: None)
+    model.fit(ids[0].numpy(), lambda order: None)
     row, lengths = Ids(ids[:, :-1], torch.tensor([100])), torch.tensor([100])
     loss, _ = model(Batch(row, Ids(ids[:, 1:], lengths), torch.arange(1), torch.zeros(1, dtype=torch.bool)))
     assert loss.sum.item() < 0.1 * 100 * log(40)

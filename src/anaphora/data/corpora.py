@@ -210,6 +210,14 @@ class PairCorpus:
 
         return keeps
 
+    def examples(self) -> Iterator[Pair]:
+        """Return the pairs, read again."""
+        return iter(self)
+
+    def place(self, example: Pair) -> str:
+        """Return the name of the corpus, for errors."""
+        return self.name
+
     def sources(self) -> Iterator[str]:
         """The source sides, read again."""
         return (source for source, _ in self)
@@ -240,7 +248,11 @@ class TextCorpus:
         every_line = (without_special_tokens(line) for path in self.files for line in read_lines(path))
         return islice(every_line, self.start, self.start + self.count)
 
-    lines = __iter__
+    lines = examples = __iter__
+
+    def place(self, example: str) -> str:
+        """Return the name of the corpus, for errors."""
+        return self.name
 
 
 @runtime_checkable

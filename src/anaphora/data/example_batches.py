@@ -1,8 +1,9 @@
 """Examples as batches: for training by token budget in a seeded order, for prediction by the width of each row."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, overload
 
 import numpy as np
@@ -14,6 +15,7 @@ from anaphora.data.columns import Integers
 from anaphora.data.encoding import Rows
 from anaphora.data.example_store import ExampleStore
 from anaphora.data.fields.field import Field
+from anaphora.data.shuffle_window import WindowedBuckets
 
 WIDTH = 16
 """Prediction pads rows to multiples of this, so that the width of a row depends on the row alone."""
@@ -64,8 +66,45 @@ class Side:
         return self.field.lengths(self.rows).astype(np.int64)
 
 
-class ExampleBatches:
-    """Training batches of a store; implements ``protocols.Batches``."""
+class BucketedBatches(ABC):
+    """Training batches by token budget, of rows of similar length; implements ``protocols.Batches``."""
+
+    def __init__(self, batch_tokens: int, seed: int, window: int = 0) -> None:
+        """In a batch, rows times the longest of them are at most ``batch_tokens``.
+
+        With ``window`` > 0, so many rows are shuffled together (``shuffle_window.WindowedBuckets``), where there are
+        more.
+        """
+        self._budget, self._seed, self._window = batch_tokens, seed, window
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    @abstractmethod
+    def _lengths(self, start: int, stop: int) -> Sequence[Integers]:
+        """Return the lengths of the rows from ``start`` to before ``stop``.
+
+        First those that fill a batch, then others, by which rows of equal ones are sorted.
+        """
+
+    @abstractmethod
+    def _batch(self, epoch: int, rows: Integers) -> Batch:
+        """Return a batch of these rows."""
+
+    def epoch(self, number: int) -> LazyBatches:
+        """Return the batches of epoch ``number``: every row once, in an order that (seed, number) alone decides."""
+        rows: Sequence[Integers]
+        if 0 < self._window < len(self):
+            rows = WindowedBuckets(self._lengths, len(self), self._budget, self._seed, number, self._window)
+        else:
+            lengths, *then = self._lengths(0, len(self))
+            rows = buckets(lengths, self._budget, self._seed, number, then=then)
+        return LazyBatches(rows, partial(self._batch, number))
+
+
+class ExampleBatches(BucketedBatches):
+    """Training batches of a store."""
 
     def __init__(
         self,
@@ -78,21 +117,24 @@ class ExampleBatches:
         sized_by: Sequence[Field[Any]],
         weights: np.ndarray[Any, np.dtype[np.float64]] | None = None,
     ) -> None:
-        """In a batch, rows times the longest of those of the fields ``sized_by`` are at most ``batch_tokens``.
+        """The length of a row is that of the longest of the fields ``sized_by``.
 
-        Its rows come from long to short by the first of these fields, so that kernels may stop rows early. ``weights``
-        are factors of the loss of each row.
+        The rows of a batch come from long to short by the first of these fields, so that kernels may stop rows early.
+        ``weights`` are factors of the loss of each row.
         """
-        self._numbers, self._budget, self._seed, self._weights = store.numbers, batch_tokens, seed, weights
+        super().__init__(batch_tokens, seed)
+        self._numbers, self._weights = store.numbers, weights
         self._inputs, self._targets = (Side(field, store.rows(field)) for field in (inputs, targets))
         sizes = [Side(field, store.rows(field)).lengths for field in sized_by]
-        self._order, self._lengths = sizes[0], np.max(sizes, axis=0)
+        self._order, self._longest = sizes[0], np.max(sizes, axis=0)
 
-    def epoch(self, number: int) -> LazyBatches:
-        """Return the batches of epoch ``number``: every row once, in an order that (seed, number) alone decides."""
-        return LazyBatches(buckets(self._lengths, self._budget, self._seed, number), self._batch)
+    def __len__(self) -> int:
+        return len(self._numbers)
 
-    def _batch(self, rows: Integers) -> Batch:
+    def _lengths(self, start: int, stop: int) -> Sequence[Integers]:
+        return [self._longest[start:stop]]
+
+    def _batch(self, epoch: int, rows: Integers) -> Batch:
         rows = rows[np.lexsort((rows, -self._order[rows]))]
         inputs, targets = (side.field.items(side.rows, rows) for side in (self._inputs, self._targets))
         weights = None if self._weights is None else torch.from_numpy(self._weights[rows]).float()

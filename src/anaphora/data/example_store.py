@@ -22,6 +22,9 @@ _CHARACTERS = 1 << 20
 
 Line = TypeVar("Line")
 
+Rewrite = Callable[[Integers, list[Rows]], list[Rows]]
+"""The numbers of examples and the rows of their fields to other rows."""
+
 
 class Examples(Protocol):
     """A split of a corpus, read again as often as needed."""
@@ -64,13 +67,15 @@ def example_store(
     noun: str,
     longest: int = 0,
     bounded: Sequence[Field[Any]] = (),
+    rewrite: Rewrite | None = None,
     report: Report = silent,
 ) -> ExampleStore:
     """Return the corpus as numbers: from ``folder`` if it was encoded there before in the same way, else encoded now.
 
     With ``longest`` > 0, examples with more positions in any of the fields ``bounded``, or in any field where none is
-    named, are left out (a Skipped, which calls an example by its ``noun``). Raises DataError for a value that a field
-    refuses, when no example is left, and when the folder cannot be written.
+    named, are left out (a Skipped, which calls an example by its ``noun``). ``rewrite`` changes encoded rows before
+    that; it should be a function of the fields and the corpus alone. Raises DataError for a value that a field refuses,
+    when no example is left, and when the folder cannot be written.
     """
     fields = list({field.name: field for field in fields}.values())  # those of one name share their columns
     measured = {field.name for field in bounded or fields}
@@ -80,10 +85,11 @@ def example_store(
         skipped = done = 0
         appenders = [field.appender(into) for field in fields]
         for rows in _encoded(corpus, fields):
+            numbers = np.arange(done, done + len(rows[0].lengths))
+            done += len(numbers)
+            rows = rewrite(numbers, rows) if rewrite else rows
             pairs = zip(fields, rows, strict=True)
             lengths = np.max([of_field.lengths for field, of_field in pairs if field.name in measured], axis=0)
-            numbers = np.arange(done, done + len(lengths))
-            done += len(lengths)
             if longest and (long := lengths > longest).any():
                 numbers, rows = numbers[~long], [of_field.kept(~long) for of_field in rows]
                 skipped += int(long.sum())

@@ -18,7 +18,6 @@ import numpy as np
 
 from anaphora.data.columns import Column, Integers
 from anaphora.data.scratch import Growing, Sorted, Sorter
-from anaphora.data.store import TextStore
 from anaphora.events import Progress, Report, silent
 from anaphora.wording import counted
 
@@ -46,7 +45,7 @@ class Grams:
 
 
 def count(
-    store: TextStore,
+    ids: Integers | Column,
     *,
     order: int,
     size: int,
@@ -59,9 +58,9 @@ def count(
 
     ``folder`` takes what does not fit in memory. Raises OSError when its disk is full.
     """
-    number = np.uint32 if len(store.ids) < 1 << 32 else np.int64
+    number = np.uint32 if len(ids) < 1 << 32 else np.int64
     windows = Sorter(_Words(order, size).count, 0, number, block, folder)
-    for rows in _windows(store.ids, order, end, block, report):
+    for rows in _windows(ids, order, end, block, report):
         windows.add(Sorted(_Words(order, size).packed(rows), np.ones(len(rows), dtype=number), []))
     sorters = [Sorter(_Words(n, size).count, 2, number, block, folder) for n in range(1, order + 1)]
     groups = _Suffixes(order, size, end).sort(windows.blocks(), sorters)

@@ -1,28 +1,25 @@
-"""Encoded pairs as batches: for training by token budget in a seeded order, for search by the width of the source.
+"""Encoded pairs of sentences as training batches: segmented again each epoch, or with word alignments.
 
 Source rows end in ``</s>``; target rows are y_1 .. y_m ``</s>``.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from random import Random
 
 import numpy as np
 import torch
 
 from anaphora.batch import Batch, Ids, Supervision, pad
-from anaphora.data.buckets import buckets, cut
 from anaphora.data.columns import Integers
-from anaphora.data.example_batches import WIDTH, LazyBatches
+from anaphora.data.example_batches import BucketedBatches
 from anaphora.data.ragged import Ragged
-from anaphora.data.shuffle_window import WindowedBuckets
 from anaphora.data.store import PairStore
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.resegmentation import Resegment
 
 
-class PairBatches:
-    """Training batches of a PairStore; implements ``protocols.Batches``."""
+class PairBatches(BucketedBatches):
+    """Training batches of a PairStore."""
 
     def __init__(
         self,
@@ -36,36 +33,22 @@ class PairBatches:
         resegment: tuple[Resegment | None, Resegment | None] = (None, None),
         alignments: Ragged | None = None,
     ) -> None:
-        """In a batch, rows times the longest side with its ``</s>`` are at most ``batch_tokens``.
+        """The length of a row is that of its longest side with its ``</s>``.
 
         ``resegment``, for source and target where given, draws another segmentation of every row: a function of (seed,
         epoch, side, id of the pair) alone. Batches are made by the lengths of the store, so that finer rows may take
-        some more. With ``shuffle_window`` > 0, so many pairs are shuffled together (``WindowedBuckets``), where there
-        are more. ``alignments`` between the tokens of each row (i_0 j_0 i_1 j_1 ..), where given, supervise the
+        some more. ``alignments`` between the tokens of each row (i_0 j_0 i_1 j_1 ..), where given, supervise the
         batches; rows are then segmented as they are stored.
         """
-        self._alignments = alignments
-        self._resegment = resegment
-        self._store = store
-        self._source = source
-        self._target = target
-        self._budget = batch_tokens
-        self._seed = seed
-        self._window = shuffle_window
+        super().__init__(batch_tokens, seed, shuffle_window)
+        self._store, self._source, self._target = store, source, target
+        self._resegment, self._alignments = resegment, alignments
 
-    def epoch(self, number: int) -> LazyBatches:
-        """The batches of epoch ``number``: every pair once, in an order that (seed, number) alone decides."""
-        rows: Sequence[Integers]
-        if 0 < self._window < len(self._store):
-            count = len(self._store)
-            rows = WindowedBuckets(self._lengths, count, self._budget, self._seed, number, self._window)
-        else:
-            lengths, *then = self._lengths(0, len(self._store))
-            rows = buckets(lengths, self._budget, self._seed, number, then=then)
-        return LazyBatches(rows, partial(self._batch, number))
+    def __len__(self) -> int:
+        return len(self._store)
 
-    def _lengths(self, start: int, stop: int) -> tuple[Integers, Integers, Integers]:
-        """Of the pairs from ``start`` to before ``stop``: the longer side with its ``</s>``, the target, the source."""
+    def _lengths(self, start: int, stop: int) -> Sequence[Integers]:
+        """Return those of the longer side with its ``</s>``, of the target and of the source."""
         sides = (self._store.sources, self._store.targets)
         source, target = (np.diff(side.offsets[start : stop + 1]).astype(np.int64) for side in sides)
         return np.maximum(source, target) + 1, target, source
@@ -84,7 +67,7 @@ class PairBatches:
         return Batch.of_rows(numbers, inputs, outputs, Supervision(alignments_BTS=alignments_BTS))
 
     def _segmented(self, side: int, epoch: int, rows: Integers) -> tuple[Ragged, Integers]:
-        """Where the rows of a side are: in the store, or segmented again and next to each other."""
+        """Return the rows of a side and their places: in the store, or segmented again and next to each other."""
         stored, again = (self._store.sources, self._store.targets)[side], self._resegment[side]
         if again is None:
             return stored, rows
@@ -95,39 +78,9 @@ class PairBatches:
 
 
 def _distributions(alignments: Sequence[Integers], targets: Ids, inputs: Ids) -> torch.Tensor:
-    """For every target position the uniform distribution over the input positions that it is aligned to."""
+    """Return for every target position the uniform distribution over the input positions that it is aligned to."""
     p_BTS = np.zeros((*targets.ids_BT.shape, inputs.ids_BT.shape[1]), dtype=np.float32)
     for p_TS, pairs in zip(p_BTS, alignments, strict=True):
         i_L, j_L = pairs.reshape(-1, 2).T
         p_TS[j_L, i_L] = 1
     return torch.from_numpy(p_BTS / np.maximum(p_BTS.sum(2, keepdims=True), 1))
-
-
-def search_batches(
-    sources: Ragged,
-    source: VocabularyInfo,
-    *,
-    batch_tokens: int,
-    targets: Ragged | None = None,
-    target: VocabularyInfo | None = None,
-) -> LazyBatches:
-    """Batches for search, from short sources to long; the example ids are the positions of the rows in ``sources``.
-
-    All sources of a batch are padded to the same multiple of 16, which each of them would have alone. With ``targets``
-    (and their vocabulary) rows also carry y_1 .. y_m ``</s>``, for scoring.
-    """
-    lengths = sources.lengths + 1
-    widths = -(-lengths // WIDTH) * WIDTH
-    pieces = []
-    for width in np.unique(widths):
-        rows = np.flatnonzero(widths == width)
-        pieces += cut(rows[np.argsort(-lengths[rows], kind="stable")], widths, batch_tokens)
-
-    def make(rows: Integers) -> Batch:
-        outputs = None
-        if targets is not None and target is not None:
-            outputs = pad(targets.each(rows), end=target.eos, value=target.pad)
-        inputs = pad(sources.each(rows), end=source.eos, value=source.pad, multiple=WIDTH)
-        return Batch.of_rows(rows, inputs, outputs)
-
-    return LazyBatches(pieces, make)

@@ -19,9 +19,8 @@ import numpy as np
 import torch
 
 from anaphora.batch import Batch, Ids, Supervision
-from anaphora.data.columns import Integers
+from anaphora.data.columns import Column, Integers
 from anaphora.data.example_batches import LazyBatches
-from anaphora.data.store import TextStore
 from anaphora.errors import DataError
 from anaphora.wording import counted
 
@@ -36,19 +35,21 @@ SHORTEST = 5
 
 
 class TextWindows:
-    """Batches of a TextStore; implements ``protocols.Batches``. The order is the text's own in every epoch."""
+    """Batches of running text; implements ``protocols.Batches``. The order is the text's own in every epoch."""
 
     def __init__(
-        self, store: TextStore, *, rows: int, steps: int, seed: int | None = None, micro_batches: int = 1
+        self, ids: Integers | Column, *, rows: int, steps: int, seed: int | None = None, micro_batches: int = 1
     ) -> None:
-        """``rows`` streams, ``steps`` predictions a window; with a ``seed``, windows of random lengths about that.
+        """``ids`` are those of the text, a ``</s>`` in front.
+
+        It is read as ``rows`` streams, ``steps`` predictions a window; with a ``seed``, of random lengths about that.
 
         Each of several ``micro_batches`` of an update reads ``rows`` streams of its own; their batches take turns.
         Raises DataError when the text has fewer predictions than streams.
         """
-        self._ids = store.ids
+        self._ids = ids
         self._steps, self._seed = steps, seed
-        predictions, streams = len(store.ids) - 1, micro_batches * rows
+        predictions, streams = len(ids) - 1, micro_batches * rows
         self._span = predictions // streams
         if not self._span:
             raise DataError(

@@ -9,10 +9,9 @@ import torch
 from torch import Tensor
 
 from anaphora.batch import Batch
-from anaphora.data.columns import Integers
-from anaphora.data.pairs import search_batches
+from anaphora.data.columns import Column, Integers
 from anaphora.data.sentences import TextSentences
-from anaphora.data.store import PairStore, TextStore, text_store
+from anaphora.data.store import PairStore, text_store
 from anaphora.data.windows import TextWindows
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.events import Report, silent
@@ -20,9 +19,10 @@ from anaphora.inspection.subject import Subject
 from anaphora.kernels.runtime import running
 from anaphora.protocols import Carry
 from anaphora.run import Run
-from anaphora.tasks.language_model.data import LanguageModelWork
+from anaphora.tasks.language_model.training import LanguageModelWork
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.translation import TranslatorWork
+from anaphora.tasks.translation.data import held_out_batches
 from anaphora.tasks.work import TRAIN
 from anaphora.text.tokenizer import Tokenizer
 
@@ -111,14 +111,7 @@ class Pairs:
 
     def states(self, model: Any) -> Iterator[States]:
         """The decoder states of the targets."""
-        batches = search_batches(
-            self.store.sources,
-            self.tokenizers["source"].symbols,
-            batch_tokens=_BATCH_TOKENS,
-            targets=self.store.targets,
-            target=self.tokenizers["target"].symbols,
-        )
-        for batch in batches:
+        for batch in held_out_batches(self.store, self.tokenizers, _BATCH_TOKENS):
             states_BTW = model.target_states(batch).transpose(0, 1)
             yield from _by_row(batch, states_BTW)
 
@@ -127,7 +120,7 @@ class Pairs:
 class Lines:
     """The training text of a language model."""
 
-    store: TextStore
+    ids: Column
     ends: Integers
     """Where ``</s>`` is in it; first the one in front."""
     tokenizer: Tokenizer
@@ -144,25 +137,25 @@ class Lines:
     @property
     def tokens(self) -> int:
         """All but the one in front."""
-        return len(self.store.ids) - 1
+        return len(self.ids) - 1
 
     def __len__(self) -> int:
         return len(self.ends) - 1
 
     def row(self, number: int) -> Row:
         """A line."""
-        ids = self.store.ids[self.ends[number] + 1 : self.ends[number + 1] + 1]
+        ids = self.ids[self.ends[number] + 1 : self.ends[number + 1] + 1]
         return Row(number + 1, "", tuple(self.tokenizer.pieces(ids.tolist())))
 
     def states(self, model: Any) -> Iterator[States]:
         """The states that each token is predicted from, after what stands before it: its line, or all of its stream."""
         if self.of_sentences:
-            for batch in TextSentences(self.store, self.tokenizer.symbols, batch_tokens=_BATCH_TOKENS, seed=0).epoch(1):
+            for batch in TextSentences(self.ids, self.tokenizer.symbols, batch_tokens=_BATCH_TOKENS, seed=0).epoch(1):
                 yield from _by_row(batch, model.states_and_target_log_probs(batch)[0])
             return
-        streams = max(1, min(_BATCH_TOKENS, len(self.store.ids) - 1) // _STEPS)
+        streams = max(1, min(_BATCH_TOKENS, len(self.ids) - 1) // _STEPS)
         carry: Carry | None = None
-        for batch in TextWindows(self.store, rows=streams, steps=_STEPS).epoch(1):
+        for batch in TextWindows(self.ids, rows=streams, steps=_STEPS).epoch(1):
             states_BTW, _, carry = model.states_and_target_log_probs(batch, carry)
             width = states_BTW.shape[1]
             predicted_N = (batch.example_ids_B.numpy()[:, None] + 1 + np.arange(width)).ravel()
@@ -184,10 +177,10 @@ def training_split(subject: Subject, report: Report = silent) -> TrainingSplit:
         return Pairs(work.encoded_train(tokenizers, path / TRAIN, report), tokenizers)
     assert isinstance(work, LanguageModelWork)
     corpus, tokenizer = work.splits.train, tokenizers["text"]
-    store = text_store(corpus, tokenizer, path / TRAIN, report=report)
-    ends = np.flatnonzero(store.ids[:] == tokenizer.symbols.eos)
+    ids = text_store(corpus, tokenizer, path / TRAIN, report=report)
+    ends = np.flatnonzero(ids[:] == tokenizer.symbols.eos)
     of_sentences = not getattr(experiment, "reads_stream", True)
-    return Lines(store, ends, tokenizer, f"{corpus.fingerprint} {tokenizer.fingerprint}", of_sentences)
+    return Lines(ids, ends, tokenizer, f"{corpus.fingerprint} {tokenizer.fingerprint}", of_sentences)
 
 
 def all_states(subject: Subject, split: TrainingSplit) -> Iterator[States]:

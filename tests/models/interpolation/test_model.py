@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.batch import Batch, Ids
-from anaphora.data.store import TextStore
 from anaphora.errors import ConfigError
 from anaphora.models.interpolation.model import Interpolation
 from anaphora.models.ngram.model import NgramModel
@@ -41,7 +40,7 @@ def make(members: list[dict[str, Any]], cache: Any) -> Interpolation:
     assert isinstance(model, Interpolation)
     for place, member in enumerate(model.members):
         if isinstance(member, NgramModel):
-            member.fit(TextStore(np.array([END, *TEXT]), characters=1), lambda order: None)
+            member.fit(np.array([END, *TEXT]), lambda order: None)
         else:
             member.initialise(place)  # type: ignore[operator]
     model.weights.copy_(torch.arange(1, len(model.weights) + 1) / sum(range(len(model.weights) + 1)))

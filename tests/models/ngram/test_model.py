@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from anaphora.batch import Batch, Ids
 from anaphora.data.ngrams import BLOCK, count
-from anaphora.data.store import TextStore
 from anaphora.models.ngram.kneser_ney import FALLBACK
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.protocols import VocabularyInfo
@@ -29,7 +28,7 @@ TOKENS = st.lists(st.sampled_from([1, 3, 4, 5, 6, 7, 8]), min_size=1, max_size=3
 
 def fitted(units: list[int], order: int, block: int = BLOCK) -> NgramModel:
     model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=order)), SYMBOLS)
-    model.fit(TextStore(np.array([END, *units]), characters=1), lambda order: None, block=block)
+    model.fit(np.array([END, *units]), lambda order: None, block=block)
     return model
 
 
@@ -49,7 +48,7 @@ def by_hand(units: list[int], order: int, context: list[int], unit: int) -> floa
     """p(unit | context) as the three equations of ``kneser_ney`` say, one n-gram at a time."""
     counts: list[dict[tuple[int, ...], int]] = []
     rows: list[tuple[int, ...]] = [()]
-    for grams in count(TextStore(np.array([END, *units]), characters=1), order=order, size=SYMBOLS.size, end=END):
+    for grams in count(np.array([END, *units]), order=order, size=SYMBOLS.size, end=END):
         rows = [(*rows[key // SYMBOLS.size], key % SYMBOLS.size) for key in grams.keys.tolist()]
         counts.append({row: c for row, c in zip(rows, grams.counts.tolist(), strict=True) if c})
 
@@ -171,5 +170,5 @@ def test_an_order_larger_than_the_text_counts_what_there_is() -> None:
 def test_an_order_without_enough_counts_takes_fixed_discounts_and_says_so() -> None:
     told: list[int] = []
     model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=3)), SYMBOLS)
-    model.fit(TextStore(np.array([END, 4, 5, END]), characters=1), told.append)
+    model.fit(np.array([END, 4, 5, END]), told.append)
     assert told == [1, 2, 3]

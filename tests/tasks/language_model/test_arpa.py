@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from anaphora.cli.app import main
-from anaphora.data.store import TextStore
 from anaphora.errors import DataError, RunError
 from anaphora.formats.arpa import read_arpa
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
@@ -358,7 +357,7 @@ def test_a_model_whose_tokens_are_no_words_of_a_file_is_refused(tmp_path: Path) 
 def test_a_space_and_the_character_that_stands_for_it_are_two_words_of_a_file(tmp_path: Path) -> None:
     tokenizer, path = CharacterTokenizer(list("a \u2581"), lowercase=False), tmp_path / "units.arpa"
     model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=1)), tokenizer.symbols)
-    model.fit(TextStore(np.array([EOS, *tokenizer.encode("a \u2581"), EOS]), characters=1), lambda order: None)
+    model.fit(np.array([EOS, *tokenizer.encode("a \u2581"), EOS]), lambda order: None)
     save_arpa(model, tokenizer, path)
     assert [gram.words[0] for gram in read_arpa(path).grams(1)][-3:] == ["a", "\u2581", "<U+2581>"]
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anaphora.data.store import TextStore
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.dynamic import Dynamic
 from anaphora.evaluation.perplexity import TextSize
@@ -46,7 +45,7 @@ def counted(tokenizer: Tokenizer, order: int = 3) -> LanguageModelPredictor:
     eos = tokenizer.symbols.eos
     ids = [eos] + [unit for line in LINES for unit in (*tokenizer.encode(line), eos)]
     model = NgramModel(NgramModelConfig(ngram=NgramConfig(order=order)), tokenizer.symbols)
-    model.fit(TextStore(np.array(ids), characters=1), lambda order: None)
+    model.fit(np.array(ids), lambda order: None)
     return LanguageModelPredictor(model, tokenizer)
 
 

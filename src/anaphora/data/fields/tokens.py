@@ -1,12 +1,12 @@
 """Text as the ids of its tokens."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from anaphora.batch import Ids, pad
-from anaphora.data.columns import Bound, Integers
+from anaphora.data.columns import Bound, Column, Integers, Table, Writer
 from anaphora.data.encoding import Rows
 from anaphora.data.fields.field import Field, Place
 from anaphora.data.ragged import Ragged, token_counts
@@ -52,3 +52,19 @@ class Tokens(Field[str]):
         counts_V = token_counts(rows.ids, symbols.size)
         counts_V[symbols.eos] += len(rows)
         return counts_V
+
+
+class RunningText(Tokens):
+    """Lines of text one after the other: ``</s>``, then every line with its ``</s>``; they are read as one flat row."""
+
+    @property
+    def columns(self) -> Mapping[str, Bound]:
+        return {f"{self.name}.ids": self.bound}
+
+    def appender(self, into: Writer) -> Callable[[Rows], None]:
+        end = self.tokenizer.symbols.eos
+        into.write(f"{self.name}.ids", [end])
+        return lambda rows: into.write(f"{self.name}.ids", np.insert(rows.numbers, np.cumsum(rows.lengths), end))
+
+    def stored(self, table: Table) -> Column:
+        return table[f"{self.name}.ids"]

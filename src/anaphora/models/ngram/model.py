@@ -15,9 +15,9 @@ from torch import Tensor, nn
 
 from anaphora.batch import Batch
 from anaphora.config import Config
+from anaphora.data.columns import Column, Integers
 from anaphora.data.ngrams import BLOCK, count
 from anaphora.data.scratch import writing_scratch
-from anaphora.data.store import TextStore
 from anaphora.events import Report, silent
 from anaphora.models.ngram.backoff import BackoffTable, Order
 from anaphora.models.ngram.kneser_ney import kneser_ney
@@ -55,7 +55,7 @@ class NgramModel(nn.Module):
 
     def fit(
         self,
-        store: TextStore,
+        ids: Integers | Column,
         fell_back: Callable[[int], None],
         report: Report = silent,
         *,
@@ -72,7 +72,7 @@ class NgramModel(nn.Module):
         predictable[[symbols.pad, symbols.bos]] = 0
         with writing_scratch(folder):
             grams = count(
-                store, order=order, size=symbols.size, end=symbols.eos, block=block, folder=folder, report=report
+                ids, order=order, size=symbols.size, end=symbols.eos, block=block, folder=folder, report=report
             )
             smoothed = kneser_ney(grams, predictable / predictable.sum(), fell_back, block=block, folder=folder)
         for n, (of_order, values) in enumerate(zip(grams, smoothed, strict=True), 1):

@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
-from anaphora.errors import ConfigError
-from anaphora.events import Note, Report
+from anaphora.data.finding import Names, find_pairs, find_texts
+from anaphora.data.sources import text_splits
+from anaphora.errors import ConfigError, DataError
+from anaphora.events import Note, Report, silent
+from anaphora.formats.tsv import has_two_columns
 from anaphora.models.ngram.model import NgramModel
 from anaphora.models.registry import NETWORKS
 from anaphora.protocols import TextModel
 from anaphora.run import Checkpoint
 from anaphora.tasks.evaluation import Answer, Request
-from anaphora.tasks.language_model import sizing
 from anaphora.tasks.language_model.arpa import load_arpa, save_arpa
 from anaphora.tasks.language_model.config import (
     FeedForwardExperiment,
@@ -20,16 +22,17 @@ from anaphora.tasks.language_model.config import (
     NgramExperiment,
     RecurrentExperiment,
 )
-from anaphora.tasks.language_model.data import LanguageModelWork
 from anaphora.tasks.language_model.evaluation import adapted_to_data, evaluate
 from anaphora.tasks.language_model.interpolation import InterpolationWork, interpolation_table, with_members
-from anaphora.tasks.language_model.ngram import NgramWork
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
+from anaphora.tasks.language_model.training import LanguageModelWork, NgramWork
 from anaphora.tasks.runs import load_trained
-from anaphora.tasks.task import Task, Trained
+from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
+from anaphora.tasks.task import Sized, Table, Task, Trained
 from anaphora.tasks.work import Work
-from anaphora.text.tokenization import Word
+from anaphora.text.tokenization import AnyTokenizer, Word
 from anaphora.text.tokenizer import Tokenizer
+from anaphora.wording import counted
 
 __all__ = [
     "TASKS",
@@ -58,6 +61,22 @@ def _export_arpa(run: Path, output: Path, report: Report) -> None:
         )
 
 
+class Tier(NamedTuple):
+    """The language model for at most this many characters."""
+
+    characters: int
+    size: int
+    dropout: float
+    epochs: int
+
+
+TIERS = (
+    Tier(200_000, size=192, dropout=0.3, epochs=30),
+    Tier(5_000_000, size=512, dropout=0.1, epochs=10),
+    Tier(1 << 62, size=768, dropout=0.1, epochs=4),
+)
+
+
 class RecurrentLanguageModelling(Task):
     """Language modelling by a recurrent network."""
 
@@ -68,9 +87,7 @@ class RecurrentLanguageModelling(Task):
     see = "see anaphora generate and evaluate"
     next_command = "anaphora generate {run} --prompt 'The'"
     example = 'model = anaphora.load("{path}")\nprint(model.generate("...").text)'
-    counted, tiers = "characters", sizing.TIERS
-    suits = staticmethod(sizing.suits)
-    choose, describe = staticmethod(sizing.choose), staticmethod(sizing.describe)
+    counted, tiers = "characters", TIERS
 
     def work(self, experiment: Any, report: Report) -> Work:
         return LanguageModelWork(experiment, report)
@@ -89,6 +106,23 @@ class RecurrentLanguageModelling(Task):
 
     def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
         return evaluate(paths, request, report)
+
+    def suits(self, data: Sequence[Path], names: Names, languages_given: bool) -> bool:
+        """Return True for a folder that holds ``train.txt``, and for a file whose kind can hold no pairs."""
+        return not languages_given and all(_is_running_text(path, names) for path in data)
+
+    def choose(
+        self, data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None
+    ) -> Sized:
+        """Choose the model of characters for as many of them; DataError for data that cannot be read."""
+        found = text_splits(data, names)
+        characters = sum(len(line) + 1 for line in found.train)
+        return Sized(_table(tier_for(characters, TIERS)), f"{counted(characters, 'character')} of running text")
+
+    def describe(self, table: Table, text: AnyTokenizer | None) -> str:
+        token = TOKENS.get(text.tokenizer if text else str(value_at(table, "text.tokenizer")), "token")
+        size = figure(table, "recurrence.size", " of {:,} hidden units")
+        return f"a {token} language model{size}{figure(table, 'training.epochs', ', {:,} epochs')}"
 
 
 class FeedForwardLanguageModelling(RecurrentLanguageModelling):
@@ -131,3 +165,30 @@ class Interpolating(RecurrentLanguageModelling):
 
 
 TASKS = (RecurrentLanguageModelling, FeedForwardLanguageModelling, NgramLanguageModelling, Interpolating)
+
+
+def _is_running_text(path: Path, names: Names) -> bool:
+    try:
+        if path.is_dir():
+            find_texts([path], names, silent)
+            return True
+        find_pairs([path], ("source", "target"), names, silent)
+    except DataError:
+        return not path.is_dir() and not (path.is_file() and has_two_columns(path))
+    return False
+
+
+def _table(tier: Tier) -> Table:
+    return {
+        "task": "language-model",
+        "text": {"tokenizer": "character"},
+        "embedding": {"size": 64},
+        "recurrence": {"cell": "lstm", "layers": 1, "size": tier.size, "dropout": tier.dropout},
+        "training": {
+            "optimizer": {"kind": "adam", "learning_rate": 0.002},
+            "schedule": {"kind": "plateau", "patience": 1},
+            "batch_tokens": 0,
+            "epochs": tier.epochs,
+            "patience": 3,
+        },
+    }

@@ -11,7 +11,7 @@ from anaphora.run.evaluations import Figure
 from anaphora.tasks.evaluation import Answer, Request, Scored, one_run, own_splits
 from anaphora.tasks.language_model.config import LanguageModelExperiment
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
-from anaphora.tasks.language_model.running_text import language_model_splits
+from anaphora.tasks.language_model.training import language_model_splits
 from anaphora.tasks.runs import experiment_of, is_file_of_another_program, load, open_run
 from anaphora.tasks.scores import Digested, kept
 from anaphora.wording import counted

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import torch
 
-from anaphora.data.store import text_store
 from anaphora.errors import ConfigError
 from anaphora.evaluation.stream import stream_components
 from anaphora.events import Note, Report
@@ -18,7 +17,7 @@ from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.data_table import CUTS
 from anaphora.tasks.fitting import FittingWork
 from anaphora.tasks.language_model.config import InterpolationExperiment, LanguageModelExperiment
-from anaphora.tasks.language_model.running_text import TextWork, figures_of
+from anaphora.tasks.language_model.training import TextWork
 from anaphora.tasks.runs import experiment_of, load_trained
 from anaphora.tasks.work import Begun
 from anaphora.text.tokenizer import Tokenizer
@@ -67,17 +66,17 @@ class InterpolationWork(FittingWork, TextWork):
         return tokenizers
 
     def fit(self, begun: Begun, report: Report) -> Mapping[str, float]:
-        mixture, tokenizer = cast(Interpolation, begun.model), begun.tokenizers["text"]
+        mixture = cast(Interpolation, begun.model)
         for place, path in enumerate(self._config.runs):
             mixture.members[place] = load_trained(Path(path), "best", report).model
-        valid = text_store(self.splits.valid, tokenizer, begun.encoded / "valid", report=report)
-        found = list(stream_components(mixture, valid.ids[1:].tolist(), int(valid.ids[0])))
+        valid = self.valid_ids(begun, report)
+        found = list(stream_components(mixture, valid[1:].tolist(), int(valid[0])))
         sources = ComponentPredictions(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
         mixture.weights.copy_(fitted_weights(*sources))
         shares = zip(self._config.component_names, mixture.weights.tolist(), strict=True)
         report(Note("Weights: " + ", ".join(f"{name} {weight:.4f}" for name, weight in shares)))
         loss = -float(interpolated(*sources, mixture.weights).mean())
-        return figures_of(loss, valid)
+        return self.metrics(loss, valid)
 
 
 def _begun(run: str) -> LanguageModelExperiment:

@@ -9,7 +9,9 @@ import torch
 from anaphora.batch import Batch
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import PairCorpus
-from anaphora.data.pairs import PairBatches, search_batches
+from anaphora.data.example_batches import Side, prediction_batches
+from anaphora.data.fields.tokens import Tokens
+from anaphora.data.pairs import PairBatches
 from anaphora.data.ragged import Ragged, token_counts
 from anaphora.data.shuffle_window import LARGE, WINDOW
 from anaphora.data.store import PairStore, pair_store
@@ -172,8 +174,8 @@ class TranslatorWork(PairWork, UpdatingWork):
 
 def held_out_batches(valid: PairStore, tokenizers: Mapping[str, Tokenizer], batch_tokens: int) -> Sequence[Batch]:
     """Pairs in batches without more padding than search has, the same every time."""
-    source, target = tokenizers["source"].symbols, tokenizers["target"].symbols
-    return search_batches(valid.sources, source, batch_tokens=batch_tokens, targets=valid.targets, target=target)
+    sources = Side(Tokens("source", tokenizers["source"]), valid.sources)
+    return prediction_batches(sources, batch_tokens, Side(Tokens("target", tokenizers["target"]), valid.targets))
 
 
 class TranslationWork(TranslatorWork):
