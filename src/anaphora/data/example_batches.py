@@ -141,11 +141,14 @@ class ExampleBatches(BucketedBatches):
         return Batch.of_rows(self._numbers[rows], inputs, targets, Supervision(weights))
 
 
-def prediction_batches(inputs: Side, batch_tokens: int, targets: Side | None = None) -> LazyBatches:
+def prediction_batches(
+    inputs: Side, batch_tokens: int, targets: Side | None = None, *, aligned: bool = False
+) -> LazyBatches:
     """Return batches for prediction from short rows to long; the example ids are the positions of the rows.
 
     All inputs of a batch are padded to the same multiple of 16, which each of them would have alone. Rows without a
-    position are in none. With ``targets`` rows also carry what is expected, for scoring.
+    position are in none. With ``targets`` rows also carry what is expected, for scoring; ``aligned`` ones have a step
+    for each of the inputs, and are padded like them.
     """
     lengths = inputs.lengths
     widths = -(-lengths // WIDTH) * WIDTH
@@ -155,7 +158,7 @@ def prediction_batches(inputs: Side, batch_tokens: int, targets: Side | None = N
         pieces += cut(rows[np.argsort(-lengths[rows], kind="stable")], widths, batch_tokens)
 
     def make(rows: Integers) -> Batch:
-        expected = targets.field.items(targets.rows, rows, WIDTH) if targets else None
+        expected = targets.field.items(targets.rows, rows, WIDTH if aligned else 1) if targets else None
         return Batch.of_rows(rows, inputs.field.items(inputs.rows, rows, WIDTH), expected)
 
     return LazyBatches(pieces, make)

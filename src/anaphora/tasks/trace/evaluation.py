@@ -12,6 +12,7 @@ import numpy as np
 from anaphora.batch import Values
 from anaphora.data.example_batches import Side, prediction_batches
 from anaphora.data.example_store import ExampleStore, example_store
+from anaphora.data.fields.values import PreviousValues
 from anaphora.data.traces import TraceCorpus
 from anaphora.evaluation.segments import SegmentMetric, counts, fraction
 from anaphora.events import Report
@@ -144,7 +145,7 @@ def measure(trained: Trained, fields: Fields, store: ExampleStore) -> Measured:
     network, device = cast(ValueNetwork, trained.model), device_of(trained.model)
     inputs, targets = (Side(field, store.rows(field)) for field in fields)
     found: dict[int, tuple[Floats, Floats | None, Floats]] = {}
-    for batch in prediction_batches(inputs, _BATCH, targets):
+    for batch in prediction_batches(inputs, _BATCH, targets, aligned=isinstance(inputs.field, PreviousValues)):
         with running(trained.runtime):
             expected = network.expected(batch.to(device))
         values = cast(Values, batch.targets)
