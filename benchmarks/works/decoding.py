@@ -13,7 +13,8 @@ from functools import partial
 import numpy as np
 
 from anaphora.batch import Batch, Constraints, Ids
-from anaphora.data.pairs import search_batches
+from anaphora.data.example_batches import Side, prediction_batches
+from anaphora.data.fields.tokens import Tokens
 from anaphora.data.ragged import Ragged
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.models.translator import Translator
@@ -46,10 +47,10 @@ def decode(beam: int, shortlist: bool, setting: Setting) -> Sample:
     runtime = Runtime.inference(precision=setting.precision)
     columns = _shortlist(tokenizer.symbols.size)
     begin = time.perf_counter()
-    sources = Ragged.of(tokenizer.encode(text) for text in texts)
+    sources = Side(Tokens("source", tokenizer), Ragged.of(tokenizer.encode(text) for text in texts))
     outputs: dict[int, str] = {}
     units = 0
-    for batch in search_batches(sources, tokenizer.symbols, batch_tokens=BATCH_TOKENS):
+    for batch in prediction_batches(sources, BATCH_TOKENS):
         if shortlist:
             batch = replace(batch, constraints=Constraints(_candidates(batch, columns)))
         with running(runtime):

@@ -80,15 +80,18 @@ class ExampleBatches:
         """
         self._numbers, self._budget, self._seed, self._weights = store.numbers, batch_tokens, seed, weights
         self._inputs, self._targets = (Side(field, store.rows(field)) for field in (inputs, targets))
-        sizes = [Side(field, store.rows(field)).lengths for field in sized_by]
-        self._order, self._lengths = sizes[0], np.max(sizes, axis=0)
+        self._sizes = [Side(field, store.rows(field)) for field in sized_by]
+
+    @cached_property
+    def _lengths(self) -> Integers:
+        return np.asarray(np.max([side.lengths for side in self._sizes], axis=0))
 
     def epoch(self, number: int) -> LazyBatches:
         """Return the batches of epoch ``number``: every row once, in an order that (seed, number) alone decides."""
         return LazyBatches(buckets(self._lengths, self._budget, self._seed, number), self._batch)
 
     def _batch(self, rows: Integers) -> Batch:
-        rows = rows[np.lexsort((rows, -self._order[rows]))]
+        rows = rows[np.lexsort((rows, -self._sizes[0].lengths[rows]))]
         inputs, targets = (side.field.items(side.rows, rows) for side in (self._inputs, self._targets))
         weights = None if self._weights is None else torch.from_numpy(self._weights[rows]).float()
         return Batch.of_rows(self._numbers[rows], inputs, targets, Supervision(weights))

@@ -22,6 +22,9 @@ _CHARACTERS = 1 << 20
 
 Line = TypeVar("Line")
 
+Transform = Callable[[list[Rows]], list[Rows]]
+"""Function of the rows of every field, a block of examples at a time in their order, to the rows that are stored."""
+
 
 class Examples(Protocol):
     """A split of a corpus, read again as often as needed."""
@@ -51,9 +54,18 @@ class ExampleStore:
     def __len__(self) -> int:
         return len(self.numbers)
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that is in it."""
+        return self.table.digest
+
     def rows(self, field: Field[Any]) -> Any:
         """Return the rows of a field."""
         return field.stored(self.table)
+
+    def all_rows(self) -> list[Any]:
+        """Return the rows of each field."""
+        return list(map(self.rows, self.fields))
 
 
 def example_store(
@@ -63,19 +75,23 @@ def example_store(
     *,
     noun: str,
     longest: int = 0,
+    transform: Transform | None = None,
     report: Report = silent,
 ) -> ExampleStore:
     """Return the corpus as numbers: from ``folder`` if it was encoded there before in the same way, else encoded now.
 
     With ``longest`` > 0, examples with more positions in any field are left out (a Skipped, which calls an example by
-    its ``noun``). Raises DataError for a value that a field refuses, when no example is left, and when the folder
-    cannot be written.
+    its ``noun``). ``transform`` changes encoded rows; it should be a function of the corpus and the identities of the
+    fields alone. Raises DataError for a value that a field refuses, when no example is left, and when the folder cannot
+    be written.
     """
-    unit = counted(longest, fields[0].unit)
+    alike = len(fields) > 1 and len({field.unit for field in fields}) == 1
+    unit = counted(longest, fields[0].unit) + (" on a side" if alike else "")
 
     def encode(into: Writer) -> dict[str, int]:
         skipped = done = 0
-        for rows in _encoded(corpus, fields):
+        for encoded in _encoded(corpus, fields):
+            rows = transform(encoded) if transform else encoded
             lengths = np.max([of_field.lengths for of_field in rows], axis=0)
             numbers = np.arange(done, done + len(lengths))
             done += len(lengths)

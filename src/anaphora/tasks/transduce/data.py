@@ -8,9 +8,9 @@ import torch
 
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Pair, PairCorpus, Splits, StringFile
+from anaphora.data.example_store import ExampleStore
 from anaphora.data.hallucination import hallucinated
 from anaphora.data.sources import string_splits
-from anaphora.data.store import PairStore
 from anaphora.evaluation.strings import StringScores
 from anaphora.events import Report, silent
 from anaphora.tasks.base import ExperimentBase
@@ -74,8 +74,8 @@ class TransducerWork(TranslatorWork):
         return {"accuracy": scores.accuracy, "symbol_error_rate": scores.symbol_error_rate}
 
     def _encoded(
-        self, part: PairCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, longest: int, report: Report
-    ) -> PairStore:
-        """A part as ids, the training split with what is hallucinated."""
+        self, part: PairCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report
+    ) -> ExampleStore:
+        """Return a part as ids, the training split with what is hallucinated."""
         corpus = self._more if part is self.splits.train else part
-        return super()._encoded(corpus, tokenizers, folder, longest, report)
+        return super()._encoded(corpus, tokenizers, folder, report)

@@ -4,8 +4,8 @@ from collections import abc
 from typing import Any, Protocol, TypeVar, Unpack
 
 from anaphora.batch import Batch
-from anaphora.data.example_batches import LazyBatches
-from anaphora.data.pairs import search_batches
+from anaphora.data.example_batches import LazyBatches, Side, prediction_batches
+from anaphora.data.fields.tokens import Tokens
 from anaphora.data.ragged import Ragged
 from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
@@ -177,13 +177,9 @@ class ForcedDecoding:
         self, sources: abc.Sequence[Given], targets: abc.Sequence[list[int]] | None = None, beam: int = 1
     ) -> LazyBatches:
         tokens = _BATCH_TOKENS * (_TIMES if self._target.symbols.size <= _FEW else 1)
-        return search_batches(
-            Ragged.of(row.ids for row in sources),
-            self._source.symbols,
-            batch_tokens=tokens * _BEAM // max(_BEAM, beam),
-            targets=None if targets is None else Ragged.of(targets),
-            target=self._target.symbols,
-        )
+        inputs = Side(Tokens("source", self._source), Ragged.of(row.ids for row in sources))
+        outputs = None if targets is None else Side(Tokens("target", self._target), Ragged.of(targets))
+        return prediction_batches(inputs, tokens * _BEAM // max(_BEAM, beam), outputs)
 
     def _translation(
         self, text: str, row: Given, hypothesis: Hypothesis, pieces: list[str], attention: bool

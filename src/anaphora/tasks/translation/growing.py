@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 
 from anaphora.data.corpora import PairCorpus
+from anaphora.data.pairs import scored_batches
 from anaphora.data.replay import ReplayedBatches, shares
 from anaphora.errors import MissingExtraError
 from anaphora.evaluation.bleu import Score, bleu, chrf
@@ -21,7 +22,7 @@ from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.loading import load_weights
 from anaphora.run.weights import check_fit, fill
 from anaphora.tasks.translation.config import TranslationExperiment
-from anaphora.tasks.translation.data import TranslationWork, held_out_batches
+from anaphora.tasks.translation.data import TranslationWork
 from anaphora.tasks.translation.old_pairs import OldPairs, lent
 from anaphora.tasks.work import Begun, mean_loss, not_skipping
 from anaphora.text.tokenizer import Tokenizer
@@ -55,7 +56,7 @@ class GrowingWork(TranslationWork):
         tokenizers, folder = begun.tokenizers, begun.encoded
         quiet = not_skipping(report)
         stores = [
-            self._encoded(part, tokenizers, lent(encoded, folder / f"old-{place}"), self.longest, quiet)
+            self._encoded(part, tokenizers, lent(encoded, folder / f"old-{place}"), quiet)
             for place, (part, encoded) in enumerate(self._old.every, 1)
         ]
         return ReplayedBatches(
@@ -68,8 +69,8 @@ class GrowingWork(TranslationWork):
         """The loss of both held-out parts, which count alike, however many pairs are in them."""
         of_new, tokenizers = super().validation(begun, report), begun.tokenizers
         folder, valid = begun.encoded / "old-valid", self._old.first.valid
-        store = self._encoded(valid, tokenizers, folder, self.longest, not_skipping(report))
-        batches = held_out_batches(store, tokenizers, begun.training.batch_tokens)
+        store = self._encoded(valid, tokenizers, folder, not_skipping(report))
+        batches = scored_batches(store, begun.training.batch_tokens)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             new, old = of_new(model)["loss"], mean_loss(model, batches)
