@@ -26,7 +26,7 @@ from anaphora.tasks.pairs import PairWork
 from anaphora.tasks.translation.config import TranslationExperiment, TranslatorExperiment
 from anaphora.tasks.translation.guidance import GivenLinks, learnt_links
 from anaphora.tasks.translation.linked_words import LinkedWords
-from anaphora.tasks.translation.placed import with_placeholders
+from anaphora.tasks.translation.placeholder_training import with_placeholders
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.work import Begun, UpdatingWork, mean_loss, not_skipping, report_unknown
