@@ -16,10 +16,11 @@ from random import Random
 from typing import cast
 
 from anaphora.data.corpora import PairCorpus
-from anaphora.data.pairs import PairBatches
+from anaphora.data.example_store import example_store
+from anaphora.data.fields.tokens import Tokens
+from anaphora.data.pairs import PairBatches, pair_fields
 from anaphora.data.shuffle_window import WINDOW
 from anaphora.data.sources import translation_splits
-from anaphora.data.store import pair_store
 from anaphora.events import silent
 from anaphora.experiment.check import check
 from anaphora.experiment.reading import read_experiment
@@ -29,7 +30,6 @@ from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.data_table import PairData
 from anaphora.tasks.runs import experiment_of
 from anaphora.text import tokenization
-from anaphora.text.tokenizer import Tokenizer
 from benchmarks.watch import Watch, alone
 
 WORDS, POOL, VALID = 20_000, 1 << 20, 500
@@ -61,19 +61,18 @@ def generate(count: int, folder: Path) -> None:
                 valid.write(line if number < VALID else "")
 
 
-def fitted(kind: str, train: PairCorpus) -> tuple[Tokenizer, Tokenizer]:
-    """The tokenizers of both sides."""
+def fitted(kind: str, train: PairCorpus) -> tuple[Tokens, Tokens]:
+    """Return the fields of both sides, by tokenizers that are fitted to them."""
     sides = {"source": train.sources, "target": train.targets}
-    tokenizers = tokenization.fit(KINDS[kind], sides, silent, languages={"source": "en", "target": "de"})
-    return tokenizers["source"], tokenizers["target"]
+    return pair_fields(tokenization.fit(KINDS[kind], sides, silent, languages={"source": "en", "target": "de"}))
 
 
 def encode(kind: str, folder: Path) -> float:
     """Processor seconds of encoding the training pairs."""
     train = translation_splits([folder / "data"], "en", "de").train
-    source, target = fitted(kind, train)
+    fields = fitted(kind, train)
     began = time.process_time()
-    pair_store(train, source, target, folder / kind)
+    example_store(train, fields, folder / kind, noun="pair")
     return time.process_time() - began
 
 
@@ -95,11 +94,11 @@ def one_update(resume: bool, folder: Path) -> float:
 def first_batch(window: int, folder: Path) -> float:
     """Processor seconds until an epoch of the pairs that were begun with has its first batch, shuffled in windows."""
     run, data = Run.open(folder / "run"), cast(PairData, experiment_of(folder / "run").data)
-    source, target = load_tokenizers(run).values()
+    fields = pair_fields(load_tokenizers(run))
     train = translation_splits([folder / "data"], "en", "de").train
-    store = pair_store(train, source, target, run.path / "encoded" / "train", longest=data.max_length)
+    store = example_store(train, fields, run.path / "encoded" / "train", noun="pair", longest=data.max_length)
     began = time.process_time()
-    batches = PairBatches(store, source.symbols, target.symbols, batch_tokens=4000, seed=1, shuffle_window=window)
+    batches = PairBatches(store, batch_tokens=4000, seed=1, shuffle_window=window)
     assert len(batches.epoch(1)[0].example_ids_B)
     return time.process_time() - began
 

@@ -10,8 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from anaphora.data.example_store import example_store
 from anaphora.data.sources import translation_splits
-from anaphora.data.store import pair_store
 from anaphora.events import silent
 from anaphora.formats.lines import read_lines, write_lines
 from anaphora.formats.pharaoh import to_pharaoh
@@ -35,13 +35,12 @@ def measure(count: int) -> None:
         folder = Path(name)
         generate(count, folder)
         guide, train = GivenGuide(file=str(diagonals(folder))), translation_splits([folder], "en", "de").train
-        source, target = fitted("words", train)
-        store = pair_store(train, source, target, folder / "store")
+        store = example_store(train, fitted("words", train), folder / "store", noun="pair")
         watch = Watch()
         watch.start()
         time.sleep(0.2)
         before, began = watch.memory, time.process_time()
-        links = GivenLinks(guide, train, silent).tokens(store, source, target, folder / "train.links", silent)
+        links = GivenLinks(guide, train, silent).tokens(store, folder / "train.links", silent)
         seconds = time.process_time() - began
         watch.done.set()
         watch.join()

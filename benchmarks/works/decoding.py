@@ -47,10 +47,10 @@ def decode(beam: int, shortlist: bool, setting: Setting) -> Sample:
     runtime = Runtime.inference(precision=setting.precision)
     columns = _shortlist(tokenizer.symbols.size)
     begin = time.perf_counter()
-    sources = Ragged.of(tokenizer.encode(text) for text in texts)
+    sources = Side(Tokens("source", tokenizer), Ragged.of(tokenizer.encode(text) for text in texts))
     outputs: dict[int, str] = {}
     units = 0
-    for batch in prediction_batches(Side(Tokens("source", tokenizer), sources), BATCH_TOKENS):
+    for batch in prediction_batches(sources, BATCH_TOKENS):
         if shortlist:
             batch = replace(batch, constraints=Constraints(_candidates(batch, columns)))
         with running(runtime):

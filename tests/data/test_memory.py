@@ -13,7 +13,9 @@ import random, sys
 from pathlib import Path
 from pydantic import TypeAdapter
 from anaphora.data.sources import text_splits, translation_splits
-from anaphora.data.store import pair_store, text_store
+from anaphora.data.example_store import example_store
+from anaphora.data.pairs import pair_fields
+from anaphora.data.store import text_store
 from anaphora.text.tokenization import TextConfig, fit
 
 folder, lines, kind, part = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
@@ -35,7 +37,7 @@ if part == "text":
 else:
     train = translation_splits([folder], "en", "fr").train
     tokenizers = fit(config, {"source": train.sources, "target": train.targets})
-    rows = len(pair_store(train, tokenizers["source"], tokenizers["target"], folder / "store"))
+    rows = len(example_store(train, pair_fields(tokenizers), folder / "store", noun="pair"))
 assert 0.9 * lines < rows <= lines
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """

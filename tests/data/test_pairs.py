@@ -2,34 +2,30 @@
 
 import itertools
 from collections.abc import Iterable
-from pathlib import Path
 from random import Random
+from typing import Any
 
-import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.batch import Batch
-from anaphora.data.columns import Integers
-from anaphora.data.pairs import PairBatches
+from anaphora.data.example_batches import WIDTH, Side, prediction_batches
+from anaphora.data.pairs import PairBatches, scored_batches
 from anaphora.data.ragged import Ragged
-from anaphora.data.store import PairStore
-from anaphora.protocols import Batches, VocabularyInfo
+from anaphora.protocols import Batches
 from anaphora.text.resegmentation import MergeDropout
+from tests.data.stores import FIELDS, pairs_in_memory
 
-SYMBOLS = VocabularyInfo(size=100, pad=0, unk=1, bos=2, eos=3)
 ROW = st.lists(st.integers(4, 99), max_size=40)
 PAIRS = st.lists(st.tuples(ROW, ROW), min_size=1, max_size=40)
 
 
-def store_of(pairs: list[tuple[list[int], list[int]]]) -> PairStore:
-    sources, targets = zip(*pairs, strict=True)
-    return PairStore(Ragged.of(sources), Ragged.of(targets), np.arange(len(pairs)) * 10, "")
-
-
-def batches_of(pairs: list[tuple[list[int], list[int]]], budget: int = 100, seed: int = 1) -> PairBatches:
-    return PairBatches(store_of(pairs), SYMBOLS, SYMBOLS, batch_tokens=budget, seed=seed)
+def batches_of(pairs: list[tuple[list[int], list[int]]], budget: int = 100, seed: int = 1, **more: Any) -> PairBatches:
+    """Batches of pairs whose numbers are 0, 10, 20 .."""
+    store = pairs_in_memory(pairs, range(0, 10 * len(pairs), 10))
+    return PairBatches(store, batch_tokens=budget, seed=seed, **more)
 
 
 @given(PAIRS, st.integers(50, 400))
@@ -64,8 +60,7 @@ def test_the_links_of_a_pair_stand_in_its_row_of_the_batch(
         for s, t in pairs
     ]
     laid_out = Ragged.of([number for link in row for number in link] for row in links)
-    batches = PairBatches(store_of(pairs), SYMBOLS, SYMBOLS, batch_tokens=100, seed=1, alignments=laid_out)
-    for batch in batches.epoch(1):
+    for batch in batches_of(pairs, alignments=laid_out).epoch(1):
         assert batch.supervision.alignments_BTS is not None
         assert batch.supervision.alignments_BTS.shape == (
             *batch.target_ids.ids_BT.shape,
@@ -93,8 +88,7 @@ def test_pairs_that_are_shuffled_in_windows_come_once_an_epoch_and_fewer_are_shu
     pairs = [([4] * (number % 17), [5] * (number % 13)) for number in range(200)]
 
     def epoch(window: int) -> list[list[int]]:
-        batches = PairBatches(store_of(pairs), SYMBOLS, SYMBOLS, batch_tokens=100, seed=1, shuffle_window=window)
-        return [batch.example_ids_B.tolist() for batch in batches.epoch(1)]
+        return [batch.example_ids_B.tolist() for batch in batches_of(pairs, shuffle_window=window).epoch(1)]
 
     assert epoch(200) == epoch(0) != epoch(64)
     assert sorted(itertools.chain(*epoch(64))) == [10 * number for number in range(200)]
@@ -105,8 +99,8 @@ def cut_batches(seed: int = 1) -> PairBatches:
     units = {chr(number): number for number in range(97, 107)}
     units |= {a + b: 200 + 10 * i + j for i, a in enumerate(units) for j, b in enumerate(tuple(units)[:10])}
     cut = MergeDropout(units, 0.5)
-    store = store_of([([97 + number % 9] * (number % 7), [200 + number % 90] * (number % 5)) for number in range(150)])
-    return PairBatches(store, SYMBOLS, SYMBOLS, batch_tokens=60, seed=seed, resegment=(cut, cut))
+    pairs = [([97 + number % 9] * (number % 7), [200 + number % 90] * (number % 5)) for number in range(150)]
+    return batches_of(pairs, 60, seed, resegment=(cut, cut))
 
 
 def rows_of(batches: Iterable[Batch]) -> dict[int, tuple[list[int], list[int]]]:
@@ -136,17 +130,57 @@ def test_the_cut_of_a_row_depends_on_its_number_and_not_on_the_order_of_batches(
     assert later == {number: whole[number] for number in later}
 
 
-def test_any_position_is_as_cheap_as_the_first(tmp_path: Path) -> None:
-    class Counted(Ragged):
+@pytest.mark.parametrize("window", [0, 64])
+def test_any_position_is_as_cheap_as_the_first(window: int) -> None:
+    class Counted:
+        """Ids that count how often rows are read."""
+
         asked = 0
 
-        def each(self, rows: Integers) -> list[Integers]:
-            Counted.asked += 1
-            return super().each(rows)
+        def __init__(self, ids: Any) -> None:
+            self.ids = ids
 
-    rows = Ragged.of([[4] * 5] * 1000)
-    store = PairStore(Counted(rows.ids, rows.offsets), rows, np.arange(1000), "")
-    epoch = PairBatches(store, SYMBOLS, SYMBOLS, batch_tokens=60, seed=1).epoch(1)
-    assert (len(epoch), Counted.asked) == (100, 0)
-    assert len(epoch[99].example_ids_B) == 10
-    assert Counted.asked == 1
+        def __getitem__(self, key: slice) -> Any:
+            Counted.asked += 1
+            return self.ids[key]
+
+    store = pairs_in_memory([([4] * 5, [4] * 5)] * 1000)
+    table: Any = store.table
+    table["source.ids"] = Counted(table["source.ids"])
+    epoch = PairBatches(store, batch_tokens=60, seed=1, shuffle_window=window).epoch(1)
+    assert len(epoch) >= 100 and Counted.asked == 0
+    assert len(epoch[99].example_ids_B) == Counted.asked <= 10
+
+
+@given(st.lists(ROW, min_size=1, max_size=60), st.integers(16, 300))
+def test_the_width_of_a_source_in_search_depends_on_the_source_alone(rows: list[list[int]], budget: int) -> None:
+    seen = []
+    for batch in prediction_batches(Side(FIELDS[0], Ragged.of(rows)), budget):
+        width = batch.input_ids.ids_BT.shape[1]
+        assert batch.targets is None
+        assert len(batch.example_ids_B) * width <= budget or len(batch.example_ids_B) == 1
+        for row, number in enumerate(batch.example_ids_B.tolist()):
+            seen.append(number)
+            assert width == -(-(len(rows[number]) + 1) // WIDTH) * WIDTH
+            assert batch.input_ids.ids_BT[row, : batch.input_ids.lengths_B[row]].tolist() == [*rows[number], 3]
+    assert sorted(seen) == list(range(len(rows)))
+
+
+def test_scoring_brings_the_targets_along() -> None:
+    store = pairs_in_memory([([4], [7, 8]), ([5] * 20, [9]), ([6], [])])
+    found = {}
+    for batch in scored_batches(store, 100):
+        for row, number in enumerate(batch.example_ids_B.tolist()):
+            found[number] = batch.target_ids.ids_BT[row, : batch.target_ids.lengths_B[row]].tolist()
+    assert found == {0: [7, 8, 3], 1: [9, 3], 2: [3]}
+
+
+def test_nothing_to_search_gives_no_batches() -> None:
+    assert len(prediction_batches(Side(FIELDS[0], Ragged.of([])), 100)) == 0
+
+
+def test_positions_outside_an_epoch_are_refused() -> None:
+    epoch = batches_of([([4], [5])]).epoch(1)
+    assert torch.equal(epoch[-1].example_ids_B, epoch[0].example_ids_B)
+    with pytest.raises(IndexError):
+        epoch[1]

@@ -4,13 +4,16 @@ import json
 import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from anaphora.data import store as store_module
+from anaphora.data import example_store as store_module
 from anaphora.data.columns import Column
 from anaphora.data.corpora import AlignedFiles, PairCorpus, TextCorpus, fingerprint
-from anaphora.data.store import pair_store, text_store
+from anaphora.data.example_store import ExampleStore, example_store
+from anaphora.data.pairs import pair_fields
+from anaphora.data.store import text_store
 from anaphora.errors import DataError
 from anaphora.events import Event, Progress, Skipped
 from anaphora.text.characters import CharacterTokenizer
@@ -24,6 +27,11 @@ def pair_corpus(folder: Path, pairs: Sequence[tuple[str, str]]) -> PairCorpus:
     for path, lines in zip(files.paths, zip(*pairs, strict=True), strict=True):
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return PairCorpus("train", (files,), fingerprint(files.paths), len(pairs))
+
+
+def pair_store(corpus: PairCorpus, folder: Path, tokenizer: Tokenizer = CODER, **more: Any) -> ExampleStore:
+    fields = pair_fields({"source": tokenizer, "target": tokenizer})
+    return example_store(corpus, fields, folder, noun="pair", **more)
 
 
 def text_corpus(folder: Path, *lines: str) -> TextCorpus:
@@ -47,13 +55,14 @@ class Unused:
 
 def test_pairs_come_back_as_their_tokenizers_made_them(tmp_path: Path) -> None:
     pairs = [("abc", "hg"), ("", "a"), ("a a", ""), ("z", "abc")]
-    store = pair_store(pair_corpus(tmp_path, pairs), CODER, CODER, tmp_path / "store")
+    store = pair_store(pair_corpus(tmp_path, pairs), tmp_path / "store")
     assert len(store) == 4
     assert store.numbers[:].tolist() == [0, 1, 2, 3]
+    sources, targets = store.all_rows()
     for row, (source, target) in enumerate(pairs):
-        assert store.sources[row].tolist() == CODER.encode(source)
-        assert store.targets[row].tolist() == CODER.encode(target)
-    assert isinstance(store.sources.ids, Column)
+        assert sources[row].tolist() == CODER.encode(source)
+        assert targets[row].tolist() == CODER.encode(target)
+    assert isinstance(sources.ids, Column)
     assert {path.name for path in tmp_path.iterdir()} == {"train.en", "train.cs", "store"}
 
 
@@ -64,11 +73,11 @@ def test_the_store_does_not_depend_on_which_lines_are_encoded_together(
     monkeypatch.setattr(store_module, "_CHARACTERS", characters)
     pairs = [("abcdefgh"[: number % 9], "a" * (number % 5)) for number in range(2500)]
     events: list[Event] = []
-    store = pair_store(pair_corpus(tmp_path, pairs), CODER, CODER, tmp_path / "store", longest=7, report=events.append)
+    store = pair_store(pair_corpus(tmp_path, pairs), tmp_path / "store", longest=7, report=events.append)
     kept = [number for number, pair in enumerate(pairs) if len(pair[0]) <= 7]
     assert store.numbers[:].tolist() == kept
-    assert [store.sources[row].tolist() for row in range(len(kept))] == [CODER.encode(pairs[n][0]) for n in kept]
-    assert [store.targets[row].tolist() for row in range(len(kept))] == [CODER.encode(pairs[n][1]) for n in kept]
+    for side, rows in enumerate(store.all_rows()):
+        assert [rows[row].tolist() for row in range(len(kept))] == [CODER.encode(pairs[n][side]) for n in kept]
     assert [event.done for event in events if isinstance(event, Progress)] == [1000, 2000, 2500]
     text = text_store(text_corpus(tmp_path, *(source for source, _ in pairs)), CODER, tmp_path / "text")
     assert text[:].tolist() == [3, *(token for source, _ in pairs for token in (*CODER.encode(source), 3))]
@@ -79,7 +88,7 @@ def test_pairs_that_are_too_long_are_left_out_and_counted(tmp_path: Path) -> Non
     corpus = pair_corpus(tmp_path, [("abcd", "a"), ("a", "b"), ("a", "abcd"), ("abc", "abc")])
     for _ in range(2):  # encoded, then opened
         events: list[Event] = []
-        store = pair_store(corpus, CODER, CODER, tmp_path / "store", longest=3, report=events.append)
+        store = pair_store(corpus, tmp_path / "store", longest=3, report=events.append)
         assert store.numbers[:].tolist() == [1, 3]
         assert [event.count for event in events if isinstance(event, Skipped)] == [2]
 
@@ -87,7 +96,7 @@ def test_pairs_that_are_too_long_are_left_out_and_counted(tmp_path: Path) -> Non
 def test_a_line_of_ten_megabytes_is_left_out_like_any_long_one(tmp_path: Path) -> None:
     events: list[Event] = []
     corpus = pair_corpus(tmp_path, [("a" * 10_000_000, "b"), ("a", "b")])
-    store = pair_store(corpus, CODER, CODER, tmp_path / "store", longest=100, report=events.append)
+    store = pair_store(corpus, tmp_path / "store", longest=100, report=events.append)
     assert store.numbers[:].tolist() == [1]
     assert [event.count for event in events if isinstance(event, Skipped)] == [1]
 
@@ -95,7 +104,7 @@ def test_a_line_of_ten_megabytes_is_left_out_like_any_long_one(tmp_path: Path) -
 def test_a_limit_that_leaves_nothing_is_said(tmp_path: Path) -> None:
     corpus = pair_corpus(tmp_path, [("abc", "a")])
     with pytest.raises(DataError, match="Every pair of train has more than 2 tokens"):
-        pair_store(corpus, CODER, CODER, tmp_path / "store", longest=2)
+        pair_store(corpus, tmp_path / "store", longest=2)
 
 
 def test_text_is_one_stream_between_ends(tmp_path: Path) -> None:
@@ -107,7 +116,7 @@ def test_what_was_encoded_is_not_encoded_again(tmp_path: Path) -> None:
     pairs, text = pair_corpus(tmp_path, [("a", "b")]), text_corpus(tmp_path, "abc")
     unused: Tokenizer = Unused()
     for tokenizer in (CODER, unused):
-        assert len(pair_store(pairs, tokenizer, tokenizer, tmp_path / "pairs")) == 1
+        assert len(pair_store(pairs, tmp_path / "pairs", tokenizer)) == 1
         assert len(text_store(text, tokenizer, tmp_path / "text")) == 5
 
 
@@ -117,7 +126,7 @@ def test_what_was_encoded_is_not_encoded_again(tmp_path: Path) -> None:
 def test_a_store_that_does_not_fit_is_encoded_anew(tmp_path: Path, change: str) -> None:
     folder, tokenizer, longest = tmp_path / "store", CODER, 0
     corpus = pair_corpus(tmp_path, [("abc", "h"), ("a", "b")])
-    pair_store(corpus, tokenizer, tokenizer, folder)
+    pair_store(corpus, folder, tokenizer)
     for side in ("source", "target"):  # so that only what is encoded again can be right
         (folder / f"{side}.ids").write_bytes(b"\0" * (folder / f"{side}.ids").stat().st_size)
     header = json.loads((folder / "header.json").read_bytes())
@@ -141,10 +150,10 @@ def test_a_store_that_does_not_fit_is_encoded_anew(tmp_path: Path, change: str) 
         (folder / "header.json").write_text(json.dumps(first))
     else:
         (folder / "header.json").unlink()
-    store = pair_store(corpus, tokenizer, tokenizer, folder, longest=longest)
+    store = pair_store(corpus, folder, tokenizer, longest=longest)
     kept = [1] if change == "length" else [0, 1]
     assert store.numbers[:].tolist() == kept
-    for rows, texts in ((store.sources, list(corpus.sources())), (store.targets, list(corpus.targets()))):
+    for rows, texts in zip(store.all_rows(), zip(*corpus, strict=True), strict=True):
         assert [rows[row].tolist() for row in range(len(store))] == [tokenizer.encode(texts[number]) for number in kept]
 
 
@@ -152,7 +161,7 @@ def test_a_failing_corpus_leaves_nothing_behind(tmp_path: Path) -> None:
     corpus = pair_corpus(tmp_path, [("a", "b")])
     (tmp_path / "train.cs").write_bytes(b"b\nc\n")
     with pytest.raises(DataError, match=r"has 1 and .* has 2"):
-        pair_store(corpus, CODER, CODER, tmp_path / "store")
+        pair_store(corpus, tmp_path / "store")
     assert {path.name for path in tmp_path.iterdir()} == {"train.en", "train.cs"}
 
 
@@ -179,7 +188,7 @@ def test_encoding_takes_the_memory_of_a_line(tmp_path: Path) -> None:
     def peak(lines: int) -> int:
         corpus = pair_corpus(tmp_path, [("abc def " * 4, "gfe bcd " * 4)] * lines)
         tracemalloc.start()
-        pair_store(corpus, CODER, CODER, tmp_path / str(lines))
+        pair_store(corpus, tmp_path / str(lines))
         highest = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return highest

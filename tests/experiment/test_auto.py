@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from anaphora.tasks.language_model.sizing import TIERS as TEXT_TIERS
 
 from anaphora import recipes
 from anaphora.errors import ConfigError, DataError, MissingExtraError
@@ -10,9 +11,8 @@ from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.protocols import VocabularyInfo
 from anaphora.tasks.language_model.config import LanguageModelExperiment, RecurrentExperiment
-from anaphora.tasks.language_model.sizing import TIERS as TEXT_TIERS
+from anaphora.tasks.translation import TIERS
 from anaphora.tasks.translation.config import TranslationExperiment
-from anaphora.tasks.translation.sizing import TIERS
 from anaphora.text.tokenization import AnyTokenizer, Bpe, Byte, Character, Word
 from tests.networks import build
 
@@ -136,7 +136,7 @@ def test_every_tier_is_a_network_that_can_be_built(
 ) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("".join(f"word {n}\tmot {n}\n" for n in range(30)))
-    monkeypatch.setattr("anaphora.tasks.translation.sizing.TIERS", [tier])
+    monkeypatch.setattr("anaphora.tasks.translation.TIERS", [tier])
     experiment = read_experiment(automatic([path]), "auto.toml")
     symbols = VocabularyInfo(50, 0, 1, 2, 3)
     build("translate", experiment.tables(), {"source": symbols, "target": symbols}, "auto.toml")
@@ -146,7 +146,7 @@ def test_the_loss_decides_where_bleu_cannot_be_taken(toy_pairs: Path, monkeypatc
     def missing(*asked: object) -> None:
         raise MissingExtraError("sacreBLEU's tokeniser for 'ja'", "ja")
 
-    monkeypatch.setattr("anaphora.tasks.translation.sizing.metric_of", missing)
+    monkeypatch.setattr("anaphora.tasks.translation.metric_of", missing)
     assert read_experiment(automatic([toy_pairs], "en", "fr"), "auto.toml").training.metric == "loss"
 
 
@@ -174,7 +174,7 @@ def test_what_no_tier_decides_is_as_in_the_recipe(toy_pairs: Path) -> None:
 def test_pairs_take_the_first_tier_that_holds_the_training_part(
     most: int, tier: int, toy_pairs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("anaphora.tasks.translation.sizing.TIERS", [TIERS[0]._replace(pairs=most), *TIERS[1:]])
+    monkeypatch.setattr("anaphora.tasks.translation.TIERS", [TIERS[0]._replace(pairs=most), *TIERS[1:]])
     chosen = read_experiment(automatic([toy_pairs], "en", "fr"), "auto.toml")
     assert isinstance(chosen, TranslationExperiment)
     assert (chosen.decoder.size, chosen.training.epochs) == (TIERS[tier].decoder, TIERS[tier].epochs)

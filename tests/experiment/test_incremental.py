@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 import torch
+from anaphora.experiment.conduct import train
+from anaphora.experiment.start.growth import growing
 
 from anaphora.cli.app import main
 from anaphora.errors import ConfigError
 from anaphora.evaluation.bleu import Score
 from anaphora.events import Event, Note, Validated
-from anaphora.experiment.parent_run import incremental_table
 from anaphora.experiment.reading import read_experiment
-from anaphora.experiment.run_training import train
 from anaphora.models.guide import LearntGuide
 from anaphora.run import Run
 from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.weights import tensors_of
 from anaphora.tasks.base import ExperimentBase, StartConfig
 from anaphora.tasks.runs import experiment_of
-from anaphora.tasks.translation.growing import GrowingWork, Standing
+from anaphora.tasks.translation.incremental import HeldOutScores, IncrementalWork
 from tests.resuming import weights
 
 TMX = """<tmx version="1.4"><header srclang="en" segtype="sentence" o-tmf="x" adminlang="en" datatype="plaintext"
@@ -53,7 +53,7 @@ def grow(old: Path, data: Path, run: Path, *options: str) -> int:
 
 def grown(old: Path, data: Path, *settings: str) -> ExperimentBase:
     start = StartConfig.parse({"run": str(old), "replay": 0.5}, "test")
-    return read_experiment(incremental_table(experiment_of(old)), "grown", settings, data=[data], start=start)
+    return read_experiment(growing(experiment_of(old)), "grown", settings, data=[data], start=start)
 
 
 def test_updates_are_few_and_small_and_old_and_new_held_out_pairs_are_told(
@@ -125,10 +125,10 @@ def test_without_replay_the_run_before_says_how_training_goes(old: Path, week: P
 
 def test_a_loss_of_old_pairs_is_a_warning_that_says_what_to_do(old: Path, week: Path, tmp_path: Path) -> None:
     said: list[Event] = []
-    before = Standing({"BLEU": 30.0}, {"BLEU": 5.0})
-    Standing({"BLEU": 29.71}, {"BLEU": 9.0}).tell("after", before, said.append)
+    before = HeldOutScores({"BLEU": 30.0}, {"BLEU": 5.0})
+    HeldOutScores({"BLEU": 29.71}, {"BLEU": 9.0}).report_to(said.append, "after", before)
     assert said == [Note("Held out, after: old pairs BLEU 29.71 (-0.29); new pairs BLEU 9.00 (+4.00).")]
-    Standing({"BLEU": 29.6}, {"BLEU": 9.0}).tell("after", before, said.append)
+    HeldOutScores({"BLEU": 29.6}, {"BLEU": 9.0}).report_to(said.append, "after", before)
     assert isinstance(said[-1], Note) and said[-1].warning and "lost 0.40 points" in said[-1].text
 
 
@@ -164,7 +164,7 @@ def forgetful(start: dict[str, torch.Tensor], whole: Path, monkeypatch: pytest.M
         def score(_: object, model: torch.nn.Module, *__: object) -> Score:
             return Score("BLEU", 30 - points * moved(tensors_of(model)) / moved(last), "", "raw")
 
-        monkeypatch.setattr(GrowingWork, "_score", score)
+        monkeypatch.setattr(IncrementalWork, "_score", score)
 
     return forget
 

@@ -227,7 +227,7 @@ def test_validation_leaves_out_what_training_would(translator: ExperimentBase, t
             file.write("a" * 20_000 + "\n")
     said: list[Event] = []
     train(translator, tmp_path / "long", said.append)
-    assert Skipped("pairs with more than 100 tokens on a side were left out of val", 1) in said
+    assert Skipped("pairs of more than 100 tokens on a side were left out of val", 1) in said
     figures = [
         Run.open(tmp_path / name).metrics.validation(Run.open(tmp_path / name).best()) for name in ("short", "long")
     ]

@@ -191,6 +191,14 @@ class PairCorpus:
             return iter(self.pairs)
         return (pair for pair in self.lines() if pair is not None)
 
+    def examples(self) -> Iterator[Pair]:
+        """Return the pairs, read again unless they are few."""
+        return iter(self)
+
+    def place(self, example: Pair) -> str:
+        """Return the place of a pair, for errors."""
+        return self.name
+
     def lines(self) -> Iterator[Pair | None]:
         """The pair of every line of the files, None for a line that is left out."""
         keeps = self.kept()
@@ -209,14 +217,6 @@ class PairCorpus:
             return not dropped and self.keep(source, target)
 
         return keeps
-
-    def examples(self) -> Iterator[Pair]:
-        """Return the pairs, read again."""
-        return iter(self)
-
-    def place(self, example: Pair) -> str:
-        """Return the name of the corpus, for errors."""
-        return self.name
 
     def sources(self) -> Iterator[str]:
         """The source sides, read again."""

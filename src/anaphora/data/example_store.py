@@ -22,8 +22,8 @@ _CHARACTERS = 1 << 20
 
 Line = TypeVar("Line")
 
-Rewrite = Callable[[Integers, list[Rows]], list[Rows]]
-"""The numbers of examples and the rows of their fields to other rows."""
+Transform = Callable[[list[Rows]], list[Rows]]
+"""Function of the rows of every field, a block of examples at a time in their order, to the rows that are stored."""
 
 
 class Examples(Protocol):
@@ -54,9 +54,18 @@ class ExampleStore:
     def __len__(self) -> int:
         return len(self.numbers)
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that is in it."""
+        return self.table.digest
+
     def rows(self, field: Field[Any]) -> Any:
         """Return the rows of a field."""
         return field.stored(self.table)
+
+    def all_rows(self) -> list[Any]:
+        """Return the rows of each field."""
+        return list(map(self.rows, self.fields))
 
 
 def example_store(
@@ -67,19 +76,21 @@ def example_store(
     noun: str,
     longest: int = 0,
     bounded: Sequence[Field[Any]] = (),
-    rewrite: Rewrite | None = None,
+    transform: Transform | None = None,
     report: Report = silent,
 ) -> ExampleStore:
     """Return the corpus as numbers: from ``folder`` if it was encoded there before in the same way, else encoded now.
 
     With ``longest`` > 0, examples with more positions in any of the fields ``bounded``, or in any field where none is
-    named, are left out (a Skipped, which calls an example by its ``noun``). ``rewrite`` changes encoded rows before
-    that; it should be a function of the fields and the corpus alone. Raises DataError for a value that a field refuses,
-    when no example is left, and when the folder cannot be written.
+    named, are left out (a Skipped, which calls an example by its ``noun``). ``transform`` changes encoded rows before
+    that; it should be a function of the corpus and the identities of the fields alone. Raises DataError for a value
+    that a field refuses, when no example is left, and when the folder cannot be written.
     """
     fields = list({field.name: field for field in fields}.values())  # those of one name share their columns
     measured = {field.name for field in bounded or fields}
-    unit = counted(longest, (bounded or fields)[0].unit)
+    first, *others = bounded or fields
+    alike = any(field.unit == first.unit for field in others) and len(measured) > 1
+    unit = counted(longest, first.unit) + (" on a side" if alike else "")
 
     def encode(into: Writer) -> dict[str, int]:
         skipped = done = 0
@@ -87,7 +98,7 @@ def example_store(
         for rows in _encoded(corpus, fields):
             numbers = np.arange(done, done + len(rows[0].lengths))
             done += len(numbers)
-            rows = rewrite(numbers, rows) if rewrite else rows
+            rows = transform(rows) if transform else rows
             pairs = zip(fields, rows, strict=True)
             lengths = np.max([of_field.lengths for field, of_field in pairs if field.name in measured], axis=0)
             if longest and (long := lengths > longest).any():

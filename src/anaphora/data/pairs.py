@@ -1,31 +1,35 @@
-"""Encoded pairs of sentences as training batches: segmented again each epoch, or with word alignments.
+"""Pairs of texts: their fields, and their batches for training."""
 
-Source rows end in ``</s>``; target rows are y_1 .. y_m ``</s>``.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from random import Random
+from typing import cast
 
 import numpy as np
 import torch
 
-from anaphora.batch import Batch, Ids, Supervision, pad
+from anaphora.batch import Batch, Ids, Supervision
 from anaphora.data.columns import Integers
-from anaphora.data.example_batches import BucketedBatches
+from anaphora.data.example_batches import BucketedBatches, LazyBatches, Side, prediction_batches
+from anaphora.data.example_store import ExampleStore
+from anaphora.data.fields.tokens import Tokens
 from anaphora.data.ragged import Ragged
-from anaphora.data.store import PairStore
-from anaphora.protocols import VocabularyInfo
 from anaphora.text.resegmentation import Resegment
+from anaphora.text.tokenizer import Tokenizer
+
+
+def pair_fields(tokenizers: Mapping[str, Tokenizer]) -> tuple[Tokens, Tokens]:
+    """Return the fields of source and target, by the ``tokenizers`` of these names."""
+    source, target = tokenizers["source"], tokenizers["target"]
+    return Tokens("source", source, itemgetter(0)), Tokens("target", target, itemgetter(1))
 
 
 class PairBatches(BucketedBatches):
-    """Training batches of a PairStore."""
+    """Training batches of a store of pairs, from long targets to short, then from long sources to short."""
 
     def __init__(
         self,
-        store: PairStore,
-        source: VocabularyInfo,
-        target: VocabularyInfo,
+        store: ExampleStore,
         *,
         batch_tokens: int,
         seed: int,
@@ -41,40 +45,47 @@ class PairBatches(BucketedBatches):
         batches; rows are then segmented as they are stored.
         """
         super().__init__(batch_tokens, seed, shuffle_window)
-        self._store, self._source, self._target = store, source, target
-        self._resegment, self._alignments = resegment, alignments
+        self._numbers, self._resegment, self._alignments = store.numbers, resegment, alignments
+        self._source, self._target = (Side(field, store.rows(field)) for field in store.fields)
 
     def __len__(self) -> int:
-        return len(self._store)
+        return len(self._numbers)
 
     def _lengths(self, start: int, stop: int) -> Sequence[Integers]:
-        """Return those of the longer side with its ``</s>``, of the target and of the source."""
-        sides = (self._store.sources, self._store.targets)
-        source, target = (np.diff(side.offsets[start : stop + 1]).astype(np.int64) for side in sides)
-        return np.maximum(source, target) + 1, target, source
+        """Return those of the longer side, of the target and of the source."""
+        source, target = (
+            side.field.lengths(Ragged(side.rows.ids, side.rows.offsets[start : stop + 1]))
+            for side in (self._source, self._target)
+        )
+        return np.maximum(source, target), target, source
 
     def _batch(self, epoch: int, rows: Integers) -> Batch:
         sources, source_rows = self._segmented(0, epoch, rows)
         targets, target_rows = self._segmented(1, epoch, rows)
-        # by target length from long to short, so that kernels may stop rows early
         order = np.lexsort((rows, -sources.lengths_of(source_rows), -targets.lengths_of(target_rows)))
-        inputs = pad(sources.each(source_rows[order]), end=self._source.eos, value=self._source.pad)
-        outputs = pad(targets.each(target_rows[order]), end=self._target.eos, value=self._target.pad)
+        inputs = self._source.field.items(sources, source_rows[order])
+        outputs = self._target.field.items(targets, target_rows[order])
         alignments_BTS = None
         if self._alignments is not None:
-            alignments_BTS = _distributions(self._alignments.each(rows[order]), outputs, inputs)
-        numbers = self._store.numbers[rows[order]]
-        return Batch.of_rows(numbers, inputs, outputs, Supervision(alignments_BTS=alignments_BTS))
+            alignments_BTS = _distributions(self._alignments.each(rows[order]), cast(Ids, outputs), cast(Ids, inputs))
+        return Batch.of_rows(self._numbers[rows[order]], inputs, outputs, Supervision(alignments_BTS=alignments_BTS))
 
     def _segmented(self, side: int, epoch: int, rows: Integers) -> tuple[Ragged, Integers]:
-        """Return the rows of a side and their places: in the store, or segmented again and next to each other."""
-        stored, again = (self._store.sources, self._store.targets)[side], self._resegment[side]
+        """Return the rows of a side with their places: in the store, or segmented again and next to each other."""
+        stored: Ragged = (self._source, self._target)[side].rows
+        again = self._resegment[side]
         if again is None:
             return stored, rows
-        numbers = self._store.numbers[rows].tolist()
+        numbers = self._numbers[rows].tolist()
         generators = (Random(f"{self._seed} {epoch} {side} {number}") for number in numbers)
         texts = (row.tolist() for row in stored.each(rows))
         return Ragged.of(again(ids, draw) for ids, draw in zip(texts, generators, strict=True)), np.arange(len(rows))
+
+
+def scored_batches(store: ExampleStore, batch_tokens: int) -> LazyBatches:
+    """Return the pairs of a store in batches without more padding than search has, the same every time."""
+    sources, targets = (Side(field, store.rows(field)) for field in store.fields)
+    return prediction_batches(sources, batch_tokens, targets)
 
 
 def _distributions(alignments: Sequence[Integers], targets: Ids, inputs: Ids) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -10,8 +11,11 @@ from torch import Tensor
 
 from anaphora.batch import Batch
 from anaphora.data.columns import Column, Integers
+from anaphora.data.example_store import ExampleStore
+from anaphora.data.pairs import scored_batches
+from anaphora.data.ragged import Ragged
 from anaphora.data.sentences import TextSentences
-from anaphora.data.store import PairStore, text_store
+from anaphora.data.store import text_store
 from anaphora.data.windows import TextWindows
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.events import Report, silent
@@ -22,7 +26,6 @@ from anaphora.run import Run
 from anaphora.tasks.language_model.training import LanguageModelWork
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.translation import TranslatorWork
-from anaphora.tasks.translation.data import held_out_batches
 from anaphora.tasks.work import TRAIN
 from anaphora.text.tokenizer import Tokenizer
 
@@ -81,8 +84,12 @@ class TrainingSplit(Protocol):
 class Pairs:
     """The training pairs of a translator."""
 
-    store: PairStore
+    store: ExampleStore
     tokenizers: Mapping[str, Tokenizer]
+
+    @cached_property
+    def _sides(self) -> list[Ragged]:
+        return self.store.all_rows()
 
     @property
     def fingerprint(self) -> str:
@@ -92,12 +99,12 @@ class Pairs:
     @property
     def longest(self) -> int:
         """Tokens of the longest target, its end among them."""
-        return int(self.store.targets.lengths.max()) + 1
+        return int(self._sides[1].lengths.max()) + 1
 
     @property
     def tokens(self) -> int:
         """Of all targets, their ends among them."""
-        return int(self.store.targets.lengths.sum()) + len(self.store)
+        return int(self._sides[1].lengths.sum()) + len(self.store)
 
     def __len__(self) -> int:
         return len(self.store)
@@ -105,13 +112,14 @@ class Pairs:
     def row(self, number: int) -> Row:
         """A pair."""
         source, target = self.tokenizers["source"], self.tokenizers["target"]
-        ids = [*self.store.targets[number].tolist(), target.symbols.eos]
-        read = source.decode(self.store.sources[number].tolist())
+        sources, targets = self._sides
+        ids = [*targets[number].tolist(), target.symbols.eos]
+        read = source.decode(sources[number].tolist())
         return Row(int(self.store.numbers[number]) + 1, read, tuple(target.pieces(ids)))
 
     def states(self, model: Any) -> Iterator[States]:
         """The decoder states of the targets."""
-        for batch in held_out_batches(self.store, self.tokenizers, _BATCH_TOKENS):
+        for batch in scored_batches(self.store, _BATCH_TOKENS):
             states_BTW = model.target_states(batch).transpose(0, 1)
             yield from _by_row(batch, states_BTW)
 

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from anaphora.data.corpora import PairCorpus
+from anaphora.data.example_store import ExampleStore, example_store
+from anaphora.data.pairs import pair_fields
 from anaphora.data.ragged import Ragged
 from anaphora.data.sources import translation_splits
-from anaphora.data.store import PairStore, pair_store
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.events import Event, silent
 from anaphora.experiment.reading import read_experiment
@@ -41,9 +42,14 @@ def corpus(tmp_path: Path) -> PairCorpus:
     return translation_splits([tmp_path], "en", "fr").train
 
 
+def encoded(corpus: PairCorpus, source: Tokenizer, target: Tokenizer, folder: Path, longest: int = 0) -> ExampleStore:
+    fields = pair_fields({"source": source, "target": target})
+    return example_store(corpus, fields, folder / "encoded", noun="pair", longest=longest)
+
+
 @pytest.fixture
-def store(corpus: PairCorpus, tmp_path: Path) -> PairStore:
-    return pair_store(corpus, WORDS, LETTERS, tmp_path / "encoded")
+def store(corpus: PairCorpus, tmp_path: Path) -> ExampleStore:
+    return encoded(corpus, WORDS, LETTERS, tmp_path)
 
 
 def given(tmp_path: Path, *lines: str) -> GivenGuide:
@@ -60,10 +66,10 @@ def rows_of(links: Ragged) -> list[list[list[int]]]:
 
 
 def test_links_between_words_become_links_between_the_tokens_of_each(
-    corpus: PairCorpus, store: PairStore, tmp_path: Path
+    corpus: PairCorpus, store: ExampleStore, tmp_path: Path
 ) -> None:
     links = given_links(tmp_path, corpus, "1-2", "0-0", "0-0 1-1", "")
-    rows = rows_of(links.tokens(store, WORDS, LETTERS, tmp_path / "links", silent))
+    rows = rows_of(links.tokens(store, tmp_path / "links", silent))
     assert rows[0] == [[1, j] for j in range(10, 15)]  # red: the letters of rouge
     assert rows[1] == [[0, 0], [0, 1], [0, 2], *([1, j] for j in range(4, 10))]
     assert rows[2] == []
@@ -74,33 +80,33 @@ def test_links_follow_the_lines_of_a_file_whichever_training_leaves_out(tmp_path
     write_lines(tmp_path / "train.tsv", lines)
     write_lines(tmp_path / "val.tsv", lines[1:2])
     corpus = translation_splits([tmp_path], "en", "fr").train
-    store = pair_store(corpus, WORDS, LETTERS, tmp_path / "encoded")
+    store = encoded(corpus, WORDS, LETTERS, tmp_path)
     links = given_links(tmp_path, corpus, "", "1-2", "", "", "0-0", "")
-    rows = rows_of(links.tokens(store, WORDS, LETTERS, tmp_path / "links", silent))
+    rows = rows_of(links.tokens(store, tmp_path / "links", silent))
     assert rows == [[[1, j] for j in range(10, 15)], [[0, 0], [0, 1], [0, 2]]]  # red: the letters of rouge
     with pytest.raises(DataError, match="word alignments of 6 pairs, a line each, but has 2 lines"):
         given_links(tmp_path, corpus, "1-2", "0-0")
 
 
 def test_links_of_a_file_follow_their_pairs_where_long_ones_are_left_out(corpus: PairCorpus, tmp_path: Path) -> None:
-    store = pair_store(corpus, WORDS, WORDS, tmp_path / "encoded", longest=3)
+    store = encoded(corpus, WORDS, WORDS, tmp_path, longest=3)
     assert store.numbers[:].tolist() == [0, 1]
     links = given_links(tmp_path, corpus, "1-1", "0-0", "0-1", "3-3")
-    assert rows_of(links.tokens(store, WORDS, WORDS, tmp_path / "links", silent)) == [[[1, 1]], [[0, 1]]]
+    assert rows_of(links.tokens(store, tmp_path / "links", silent)) == [[[1, 1]], [[0, 1]]]
 
 
 def test_links_of_a_file_are_small_integers_on_disk_and_made_again_where_they_are_damaged(
-    corpus: PairCorpus, store: PairStore, tmp_path: Path
+    corpus: PairCorpus, store: ExampleStore, tmp_path: Path
 ) -> None:
     lines, folder, notes = ("1-2", "0-0", "0-0 1-1", ""), tmp_path / "links", list[Event]()
-    before = rows_of(given_links(tmp_path, corpus, *lines).tokens(store, WORDS, LETTERS, folder, silent))
+    before = rows_of(given_links(tmp_path, corpus, *lines).tokens(store, folder, silent))
     links = folder / "links.ids"
     assert links.stat().st_size == 2 * 2 * sum(map(len, before))
     links.write_bytes(bytes([links.read_bytes()[0] ^ 1]) + links.read_bytes()[1:])
-    again = given_links(tmp_path, corpus, *lines).tokens(store, WORDS, LETTERS, folder, notes.append)
+    again = given_links(tmp_path, corpus, *lines).tokens(store, folder, notes.append)
     assert rows_of(again) == before
     assert "made again (reading word alignments)" in str(notes[0])
-    others = given_links(tmp_path, corpus, "", "", "0-0", "").tokens(store, WORDS, LETTERS, folder, silent)
+    others = given_links(tmp_path, corpus, "", "", "0-0", "").tokens(store, folder, silent)
     assert rows_of(others) == [[], [[0, 0], [0, 1], [0, 2]], []]
 
 
@@ -111,9 +117,9 @@ def test_a_no_break_space_parts_no_words_of_links(tokenizer: Tokenizer, tmp_path
         write_lines(tmp_path / f"train.{side}", [text])
         write_lines(tmp_path / f"val.{side}", [text])
     corpus = translation_splits([tmp_path], "en", "fr").train
-    store = pair_store(corpus, tokenizer, tokenizer, tmp_path / "encoded")
+    store = encoded(corpus, tokenizer, tokenizer, tmp_path)
     links = given_links(tmp_path, corpus, "1-1")
-    [row] = rows_of(links.tokens(store, tokenizer, tokenizer, tmp_path / "links", silent))
+    [row] = rows_of(links.tokens(store, tmp_path / "links", silent))
     start = len(tokenizer.encode("la\N{NO-BREAK SPACE}voiture ")) if tokenizer is LETTERS else 2
     length = len(tokenizer.encode(text))
     assert {int(i) for i, _ in row} == set(range(start, length))
@@ -136,22 +142,21 @@ def test_a_file_that_does_not_belong_to_the_text_is_refused(
         given_links(tmp_path, corpus, *lines)
 
 
-def test_what_was_learnt_once_is_read_again(corpus: PairCorpus, store: PairStore, tmp_path: Path) -> None:
+def test_what_was_learnt_once_is_read_again(corpus: PairCorpus, store: ExampleStore, tmp_path: Path) -> None:
     events: list[Event] = []
     first, again = (
-        learnt_links(LearntGuide(), store, WORDS, LETTERS, tmp_path / "learnt.links", report)
-        for report in (silent, events.append)
+        learnt_links(LearntGuide(), store, tmp_path / "learnt.links", report) for report in (silent, events.append)
     )
     assert len(first) == len(store) and first.ids[:].tolist() == again.ids[:].tolist() != []
     assert not events
 
 
 def test_links_that_are_found_a_block_at_a_time_are_the_same(
-    store: PairStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: ExampleStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at_once = learnt_links(LearntGuide(), store, WORDS, LETTERS, tmp_path / "at-once", silent)
+    at_once = learnt_links(LearntGuide(), store, tmp_path / "at-once", silent)
     monkeypatch.setattr("anaphora.models.alignment.aligner.BLOCK", 2)
-    in_blocks = learnt_links(LearntGuide(), store, WORDS, LETTERS, tmp_path / "in-blocks", silent)
+    in_blocks = learnt_links(LearntGuide(), store, tmp_path / "in-blocks", silent)
     assert [row.tolist() for row in in_blocks] == [row.tolist() for row in at_once]
 
 

@@ -133,7 +133,7 @@ def test_annotations_are_the_same_whether_pairs_are_linked_together_or_in_blocks
 ) -> None:
     stored = []
     for block in 1000, 7:
-        monkeypatch.setattr("anaphora.tasks.translation.rare.BLOCK", block)
+        monkeypatch.setattr("anaphora.tasks.translation.linked_words.BLOCK", block)
         work = TranslationWork(experiment(folder, "posunk"), silent)  # type: ignore[arg-type]
         work.batches(begun(experiment(folder, "posunk"), work.learn_vocabulary(silent), tmp_path / f"{block}"), silent)
         stored.append((tmp_path / f"{block}" / "encoded" / "train" / "target.ids").read_bytes())

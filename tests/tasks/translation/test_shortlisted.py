@@ -6,14 +6,11 @@ from collections import Counter
 from copy import copy
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import anaphora
 from anaphora.bulk.translation import LoadTranslator
 from anaphora.cli.app import main
-from anaphora.data.ragged import Ragged
-from anaphora.data.store import PairStore
 from anaphora.errors import ConfigError, DataError, RunError
 from anaphora.files import DamagedError
 from anaphora.formats.glossary import GlossaryEntry
@@ -26,6 +23,7 @@ from anaphora.run.about import about
 from anaphora.tasks.translation import TranslationPredictor
 from anaphora.tasks.translation.shortlisted import RunShortlist, digest_of
 from anaphora.tasks.translation.shortlisting import learnt, make_shortlist
+from tests.data.stores import pairs_in_memory
 
 from ..conftest import same, sentences
 
@@ -39,7 +37,7 @@ def shortlisted(
     """A translator with the shortlist of pairs whose targets are their sources backwards."""
     folder, tokenizer = tmp_path_factory.mktemp("run"), untrained_translator._target
     rows = [tokenizer.encode(text) for text in sentences(60, most=6, seed=4)]
-    store = PairStore(Ragged.of(rows), Ragged.of(row[::-1] for row in rows), np.arange(len(rows)), "")
+    store = pairs_in_memory([(row, row[::-1]) for row in rows])
     found = learnt(store, tokenizer, tokenizer, AlignerConfig(model1_iterations=2, hmm_iterations=1))
     assert (
         found.frequent_V[:3].tolist()

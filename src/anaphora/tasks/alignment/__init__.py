@@ -1,23 +1,66 @@
 """Word alignment: which words of a sentence and of its translation belong together."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import ClassVar, Literal, cast
 
+from anaphora.config import SET, Conflict
+from anaphora.data.example_store import example_store
+from anaphora.data.pairs import pair_fields
 from anaphora.errors import ConfigError
+from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report
 from anaphora.formats.dictionary import write_dictionary
-from anaphora.models.alignment.aligner import Aligner
+from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig
 from anaphora.models.registry import NETWORKS
-from anaphora.tasks.alignment.config import AlignerExperiment
-from anaphora.tasks.alignment.data import AlignerWork
 from anaphora.tasks.alignment.predictor import AlignmentPredictor
+from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Answer, Request
+from anaphora.tasks.fitting import FITTED_CONFLICTS, FittedExperiment, FittingWork, segmented_alike
+from anaphora.tasks.pairs import PairWork
 from anaphora.tasks.runs import load_as
 from anaphora.tasks.task import Task, Trained, both_sides
+from anaphora.tasks.work import Begun
+from anaphora.text.tokenization import TextConfig, Word
 from anaphora.text.tokenizer import Tokenizer
 
 __all__ = ["TASKS", "AlignerExperiment", "AlignmentPredictor"]
+
+
+class AlignerExperiment(AlignerModelConfig, FittedExperiment):
+    """Word alignments, counted; of ``[training]`` it has use for the seed and threads alone."""
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        *segmented_alike("an aligner"),
+        Conflict(
+            {"start.run": SET}, "an aligner starts from no other run; let it learn from the old text and the new one"
+        ),
+        Conflict({"data.shuffle_window": SET}, "an aligner is counted, in any order; leave it out"),
+        *FITTED_CONFLICTS,
+    )
+
+    task: Literal["align"]
+    """What is learnt."""
+    data: PairData = PairData()
+    """Where pairs of sentences come from."""
+    text: TextConfig = Word(size=1_000_000, lowercase=True, segmentation="moses")
+    """Tokenizer."""
+
+
+class AlignerWork(FittingWork, PairWork):
+    """Links learnt in one go, where networks are trained update by update."""
+
+    def fit(self, begun: Begun, report: Report) -> Mapping[str, float]:
+        aligner, splits, fields = cast(Aligner, begun.model), self.splits, pair_fields(begun.tokenizers)
+        longest, encode = self._experiment.data.max_length, partial(example_store, noun="pair", report=report)
+        train = encode(splits.train, fields, begun.encoded / "train", longest=longest)
+        valid = encode(splits.valid, fields, begun.encoded / "valid")
+        sources, targets = train.all_rows()
+        aligner.fit(sources, targets, report)
+        found = aligner.to_target.best(*valid.all_rows())
+        loss = -found.log_prob / max(1, found.words)
+        return {"loss": loss, "perplexity": perplexity(loss, 1)}
 
 
 def _export_dictionary(run: Path, output: Path, report: Report) -> None:

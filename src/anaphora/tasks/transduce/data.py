@@ -8,9 +8,9 @@ import torch
 
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Pair, PairCorpus, Splits, StringFile
+from anaphora.data.example_store import ExampleStore
 from anaphora.data.hallucination import hallucinated
 from anaphora.data.sources import string_splits
-from anaphora.data.store import PairStore
 from anaphora.evaluation.strings import StringScores
 from anaphora.events import Report, silent
 from anaphora.tasks.base import ExperimentBase
@@ -22,13 +22,13 @@ from anaphora.text.tokenizer import Tokenizer
 
 
 def splits_of(experiment: TransductionExperiment, report: Report = silent) -> Splits[PairCorpus]:
-    """The splits of an experiment; errors as for ``data.sources.string_splits``."""
+    """Return the splits of an experiment; errors as for ``data.sources.string_splits``."""
     data, seed = experiment.data, experiment.training.seed
     return string_splits(data.paths(), data.names, columns=data.table_columns, seed=seed, report=report)
 
 
-def settled(experiment: TransductionExperiment) -> TransductionExperiment:
-    """The experiment with the columns that its training split has, where it is a table."""
+def with_data_statistics(experiment: TransductionExperiment) -> TransductionExperiment:
+    """Return the experiment with the columns that its training split has, where it is a table."""
     if experiment.data.header:
         return experiment
     found = cast(StringFile, splits_of(experiment).train.files[0]).found
@@ -36,7 +36,7 @@ def settled(experiment: TransductionExperiment) -> TransductionExperiment:
 
 
 def answers_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
-    """All answers of each input, in the order of the inputs."""
+    """Return all answers of each input, in the order of the inputs."""
     found: dict[str, list[str]] = {}
     for source, target in pairs:
         found.setdefault(source, []).append(target)
@@ -44,7 +44,7 @@ def answers_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
 
 
 def scores_of(outputs: Iterable[str], answers: Iterable[Iterable[str]], target: SymbolTokenizer) -> StringScores:
-    """The scores of outputs, each with the answers of its input, as symbols of the target."""
+    """Return the scores of outputs, each with the answers of its input, as symbols of the target."""
     split = target.symbols_of
     return StringScores.of([split(one) for one in outputs], [[split(one) for one in of_one] for of_one in answers])
 
@@ -60,13 +60,13 @@ class TransducerWork(TranslatorWork):
 
     @staticmethod
     def found(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
-        """The splits of its data; errors as for ``splits_of``."""
+        """Return the splits of its data; errors as for ``splits_of``."""
         return splits_of(cast(TransductionExperiment, experiment), report)
 
     def scores(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], numbers: Integers
     ) -> Mapping[str, float]:
-        """Accuracy and symbol error rate of the validation inputs of these numbers."""
+        """Return accuracy and symbol error rate of the validation inputs of these numbers."""
         pairs = list(self.splits.valid)
         answers = answers_of(pairs[number] for number in numbers.tolist())
         outputs = self.searched(model, tokenizers, list(answers))
@@ -74,8 +74,8 @@ class TransducerWork(TranslatorWork):
         return {"accuracy": scores.accuracy, "symbol_error_rate": scores.symbol_error_rate}
 
     def _encoded(
-        self, part: PairCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, longest: int, report: Report
-    ) -> PairStore:
-        """A part as ids, the training split with what is hallucinated."""
+        self, part: PairCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report
+    ) -> ExampleStore:
+        """Return a part as ids, the training split with what is hallucinated."""
         corpus = self._more if part is self.splits.train else part
-        return super()._encoded(corpus, tokenizers, folder, longest, report)
+        return super()._encoded(corpus, tokenizers, folder, report)

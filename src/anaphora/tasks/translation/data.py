@@ -1,20 +1,18 @@
 """The data and the validation of a translator: pairs of sentences, their loss, and BLEU where that decides."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
 import torch
 
-from anaphora.batch import Batch
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import PairCorpus
-from anaphora.data.example_batches import Side, prediction_batches
-from anaphora.data.fields.tokens import Tokens
-from anaphora.data.pairs import PairBatches
-from anaphora.data.ragged import Ragged, token_counts
+from anaphora.data.corpora import Pair, PairCorpus
+from anaphora.data.example_store import ExampleStore, example_store
+from anaphora.data.pairs import PairBatches, pair_fields, scored_batches
+from anaphora.data.ragged import Ragged
 from anaphora.data.shuffle_window import LARGE, WINDOW
-from anaphora.data.store import PairStore, pair_store
 from anaphora.evaluation.bleu import bleu, metric_of
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Note, Report
@@ -28,16 +26,20 @@ from anaphora.tasks.pairs import PairWork
 from anaphora.tasks.translation.config import TranslationExperiment, TranslatorExperiment
 from anaphora.tasks.translation.guidance import GivenLinks, learnt_links
 from anaphora.tasks.translation.linked_words import LinkedWords
-from anaphora.tasks.translation.placed import with_placeholders
+from anaphora.tasks.translation.placeholder_training import with_placeholders
 from anaphora.tasks.translation.predictor import TranslationPredictor
-from anaphora.tasks.translation.rare import RareWords
-from anaphora.tasks.translation.recording import MOST_RECORDS, recorded, short_pairs
+from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.work import Begun, UpdatingWork, mean_loss, not_skipping, report_unknown
 from anaphora.text import tokenization
 from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Record, Validate
 from anaphora.wording import counted
+
+MOST_RECORDS = 100
+"""Validations of a training whose alignments are recorded."""
+SHORT = range(3, 17)
+"""Tokens of a side of a pair whose alignment is recorded."""
 
 
 class TranslatorWork(PairWork, UpdatingWork):
@@ -49,9 +51,7 @@ class TranslatorWork(PairWork, UpdatingWork):
         """Find and check the data; errors as for ``found``."""
         super().__init__(experiment, report)
         guide, train = experiment.guided_alignment, self.splits.train
-        rare = isinstance(experiment.text, Word) and experiment.text.rare != "none"
         self._words = LinkedWords(experiment, train)
-        self._rare = RareWords(self._words) if rare else None
         self._given = GivenLinks(guide, train, report) if isinstance(guide, GivenGuide) else None
 
     @property
@@ -70,15 +70,12 @@ class TranslatorWork(PairWork, UpdatingWork):
         return changed
 
     def _dictionary(self, report: Report) -> Mapping[str, str] | None:
-        return self._rare.dictionary(report) if self._rare else None
+        return self._words.dictionary(report) if _annotates(self._experiment) else None
 
     def counts(self, begun: Begun, report: Report) -> Integers:
-        """Every token of the target as it is stored, and ``</s>`` once a pair."""
-        target = begun.tokenizers["target"].symbols
-        train = self.encoded_train(begun.tokenizers, begun.encoded / "train", report)
-        counts_V = token_counts(train.targets.ids, target.size)
-        counts_V[target.eos] += len(train)
-        return counts_V
+        """Return how often each token of the target is stored, and ``</s>`` once a pair."""
+        _, target = pair_fields(begun.tokenizers)
+        return target.counts(self.encoded_train(begun.tokenizers, begun.encoded / "train", report).rows(target))
 
     def tell_counts(self, begun: Begun, report: Report) -> None:
         """As for any work; and tell the model how long translations are."""
@@ -87,7 +84,7 @@ class TranslatorWork(PairWork, UpdatingWork):
         if unknown:
             train = self.encoded_train(begun.tokenizers, begun.encoded / "train", not_skipping(report))
             for module in unknown:  # </s> counts on both sides
-                module.observe(*(torch.from_numpy(side.lengths + 1) for side in (train.sources, train.targets)))
+                module.observe(*(torch.from_numpy(side.lengths + 1) for side in train.all_rows()))
 
     def batches(self, begun: Begun, report: Report) -> Batches:
         """Batches by token budget."""
@@ -95,50 +92,48 @@ class TranslatorWork(PairWork, UpdatingWork):
         return self._batched(train, begun.tokenizers, begun.training.batch_tokens, self._links(train, begun, report))
 
     def _batched(
-        self, train: PairStore, tokenizers: Mapping[str, Tokenizer], batch_tokens: int, links: Ragged | None = None
+        self, train: ExampleStore, tokenizers: Mapping[str, Tokenizer], batch_tokens: int, links: Ragged | None = None
     ) -> PairBatches:
-        source, target = tokenizers["source"], tokenizers["target"]
+        text = self._experiment.text
         return PairBatches(
             train,
-            source.symbols,
-            target.symbols,
             batch_tokens=batch_tokens,
             seed=self._experiment.training.seed,
             shuffle_window=self._experiment.data.shuffle_window,
             resegment=(
-                tokenization.resegment_of(self._experiment.text, source),
-                tokenization.resegment_of(self._experiment.text, target),
+                tokenization.resegment_of(text, tokenizers["source"]),
+                tokenization.resegment_of(text, tokenizers["target"]),
             ),
             alignments=links,
         )
 
-    def encoded_train(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> PairStore:
-        """The training split as ids, encoded in ``folder`` unless it was before."""
-        return self._encoded(self.learnt_from, tokenizers, folder, self.longest, report)
+    def encoded_train(self, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report) -> ExampleStore:
+        """Return the training split as ids, encoded in ``folder`` unless it was before."""
+        return self._encoded(self.learnt_from, tokenizers, folder, report)
 
     def _encoded(
-        self, part: PairCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, longest: int, report: Report
-    ) -> PairStore:
-        """A part as ids, its rare words annotated where they should be."""
-        source, target = tokenizers["source"], tokenizers["target"]
-        annotate = self._rare.annotate(part, target, report) if self._rare else None
-        return pair_store(part, source, target, folder, longest=longest, annotate=annotate, report=report)
+        self, part: PairCorpus, tokenizers: Mapping[str, Tokenizer], folder: Path, report: Report
+    ) -> ExampleStore:
+        """Return a part as ids, its rare words annotated where they should be."""
+        annotated = _annotates(self._experiment)
+        transform = self._words.annotation(part, tokenizers["target"], report) if annotated else None
+        fields, longest = pair_fields(tokenizers), self.longest
+        return example_store(part, fields, folder, noun="pair", longest=longest, transform=transform, report=report)
 
-    def _links(self, train: PairStore, begun: Begun, report: Report) -> Ragged | None:
+    def _links(self, train: ExampleStore, begun: Begun, report: Report) -> Ragged | None:
         """The links that attention is guided by, where it is."""
-        source, target, path = begun.tokenizers["source"], begun.tokenizers["target"], begun.encoded / "train.links"
+        guide, path = self._experiment.guided_alignment, begun.encoded / "train.links"
         if self._given:
-            return self._given.tokens(train, source, target, path, report)
-        if isinstance(self._experiment.guided_alignment, LearntGuide):
-            return learnt_links(self._experiment.guided_alignment, train, source, target, path, report)
-        return None
+            return self._given.tokens(train, path, report)
+        return learnt_links(guide, train, path, report) if isinstance(guide, LearntGuide) else None
 
     def validation(self, begun: Begun, report: Report) -> Validate:
         """The loss of the validation split, and the scores of its outputs."""
         tokenizers = begun.tokenizers
-        valid = self._encoded(self.splits.valid, tokenizers, begun.encoded / "valid", self.longest, report)
-        report_unknown(valid.targets.ids, tokenizers["target"].symbols, begun.run, report)
-        batches = held_out_batches(valid, tokenizers, begun.training.batch_tokens)
+        valid = self._encoded(self.splits.valid, tokenizers, begun.encoded / "valid", report)
+        _, targets = valid.all_rows()
+        report_unknown(targets.ids, tokenizers["target"].symbols, begun.run, report)
+        batches = scored_batches(valid, begun.training.batch_tokens)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             loss = mean_loss(model, batches)
@@ -172,10 +167,9 @@ class TranslatorWork(PairWork, UpdatingWork):
         )
 
 
-def held_out_batches(valid: PairStore, tokenizers: Mapping[str, Tokenizer], batch_tokens: int) -> Sequence[Batch]:
-    """Pairs in batches without more padding than search has, the same every time."""
-    sources = Side(Tokens("source", tokenizers["source"]), valid.sources)
-    return prediction_batches(sources, batch_tokens, Side(Tokens("target", tokenizers["target"]), valid.targets))
+def _annotates(experiment: TranslatorExperiment) -> bool:
+    """True if rare words are annotated."""
+    return isinstance(experiment.text, Word) and experiment.text.rare != "none"
 
 
 class TranslationWork(TranslatorWork):
@@ -219,6 +213,26 @@ class TranslationWork(TranslatorWork):
             if sum("alignments" in line for line in begun.run.metrics.lines()) >= MOST_RECORDS:
                 return {}
             found = self.translator(model, tokenizers).score_pairs(sources, targets, attention=True)
-            return {"alignments": [recorded(one) for one in found]}
+            return {"alignments": [_recorded(one) for one in found]}
 
         return record
+
+
+def short_pairs(pairs: Iterable[Pair], tokenizers: Mapping[str, Tokenizer], count: int) -> list[Pair]:
+    """Return the first ``count`` pairs both of whose sides are neither longer nor shorter than ``SHORT``."""
+
+    def fits(pair: Pair) -> bool:
+        sides = zip(pair, (tokenizers["source"], tokenizers["target"]), strict=True)
+        return all(len(tokenizer.encode(text)) in SHORT for text, tokenizer in sides)
+
+    return list(islice(filter(fits, pairs), count))
+
+
+def _recorded(translation: Translation) -> dict[str, Any]:
+    """Return the pieces of a forced translation and its weights, to three digits after the point."""
+    assert translation.weights is not None
+    return {
+        "source": list(translation.source_pieces),
+        "target": list(translation.target_pieces),
+        "weights": [[round(float(weight), 3) for weight in row] for row in translation.weights],
+    }

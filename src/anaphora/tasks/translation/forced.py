@@ -177,9 +177,9 @@ class ForcedDecoding:
         self, sources: abc.Sequence[Given], targets: abc.Sequence[list[int]] | None = None, beam: int = 1
     ) -> LazyBatches:
         tokens = _BATCH_TOKENS * (_TIMES if self._target.symbols.size <= _FEW else 1)
-        read = Side(Tokens("source", self._source), Ragged.of(row.ids for row in sources))
-        expected = None if targets is None else Side(Tokens("target", self._target), Ragged.of(targets))
-        return prediction_batches(read, tokens * _BEAM // max(_BEAM, beam), expected)
+        inputs = Side(Tokens("source", self._source), Ragged.of(row.ids for row in sources))
+        outputs = None if targets is None else Side(Tokens("target", self._target), Ragged.of(targets))
+        return prediction_batches(inputs, tokens * _BEAM // max(_BEAM, beam), outputs)
 
     def _translation(
         self, text: str, row: Given, hypothesis: Hypothesis, pieces: list[str], attention: bool

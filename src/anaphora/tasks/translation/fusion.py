@@ -1,7 +1,7 @@
 """The language model that a translator is fused with (``[fusion]``): a run, whose weights are taken over."""
 
-from collections.abc import Mapping
-from typing import cast
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import torch
 
@@ -46,8 +46,13 @@ class FusedRun:
         report(Note(f"Its language model is {checkpoint.path.name} of {self._run.path}."))
 
 
-def fused_run(experiment: TranslatorExperiment, parent: TranslatorExperiment | None) -> FusedRun | None:
-    """The run of the language model of a new experiment, unless there is none, or ``parent`` has the same one in it."""
+def fused_runs(experiment: Any, parent: Any) -> Sequence[FusedRun]:
+    """Return the run that a new experiment is fused with: none without fusion, or where ``parent`` has it in it."""
     if not isinstance(experiment.fusion, DeepFusion) or (parent and parent.fusion == experiment.fusion):
-        return None
-    return FusedRun(experiment, experiment.fusion)
+        return []
+    return [FusedRun(experiment, experiment.fusion)]
+
+
+def with_fused_run(experiment: Any, parent: Any) -> Any:
+    """Return the experiment with the language model that it is fused with."""
+    return next((run.experiment for run in fused_runs(experiment, parent)), experiment)

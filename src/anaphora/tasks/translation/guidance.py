@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice, tee
 from pathlib import Path
+from typing import cast
 
 from anaphora.data.columns import EVERY, UNBOUNDED, Table, Writer
 from anaphora.data.corpora import Pair, PairCorpus, file_digests, fingerprint_of
 from anaphora.data.encoding import Rows
+from anaphora.data.example_store import ExampleStore
+from anaphora.data.fields.tokens import Tokens
 from anaphora.data.ragged import Ragged
 from anaphora.data.readings import Facts, known_or_read
-from anaphora.data.store import PairStore
 from anaphora.evaluation.alignment import words_of
 from anaphora.events import Report
 from anaphora.formats.pharaoh import Links, each_links, words_between_spaces
@@ -21,7 +23,6 @@ from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig
 from anaphora.models.alignment.groups import LONGEST
 from anaphora.models.guide import GivenGuide, LearntGuide
 from anaphora.prediction.arguments import pieces_of
-from anaphora.text.tokenizer import Tokenizer
 
 
 class GivenLinks:
@@ -40,9 +41,9 @@ class GivenLinks:
         self.fingerprint = fingerprint_of(facts["digests"])
         """SHA-256 of the file."""
 
-    def tokens(self, store: PairStore, source: Tokenizer, target: Tokenizer, folder: Path, report: Report) -> Ragged:
-        """The links between the tokens of every stored pair, as for ``stored``."""
-        links = partial(self._between_tokens, store, source, target)
+    def tokens(self, store: ExampleStore, folder: Path, report: Report) -> Ragged:
+        """Return the links between the tokens of every stored pair, as for ``stored``."""
+        links = partial(self._between_tokens, store)
         return stored(links, store, [self.fingerprint], folder, "reading word alignments", report)
 
     def _pairs(self) -> Iterator[tuple[Pair, Links]]:
@@ -52,7 +53,8 @@ class GivenLinks:
             if pair is not None:
                 yield pair, links
 
-    def _between_tokens(self, store: PairStore, source: Tokenizer, target: Tokenizer) -> Iterator[Links]:
+    def _between_tokens(self, store: ExampleStore) -> Iterator[Links]:
+        sides = [(cast(Tokens, field).tokenizer, store.rows(field)) for field in store.fields]
         rows = enumerate(
             chain.from_iterable(store.numbers[start : start + EVERY].tolist() for start in range(0, len(store), EVERY))
         )
@@ -61,7 +63,6 @@ class GivenLinks:
             if number != wanted:
                 continue
             of_word: list[dict[int, list[int]]] = [{}, {}]
-            sides = ((source, store.sources), (target, store.targets))
             for words, text, (tokenizer, ids) in zip(of_word, texts, sides, strict=True):
                 for token, word in enumerate(words_of(pieces_of(tokenizer, text, ids[row].tolist()))):
                     if word is not None:
@@ -75,15 +76,15 @@ class GivenLinks:
             row, wanted = next(rows, (row, -1))
 
 
-def learnt_links(
-    guide: LearntGuide, store: PairStore, source: Tokenizer, target: Tokenizer, folder: Path, report: Report
-) -> Ragged:
-    """The links that an aligner finds between the tokens of every stored pair, as for ``stored``."""
+def learnt_links(guide: LearntGuide, store: ExampleStore, folder: Path, report: Report) -> Ragged:
+    """Return the links that an aligner finds between the tokens of every stored pair, as for ``stored``."""
 
     def links() -> Iterator[Links]:
-        aligner = Aligner(AlignerModelConfig(aligner=guide.aligner), source.symbols, target.symbols)
-        aligner.fit(store.sources, store.targets, report)
-        yield from aligner.each(store.sources, store.targets, guide.aligner.symmetrization)
+        source, target = (cast(Tokens, field).tokenizer.symbols for field in store.fields)
+        aligner = Aligner(AlignerModelConfig(aligner=guide.aligner), source, target)
+        sources, targets = store.all_rows()
+        aligner.fit(sources, targets, report)
+        yield from aligner.each(sources, targets, guide.aligner.symmetrization)
 
     options = guide.aligner.model_dump(mode="json")
     return stored(links, store, [options], folder, "aligning the training pairs", report)
@@ -91,7 +92,7 @@ def learnt_links(
 
 def stored(
     links: Callable[[], Iterable[Links]],
-    store: PairStore,
+    store: ExampleStore,
     made_by: Sequence[object],
     folder: Path,
     task: str,
@@ -111,7 +112,7 @@ def stored(
             into.tell(done)
         return {}
 
-    longest = max(int(side.lengths.max()) for side in (store.sources, store.targets))
+    longest = max(int(side.lengths.max()) for side in store.all_rows())
     columns = {"links.ids": max(LONGEST, longest), "links.ends": UNBOUNDED}
     table = Table(folder, [store.digest, *made_by], columns, fill, task=task, total=len(store), report=report)
     return Ragged(table["links.ids"], table["links.ends"])

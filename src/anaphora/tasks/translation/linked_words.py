@@ -1,16 +1,22 @@
 """An aligner of the words of a translator's training split, whatever the translator's own tokens are."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple, cast
 
 from anaphora.data.corpora import Pair, PairCorpus
+from anaphora.data.encoding import Rows
+from anaphora.data.example_store import Transform
 from anaphora.data.ragged import Ragged
 from anaphora.events import Note, Report
-from anaphora.models.alignment.aligner import Aligner, AlignerModelConfig
+from anaphora.models.alignment.aligner import BLOCK, Aligner, AlignerModelConfig, by_row
+from anaphora.tasks.alignment import AlignmentPredictor
 from anaphora.tasks.translation.config import TranslatorExperiment
 from anaphora.text import tokenization
+from anaphora.text.rare import AnnotatedTokenizer
 from anaphora.text.sampling import sample
 from anaphora.text.tokenization import Word
+from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer
 from anaphora.wording import counted
 
@@ -45,7 +51,7 @@ class LinkedWords:
         self._learnt: Linked | None = None
 
     def learnt(self, report: Report) -> Linked:
-        """The aligner, learnt from the training split."""
+        """Return the aligner, learnt from the training split."""
         if self._learnt is None:
             own, sides = self._experiment.text, {"source": self._train.sources, "target": self._train.targets}
             text = own if isinstance(own, Word) else Word(lowercase=own.lowercase)
@@ -63,3 +69,30 @@ class LinkedWords:
             aligner.fit(*linked.encoded(pairs), report)
             self._learnt = linked
         return self._learnt
+
+    def dictionary(self, report: Report) -> dict[str, str]:
+        """Return the most probable translation of every word of the training split."""
+        words = self.learnt(report)
+        best: dict[str, str] = {}
+        for entry in AlignmentPredictor(words.aligner, words.source, words.target).dictionary():
+            best.setdefault(entry.source, entry.target)
+        return best
+
+    def annotation(self, part: PairCorpus, target: Tokenizer, report: Report) -> Transform:
+        """Return the annotation of rare words in the encoded targets of a part; it is linked when it is encoded."""
+        links = self._source_words(part, report)
+
+        def annotated(encoded: list[Rows]) -> list[Rows]:
+            sources, targets = encoded
+            # links last: zip takes none of them for the end of a block
+            rows = zip(sources.each(), targets.each(), links, strict=False)
+            return [sources, Rows.of([cast(AnnotatedTokenizer, target).annotated(*row) for row in rows])]
+
+        return annotated
+
+    def _source_words(self, part: PairCorpus, report: Report) -> Iterator[list[int]]:
+        """Yield the source word of every target word of a part, -1 for none; no more than a block of pairs is held."""
+        words, pairs = self.learnt(report), iter(part)
+        while block := list(islice(pairs, BLOCK)):
+            sources, targets = words.encoded(block)
+            yield from by_row(words.aligner.to_target.best(sources, targets).places, targets)

@@ -7,7 +7,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import torch
 
-from anaphora.data.store import PairStore, pair_store
+from anaphora.data.example_store import ExampleStore, example_store
+from anaphora.data.pairs import pair_fields
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Note, Report, silent
 from anaphora.models.alignment.aligner import AlignerConfig, Direction
@@ -44,18 +45,19 @@ def make_shortlist(path: Path, report: Report = silent) -> TokenShortlist:
     if run.load("best", report).fingerprints.get("data/train") != train.fingerprint:
         raise DataError(f"The training pairs of {path} are no longer those that it was trained on: put them back.")
     with TemporaryDirectory() as folder:
-        store = pair_store(train, source, target, Path(folder), longest=experiment.data.max_length, report=report)
+        fields, longest = pair_fields(tokenizers), experiment.data.max_length
+        store = example_store(train, fields, Path(folder), noun="pair", longest=longest, report=report)
         found = learnt(store, source, target, AlignerConfig(), report)
     shortlists.write(path, digest_of(source, target), found)
     return found
 
 
 def learnt(
-    store: PairStore, source: Tokenizer, target: Tokenizer, config: AlignerConfig, report: Report = silent
+    store: ExampleStore, source: Tokenizer, target: Tokenizer, config: AlignerConfig, report: Report = silent
 ) -> TokenShortlist:
     """The shortlist that encoded pairs show: from an even sample of them where memory cannot hold all links."""
-    rows = even_sample(store.sources, store.targets, config.max_word_pairs)
-    sources, targets = store.sources, store.targets
+    sources, targets = store.all_rows()
+    rows = even_sample(sources, targets, config.max_word_pairs)
     counts_V = np.bincount(targets.ids[:], minlength=target.symbols.size)
     if len(rows) < len(store):
         report(Note(f"Translations are learnt from an even sample of {len(rows):,} of {counted(len(store), 'pair')}."))

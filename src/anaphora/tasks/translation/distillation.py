@@ -17,7 +17,7 @@ from anaphora.tasks.translation.ensemble import load_together
 
 
 def student(experiment: TranslationExperiment) -> Table:
-    """The experiment with one decoder layer of half the size, and greedy search.
+    """Return the experiment with one decoder layer of half the size, and greedy search.
 
     The encoder reads a sentence once, so its size counts little: it is halved only where the decoder has to match it.
     """
@@ -33,7 +33,7 @@ def student(experiment: TranslationExperiment) -> Table:
 
 
 def answers(runs: Sequence[Path], sources: Iterable[str], beam: int, report: Report) -> Iterator[str]:
-    """What translators write together, line by line; empty for a line too long to be a sentence, with a Note."""
+    """Yield what translators write together, line by line; empty for a line too long to be a sentence, with a Note."""
     translator = load_together(runs, report=report)
 
     def refused(number: int, error: Exception) -> None:
@@ -44,7 +44,7 @@ def answers(runs: Sequence[Path], sources: Iterable[str], beam: int, report: Rep
 
 
 def measured(runs: Sequence[Path], corpus: PairCorpus, beam: int, report: Report) -> Mapping[str, float]:
-    """BLEU and chrF of whole sentences, and sentences per second of processor time."""
+    """Return BLEU and chrF of whole sentences, and sentences per second of processor time."""
     experiment = cast(TranslationExperiment, experiment_of(runs[0]))
     translator, sources = load_together(runs, report=report), list(corpus.sources())
     begin = time.process_time()

@@ -1,28 +1,21 @@
 """New pairs with old ones in every batch."""
 
-import numpy as np
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.data.pairs import PairBatches
-from anaphora.data.ragged import Ragged
-from anaphora.data.replay import ReplayedBatches, joined, shares
-from anaphora.data.store import PairStore
-from anaphora.protocols import VocabularyInfo
+from anaphora.tasks.translation.replay import ReplayedBatches, joined, shares
+from tests.data.stores import SYMBOLS, pairs_in_memory
 
-INFO = VocabularyInfo(size=100, pad=0, unk=1, bos=2, eos=3)
 lengths = st.lists(st.integers(1, 9), min_size=1, max_size=12)
 
 
-def store(of: list[int], token: int, first: int) -> PairStore:
-    """Pairs of so many tokens, all the same one."""
-    side = Ragged.of([[token] * length for length in of])
-    return PairStore(side, side, np.arange(first, first + len(of)), "")
-
-
 def batches(of: list[int], token: int, first: int, budget: int) -> PairBatches:
-    return PairBatches(store(of, token, first), INFO, INFO, batch_tokens=budget, seed=1)
+    """Batches of pairs of so many tokens, all the same one."""
+    rows = [[token] * length for length in of]
+    store = pairs_in_memory([*zip(rows, rows, strict=True)], range(first, first + len(of)))
+    return PairBatches(store, batch_tokens=budget, seed=1)
 
 
 @given(st.integers(2, 10_000), st.floats(0.001, 0.999))
@@ -49,7 +42,7 @@ def test_an_epoch_has_every_new_pair_once_and_old_pairs_in_each_batch(
         # each row is still a pair of its own corpus
         for of in (batch.input_ids, batch.target_ids):
             assert torch.equal(of.ids_BT[:, 0], 10 * (1 + torch.div(ids, 100, rounding_mode="floor")))
-            assert (of.ids_BT[torch.arange(len(ids)), of.lengths_B - 1] == INFO.eos).all()
+            assert (of.ids_BT[torch.arange(len(ids)), of.lengths_B - 1] == SYMBOLS.eos).all()
         assert torch.equal(batch.target_ids.lengths_B, batch.target_ids.lengths_B.sort(descending=True).values)
         again = replayed.epoch(number)[place]
         assert torch.equal(again.input_ids.ids_BT, batch.input_ids.ids_BT)

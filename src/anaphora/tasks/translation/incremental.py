@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 
 from anaphora.data.corpora import PairCorpus
-from anaphora.data.replay import ReplayedBatches, shares
+from anaphora.data.pairs import scored_batches
 from anaphora.errors import MissingExtraError
 from anaphora.evaluation.bleu import Score, bleu, chrf
 from anaphora.evaluation.perplexity import perplexity
@@ -21,8 +21,8 @@ from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.loading import load_weights
 from anaphora.run.weights import check_fit, fill
 from anaphora.tasks.translation.config import TranslationExperiment
-from anaphora.tasks.translation.data import TranslationWork, held_out_batches
-from anaphora.tasks.translation.old_pairs import OldPairs, lent
+from anaphora.tasks.translation.data import TranslationWork
+from anaphora.tasks.translation.replay import OldPairs, ReplayedBatches, shares, with_copy
 from anaphora.tasks.work import Begun, mean_loss, not_skipping
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Outcome, Stop, Validate
@@ -34,7 +34,7 @@ TOLERATED = 0.3
 """Points that old pairs may lose: in validation, and in the test without a warning."""
 
 
-class GrowingWork(TranslationWork):
+class IncrementalWork(TranslationWork):
     """A translator that starts from a trained one, whose pairs are replayed."""
 
     def __init__(self, experiment: TranslationExperiment, report: Report) -> None:
@@ -50,12 +50,12 @@ class GrowingWork(TranslationWork):
         return {**super().fingerprints, "old": digest}
 
     def batches(self, begun: Begun, report: Report) -> Batches:
-        """Batches by token budget, old pairs in each."""
+        """Return batches by token budget, old pairs in each."""
         new, old = shares(begun.training.batch_tokens, self._replay)
         tokenizers, folder = begun.tokenizers, begun.encoded
         quiet = not_skipping(report)
         stores = [
-            self._encoded(part, tokenizers, lent(encoded, folder / f"old-{place}"), self.longest, quiet)
+            self._encoded(part, tokenizers, with_copy(folder / f"old-{place}", encoded), quiet)
             for place, (part, encoded) in enumerate(self._old.every, 1)
         ]
         return ReplayedBatches(
@@ -65,11 +65,11 @@ class GrowingWork(TranslationWork):
         )
 
     def validation(self, begun: Begun, report: Report) -> Validate:
-        """The loss of both held-out parts, which count alike, however many pairs are in them."""
+        """Return the loss of both held-out parts, which count alike, however many pairs are in them."""
         of_new, tokenizers = super().validation(begun, report), begun.tokenizers
         folder, valid = begun.encoded / "old-valid", self._old.first.valid
-        store = self._encoded(valid, tokenizers, folder, self.longest, not_skipping(report))
-        batches = held_out_batches(store, tokenizers, begun.training.batch_tokens)
+        store = self._encoded(valid, tokenizers, folder, not_skipping(report))
+        batches = scored_batches(store, begun.training.batch_tokens)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             new, old = of_new(model)["loss"], mean_loss(model, batches)
@@ -82,13 +82,14 @@ class GrowingWork(TranslationWork):
         """Update by update, with what held-out pairs are translated to before and after; see ``Work.learn``."""
         model, tokenizers, run = begun.model, begun.tokenizers, begun.run
         run.keeps_start = True
-        before = self._standing(model, tokenizers) if ranks.first and not run.metrics.lines() else None
+        before = self._held_out_scores(model, tokenizers) if ranks.first and not run.metrics.lines() else None
         if before:
-            before.tell("before", None, report)
+            before.report_to(report, "before")
         outcome = super().learn(begun, report, stop, ranks)
         if ranks.first and outcome.reason != "stopped":
             outcome = self._interpolated(begun, outcome, report)
-            self._standing(load_weights(model, run.load("best", report)), tokenizers).tell("after", before, report)
+            load_weights(model, run.load("best", report))
+            self._held_out_scores(model, tokenizers).report_to(report, "after", before)
         return outcome
 
     def _interpolated(self, begun: Begun, outcome: Outcome, report: Report) -> Outcome:
@@ -134,8 +135,8 @@ class GrowingWork(TranslationWork):
         )
         return replace(outcome, metrics=metrics)
 
-    def _standing(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer]) -> "Standing":
-        return Standing(
+    def _held_out_scores(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer]) -> "HeldOutScores":
+        return HeldOutScores(
             *(
                 {score.name: score.value}
                 for of in (self._old.first, self.splits)
@@ -144,7 +145,7 @@ class GrowingWork(TranslationWork):
         )
 
     def _score(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], corpus: PairCorpus) -> Score:
-        """BLEU of the first pairs of a corpus, or chrF where the tokeniser that BLEU needs is missing."""
+        """Return BLEU of the first pairs of a corpus, or chrF where the tokeniser that BLEU needs is missing."""
         sources, references = zip(*islice(corpus, MOST_MEASURED), strict=True)
         texts = self.searched(model, tokenizers, sources)
         language, condition = self._of_sentences.data.target, self._of_sentences.evaluation.conditions
@@ -155,22 +156,22 @@ class GrowingWork(TranslationWork):
 
 
 def largest_share(tolerable: Callable[[float], bool]) -> float:
-    """The largest share, in eighths, that is ``tolerable`` as all smaller ones are taken to be; 0 where none is."""
+    """Return the largest share, in eighths, that is ``tolerable``, as smaller ones are taken to be; 0 for none."""
     if tolerable(1):
         return 1
     return (7 - bisect_left(range(1, 8), True, key=lambda left: tolerable(1 - left / 8))) / 8
 
 
-class Standing(NamedTuple):
-    """How well held-out pairs are translated."""
+class HeldOutScores(NamedTuple):
+    """Scores of held-out pairs, by metric."""
 
     old: Mapping[str, float]
     new: Mapping[str, float]
 
-    def tell(self, when: str, since: "Standing | None", report: Report) -> None:
+    def report_to(self, report: Report, when: str, since: "HeldOutScores | None" = None) -> None:
         """Report it and what has changed ``since``, as a warning where old pairs have lost more than is tolerated."""
-        old = _told(self.old, since.old if since else {})
-        new = _told(self.new, since.new if since else {})
+        old = _changes(self.old, since.old if since else {})
+        new = _changes(self.new, since.new if since else {})
         report(Note(f"Held out, {when}: old pairs {old}; new pairs {new}."))
         lost = max(since.old[name] - value for name, value in self.old.items()) if since else 0.0
         if lost > TOLERATED:
@@ -183,7 +184,7 @@ class Standing(NamedTuple):
             )
 
 
-def _told(figures: Mapping[str, float], then: Mapping[str, float]) -> str:
+def _changes(figures: Mapping[str, float], then: Mapping[str, float]) -> str:
     return ", ".join(
         f"{name} {value:.2f}" + (f" ({value - then[name]:+.2f})" if name in then else "")
         for name, value in figures.items()
@@ -191,5 +192,5 @@ def _told(figures: Mapping[str, float], then: Mapping[str, float]) -> str:
 
 
 def work_of(experiment: TranslationExperiment, report: Report) -> TranslationWork:
-    """What is done with the data of an experiment; errors as for ``TranslationWork`` and ``GrowingWork``."""
-    return (GrowingWork if experiment.start.replay else TranslationWork)(experiment, report)
+    """Return the training of an experiment; errors as for ``TranslationWork`` and ``IncrementalWork``."""
+    return (IncrementalWork if experiment.start.replay else TranslationWork)(experiment, report)

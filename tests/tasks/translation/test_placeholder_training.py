@@ -19,7 +19,7 @@ from anaphora.formats.lines import write_lines
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.translation import TranslationPredictor
 from anaphora.tasks.translation.data import TranslationWork
-from anaphora.tasks.translation.placed import in_both
+from anaphora.tasks.translation.placeholder_training import in_both
 from anaphora.tasks.translation.stand_ins import _candidates
 from anaphora.text.placeholders import RESERVED
 from anaphora.text.tokenizer import UNK
