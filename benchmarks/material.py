@@ -18,7 +18,7 @@ from anaphora.data.columns import Integers
 from anaphora.data.example_batches import LazyBatches
 from anaphora.data.fetch import corpus_folder
 from anaphora.data.ragged import Ragged
-from anaphora.data.windows import TextWindows
+from anaphora.data.running_text import TextWindows
 from anaphora.formats.lines import read_lines
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.normalise import normalise

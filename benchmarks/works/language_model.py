@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from anaphora.batch import Batch
-from anaphora.data.windows import TextWindows
+from anaphora.data.running_text import TextWindows
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.protocols import Carry

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from anaphora.data.sources import text_splits, translation_splits
 from anaphora.data.example_store import example_store
 from anaphora.data.pairs import pair_fields
-from anaphora.data.store import text_store
+from anaphora.data.running_text import encoded_text
 from anaphora.text.tokenization import TextConfig, fit
 
 folder, lines, kind, part = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
@@ -33,7 +33,7 @@ if part == "text":
     (folder / "train.en").rename(folder / "train.txt")
     train = text_splits([folder]).train
     tokenizer = fit(config, {"text": train.lines})["text"]
-    rows = int((text_store(train, tokenizer, folder / "store")[:] == tokenizer.symbols.eos).sum()) - 1
+    rows = int((encoded_text(train, tokenizer, folder / "store")[:] == tokenizer.symbols.eos).sum()) - 1
 else:
     train = translation_splits([folder], "en", "fr").train
     tokenizers = fit(config, {"source": train.sources, "target": train.targets})

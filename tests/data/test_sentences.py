@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.batch import Batch
-from anaphora.data.sentences import TextSentences
+from anaphora.data.running_text import TextSentences
 from anaphora.errors import DataError
 from anaphora.protocols import VocabularyInfo
 

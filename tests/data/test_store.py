@@ -13,7 +13,7 @@ from anaphora.data.columns import Column
 from anaphora.data.corpora import AlignedFiles, PairCorpus, TextCorpus, fingerprint
 from anaphora.data.example_store import ExampleStore, example_store
 from anaphora.data.pairs import pair_fields
-from anaphora.data.store import text_store
+from anaphora.data.running_text import encoded_text
 from anaphora.errors import DataError
 from anaphora.events import Event, Progress, Skipped
 from anaphora.text.characters import CharacterTokenizer
@@ -79,7 +79,7 @@ def test_the_store_does_not_depend_on_which_lines_are_encoded_together(
     for side, rows in enumerate(store.all_rows()):
         assert [rows[row].tolist() for row in range(len(kept))] == [CODER.encode(pairs[n][side]) for n in kept]
     assert [event.done for event in events if isinstance(event, Progress)] == [1000, 2000, 2500]
-    text = text_store(text_corpus(tmp_path, *(source for source, _ in pairs)), CODER, tmp_path / "text")
+    text = encoded_text(text_corpus(tmp_path, *(source for source, _ in pairs)), CODER, tmp_path / "text")
     assert text[:].tolist() == [3, *(token for source, _ in pairs for token in (*CODER.encode(source), 3))]
     assert text.characters == sum(len(source) + 1 for source, _ in pairs)
 
@@ -108,7 +108,7 @@ def test_a_limit_that_leaves_nothing_is_said(tmp_path: Path) -> None:
 
 
 def test_text_is_one_stream_between_ends(tmp_path: Path) -> None:
-    ids = text_store(text_corpus(tmp_path, "ab", "", "ä"), CODER, tmp_path / "store")
+    ids = encoded_text(text_corpus(tmp_path, "ab", "", "ä"), CODER, tmp_path / "store")
     assert ids[:].tolist() == [3, 4, 5, 3, 3, 1, 3]
 
 
@@ -117,7 +117,7 @@ def test_what_was_encoded_is_not_encoded_again(tmp_path: Path) -> None:
     unused: Tokenizer = Unused()
     for tokenizer in (CODER, unused):
         assert len(pair_store(pairs, tmp_path / "pairs", tokenizer)) == 1
-        assert len(text_store(text, tokenizer, tmp_path / "text")) == 5
+        assert len(encoded_text(text, tokenizer, tmp_path / "text")) == 5
 
 
 @pytest.mark.parametrize(
@@ -168,19 +168,19 @@ def test_a_failing_corpus_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     corpus = text_corpus(tmp_path, "a")
     with pytest.raises(DataError, match="cannot be written"):
-        text_store(corpus, CODER, tmp_path / "book.txt" / "store")
+        encoded_text(corpus, CODER, tmp_path / "book.txt" / "store")
 
 
 def test_progress_is_told_now_and_then(tmp_path: Path) -> None:
     events: list[Event] = []
-    text_store(text_corpus(tmp_path, *["a"] * 2500), CODER, tmp_path / "store", report=events.append)
+    encoded_text(text_corpus(tmp_path, *["a"] * 2500), CODER, tmp_path / "store", report=events.append)
     assert events == [Progress("encoding train", done, 2500, "lines") for done in (1000, 2000, 2500)]
 
 
 def test_large_vocabularies_keep_their_ids(tmp_path: Path) -> None:
     tokenizer = CharacterTokenizer([chr(number) for number in range(0x10000, 0x10000 + 70_000)], lowercase=False)
     last = chr(0x10000 + 69_999)
-    ids = text_store(text_corpus(tmp_path, last), tokenizer, tmp_path / "store")
+    ids = encoded_text(text_corpus(tmp_path, last), tokenizer, tmp_path / "store")
     assert ids[:].tolist() == [3, 70_003, 3]
 
 

@@ -1,4 +1,4 @@
-"""A task is one folder and one line of the registry."""
+"""A task is one file and one line of the registry."""
 
 import json
 from pathlib import Path

@@ -14,9 +14,7 @@ from anaphora.data.columns import Column, Integers
 from anaphora.data.example_store import ExampleStore
 from anaphora.data.pairs import scored_batches
 from anaphora.data.ragged import Ragged
-from anaphora.data.sentences import TextSentences
-from anaphora.data.store import text_store
-from anaphora.data.windows import TextWindows
+from anaphora.data.running_text import TextSentences, TextWindows, encoded_text
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.events import Report, silent
 from anaphora.inspection.subject import Subject
@@ -185,7 +183,7 @@ def training_split(subject: Subject, report: Report = silent) -> TrainingSplit:
         return Pairs(work.encoded_train(tokenizers, path / TRAIN, report), tokenizers)
     assert isinstance(work, LanguageModelWork)
     corpus, tokenizer = work.splits.train, tokenizers["text"]
-    ids = text_store(corpus, tokenizer, path / TRAIN, report=report)
+    ids = encoded_text(corpus, tokenizer, path / TRAIN, report=report)
     ends = np.flatnonzero(ids[:] == tokenizer.symbols.eos)
     of_sentences = not getattr(experiment, "reads_stream", True)
     return Lines(ids, ends, tokenizer, f"{corpus.fingerprint} {tokenizer.fingerprint}", of_sentences)

@@ -1,4 +1,4 @@
-"""A task in a folder of its own, which the package knows by one line of its registry: how often letters come."""
+"""A task in one file, which the package knows by one line of its registry: how often letters come."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,32 +6,38 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
 import torch
+from pydantic import Field
 
-from anaphora.config import SET, Conflict
-from anaphora.data.columns import Integers
+from anaphora.batch import Batch
+from anaphora.config import SET, Config, Conflict
 from anaphora.data.corpora import Splits, TextCorpus
-from anaphora.data.ragged import token_counts
-from anaphora.data.sentences import TextSentences
+from anaphora.data.example_batches import ExampleBatches
+from anaphora.data.example_store import ExampleStore
+from anaphora.data.fields.tokens import Tokens
 from anaphora.data.sources import text_splits
-from anaphora.data.store import text_store
-from anaphora.events import Report
+from anaphora.events import Report, silent
 from anaphora.models.registry import Network
 from anaphora.prediction.scores import LineScore
-from anaphora.prediction.stream import windows
+from anaphora.protocols import Carry, Loss, VocabularyInfo
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import TextData
 from anaphora.tasks.evaluation import Answer, Request, Scored, one_run
+from anaphora.tasks.field_task import Fields, FieldTask
 from anaphora.tasks.runs import experiment_of, load
-from anaphora.tasks.task import Task, Trained
-from anaphora.tasks.work import Begun, UpdatingWork, mean_loss
+from anaphora.tasks.task import Tokenizers, Trained
+from anaphora.tasks.work import mean_loss
 from anaphora.text.tokenization import Character, TextConfig
-from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Validate
 
-from .network import LetterConfig, Letters
+
+class LettersConfig(Config):
+    """Letters."""
+
+    start: float = Field(0.0, ge=0)
+    """What every number starts from."""
 
 
-class LetterExperiment(LetterConfig, ExperimentBase):
+class LetterExperiment(ExperimentBase):
     """How often letters come."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
@@ -40,45 +46,32 @@ class LetterExperiment(LetterConfig, ExperimentBase):
 
     task: Literal["count-letters"]
     """What is learnt."""
-    data: TextData = TextData()
+    data: TextData = TextData(max_length=100)
     """Where text comes from."""
     text: TextConfig = Character()
     """Tokenizer."""
+    letters: LettersConfig = LettersConfig()
+    """Letters."""
 
 
-class LetterWork(UpdatingWork):
-    """Lines of text, and their loss."""
+class Letters(torch.nn.Module):
+    """The softmax of one number a letter."""
 
-    splits: Splits[TextCorpus]
+    def __init__(self, config: Any, text: VocabularyInfo) -> None:
+        super().__init__()
+        self.config = config
+        self.scores = torch.nn.Parameter(torch.zeros(text.size))
 
-    def __init__(self, experiment: LetterExperiment, report: Report) -> None:
-        data = experiment.data
-        self._experiment = experiment
-        self.splits = text_splits(data.paths(), data.names, report=report)
+    def initialise(self, seed: int) -> None:
+        with torch.no_grad():
+            self.scores.fill_(self.config.letters.start)
 
-    @property
-    def longest(self) -> int:
-        return 100
+    def log_probs_V(self) -> torch.Tensor:
+        return torch.log_softmax(self.scores, 0)
 
-    def counts(self, begun: Begun, report: Report) -> Integers:
-        train = text_store(self.splits.train, begun.tokenizers["text"], begun.encoded / "train", report=report)
-        return token_counts(train.ids, 10)
-
-    def batches(self, begun: Begun, report: Report) -> TextSentences:
-        return self._batches(self.splits.train, begun, "train", report)
-
-    def validation(self, begun: Begun, report: Report) -> Validate:
-        batches = self._batches(self.splits.valid, begun, "valid", report)
-
-        def validate(model: torch.nn.Module) -> Mapping[str, float]:
-            return {"loss": mean_loss(model, batches.epoch(1))}
-
-        return validate
-
-    def _batches(self, corpus: TextCorpus, begun: Begun, split: str, report: Report) -> TextSentences:
-        tokenizer = begun.tokenizers["text"]
-        store = text_store(corpus, tokenizer, begun.encoded / split, report=report)
-        return TextSentences(store, tokenizer.symbols, batch_tokens=begun.training.batch_tokens, seed=1)
+    def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
+        nats_BT = -self.log_probs_V()[batch.target_ids.ids_BT]
+        return Loss((nats_BT * batch.target_ids.mask_BT).sum(), batch.predictions), {}
 
 
 @dataclass
@@ -86,12 +79,11 @@ class LetterPredictor:
     """Scores lines by their letters."""
 
     model: Letters
-    tokenizer: Tokenizer
+    text: Tokens
 
     def predict(self, lines: Iterable[str]) -> Iterator[float]:
-        for window in windows(lines):
-            for line in window:
-                yield sum(self.model.log_probs_V()[number].item() for number in self.tokenizer.encode(line))
+        for line in lines:
+            yield sum(self.model.log_probs_V()[number].item() for number in self.text.tokenizer.encode(line))
 
     def score_lines_of(self, lines: Iterable[str], where: str, report: Report) -> Iterator[LineScore]:
         for nats in self.predict(lines):
@@ -111,33 +103,43 @@ class LetterScores:
         return f"nats {self.nats:.3f}"
 
 
-class LetterCounting(Task):
+class LetterCounting(FieldTask):
     """How often letters come."""
 
     name = "count-letters"
     noun, plural = "a letter counter", "letter counters"
     experiment = LetterExperiment
-    network = Network(f"{__name__}.network", "Letters", ("text",))
+    network = Network(__name__, "Letters", ("text",))
     see = "see anaphora score"
     next_command = "echo 'Your text.' | anaphora score {run}"
     example = 'letters = anaphora.load("{path}")\nprint(list(letters.predict(["..."])))'
+    example_noun: ClassVar[str] = "line"
 
-    def work(self, experiment: LetterExperiment, report: Report) -> LetterWork:
-        return LetterWork(experiment, report)
+    def splits(self, experiment: Any, report: Report = silent) -> Splits[TextCorpus]:
+        return text_splits(experiment.data.paths(), experiment.data.names, report=report)
+
+    def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
+        text = Tokens("text", tokenizers["text"])
+        return Fields(text, text)
+
+    def validation(
+        self, experiment: Any, corpus: Any, fields: Fields, store: ExampleStore, batches: ExampleBatches
+    ) -> Validate:
+        def validate(model: torch.nn.Module) -> Mapping[str, float]:
+            return {"loss": mean_loss(model, batches.epoch(1))}
+
+        return validate
 
     def predictor(self, trained: Trained) -> LetterPredictor:
-        return LetterPredictor(cast(Letters, trained.model), trained.tokenizers["text"])
-
-    def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
-        return {"text": tokenizers["text"]}
+        text = self.fields(trained.experiment, trained.tokenizers).inputs
+        return LetterPredictor(cast(Letters, trained.model), cast(Tokens, text))
 
     def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
         path = one_run(paths, self.noun)
         request.refuse(path, self.noun, ())
-        splits = LetterWork(cast(LetterExperiment, experiment_of(path)), report).splits
-        model = load(path)
+        tests, model = self.splits(experiment_of(path)).tests, load(path)
         return Answer(
-            [Scored(str(path), {part: LetterScores(sum(model.predict(text))) for part, text in splits.tests.items()})]
+            [Scored(str(path), {part: LetterScores(sum(model.predict(text))) for part, text in tests.items()})]
         )
 
 

@@ -9,10 +9,8 @@ import torch
 from anaphora.data.columns import Column, Integers
 from anaphora.data.corpora import Splits, TextCorpus
 from anaphora.data.ragged import token_counts
-from anaphora.data.sentences import TextSentences
+from anaphora.data.running_text import TextSentences, TextWindows, encoded_text
 from anaphora.data.sources import text_splits
-from anaphora.data.store import text_store
-from anaphora.data.windows import TextWindows
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.evaluation.stream import stream_loss
 from anaphora.events import Note, Report, Skipped
@@ -37,11 +35,11 @@ class TextWork(Work):
 
     def train_ids(self, begun: Begun, report: Report) -> Column:
         """Return the training text as ids."""
-        return text_store(self.splits.train, begun.tokenizers["text"], begun.encoded / "train", report=report)
+        return encoded_text(self.splits.train, begun.tokenizers["text"], begun.encoded / "train", report=report)
 
     def valid_ids(self, begun: Begun, report: Report) -> Column:
         """Return the validation text as ids."""
-        return text_store(self.splits.valid, begun.tokenizers["text"], begun.encoded / "valid", report=report)
+        return encoded_text(self.splits.valid, begun.tokenizers["text"], begun.encoded / "valid", report=report)
 
     def metrics(self, loss: float, ids: Column) -> Mapping[str, float]:
         """Return what a mean loss in nats a prediction of the validation text says; ``ids`` are those of the text."""

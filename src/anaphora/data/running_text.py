@@ -1,4 +1,6 @@
-"""Running text as windows: parallel streams, read a few steps at a time, with the state carried over.
+"""Running text: encoded once, and in batches of windows or of lines.
+
+As windows, parallel streams are read a few steps at a time, with the state carried over.
 
 The text is ``</s>`` and then every line with its ``</s>``. Of its N predictions each stream takes floor(N / rows), so
 the last N mod rows are left out; with one row none is.
@@ -10,18 +12,25 @@ standard deviation of 5 steps. The learning rate of its update is multiplied by 
 loss of a short window would count as much as that of a long one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise, takewhile
+from pathlib import Path
 from random import Random
 from statistics import NormalDist
 
 import numpy as np
 import torch
 
-from anaphora.batch import Batch, Ids, Supervision
+from anaphora.batch import Batch, Ids, Supervision, pad
 from anaphora.data.columns import Column, Integers
-from anaphora.data.example_batches import LazyBatches
+from anaphora.data.corpora import TextCorpus
+from anaphora.data.example_batches import BucketedBatches, LazyBatches
+from anaphora.data.example_store import example_store
+from anaphora.data.fields.tokens import RunningText
 from anaphora.errors import DataError
+from anaphora.events import Report, silent
+from anaphora.protocols import VocabularyInfo
+from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import counted
 
 HALVED = 0.05
@@ -32,6 +41,16 @@ JITTER = NormalDist(sigma=5)
 
 SHORTEST = 5
 """Minimum length of a window of random length, unless the configured length is less."""
+
+
+def encoded_text(corpus: TextCorpus, tokenizer: Tokenizer, folder: Path, *, report: Report = silent) -> Column:
+    """Return a running text as ids: ``</s>``, then every line with its ``</s>``; see ``example_store``.
+
+    Every id but the first is there to be predicted.
+    """
+    field = RunningText("text", tokenizer)
+    ids: Column = example_store(corpus, [field], folder, noun="line", report=report).rows(field)
+    return ids
 
 
 class TextWindows:
@@ -86,6 +105,45 @@ class TextWindows:
             carry_mask_B=torch.full((len(starts),), offset > 0, dtype=torch.bool),
             supervision=Supervision(learning_rate_factor=1.0 if self._seed is None else width / self._steps),
         )
+
+
+class TextSentences(BucketedBatches):
+    """Batches of lines: from ``<s>`` y_1 .. y_m a row predicts y_1 .. y_m ``</s>``."""
+
+    def __init__(
+        self, ids: Integers | Column, text: VocabularyInfo, *, batch_tokens: int, seed: int, longest: int = 0
+    ) -> None:
+        """``ids`` are those of the text, a ``</s>`` in front; a row is as long as its line with its ``</s>``.
+
+        With ``longest`` > 0, sentences of more tokens are left out; DataError when none is left.
+        """
+        super().__init__(batch_tokens, seed)
+        ends = np.flatnonzero(ids[:] == text.eos)
+        lengths = np.diff(ends)
+        self._numbers = np.flatnonzero(lengths <= longest + 1) if longest else np.arange(len(lengths))
+        self.left_out = len(lengths) - len(self._numbers)
+        """Number of sentences that are too long."""
+        if not len(self._numbers):
+            raise DataError(f"Every line of the text has more than {counted(longest, 'token')}: raise data.max_length.")
+        self._ids, self._text = ids, text
+        self._starts, self._sizes = ends[self._numbers] + 1, lengths[self._numbers]
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def _lengths(self, start: int, stop: int) -> Sequence[Integers]:
+        return [self._sizes[start:stop]]
+
+    def _batch(self, epoch: int, rows: Integers) -> Batch:
+        rows = rows[np.lexsort((rows, -self._sizes[rows]))]
+        begins = self._starts[rows].tolist()
+        ends = (self._starts[rows] + self._sizes[rows]).tolist()
+        spans = list(zip(begins, ends, strict=True))
+        # the token in front of a line is the end of the line before, which <s> replaces
+        inputs = pad([self._ids[begin - 1 : end - 1] for begin, end in spans], value=self._text.pad)
+        inputs.ids_BT[:, 0] = self._text.bos
+        targets = pad([self._ids[begin:end] for begin, end in spans], value=self._text.pad)
+        return Batch.of_rows(self._numbers[rows], inputs, targets)
 
 
 def _random_length(steps: int, draw: Random) -> int:

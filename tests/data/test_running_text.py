@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.data.columns import Integers
-from anaphora.data.windows import TextWindows
+from anaphora.data.running_text import TextWindows
 from anaphora.errors import DataError
 
 
