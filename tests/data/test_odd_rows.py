@@ -12,20 +12,20 @@ from anaphora.events import Event
 from anaphora.experiment.auto import automatic
 from anaphora.experiment.reading import read_experiment
 from anaphora.tasks.registry import task_of
-from anaphora.tasks.work import Work
+from anaphora.tasks.training_job import TrainingJob
 
 COUNT = 150
 PLACES = pytest.mark.parametrize("at", [0, COUNT // 2, COUNT], ids=["first", "middle", "last"])
 
 
-def found(path: Path, task: str, *settings: str) -> tuple[Work, list[str]]:
+def found(path: Path, task: str, *settings: str) -> tuple[TrainingJob, list[str]]:
     """What training makes of a file without a recipe, up to the first update, and what it reports."""
     events: list[Event] = []
     text = automatic([path], settings=settings, task=task, report=events.append)
     experiment = read_experiment(text, "auto.toml", settings, data=[path])
     experiment = task_of(experiment).with_runs(experiment, None)
-    work = task_of(experiment).work(experiment, events.append)
-    return work, [str(getattr(event, "text", event)) for event in events]
+    job = task_of(experiment).job(experiment, events.append)
+    return job, [str(getattr(event, "text", event)) for event in events]
 
 
 def written(path: Path, rows: Sequence[str], odd: str, at: int, head: str = "", between: str = "\n") -> int:
@@ -87,8 +87,8 @@ def test_one_object_of_an_array_is_named_by_its_own_line(tmp_path: Path, at: int
 def test_what_is_set_is_not_guessed(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     written(path, texts("{}\t{}".format), "\tan odd one", 7)
-    work, _ = found(path, "classify", 'classes.output="sigmoid"')
-    assert work.splits.train.count + work.splits.valid.count == COUNT + 1
+    job, _ = found(path, "classify", 'classes.output="sigmoid"')
+    assert job.splits.train.count + job.splits.valid.count == COUNT + 1
 
 
 def test_several_labels_a_text_are_found_where_many_have_them_and_the_counts_are_reported(tmp_path: Path) -> None:
@@ -96,8 +96,8 @@ def test_several_labels_a_text_are_found_where_many_have_them_and_the_counts_are
     path.write_text(
         "".join(f"{row}\n" for row in [*texts("__label__{} {}".format), *["__label__good __label__bad x"] * 9])
     )
-    work, notes = found(path, "classify")
-    assert getattr(work.splits, "several", False)
+    job, notes = found(path, "classify")
+    assert getattr(job.splits, "several", False)
     assert any("with one label: 150, with several labels: 9" in note for note in notes)
 
 
@@ -108,8 +108,8 @@ def test_several_labels_a_text_are_found_where_many_have_them_and_the_counts_are
 def test_a_heading_of_unknown_names_is_left_out_and_reported(tmp_path: Path, file: str, head: str) -> None:
     path, between = tmp_path / file, next(sign for sign in "\t,;" if sign in head)
     path.write_text("\n".join([head, *texts(f"{{}}{between}{{}}".format)]) + "\n", encoding="utf-8")
-    work, notes = found(path, "classify")
-    assert getattr(work.splits, "labels", ()) == ("bad", "good")
+    job, notes = found(path, "classify")
+    assert getattr(job.splits, "labels", ()) == ("bad", "good")
     assert any(f"The first line of {path} names its columns and is left out" in note for note in notes)
 
 
@@ -117,8 +117,8 @@ def test_a_heading_of_unknown_names_is_left_out_and_reported(tmp_path: Path, fil
 def test_a_first_row_like_the_others_is_no_heading(tmp_path: Path, first: str) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("\n".join([first, *texts("{}\t{}".format)]) + "\n")
-    work, _ = found(path, "classify")
-    assert work.splits.train.count + work.splits.valid.count == COUNT + 1
+    job, _ = found(path, "classify")
+    assert job.splits.train.count + job.splits.valid.count == COUNT + 1
 
 
 @PLACES
@@ -144,8 +144,8 @@ def test_one_odd_tag_is_refused_with_its_line(tmp_path: Path, name: str, at: int
     line = written(tmp_path / file, rows, odd, at) + 1
     with pytest.raises(DataError, match=rf"{file}:{line} has the tag"):
         found(tmp_path / file, "tag")
-    work, notes = found(tmp_path / file, "tag", "spans=none", "output.kind=softmax", "training.metric=accuracy")
-    assert work.splits.train.count and any("labels, not of spans" in note for note in notes)
+    job, notes = found(tmp_path / file, "tag", "spans=none", "output.kind=softmax", "training.metric=accuracy")
+    assert job.splits.train.count and any("labels, not of spans" in note for note in notes)
 
 
 def test_how_tags_are_read_is_reported(tmp_path: Path) -> None:
@@ -174,8 +174,8 @@ def spans_of(number: int, **more: object) -> str:
 def test_texts_whose_annotation_is_cancelled_are_left_out_and_counted(tmp_path: Path, odd: str, at: int) -> None:
     path = tmp_path / "a.jsonl"
     line = written(path, [spans_of(number) for number in range(COUNT)], odd, at)
-    work, notes = found(path, "tag")
-    assert work.splits.train.count + work.splits.valid.count == COUNT
+    job, notes = found(path, "tag")
+    assert job.splits.train.count + job.splits.valid.count == COUNT
     assert any(
         f"1 text of {path} without a finished annotation is left out (the first is line {line})" in n for n in notes
     )

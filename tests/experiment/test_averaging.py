@@ -122,7 +122,7 @@ def test_an_average_is_judged_by_bleu_where_that_decides_and_by_the_loss_where_i
     by_bleu = tables["training"] | {"metric": "bleu"}
     train(parse(tables | {"training": by_bleu}, "by-bleu.toml"), path)
     before = Run.open(path).best()
-    measured = SimpleNamespace(work=lambda experiment, report: Told(best, average))
+    measured = SimpleNamespace(job=lambda experiment, report: Told(best, average))
     monkeypatch.setattr("anaphora.experiment.averaging.task_of", lambda experiment: measured)
     found = average_run(path)
     assert (found.best_metrics["bleu"], found.best_metrics["loss"]) == best

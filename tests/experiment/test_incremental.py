@@ -20,7 +20,7 @@ from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.weights import tensors_of
 from anaphora.tasks.base import ExperimentBase, StartConfig
 from anaphora.tasks.runs import experiment_of
-from anaphora.tasks.translation.incremental import HeldOutScores, IncrementalWork
+from anaphora.tasks.translation.incremental import HeldOutScores, IncrementalJob
 from tests.resuming import weights
 
 TMX = """<tmx version="1.4"><header srclang="en" segtype="sentence" o-tmf="x" adminlang="en" datatype="plaintext"
@@ -164,7 +164,7 @@ def forgetful(start: dict[str, torch.Tensor], whole: Path, monkeypatch: pytest.M
         def score(_: object, model: torch.nn.Module, *__: object) -> Score:
             return Score("BLEU", 30 - points * moved(tensors_of(model)) / moved(last), "", "raw")
 
-        monkeypatch.setattr(IncrementalWork, "_score", score)
+        monkeypatch.setattr(IncrementalJob, "_score", score)
 
     return forget
 

@@ -15,9 +15,9 @@ from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse
 from anaphora.tasks.runs import build
+from anaphora.tasks.training_job import TrainingContext
 from anaphora.tasks.translation import Translation, TranslationPredictor
-from anaphora.tasks.translation.data import TranslationWork
-from anaphora.tasks.work import Begun
+from anaphora.tasks.translation.data import TranslationJob
 
 
 def changed(experiment: ExperimentBase, table: str, **options: object) -> ExperimentBase:
@@ -88,7 +88,9 @@ def test_validation_by_bleu_searches_as_it_is_told_to_and_compares_each_output_w
     monkeypatch.setattr(TranslationPredictor, "translate", copied)
     tokenizers = load_tokenizers(run)
     model = build(experiment, tokenizers, "test").eval()
-    validate = TranslationWork(experiment, silent).validation(Begun(run, experiment, model, tokenizers), silent)
+    validate = TranslationJob(experiment, silent).validation(
+        TrainingContext(run, experiment, model, tokenizers), silent
+    )
     with torch.no_grad():
         figures = validate(model)
     assert figures["bleu"] == pytest.approx(bleu(sources[1:], references[1:], language="fr").value)

@@ -108,6 +108,6 @@ def _examples(trained: "Trained", report: Report) -> "Iterator[Example]":
     from anaphora.tasks.registry import task_of
 
     try:
-        yield from islice(task_of(trained.experiment).work(trained.experiment, report).splits.valid, _MEASURED)
+        yield from islice(task_of(trained.experiment).job(trained.experiment, report).splits.valid, _MEASURED)
     except AnaphoraError as error:
         report(Note(f"What rounding does to the loss is not measured: {error}", warning=True))

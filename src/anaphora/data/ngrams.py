@@ -5,7 +5,7 @@ n-grams of each order after them; what does not fit in memory lies on disk (``da
 bounded by the disk.
 
 A window is a predicted token and what precedes it in its line. The first token of a line is preceded by ``<s>``, for
-which running text has ``</s>`` (``data.running_text``); nothing stands before that. All n-grams of lower order are suffixes of
+which running text has ``</s>``; nothing stands before that. All n-grams of lower order are suffixes of
 windows, and sorted from their last token backwards, every suffix is one contiguous stretch.
 """
 

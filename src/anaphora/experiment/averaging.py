@@ -13,10 +13,10 @@ from anaphora.run.averaging import average
 from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.loading import load_tokenizers
 from anaphora.run.weights import fill
-from anaphora.tasks.fitting import FittingWork
+from anaphora.tasks.fitting import FittingJob
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import build, experiment_of, open_run
-from anaphora.tasks.work import Begun, UpdatingWork
+from anaphora.tasks.training_job import TrainingContext, UpdatingJob
 from anaphora.training.stopping import BestSoFar
 
 
@@ -46,8 +46,8 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
         raise ConfigError(f"An average is of at least 2 checkpoints, but --last is {last}.")
     experiment = experiment_of(path)
     run = open_run(path, experiment)
-    work = task_of(experiment).work(experiment, report)
-    if isinstance(work, FittingWork):
+    job = task_of(experiment).job(experiment, report)
+    if isinstance(job, FittingJob):
         raise ConfigError(f"{path} was fitted in one go, and so has one checkpoint: there is nothing to average.")
     with run.lock():
         tensors, updates = average(run, last, report)
@@ -56,7 +56,7 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
         run.fingerprints |= {name: found for name, found in before.fingerprints.items() if name.startswith("data/")}
         tokenizers = load_tokenizers(run)
         model = build(experiment, tokenizers, str(path / "experiment.toml")).eval()
-        validate = cast(UpdatingWork, work).validation(Begun(run, experiment, model, tokenizers), report)
+        validate = cast(UpdatingJob, job).validation(TrainingContext(run, experiment, model, tokenizers), report)
         figures = []
         with torch.no_grad():
             for weights, where in ((before.model, before.path), (tensors, path / "checkpoints" / AVERAGE)):

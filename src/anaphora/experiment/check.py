@@ -14,7 +14,7 @@ from anaphora.events import Report, silent
 from anaphora.experiment.estimate import Estimate, estimate
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import task_of
-from anaphora.tasks.work import UpdatingWork, Work, not_skipping
+from anaphora.tasks.training_job import TrainingJob, UpdatingJob, not_skipping
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import counted
 
@@ -67,29 +67,29 @@ def check(experiment: Experiment, *, trial: float = 5.0, exact: bool = False, re
     heard = not_skipping(report)  # what is left out is among the findings, with its lines
     checked = Checked(experiment)
     try:
-        work = task_of(experiment).work(experiment, heard)
+        job = task_of(experiment).job(experiment, heard)
         lowercase = experiment.text.lowercase
         if languages := tuple(experiment.data.languages.values()):
-            checked.survey = survey_corpus(work.splits, languages, lowercase=lowercase, exact=exact, report=heard)
-        _try_out(checked, work, trial, heard)
+            checked.survey = survey_corpus(job.splits, languages, lowercase=lowercase, exact=exact, report=heard)
+        _try_out(checked, job, trial, heard)
     except AnaphoraError as error:
         kind = "data" if isinstance(error, DataError) else "experiment"
         checked.errors.append(Finding(kind, "error", "", "", 0, 0, str(error).rstrip("."), ""))
     return checked
 
 
-def _try_out(checked: Checked, work: Work, trial: float, report: Report) -> None:
+def _try_out(checked: Checked, job: TrainingJob, trial: float, report: Report) -> None:
     experiment = checked.experiment
     if trial <= 0:
         return
-    if isinstance(work, UpdatingWork):
-        found, tokenizers = estimate(experiment, work.splits, trial, report)
+    if isinstance(job, UpdatingJob):
+        found, tokenizers = estimate(experiment, job.splits, trial, report)
         checked.estimates.append(found)
     elif experiment.start.run == "none":  # fitted in one go, which cannot be tried out, to its own vocabulary
-        tokenizers = work.learn_vocabulary(report)
+        tokenizers = job.learn_vocabulary(report)
     else:
         return
-    checked.tokens += _tokens(work.splits, tokenizers, experiment.data.languages)
+    checked.tokens += _tokens(job.splits, tokenizers, experiment.data.languages)
 
 
 def _tokens(

@@ -20,7 +20,7 @@ from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import build, outline
 from anaphora.tasks.task import Task, WeightSource
-from anaphora.tasks.work import UpdatingWork, Work
+from anaphora.tasks.training_job import TrainingJob, UpdatingJob
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.ranks import Ranks
 from anaphora.wording import counted
@@ -36,7 +36,7 @@ class Plan:
     experiment: Experiment
     """With nothing left open."""
     task: Task
-    work: Work
+    job: TrainingJob
     """Its data, found and checked."""
     tokenizers: Mapping[str, Tokenizer]
     """By side."""
@@ -52,29 +52,29 @@ def plan_new(experiment: Experiment, report: Report, ranks: Ranks) -> Plan:
     check_ranks(experiment, ranks)
     task = task_of(experiment)
     sources = _weight_sources(experiment, task, parent)
-    work = task.work(experiment, report)
-    experiment = work.completed(experiment, report)
-    tokenizers = parent.tokenizers(lambda: work.learn_vocabulary(report)) if parent else work.learn_vocabulary(report)
+    job = task.job(experiment, report)
+    experiment = job.completed(experiment, report)
+    tokenizers = parent.tokenizers(lambda: job.learn_vocabulary(report)) if parent else job.learn_vocabulary(report)
     if parent:
-        parent.report_new_tokens(experiment, work.splits.train, report)
+        parent.report_new_tokens(experiment, job.splits.train, report)
     sizes = {tokenizer.symbols.size for tokenizer in tokenizers.values()}
-    if isinstance(work, UpdatingWork):
+    if isinstance(job, UpdatingJob):
         shape = outline(experiment, tokenizers, "The experiment")
-        check_memory(shape, experiment, sizes, work.longest or _ROW, most_tokens(work.splits.train.paths))
+        check_memory(shape, experiment, sizes, job.longest or _ROW, most_tokens(job.splits.train.paths))
     model = _network(experiment, tokenizers, "The experiment")
     for source in sources:
         source.load_into(model, tokenizers, report)
-    if isinstance(work, UpdatingWork) and not experiment.training.batch_tokens:
-        experiment = _with_batch_size(experiment, model, sizes, work.longest, report)
+    if isinstance(job, UpdatingJob) and not experiment.training.batch_tokens:
+        experiment = _with_batch_size(experiment, model, sizes, job.longest, report)
     report_autograd_cells(model, report)
     report_frozen_weights(model, report)
-    return Plan(experiment, task, work, tokenizers, model, has_given_weights=bool(sources))
+    return Plan(experiment, task, job, tokenizers, model, has_given_weights=bool(sources))
 
 
-def plan_of(run: Run, begun: Experiment, experiment: Experiment, task: Task, work: Work) -> Plan:
+def plan_of(run: Run, begun: Experiment, experiment: Experiment, task: Task, job: TrainingJob) -> Plan:
     """Return the plan of a ``run``, ``begun`` with an experiment that may have other bounds or places now."""
     tokenizers = load_tokenizers(run)
-    return Plan(experiment, task, work, tokenizers, _network(begun, tokenizers, str(run.path / EXPERIMENT)))
+    return Plan(experiment, task, job, tokenizers, _network(begun, tokenizers, str(run.path / EXPERIMENT)))
 
 
 def with_runs(experiment: Experiment, ranks: Ranks) -> tuple[Experiment, Parent | None]:

@@ -29,7 +29,7 @@ from anaphora.run.layout import EXPERIMENT, check_free, discard
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import experiment_of
-from anaphora.tasks.work import TRAIN, Begun
+from anaphora.tasks.training_job import TRAIN, TrainingContext
 from anaphora.training.loop import Outcome, Stop, never
 from anaphora.training.ranks import ALONE, Ranks
 from anaphora.training.state import TrainingState
@@ -67,10 +67,10 @@ def train(
 
         led = ranks.led(lead)
         plan, run = ranks.each(lambda: led or _follow(path))
-        ranks.check_same({f"the data ({name})": digest for name, digest in plan.work.fingerprints.items()})
-        context = Begun(run, plan.experiment, plan.model, plan.tokenizers)
+        ranks.check_same({f"the data ({name})": digest for name, digest in plan.job.fingerprints.items()})
+        context = TrainingContext(run, plan.experiment, plan.model, plan.tokenizers)
         ranks.in_turn(lambda: _prepare(plan, context, lasting))
-        return plan.work.learn(context, lasting, stop, ranks)
+        return plan.job.learn(context, lasting, stop, ranks)
 
 
 def _begin(
@@ -80,7 +80,7 @@ def _begin(
     check_free(path)  # before hours are spent on it
     plan = plan_new(experiment, report, ranks)
     was_there = path.exists()
-    run = Run.create(path, plan.experiment.tables(), plan.tokenizers, plan.work.fingerprints)
+    run = Run.create(path, plan.experiment.tables(), plan.tokenizers, plan.job.fingerprints)
     run.use = plan.task.example
     report.on_failure(run.metrics.note)
     run.write_card({}, report)
@@ -99,13 +99,13 @@ def _resume(
     if experiment.task == begun.task:
         experiment = experiment.resumed(begun)
     task = task_of(experiment)
-    work = task.work(experiment, report)
-    run = Run.open(path, work.fingerprints)
+    job = task.job(experiment, report)
+    run = Run.open(path, job.fingerprints)
     run.use = task.example
     report.on_failure(run.metrics.note)
     held.enter_context(run.lock())
     _continue_as(run, begun, experiment, report)
-    plan = plan_of(run, begun, experiment, task, work)
+    plan = plan_of(run, begun, experiment, task, job)
     report_autograd_cells(plan.model, report)
     report_frozen_weights(plan.model, report)
     return plan, run
@@ -120,14 +120,14 @@ def _follow(path: Path) -> tuple[Plan, Run]:
         )
     begun = experiment_of(path)
     task = task_of(begun)
-    work = task.work(begun, silent)
-    run = FollowedRun.open(path, work.fingerprints)
-    return plan_of(run, begun, begun, task, work), run
+    job = task.job(begun, silent)
+    run = FollowedRun.open(path, job.fingerprints)
+    return plan_of(run, begun, begun, task, job), run
 
 
-def _prepare(plan: Plan, context: Begun, report: Report) -> None:
+def _prepare(plan: Plan, context: TrainingContext, report: Report) -> None:
     """Set in the model what depends on counts of the data; save weights that were given."""
-    plan.work.tell_counts(context, report)
+    plan.job.tell_counts(context, report)
     if plan.has_given_weights:
         # so that going on never needs the other runs and files again, which may change or go
         TrainingState(plan.model, plan.experiment.training, plan.experiment.better).save(context.run, report)

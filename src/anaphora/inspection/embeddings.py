@@ -12,7 +12,7 @@ from anaphora.errors import DataError
 from anaphora.formats.figures import Jsonable
 from anaphora.inspection.subject import Subject, layers_of
 from anaphora.nn.embedding import Embedding
-from anaphora.tasks.work import TRAIN
+from anaphora.tasks.training_job import TRAIN
 from anaphora.wording import counted
 
 LIMIT = 2000

@@ -21,10 +21,10 @@ from anaphora.inspection.subject import Subject
 from anaphora.kernels.runtime import running
 from anaphora.protocols import Carry
 from anaphora.run import Run
-from anaphora.tasks.language_model.training import LanguageModelWork
+from anaphora.tasks.language_model.training import LanguageModelJob
 from anaphora.tasks.registry import task_of
-from anaphora.tasks.translation import TranslatorWork
-from anaphora.tasks.work import TRAIN
+from anaphora.tasks.training_job import TRAIN
+from anaphora.tasks.translation import TranslatorJob
 from anaphora.text.tokenizer import Tokenizer
 
 _BATCH_TOKENS = 8000
@@ -173,16 +173,16 @@ def training_split(subject: Subject, report: Report = silent) -> TrainingSplit:
     """What a run was trained on, encoded; DataError where it is gone or another."""
     path, experiment, _, tokenizers, _ = subject.trained
     try:
-        work = task_of(experiment).work(experiment, silent)
+        job = task_of(experiment).job(experiment, silent)
     except AnaphoraError as error:
         raise DataError(f"Neighbours are training data, but the training data of {path} is gone: {error}") from None
-    run = Run.open(path, work.fingerprints)
+    run = Run.open(path, job.fingerprints)
     if "data/train" in run.changed(run.load("best")):
         raise DataError(f"Neighbours are training data, but the training data of {path} has changed: restore it.")
-    if isinstance(work, TranslatorWork):
-        return Pairs(work.encoded_train(tokenizers, path / TRAIN, report), tokenizers)
-    assert isinstance(work, LanguageModelWork)
-    corpus, tokenizer = work.splits.train, tokenizers["text"]
+    if isinstance(job, TranslatorJob):
+        return Pairs(job.encoded_train(tokenizers, path / TRAIN, report), tokenizers)
+    assert isinstance(job, LanguageModelJob)
+    corpus, tokenizer = job.splits.train, tokenizers["text"]
     ids = encoded_text(corpus, tokenizer, path / TRAIN, report=report)
     ends = np.flatnonzero(ids[:] == tokenizer.symbols.eos)
     of_sentences = not getattr(experiment, "reads_stream", True)

@@ -14,7 +14,7 @@ from anaphora.data.fields.field import Field
 from anaphora.data.fields.tokens import Tokens
 from anaphora.events import Report, silent
 from anaphora.tasks.task import Task, Tokenizers
-from anaphora.tasks.work import Begun, UpdatingWork
+from anaphora.tasks.training_job import TrainingContext, UpdatingJob
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Validate
@@ -85,11 +85,11 @@ class FieldTask(Task):
     def with_runs(self, experiment: Any, parent: Any) -> Any:
         return experiment if experiment.is_settled else self.with_data_statistics(experiment, self.splits(experiment))
 
-    def work(self, experiment: Any, report: Report) -> "FieldWork":
-        return FieldWork(self, experiment, report)
+    def job(self, experiment: Any, report: Report) -> "FieldJob":
+        return FieldJob(self, experiment, report)
 
 
-class FieldWork(UpdatingWork):
+class FieldJob(UpdatingJob):
     """Training of a task of fields: splits are encoded into stores, and batches made of them."""
 
     def __init__(self, task: FieldTask, experiment: Any, report: Report) -> None:
@@ -110,41 +110,41 @@ class FieldWork(UpdatingWork):
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         return self._task.learn_vocabulary(self._experiment, self.splits, report)
 
-    def counts(self, begun: Begun, report: Report) -> Integers:
+    def counts(self, context: TrainingContext, report: Report) -> Integers:
         """Return how often each token is a target."""
-        targets = self._task.fields(self._experiment, begun.tokenizers, self.splits).targets
+        targets = self._task.fields(self._experiment, context.tokenizers, self.splits).targets
         if not isinstance(targets, Tokens):
             return np.zeros(0, np.int64)
-        return targets.counts(self._store(self.splits.train, "train", begun, report).rows(targets))
+        return targets.counts(self._store(self.splits.train, "train", context, report).rows(targets))
 
-    def batches(self, begun: Begun, report: Report) -> ExampleBatches:
-        store = self._store(self.splits.train, "train", begun, report)
-        return self._batches(store, begun, begun.training.seed)
+    def batches(self, context: TrainingContext, report: Report) -> ExampleBatches:
+        store = self._store(self.splits.train, "train", context, report)
+        return self._batches(store, context, context.training.seed)
 
-    def validation(self, begun: Begun, report: Report) -> Validate:
-        fields = self._task.fields(self._experiment, begun.tokenizers, self.splits)
-        store = self._store(self.splits.valid, "valid", begun, report)
-        batches = self._batches(store, begun, seed=0)
+    def validation(self, context: TrainingContext, report: Report) -> Validate:
+        fields = self._task.fields(self._experiment, context.tokenizers, self.splits)
+        store = self._store(self.splits.valid, "valid", context, report)
+        batches = self._batches(store, context, seed=0)
         return self._task.validation(self._experiment, self.splits.valid, fields, store, batches)
 
-    def _store(self, corpus: Examples, split: str, begun: Begun, report: Report) -> ExampleStore:
-        fields = self._task.fields(self._experiment, begun.tokenizers, self.splits)
+    def _store(self, corpus: Examples, split: str, context: TrainingContext, report: Report) -> ExampleStore:
+        fields = self._task.fields(self._experiment, context.tokenizers, self.splits)
         return example_store(
             corpus,
             fields,
-            begun.encoded / split,
+            context.encoded / split,
             noun=self._task.example_noun,
             longest=self._task.longest(self._experiment, split == "train"),
             bounded=self._task.sized_by(fields)[:1],
             report=report,
         )
 
-    def _batches(self, store: ExampleStore, begun: Begun, seed: int) -> ExampleBatches:
-        fields = self._task.fields(self._experiment, begun.tokenizers, self.splits)
+    def _batches(self, store: ExampleStore, context: TrainingContext, seed: int) -> ExampleBatches:
+        fields = self._task.fields(self._experiment, context.tokenizers, self.splits)
         return ExampleBatches(
             store,
             *fields,
-            batch_tokens=begun.training.batch_tokens,
+            batch_tokens=context.training.batch_tokens,
             seed=seed,
             sized_by=self._task.sized_by(fields),
             weights=self._task.weights(self._experiment, fields, store),

@@ -1,4 +1,4 @@
-"""Work that is done in one go and has no updates to go on from: counting, linking, mixing."""
+"""TrainingJob that is done in one go and has no updates to go on from: counting, linking, mixing."""
 
 import time
 from abc import abstractmethod
@@ -10,7 +10,7 @@ from anaphora.events import Report, Saved, Validated
 from anaphora.run.weights import tensors_of
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import CUTS
-from anaphora.tasks.work import Begun, Work
+from anaphora.tasks.training_job import TrainingContext, TrainingJob
 from anaphora.training import log
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Stop
@@ -61,29 +61,29 @@ class FittedExperiment(ExperimentBase):
         return tables
 
 
-class FittingWork(Work):
+class FittingJob(TrainingJob):
     """What such work leaves in a run: one checkpoint, named after update 1, and one validation."""
 
     @abstractmethod
-    def fit(self, begun: Begun, report: Report) -> Mapping[str, float]:
+    def fit(self, context: TrainingContext, report: Report) -> Mapping[str, float]:
         """Fit the model; returns its metrics on the validation split."""
 
-    def tell_counts(self, begun: Begun, report: Report) -> None:
+    def tell_counts(self, context: TrainingContext, report: Report) -> None:
         """Nothing: fitting looks at the whole of it."""
 
-    def learn(self, begun: Begun, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
-        """Fit the model, unless the run has it already; see ``Work.learn``. The first rank does, the others wait."""
-        return ranks.told(lambda: self._fitted(begun, report))
+    def learn(self, context: TrainingContext, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
+        """Fit the model, unless the run has it already: on the first rank; the others wait."""
+        return ranks.told(lambda: self._fitted(context, report))
 
-    def _fitted(self, begun: Begun, report: Report) -> Outcome:
-        run, started = begun.run, time.monotonic()
+    def _fitted(self, context: TrainingContext, report: Report) -> Outcome:
+        run, started = context.run, time.monotonic()
         if not run.checkpoints():
-            figures = self.fit(begun, report)
+            figures = self.fit(context, report)
             event = Validated(update=1, epoch=1, metrics=figures, best=True)
             run.rewind(0)  # what a killed process left
             run.metrics.add(log.validation_line(event), report)
             report(event)
-            report(Saved(1, run.save(1, tensors_of(begun.model), {}, {}, report=report)))
+            report(Saved(1, run.save(1, tensors_of(context.model), {}, {}, report=report)))
         else:
             run.rewind(1)  # a process may have been killed before ``latest`` named it
             figures = run.metrics.validation(1)

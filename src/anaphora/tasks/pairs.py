@@ -1,4 +1,4 @@
-"""Work on pairs of sentences, whatever is learnt from them."""
+"""TrainingJob on pairs of sentences, whatever is learnt from them."""
 
 from collections.abc import Mapping
 
@@ -7,13 +7,13 @@ from anaphora.data.sources import translation_splits
 from anaphora.events import Report
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData
-from anaphora.tasks.work import Work
+from anaphora.tasks.training_job import TrainingJob
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 
 
-class PairWork(Work):
-    """An experiment whose pairs have been found: see ``work.Work``."""
+class PairJob(TrainingJob):
+    """An experiment whose pairs have been found: see ``training_job``."""
 
     splits: Splits[PairCorpus]
 

@@ -16,7 +16,7 @@ from anaphora.prediction.running import ON_CPU
 from anaphora.run import Checkpoint
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.evaluation import Answer, Request
-from anaphora.tasks.work import Work
+from anaphora.tasks.training_job import TrainingJob
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import Tokenizer
 
@@ -105,7 +105,7 @@ class Task(ABC):
     """Sizes for at most so many of these, the first field of each, from the smallest on; NamedTuples of one class."""
 
     @abstractmethod
-    def work(self, experiment: Any, report: Report) -> Work:
+    def job(self, experiment: Any, report: Report) -> TrainingJob:
         """Return the data of an experiment, found and checked, and what training does with it."""
 
     @abstractmethod

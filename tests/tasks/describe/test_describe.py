@@ -201,13 +201,13 @@ def test_the_data_of_describers_is_checked(dots: Path, capsys: pytest.CaptureFix
 def test_every_caption_is_in_one_batch_with_the_features_of_its_image(dots: Path) -> None:
     from anaphora.tasks.registry import task_of
     from anaphora.tasks.runs import experiment_of
-    from anaphora.tasks.work import Begun
+    from anaphora.tasks.training_job import TrainingContext
 
     train(dots, "run")
     experiment = experiment_of(Path("run"))
-    work: Any = task_of(experiment).work(experiment, silent)
-    tokenizers = work.learn_vocabulary(silent)
-    batches = work.batches(Begun(Run.open(Path("run")), experiment, torch.nn.Module(), tokenizers), silent)
+    job: Any = task_of(experiment).job(experiment, silent)
+    tokenizers = job.learn_vocabulary(silent)
+    batches = job.batches(TrainingContext(Run.open(Path("run")), experiment, torch.nn.Module(), tokenizers), silent)
     rows = [batch for batch in batches.epoch(1)]
     assert sorted(torch.cat([batch.example_ids_B for batch in rows]).tolist()) == list(range(120))
     for batch in rows:
@@ -215,4 +215,4 @@ def test_every_caption_is_in_one_batch_with_the_features_of_its_image(dots: Path
             expected = torch.from_numpy(features(number // 2).astype(np.float32)).view(4, 6)
             assert batch.inputs.values_BSD[place].equal(expected)  # type: ignore[union-attr]
             ids = batch.target_ids.ids_BT[place, : batch.target_ids.lengths_B[place] - 1].tolist()
-            assert tokenizers["text"].decode(ids) == work.splits.train.captions[number].text  # type: ignore[union-attr]
+            assert tokenizers["text"].decode(ids) == job.splits.train.captions[number].text  # type: ignore[union-attr]

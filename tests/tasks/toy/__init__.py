@@ -25,7 +25,7 @@ from anaphora.tasks.evaluation import Answer, Request, Scored, one_run
 from anaphora.tasks.field_task import Fields, FieldTask
 from anaphora.tasks.runs import experiment_of, load
 from anaphora.tasks.task import Tokenizers, Trained
-from anaphora.tasks.work import mean_loss
+from anaphora.tasks.training_job import mean_loss
 from anaphora.text.tokenization import Character, TextConfig
 from anaphora.training.loop import Validate
 

@@ -18,7 +18,7 @@ from anaphora.experiment.run_training import train
 from anaphora.formats.lines import write_lines
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.translation import TranslationPredictor
-from anaphora.tasks.translation.data import TranslationWork
+from anaphora.tasks.translation.data import TranslationJob
 from anaphora.tasks.translation.placeholder_training import in_both
 from anaphora.tasks.translation.stand_ins import _candidates
 from anaphora.text.placeholders import RESERVED
@@ -67,9 +67,9 @@ def experiment(folder: Path, fraction: float, *settings: str) -> ExperimentBase:
 
 
 def learnt_from(folder: Path, fraction: float, *settings: str) -> Sequence[Pair]:
-    work = TranslationWork(experiment(folder, fraction, *settings), silent)  # type: ignore[arg-type]
-    assert work.learnt_from.count == 400
-    return list(work.learnt_from)
+    job = TranslationJob(experiment(folder, fraction, *settings), silent)  # type: ignore[arg-type]
+    assert job.learnt_from.count == 400
+    return list(job.learnt_from)
 
 
 def reserved(text: str) -> list[str]:
@@ -119,9 +119,9 @@ def test_reserved_words_are_tokens_of_either_side_and_placeholders_are_replaced_
     for side, place in (("en", 0), ("fr", 1)):
         write_lines(tmp_path / f"train.{side}", (pair[place] for pair in lines))
         write_lines(tmp_path / f"val.{side}", (pair[place] for pair in pairs(20, 2)))
-    work = TranslationWork(experiment(tmp_path, 0.1, f"text={text}"), silent)  # type: ignore[arg-type]
-    assert all("{" not in source + target for source, target in work.learnt_from)
-    tokenizers = work.learn_vocabulary(silent)
+    job = TranslationJob(experiment(tmp_path, 0.1, f"text={text}"), silent)  # type: ignore[arg-type]
+    assert all("{" not in source + target for source, target in job.learnt_from)
+    tokenizers = job.learn_vocabulary(silent)
     tokens = {(*tokenizer.encode(word),) for tokenizer in tokenizers.values() for word in RESERVED}
     assert all(len(ids) == 1 and ids != (UNK,) for ids in tokens)
     tried = _candidates(tokenizers["source"], tokenizers["target"])

@@ -20,9 +20,9 @@ from anaphora.run import Run
 from anaphora.run.loading import load_tokenizers
 from anaphora.samples.english_french import corpus
 from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.training_job import TrainingContext
 from anaphora.tasks.translation import TranslationPredictor
-from anaphora.tasks.translation.data import TranslationWork
-from anaphora.tasks.work import Begun
+from anaphora.tasks.translation.data import TranslationJob
 from anaphora.text.rare import AnnotatedTokenizer, Rare
 from anaphora.text.tokenizer import MARKS, UNK, Tokenizer
 
@@ -54,16 +54,16 @@ def experiment(folder: Path, rare: str, *settings: str) -> ExperimentBase:
     return read_experiment(TEXT, "test.toml", [f"text.rare={rare}", *settings], data=[folder], target="fr")
 
 
-def begun(of: ExperimentBase, tokenizers: Mapping[str, Tokenizer], path: Path) -> Begun:
+def begun(of: ExperimentBase, tokenizers: Mapping[str, Tokenizer], path: Path) -> TrainingContext:
     run: Any = SimpleNamespace(path=path)
-    return Begun(run, of, torch.nn.Module(), tokenizers)
+    return TrainingContext(run, of, torch.nn.Module(), tokenizers)
 
 
 def test_outputs_that_ask_for_counts_are_told_those_of_annotated_targets(folder: Path, tmp_path: Path) -> None:
-    work = TranslationWork(experiment(folder, "posall", "output=nce"), silent)  # type: ignore[arg-type]
-    of_run = begun(experiment(folder, "posall"), work.learn_vocabulary(silent), tmp_path)
-    counted = work.counts(of_run, silent)
-    batches = work.batches(of_run, silent).epoch(1)
+    job = TranslationJob(experiment(folder, "posall", "output=nce"), silent)  # type: ignore[arg-type]
+    of_run = begun(experiment(folder, "posall"), job.learn_vocabulary(silent), tmp_path)
+    counted = job.counts(of_run, silent)
+    batches = job.batches(of_run, silent).epoch(1)
     expected = torch.zeros(len(counted), dtype=torch.int64)
     for batch in batches:
         inside_BT = torch.arange(batch.target_ids.ids_BT.shape[1]) < batch.target_ids.lengths_B.unsqueeze(1)
@@ -73,13 +73,13 @@ def test_outputs_that_ask_for_counts_are_told_those_of_annotated_targets(folder:
 
 @pytest.mark.parametrize("rare", KINDS)
 def test_stored_targets_are_annotated_and_read_as_they_were(rare: Rare, folder: Path, tmp_path: Path) -> None:
-    work = TranslationWork(experiment(folder, rare), silent)  # type: ignore[arg-type]
-    tokenizers = work.learn_vocabulary(silent)
+    job = TranslationJob(experiment(folder, rare), silent)  # type: ignore[arg-type]
+    tokenizers = job.learn_vocabulary(silent)
     source, target = tokenizers["source"], tokenizers["target"]
     assert isinstance(target, AnnotatedTokenizer) and len(target.dictionary) > 100
     lines = {target.decode(target.encode(line)) for line in (folder / "train.fr").read_text().splitlines()}
     pointed = unknown = 0
-    for batch in work.batches(begun(experiment(folder, rare), tokenizers, tmp_path), silent).epoch(1):
+    for batch in job.batches(begun(experiment(folder, rare), tokenizers, tmp_path), silent).epoch(1):
         for row, (ids, length) in enumerate(zip(batch.target_ids.ids_BT, batch.target_ids.lengths_B, strict=True)):
             written = ids[: length - 1].tolist()
             read = batch.input_ids.ids_BT[row, : batch.input_ids.lengths_B[row] - 1].tolist()
@@ -134,8 +134,8 @@ def test_annotations_are_the_same_whether_pairs_are_linked_together_or_in_blocks
     stored = []
     for block in 1000, 7:
         monkeypatch.setattr("anaphora.tasks.translation.linked_words.BLOCK", block)
-        work = TranslationWork(experiment(folder, "posunk"), silent)  # type: ignore[arg-type]
-        work.batches(begun(experiment(folder, "posunk"), work.learn_vocabulary(silent), tmp_path / f"{block}"), silent)
+        job = TranslationJob(experiment(folder, "posunk"), silent)  # type: ignore[arg-type]
+        job.batches(begun(experiment(folder, "posunk"), job.learn_vocabulary(silent), tmp_path / f"{block}"), silent)
         stored.append((tmp_path / f"{block}" / "encoded" / "train" / "target.ids").read_bytes())
     assert stored[0] == stored[1]
 
@@ -145,7 +145,7 @@ def test_rare_words_are_linked_by_a_sample_where_there_are_very_many_pairs(
 ) -> None:
     monkeypatch.setattr("anaphora.tasks.translation.linked_words._PAIRS", 50)
     events: list[Event] = []
-    TranslationWork(experiment(folder, "posunk"), silent).learn_vocabulary(events.append)  # type: ignore[arg-type]
+    TranslationJob(experiment(folder, "posunk"), silent).learn_vocabulary(events.append)  # type: ignore[arg-type]
     [said] = [event.text for event in events if isinstance(event, Note) and "linked" in event.text]
     assert "what 50 of 150 pairs show" in said
 

@@ -17,11 +17,11 @@ from anaphora.models.registry import NETWORKS
 from anaphora.tasks.alignment.predictor import AlignmentPredictor
 from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Answer, Request
-from anaphora.tasks.fitting import FITTED_CONFLICTS, FittedExperiment, FittingWork, segmented_alike
-from anaphora.tasks.pairs import PairWork
+from anaphora.tasks.fitting import FITTED_CONFLICTS, FittedExperiment, FittingJob, segmented_alike
+from anaphora.tasks.pairs import PairJob
 from anaphora.tasks.runs import load_as
 from anaphora.tasks.task import Task, Trained, both_sides
-from anaphora.tasks.work import Begun
+from anaphora.tasks.training_job import TrainingContext
 from anaphora.text.tokenization import TextConfig, Word
 from anaphora.text.tokenizer import Tokenizer
 
@@ -48,14 +48,14 @@ class AlignerExperiment(AlignerModelConfig, FittedExperiment):
     """Tokenizer."""
 
 
-class AlignerWork(FittingWork, PairWork):
+class AlignerJob(FittingJob, PairJob):
     """Links learnt in one go, where networks are trained update by update."""
 
-    def fit(self, begun: Begun, report: Report) -> Mapping[str, float]:
-        aligner, splits, fields = cast(Aligner, begun.model), self.splits, pair_fields(begun.tokenizers)
+    def fit(self, context: TrainingContext, report: Report) -> Mapping[str, float]:
+        aligner, splits, fields = cast(Aligner, context.model), self.splits, pair_fields(context.tokenizers)
         longest, encode = self._experiment.data.max_length, partial(example_store, noun="pair", report=report)
-        train = encode(splits.train, fields, begun.encoded / "train", longest=longest)
-        valid = encode(splits.valid, fields, begun.encoded / "valid")
+        train = encode(splits.train, fields, context.encoded / "train", longest=longest)
+        valid = encode(splits.valid, fields, context.encoded / "valid")
         sources, targets = train.all_rows()
         aligner.fit(sources, targets, report)
         found = aligner.to_target.best(*valid.all_rows())
@@ -79,8 +79,8 @@ class Alignment(Task):
     example = 'aligner = anaphora.load("{path}")\nprint(aligner.align(["..."], ["..."])[0])'
     exports: ClassVar = {"dictionary": _export_dictionary}
 
-    def work(self, experiment: AlignerExperiment, report: Report) -> AlignerWork:
-        return AlignerWork(experiment, report)
+    def job(self, experiment: AlignerExperiment, report: Report) -> AlignerJob:
+        return AlignerJob(experiment, report)
 
     def predictor(self, trained: Trained) -> AlignmentPredictor:
         source, target = trained.tokenizers["source"], trained.tokenizers["target"]

@@ -31,7 +31,7 @@ from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.scores import scored
 from anaphora.tasks.sizing import figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table, Tokenizers, Trained
-from anaphora.tasks.work import mean_loss
+from anaphora.tasks.training_job import mean_loss
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.training.loop import Validate
 from anaphora.wording import counted

@@ -23,13 +23,13 @@ from anaphora.tasks.language_model.config import (
     RecurrentExperiment,
 )
 from anaphora.tasks.language_model.evaluation import adapted_to_data, evaluate
-from anaphora.tasks.language_model.interpolation import InterpolationWork, interpolation_table, with_members
+from anaphora.tasks.language_model.interpolation import InterpolationJob, interpolation_table, with_members
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
-from anaphora.tasks.language_model.training import LanguageModelWork, NgramWork
+from anaphora.tasks.language_model.training import LanguageModelJob, NgramJob
 from anaphora.tasks.runs import load_trained
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table, Task, Trained
-from anaphora.tasks.work import Work
+from anaphora.tasks.training_job import TrainingJob
 from anaphora.text.tokenization import AnyTokenizer, Word
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import counted
@@ -89,8 +89,8 @@ class RecurrentLanguageModelling(Task):
     example = 'model = anaphora.load("{path}")\nprint(model.generate("...").text)'
     counted, tiers = "characters", TIERS
 
-    def work(self, experiment: Any, report: Report) -> Work:
-        return LanguageModelWork(experiment, report)
+    def job(self, experiment: Any, report: Report) -> TrainingJob:
+        return LanguageModelJob(experiment, report)
 
     def predictor(self, trained: Trained) -> LanguageModelPredictor:
         model = cast(TextModel, trained.model)
@@ -142,8 +142,8 @@ class NgramLanguageModelling(RecurrentLanguageModelling):
     on_gpu = False
     exports: ClassVar = {"arpa": _export_arpa}
 
-    def work(self, experiment: Any, report: Report) -> Work:
-        return NgramWork(experiment, report)
+    def job(self, experiment: Any, report: Report) -> TrainingJob:
+        return NgramJob(experiment, report)
 
 
 class Interpolating(RecurrentLanguageModelling):
@@ -160,8 +160,8 @@ class Interpolating(RecurrentLanguageModelling):
     def weights_of_runs(self, experiment: Any, checkpoint: Checkpoint) -> dict[str, float]:
         return dict(zip(experiment.interpolation.component_names, checkpoint.model["weights"].tolist(), strict=True))
 
-    def work(self, experiment: Any, report: Report) -> Work:
-        return InterpolationWork(experiment, report)
+    def job(self, experiment: Any, report: Report) -> TrainingJob:
+        return InterpolationJob(experiment, report)
 
 
 TASKS = (RecurrentLanguageModelling, FeedForwardLanguageModelling, NgramLanguageModelling, Interpolating)

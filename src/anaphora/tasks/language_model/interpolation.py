@@ -15,11 +15,11 @@ from anaphora.models.interpolation.weights import fitted_weights, interpolated
 from anaphora.run import Run
 from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.data_table import CUTS
-from anaphora.tasks.fitting import FittingWork
+from anaphora.tasks.fitting import FittingJob
 from anaphora.tasks.language_model.config import InterpolationExperiment, LanguageModelExperiment
-from anaphora.tasks.language_model.training import TextWork
+from anaphora.tasks.language_model.training import TextJob
 from anaphora.tasks.runs import experiment_of, load_trained
-from anaphora.tasks.work import Begun
+from anaphora.tasks.training_job import TrainingContext
 from anaphora.text.tokenizer import Tokenizer
 
 
@@ -46,7 +46,7 @@ def with_members(experiment: InterpolationExperiment, parent: object) -> Interpo
     return experiment.model_copy(update={"interpolation": mixture, "text": begun[0].text})
 
 
-class InterpolationWork(FittingWork, TextWork):
+class InterpolationJob(FittingJob, TextJob):
     def __init__(self, experiment: InterpolationExperiment, report: Report) -> None:
         super().__init__(experiment, report)
         self._config = experiment.interpolation
@@ -65,11 +65,11 @@ class InterpolationWork(FittingWork, TextWork):
                 )
         return tokenizers
 
-    def fit(self, begun: Begun, report: Report) -> Mapping[str, float]:
-        mixture = cast(Interpolation, begun.model)
+    def fit(self, context: TrainingContext, report: Report) -> Mapping[str, float]:
+        mixture = cast(Interpolation, context.model)
         for place, path in enumerate(self._config.runs):
             mixture.members[place] = load_trained(Path(path), "best", report).model
-        valid = self.valid_ids(begun, report)
+        valid = self.valid_ids(context, report)
         found = list(stream_components(mixture, valid[1:].tolist(), int(valid[0])))
         sources = ComponentPredictions(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
         mixture.weights.copy_(fitted_weights(*sources))

@@ -16,14 +16,14 @@ from anaphora.evaluation.stream import stream_loss
 from anaphora.events import Note, Report, Skipped
 from anaphora.models.ngram.model import NgramModel
 from anaphora.protocols import Batches
-from anaphora.tasks.fitting import FittingWork
+from anaphora.tasks.fitting import FittingJob
 from anaphora.tasks.language_model.config import LanguageModelExperiment
-from anaphora.tasks.work import Begun, UpdatingWork, Work, mean_loss, report_unknown
+from anaphora.tasks.training_job import TrainingContext, TrainingJob, UpdatingJob, mean_loss, report_unknown
 from anaphora.training.loop import Validate
 from anaphora.wording import counted
 
 
-class TextWork(Work):
+class TextJob(TrainingJob):
     """An experiment over running text."""
 
     _experiment: LanguageModelExperiment
@@ -33,13 +33,13 @@ class TextWork(Work):
         """Find and check the data; errors as for ``data.sources.text_splits``."""
         self._experiment, self.splits = experiment, language_model_splits(experiment, report)
 
-    def train_ids(self, begun: Begun, report: Report) -> Column:
+    def train_ids(self, context: TrainingContext, report: Report) -> Column:
         """Return the training text as ids."""
-        return encoded_text(self.splits.train, begun.tokenizers["text"], begun.encoded / "train", report=report)
+        return encoded_text(self.splits.train, context.tokenizers["text"], context.encoded / "train", report=report)
 
-    def valid_ids(self, begun: Begun, report: Report) -> Column:
+    def valid_ids(self, context: TrainingContext, report: Report) -> Column:
         """Return the validation text as ids."""
-        return encoded_text(self.splits.valid, begun.tokenizers["text"], begun.encoded / "valid", report=report)
+        return encoded_text(self.splits.valid, context.tokenizers["text"], context.encoded / "valid", report=report)
 
     def metrics(self, loss: float, ids: Column) -> Mapping[str, float]:
         """Return what a mean loss in nats a prediction of the validation text says; ``ids`` are those of the text."""
@@ -48,8 +48,8 @@ class TextWork(Work):
         return {"loss": loss, "perplexity": perplexity(loss, 1), "bits_per_character": bits / characters}
 
 
-class LanguageModelWork(TextWork, UpdatingWork):
-    """A network that predicts text: see ``work.UpdatingWork``."""
+class LanguageModelJob(TextJob, UpdatingJob):
+    """A network that predicts text: see ``training_job``."""
 
     @property
     def longest(self) -> int:
@@ -57,16 +57,16 @@ class LanguageModelWork(TextWork, UpdatingWork):
         data = self._experiment.data
         return data.steps if self._experiment.reads_stream else data.max_length
 
-    def counts(self, begun: Begun, report: Report) -> Integers:
+    def counts(self, context: TrainingContext, report: Report) -> Integers:
         """Return how often each token is predicted: every one of the text but the first."""
-        return token_counts(self.train_ids(begun, report)[1:], begun.tokenizers["text"].symbols.size)
+        return token_counts(self.train_ids(context, report)[1:], context.tokenizers["text"].symbols.size)
 
-    def batches(self, begun: Begun, report: Report) -> Batches:
+    def batches(self, context: TrainingContext, report: Report) -> Batches:
         """Return windows over as many streams as a batch has room for, or sentences of like length."""
-        data, training = self._experiment.data, begun.training
-        train = self.train_ids(begun, report)
+        data, training = self._experiment.data, context.training
+        train = self.train_ids(context, report)
         if not self._experiment.reads_stream:
-            symbols = begun.tokenizers["text"].symbols
+            symbols = context.tokenizers["text"].symbols
             sentences = TextSentences(
                 train, symbols, batch_tokens=training.batch_tokens, seed=training.seed, longest=data.max_length
             )
@@ -81,11 +81,11 @@ class LanguageModelWork(TextWork, UpdatingWork):
         rows = max(1, min(training.batch_tokens, (len(train) - 1) // count) // data.steps)
         return TextWindows(train, rows=rows, steps=data.steps, seed=seed, micro_batches=count)
 
-    def validation(self, begun: Begun, report: Report) -> Validate:
+    def validation(self, context: TrainingContext, report: Report) -> Validate:
         """Return the loss of the validation text."""
-        symbols, batch_tokens = begun.tokenizers["text"].symbols, begun.training.batch_tokens
-        valid = self.valid_ids(begun, report)
-        report_unknown(valid, symbols, begun.run, report)
+        symbols, batch_tokens = context.tokenizers["text"].symbols, context.training.batch_tokens
+        valid = self.valid_ids(context, report)
+        report_unknown(valid, symbols, context.run, report)
         batches: Batches
         if self._experiment.reads_stream:
             steps = self._experiment.data.steps
@@ -101,15 +101,15 @@ class LanguageModelWork(TextWork, UpdatingWork):
         return validate
 
 
-class NgramWork(FittingWork, TextWork):
+class NgramJob(FittingJob, TextJob):
     """A model that counts n-grams in one go."""
 
-    def fit(self, begun: Begun, report: Report) -> Mapping[str, float]:
-        model = cast(NgramModel, begun.model)
-        train, valid = self.train_ids(begun, report), self.valid_ids(begun, report)
-        report_unknown(valid, begun.tokenizers["text"].symbols, begun.run, report)
+    def fit(self, context: TrainingContext, report: Report) -> Mapping[str, float]:
+        model = cast(NgramModel, context.model)
+        train, valid = self.train_ids(context, report), self.valid_ids(context, report)
+        report_unknown(valid, context.tokenizers["text"].symbols, context.run, report)
         guessed: list[int] = []
-        model.fit(train, guessed.append, report, folder=begun.encoded)
+        model.fit(train, guessed.append, report, folder=context.encoded)
         if guessed:
             which = f"{guessed[0]}-grams" if len(guessed) == 1 else f"{guessed[0]}- to {guessed[-1]}-grams"
             report(Note(f"The text is too small to estimate the discounts of its {which}: 0.5, 1 and 1.5 are used."))

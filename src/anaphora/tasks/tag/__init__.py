@@ -34,7 +34,7 @@ from anaphora.tasks.tag.evaluation import evaluate_sentences, evaluate_sequences
 from anaphora.tasks.tag.formats import encoding_in, format_of, resolved, vector_format
 from anaphora.tasks.tag.predictor import Tagged, TaggedVectors, TaggerPredictor, VectorTaggerPredictor, tags_of
 from anaphora.tasks.task import Sized, Table, Tokenizers, Trained
-from anaphora.tasks.work import mean_loss
+from anaphora.tasks.training_job import mean_loss
 from anaphora.text.normalise import lowercase_of, normalise
 from anaphora.text.text_rule import TextRule
 from anaphora.text.tokenization import AnyTokenizer

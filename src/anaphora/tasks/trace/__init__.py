@@ -34,7 +34,7 @@ from anaphora.tasks.trace.config import (
 from anaphora.tasks.trace.drawing import Drawing
 from anaphora.tasks.trace.evaluation import evaluate
 from anaphora.tasks.trace.predictor import Series, TracePredictor
-from anaphora.tasks.work import mean_loss
+from anaphora.tasks.training_job import mean_loss
 from anaphora.text import tokenization
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import Tokenizer

@@ -16,14 +16,14 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.sizing import figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table, Task, Trained, WeightSource, both_sides
+from anaphora.tasks.training_job import TrainingJob
 from anaphora.tasks.transduce.config import TransductionExperiment, VectorTransductionExperiment
-from anaphora.tasks.transduce.data import TransducerWork, splits_of, with_data_statistics
+from anaphora.tasks.transduce.data import TransducerJob, splits_of, with_data_statistics
 from anaphora.tasks.transduce.evaluation import evaluate
 from anaphora.tasks.transduce.predictor import TransducerPredictor, Transduction
 from anaphora.tasks.transduce.vectors import VectorTransducerPredictor, VectorTransduction
 from anaphora.tasks.translation import TranslationPredictor
 from anaphora.tasks.translation.fusion import fused_runs, with_fused_run
-from anaphora.tasks.work import Work
 from anaphora.text.symbols import SymbolTokenizer, are_separated
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import Tokenizer
@@ -79,8 +79,8 @@ class StringTransduction(Task):
     def weight_sources(self, experiment: Any, parent: Any) -> Sequence[WeightSource]:
         return fused_runs(experiment, parent)
 
-    def work(self, experiment: Any, report: Report) -> Work:
-        return TransducerWork(experiment, report)
+    def job(self, experiment: Any, report: Report) -> TrainingJob:
+        return TransducerJob(experiment, report)
 
     def predictor(self, trained: Trained) -> Any:
         experiment = cast(TransductionExperiment, trained.experiment)

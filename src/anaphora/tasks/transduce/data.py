@@ -16,7 +16,7 @@ from anaphora.events import Report, silent
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.transduce.config import TransductionExperiment
-from anaphora.tasks.translation import TranslatorWork
+from anaphora.tasks.translation import TranslatorJob
 from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.tokenizer import Tokenizer
 
@@ -49,7 +49,7 @@ def scores_of(outputs: Iterable[str], answers: Iterable[Iterable[str]], target: 
     return StringScores.of([split(one) for one in outputs], [[split(one) for one in of_one] for of_one in answers])
 
 
-class TransducerWork(TranslatorWork):
+class TransducerJob(TranslatorJob):
     """Pairs of strings, and how well inputs become answers."""
 
     def __init__(self, experiment: TransductionExperiment, report: Report) -> None:

@@ -38,11 +38,11 @@ from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.scores import scored
 from anaphora.tasks.task import Tokenizers, Trained
 from anaphora.tasks.trace import ValueTask
+from anaphora.tasks.training_job import mean_loss
 from anaphora.tasks.transduce.config import VectorTransductionExperiment
 from anaphora.tasks.transduce.data import scores_of
 from anaphora.tasks.transduce.evaluation import TransductionScores, transduction_scores
 from anaphora.tasks.transduce.predictor import Transduction
-from anaphora.tasks.work import mean_loss
 from anaphora.text.symbols import SymbolTokenizer
 from anaphora.training.loop import Validate
 

@@ -29,7 +29,7 @@ from anaphora.tasks.translation.config import (
     TranslationExperiment,
     TranslatorExperiment,
 )
-from anaphora.tasks.translation.data import TranslatorWork
+from anaphora.tasks.translation.data import TranslatorJob
 from anaphora.tasks.translation.distillation import DISTILLATION
 from anaphora.tasks.translation.ensemble import load_together
 from anaphora.tasks.translation.evaluation import evaluate, score_translations
@@ -60,7 +60,7 @@ __all__ = [
     "TranslationPredictor",
     "TranslationScores",
     "TranslatorExperiment",
-    "TranslatorWork",
+    "TranslatorJob",
     "adaptation_to",
     "load_together",
     "score_translations",
@@ -116,7 +116,7 @@ class SentenceTranslation(Task):
     def weight_sources(self, experiment: Any, parent: Any) -> Sequence[WeightSource]:
         return fused_runs(experiment, parent)
 
-    def work(self, experiment: TranslationExperiment, report: Report) -> TranslatorWork:
+    def job(self, experiment: TranslationExperiment, report: Report) -> TranslatorJob:
         return work_of(experiment, report)
 
     def predictor(self, trained: Trained) -> TranslationPredictor:

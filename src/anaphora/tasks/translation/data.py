@@ -22,14 +22,14 @@ from anaphora.nn.device import device_of
 from anaphora.nn.lengths import Lengths
 from anaphora.protocols import Batches, Searchable
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.pairs import PairWork
+from anaphora.tasks.pairs import PairJob
+from anaphora.tasks.training_job import TrainingContext, UpdatingJob, mean_loss, not_skipping, report_unknown
 from anaphora.tasks.translation.config import TranslationExperiment, TranslatorExperiment
 from anaphora.tasks.translation.guidance import GivenLinks, learnt_links
 from anaphora.tasks.translation.linked_words import LinkedWords
 from anaphora.tasks.translation.placeholder_training import with_placeholders
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
-from anaphora.tasks.work import Begun, UpdatingWork, mean_loss, not_skipping, report_unknown
 from anaphora.text import tokenization
 from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
@@ -42,8 +42,8 @@ SHORT = range(3, 17)
 """Tokens of a side of a pair whose alignment is recorded."""
 
 
-class TranslatorWork(PairWork, UpdatingWork):
-    """A translator's experiment, its data found: see ``work.UpdatingWork``."""
+class TranslatorJob(PairJob, UpdatingJob):
+    """A translator's experiment, its data found: see ``training_job``."""
 
     _experiment: TranslatorExperiment
 
@@ -72,24 +72,26 @@ class TranslatorWork(PairWork, UpdatingWork):
     def _dictionary(self, report: Report) -> Mapping[str, str] | None:
         return self._words.dictionary(report) if _annotates(self._experiment) else None
 
-    def counts(self, begun: Begun, report: Report) -> Integers:
+    def counts(self, context: TrainingContext, report: Report) -> Integers:
         """Return how often each token of the target is stored, and ``</s>`` once a pair."""
-        _, target = pair_fields(begun.tokenizers)
-        return target.counts(self.encoded_train(begun.tokenizers, begun.encoded / "train", report).rows(target))
+        _, target = pair_fields(context.tokenizers)
+        return target.counts(self.encoded_train(context.tokenizers, context.encoded / "train", report).rows(target))
 
-    def tell_counts(self, begun: Begun, report: Report) -> None:
+    def tell_counts(self, context: TrainingContext, report: Report) -> None:
         """As for any work; and tell the model how long translations are."""
-        super().tell_counts(begun, report)
-        unknown = [module for module in begun.model.modules() if isinstance(module, Lengths) and not module.known]
+        super().tell_counts(context, report)
+        unknown = [module for module in context.model.modules() if isinstance(module, Lengths) and not module.known]
         if unknown:
-            train = self.encoded_train(begun.tokenizers, begun.encoded / "train", not_skipping(report))
+            train = self.encoded_train(context.tokenizers, context.encoded / "train", not_skipping(report))
             for module in unknown:  # </s> counts on both sides
                 module.observe(*(torch.from_numpy(side.lengths + 1) for side in train.all_rows()))
 
-    def batches(self, begun: Begun, report: Report) -> Batches:
+    def batches(self, context: TrainingContext, report: Report) -> Batches:
         """Batches by token budget."""
-        train = self.encoded_train(begun.tokenizers, begun.encoded / "train", report)
-        return self._batched(train, begun.tokenizers, begun.training.batch_tokens, self._links(train, begun, report))
+        train = self.encoded_train(context.tokenizers, context.encoded / "train", report)
+        return self._batched(
+            train, context.tokenizers, context.training.batch_tokens, self._links(train, context, report)
+        )
 
     def _batched(
         self, train: ExampleStore, tokenizers: Mapping[str, Tokenizer], batch_tokens: int, links: Ragged | None = None
@@ -120,20 +122,20 @@ class TranslatorWork(PairWork, UpdatingWork):
         fields, longest = pair_fields(tokenizers), self.longest
         return example_store(part, fields, folder, noun="pair", longest=longest, transform=transform, report=report)
 
-    def _links(self, train: ExampleStore, begun: Begun, report: Report) -> Ragged | None:
+    def _links(self, train: ExampleStore, context: TrainingContext, report: Report) -> Ragged | None:
         """The links that attention is guided by, where it is."""
-        guide, path = self._experiment.guided_alignment, begun.encoded / "train.links"
+        guide, path = self._experiment.guided_alignment, context.encoded / "train.links"
         if self._given:
             return self._given.tokens(train, path, report)
         return learnt_links(guide, train, path, report) if isinstance(guide, LearntGuide) else None
 
-    def validation(self, begun: Begun, report: Report) -> Validate:
+    def validation(self, context: TrainingContext, report: Report) -> Validate:
         """The loss of the validation split, and the scores of its outputs."""
-        tokenizers = begun.tokenizers
-        valid = self._encoded(self.splits.valid, tokenizers, begun.encoded / "valid", report)
+        tokenizers = context.tokenizers
+        valid = self._encoded(self.splits.valid, tokenizers, context.encoded / "valid", report)
         _, targets = valid.all_rows()
-        report_unknown(targets.ids, tokenizers["target"].symbols, begun.run, report)
-        batches = scored_batches(valid, begun.training.batch_tokens)
+        report_unknown(targets.ids, tokenizers["target"].symbols, context.run, report)
+        batches = scored_batches(valid, context.training.batch_tokens)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             loss = mean_loss(model, batches)
@@ -172,7 +174,7 @@ def _annotates(experiment: TranslatorExperiment) -> bool:
     return isinstance(experiment.text, Word) and experiment.text.rare != "none"
 
 
-class TranslationWork(TranslatorWork):
+class TranslationJob(TranslatorJob):
     """A translator of sentences, its data found."""
 
     def __init__(self, experiment: TranslationExperiment, report: Report) -> None:
@@ -201,16 +203,16 @@ class TranslationWork(TranslatorWork):
         language, condition = self._of_sentences.data.target, self._of_sentences.evaluation.conditions
         return {"bleu": bleu(texts, references, language=language, condition=condition).value}
 
-    def recording(self, begun: Begun) -> Record | None:
+    def recording(self, context: TrainingContext) -> Record | None:
         """The alignments of the first short validation pairs, as many as [evaluation] asks for."""
-        tokenizers = begun.tokenizers
+        tokenizers = context.tokenizers
         pairs = short_pairs(self.splits.valid, tokenizers, self._of_sentences.evaluation.recorded_alignments)
         if not pairs:
             return None
         sources, targets = zip(*pairs, strict=True)
 
         def record(model: torch.nn.Module) -> Mapping[str, Any]:
-            if sum("alignments" in line for line in begun.run.metrics.lines()) >= MOST_RECORDS:
+            if sum("alignments" in line for line in context.run.metrics.lines()) >= MOST_RECORDS:
                 return {}
             found = self.translator(model, tokenizers).score_pairs(sources, targets, attention=True)
             return {"alignments": [_recorded(one) for one in found]}

@@ -20,10 +20,10 @@ from anaphora.protocols import Batches
 from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.loading import load_weights
 from anaphora.run.weights import check_fit, fill
+from anaphora.tasks.training_job import TrainingContext, mean_loss, not_skipping
 from anaphora.tasks.translation.config import TranslationExperiment
-from anaphora.tasks.translation.data import TranslationWork
+from anaphora.tasks.translation.data import TranslationJob
 from anaphora.tasks.translation.replay import OldPairs, ReplayedBatches, shares, with_copy
-from anaphora.tasks.work import Begun, mean_loss, not_skipping
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Outcome, Stop, Validate
 from anaphora.training.ranks import Ranks
@@ -34,11 +34,11 @@ TOLERATED = 0.3
 """Points that old pairs may lose: in validation, and in the test without a warning."""
 
 
-class IncrementalWork(TranslationWork):
+class IncrementalJob(TranslationJob):
     """A translator that starts from a trained one, whose pairs are replayed."""
 
     def __init__(self, experiment: TranslationExperiment, report: Report) -> None:
-        """Find and check old and new data; errors as for ``OldPairs`` and ``TranslationWork``."""
+        """Find and check old and new data; errors as for ``OldPairs`` and ``TranslationJob``."""
         self._old, self._replay = OldPairs(experiment), experiment.start.replay
         super().__init__(experiment, report)
 
@@ -49,10 +49,10 @@ class IncrementalWork(TranslationWork):
         digest = hashlib.sha256(" ".join([*parts, self._old.first.valid.fingerprint]).encode()).hexdigest()
         return {**super().fingerprints, "old": digest}
 
-    def batches(self, begun: Begun, report: Report) -> Batches:
+    def batches(self, context: TrainingContext, report: Report) -> Batches:
         """Return batches by token budget, old pairs in each."""
-        new, old = shares(begun.training.batch_tokens, self._replay)
-        tokenizers, folder = begun.tokenizers, begun.encoded
+        new, old = shares(context.training.batch_tokens, self._replay)
+        tokenizers, folder = context.tokenizers, context.encoded
         quiet = not_skipping(report)
         stores = [
             self._encoded(part, tokenizers, with_copy(folder / f"old-{place}", encoded), quiet)
@@ -64,12 +64,12 @@ class IncrementalWork(TranslationWork):
             self._of_sentences.training.seed,
         )
 
-    def validation(self, begun: Begun, report: Report) -> Validate:
+    def validation(self, context: TrainingContext, report: Report) -> Validate:
         """Return the loss of both held-out parts, which count alike, however many pairs are in them."""
-        of_new, tokenizers = super().validation(begun, report), begun.tokenizers
-        folder, valid = begun.encoded / "old-valid", self._old.first.valid
+        of_new, tokenizers = super().validation(context, report), context.tokenizers
+        folder, valid = context.encoded / "old-valid", self._old.first.valid
         store = self._encoded(valid, tokenizers, folder, not_skipping(report))
-        batches = scored_batches(store, begun.training.batch_tokens)
+        batches = scored_batches(store, context.training.batch_tokens)
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             new, old = of_new(model)["loss"], mean_loss(model, batches)
@@ -78,27 +78,27 @@ class IncrementalWork(TranslationWork):
 
         return validate
 
-    def learn(self, begun: Begun, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
-        """Update by update, with what held-out pairs are translated to before and after; see ``Work.learn``."""
-        model, tokenizers, run = begun.model, begun.tokenizers, begun.run
+    def learn(self, context: TrainingContext, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
+        """Update by update, with what held-out pairs are translated to before and after; see ``TrainingJob.learn``."""
+        model, tokenizers, run = context.model, context.tokenizers, context.run
         run.keeps_start = True
         before = self._held_out_scores(model, tokenizers) if ranks.first and not run.metrics.lines() else None
         if before:
             before.report_to(report, "before")
-        outcome = super().learn(begun, report, stop, ranks)
+        outcome = super().learn(context, report, stop, ranks)
         if ranks.first and outcome.reason != "stopped":
-            outcome = self._interpolated(begun, outcome, report)
+            outcome = self._interpolated(context, outcome, report)
             load_weights(model, run.load("best", report))
             self._held_out_scores(model, tokenizers).report_to(report, "after", before)
         return outcome
 
-    def _interpolated(self, begun: Begun, outcome: Outcome, report: Report) -> Outcome:
+    def _interpolated(self, context: TrainingContext, outcome: Outcome, report: Report) -> Outcome:
         """Mark as the best the weights between old and new that forget no more than is tolerated.
 
         Interpolation in weight space (WiSE-FT, Wortsman et al. 2022), by what old validation pairs lose. Old are the
         weights that growth began with: those of the run before, with new rows for the tokens that it lacked.
         """
-        run, model = begun.run, begun.model
+        run, model = context.run, context.model
         if 0 not in run.present() or not outcome.best_update:  # runs of older versions dropped what they began with
             return outcome
         checkpoint, first = run.load(outcome.best_update, report), run.load(0, report)
@@ -113,14 +113,14 @@ class IncrementalWork(TranslationWork):
         @cache
         def score(share: float) -> float:
             fill(model.eval(), weights(share), checkpoint.path)
-            return self._score(model, begun.tokenizers, self._old.first.valid).value
+            return self._score(model, context.tokenizers, self._old.first.valid).value
 
         share = largest_share(lambda share: score(0) - score(share) <= TOLERATED)
         if share == 1:
             return outcome
         fill(model, tensors := weights(share), checkpoint.path)
         with torch.no_grad():
-            metrics = self.validation(begun, report)(model)
+            metrics = self.validation(context, report)(model)
         state = {"averaged": [0, outcome.best_update], "share": share, "validation": dict(metrics)}
         run.save(outcome.best_update, tensors, {}, state, average=True, report=report)
         run.mark_best(AVERAGE)
@@ -191,6 +191,6 @@ def _changes(figures: Mapping[str, float], then: Mapping[str, float]) -> str:
     )
 
 
-def work_of(experiment: TranslationExperiment, report: Report) -> TranslationWork:
-    """Return the training of an experiment; errors as for ``TranslationWork`` and ``IncrementalWork``."""
-    return (IncrementalWork if experiment.start.replay else TranslationWork)(experiment, report)
+def work_of(experiment: TranslationExperiment, report: Report) -> TranslationJob:
+    """Return the training of an experiment; errors as for ``TranslationJob`` and ``IncrementalJob``."""
+    return (IncrementalJob if experiment.start.replay else TranslationJob)(experiment, report)

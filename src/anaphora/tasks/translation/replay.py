@@ -21,8 +21,8 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.events import silent
 from anaphora.tasks.pairs import pair_splits
 from anaphora.tasks.runs import experiment_of
+from anaphora.tasks.training_job import TRAIN
 from anaphora.tasks.translation.config import TranslationExperiment
-from anaphora.tasks.work import TRAIN
 
 
 class OldPairs:

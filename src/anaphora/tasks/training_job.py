@@ -35,7 +35,7 @@ TRAIN = Path(ENCODED) / "train"
 
 
 @dataclass(frozen=True)
-class Begun:
+class TrainingContext:
     """A run folder that is locked, or followed, and the network that learns in it."""
 
     run: Run
@@ -53,7 +53,7 @@ class Begun:
         return self.run.path / ENCODED
 
 
-class Work(ABC):
+class TrainingJob(ABC):
     """An experiment whose data has been found, counted and checked."""
 
     _experiment: Any
@@ -75,11 +75,11 @@ class Work(ABC):
         return tokenization.fit(experiment.text, text, report, languages=experiment.data.languages)
 
     @abstractmethod
-    def tell_counts(self, begun: Begun, report: Report) -> None:
+    def tell_counts(self, context: TrainingContext, report: Report) -> None:
         """Tell the model what it has to know of the training split before it learns, where it does not know yet."""
 
     @abstractmethod
-    def learn(self, begun: Begun, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
+    def learn(self, context: TrainingContext, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
         """Fit the model to the training split, from where its run stands to the end or until ``stop`` says so.
 
         What is known by then is in the run: its log, and its checkpoints with the best of them marked. The text is
@@ -87,8 +87,8 @@ class Work(ABC):
         """
 
 
-class UpdatingWork(Work):
-    """Work on a network that learns update by update, over splits that are encoded in the run unless they were before.
+class UpdatingJob(TrainingJob):
+    """A network that learns update by update, over splits that are encoded in the run unless they were before.
 
     The [data] of its experiment has ``max_length``.
     """
@@ -98,43 +98,43 @@ class UpdatingWork(Work):
         """Tokens, or vectors, of the longest row there may be in a batch; 0 when nothing bounds them."""
         return int(self._experiment.data.max_length)
 
-    def counts(self, begun: Begun, report: Report) -> Integers:
+    def counts(self, context: TrainingContext, report: Report) -> Integers:
         """How often each token is to be predicted in the training split; by default there are no tokens."""
         return np.zeros(0, np.int64)
 
     @abstractmethod
-    def batches(self, begun: Begun, report: Report) -> Batches:
+    def batches(self, context: TrainingContext, report: Report) -> Batches:
         """The training split in batches."""
 
     @abstractmethod
-    def validation(self, begun: Begun, report: Report) -> Validate:
+    def validation(self, context: TrainingContext, report: Report) -> Validate:
         """What measures a model on the validation split."""
 
-    def recording(self, begun: Begun) -> Record | None:
+    def recording(self, context: TrainingContext) -> Record | None:
         """What is recorded of a model at each validation, where anything is."""
         return None
 
-    def tell_counts(self, begun: Begun, report: Report) -> None:
+    def tell_counts(self, context: TrainingContext, report: Report) -> None:
         """Tell the model how often each token is to be predicted, where it asks for that and does not know yet."""
-        unknown = [module for module in begun.model.modules() if isinstance(module, Counts) and not module.known]
+        unknown = [module for module in context.model.modules() if isinstance(module, Counts) and not module.known]
         if unknown:
-            counts_V = torch.from_numpy(self.counts(begun, not_skipping(report)))
+            counts_V = torch.from_numpy(self.counts(context, not_skipping(report)))
             for module in unknown:
                 module.observe(counts_V)
 
-    def learn(self, begun: Begun, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
-        """Update by update; see ``Work.learn``."""
-        run, training = begun.run, begun.training
-        words = max((module.partition for module in begun.model.modules() if isinstance(module, Output)), default=0)
+    def learn(self, context: TrainingContext, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
+        """Update by update; see ``TrainingJob.learn``."""
+        run, training = context.run, context.training
+        words = max((module.partition for module in context.model.modules() if isinstance(module, Output)), default=0)
 
         def ready() -> tuple[Batches, Validate, Record | None]:
-            batches, validate = self.batches(begun, report), self.validation(begun, report)
-            return Partitions(batches, words) if words else batches, validate, self.recording(begun)
+            batches, validate = self.batches(context, report), self.validation(context, report)
+            return Partitions(batches, words) if words else batches, validate, self.recording(context)
 
         batches, validate, record = ranks.in_turn(ready)
-        better = begun.experiment.better
+        better = context.experiment.better
         return loop.train(
-            begun.model, batches, training, run, validate, report, stop, better=better, record=record, ranks=ranks
+            context.model, batches, training, run, validate, report, stop, better=better, record=record, ranks=ranks
         )
 
 
