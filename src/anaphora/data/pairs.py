@@ -1,6 +1,7 @@
 """Pairs of texts: their fields, and their batches for training."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from random import Random
@@ -74,10 +75,11 @@ class PairBatches(ExampleBatches):
         order = np.lexsort((rows, -sources.lengths_of(source_rows), -targets.lengths_of(target_rows)))
         inputs = self._inputs.field.items(sources, source_rows[order])
         outputs = self._targets.field.items(targets, target_rows[order])
-        alignments_BTS = None
-        if self._alignments is not None:
-            alignments_BTS = _distributions(self._alignments.each(rows[order]), outputs, inputs)
-        return Batch.of_rows(self._numbers[rows[order]], inputs, outputs, Supervision(alignments_BTS=alignments_BTS))
+        batch = Batch.of_rows(self._numbers[rows[order]], inputs, outputs)
+        if self._alignments is None:
+            return batch
+        alignments_BTS = _distributions(self._alignments.each(rows[order]), batch.target_ids, batch.input_ids)
+        return replace(batch, supervision=Supervision(alignments_BTS=alignments_BTS))
 
     def _segmented(self, side: int, epoch: int, rows: Integers) -> tuple[Ragged, Integers]:
         """Return the rows of a side with their places: in the store, or segmented again and next to each other."""

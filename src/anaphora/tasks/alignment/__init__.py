@@ -56,7 +56,8 @@ class AlignerWork(FittingWork, PairWork):
         longest, encode = self._experiment.data.max_length, partial(example_store, noun="pair", report=report)
         train = encode(splits.train, fields, begun.encoded / "train", longest=longest)
         valid = encode(splits.valid, fields, begun.encoded / "valid")
-        aligner.fit(*train.all_rows(), report)
+        sources, targets = train.all_rows()
+        aligner.fit(sources, targets, report)
         found = aligner.to_target.best(*valid.all_rows())
         loss = -found.log_prob / max(1, found.words)
         return {"loss": loss, "perplexity": perplexity(loss, 1)}

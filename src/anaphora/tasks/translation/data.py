@@ -1,4 +1,4 @@
-"""The data and the validation of a translator: pairs of sentences, their loss, and BLEU where that decides."""
+"""Training of a translator: pairs of sentences, their loss, and BLEU where that decides."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -43,7 +43,7 @@ SHORT = range(3, 17)
 
 
 class TranslatorWork(PairWork, UpdatingWork):
-    """A translator's experiment, its data found: see ``work.UpdatingWork``."""
+    """Training of a translator: see ``work.UpdatingWork``."""
 
     _experiment: TranslatorExperiment
 
@@ -60,7 +60,7 @@ class TranslatorWork(PairWork, UpdatingWork):
         return {**super().fingerprints, **({"guide": self._given.fingerprint} if self._given else {})}
 
     def completed(self, experiment: ExperimentBase, report: Report) -> ExperimentBase:
-        """Large corpora are shuffled in windows, where the experiment leaves that open."""
+        """Return the experiment, large corpora shuffled in windows where it leaves that open."""
         assert isinstance(experiment, TranslatorExperiment)
         count = self.learnt_from.count
         if experiment.data.shuffle_window or experiment.start.replay or count <= LARGE:
@@ -78,7 +78,7 @@ class TranslatorWork(PairWork, UpdatingWork):
         return target.counts(self.encoded_train(begun.tokenizers, begun.encoded / "train", report).rows(target))
 
     def tell_counts(self, begun: Begun, report: Report) -> None:
-        """As for any work; and tell the model how long translations are."""
+        """Tell the model token counts, as for any work, and the lengths of translations."""
         super().tell_counts(begun, report)
         unknown = [module for module in begun.model.modules() if isinstance(module, Lengths) and not module.known]
         if unknown:
@@ -87,7 +87,7 @@ class TranslatorWork(PairWork, UpdatingWork):
                 module.observe(*(torch.from_numpy(side.lengths + 1) for side in train.all_rows()))
 
     def batches(self, begun: Begun, report: Report) -> Batches:
-        """Batches by token budget."""
+        """Return batches by token budget."""
         train = self.encoded_train(begun.tokenizers, begun.encoded / "train", report)
         return self._batched(train, begun.tokenizers, begun.training.batch_tokens, self._links(train, begun, report))
 
@@ -121,14 +121,14 @@ class TranslatorWork(PairWork, UpdatingWork):
         return example_store(part, fields, folder, noun="pair", longest=longest, transform=transform, report=report)
 
     def _links(self, train: ExampleStore, begun: Begun, report: Report) -> Ragged | None:
-        """The links that attention is guided by, where it is."""
+        """Return the links that attention is guided by, if it is."""
         guide, path = self._experiment.guided_alignment, begun.encoded / "train.links"
         if self._given:
             return self._given.tokens(train, path, report)
         return learnt_links(guide, train, path, report) if isinstance(guide, LearntGuide) else None
 
     def validation(self, begun: Begun, report: Report) -> Validate:
-        """The loss of the validation split, and the scores of its outputs."""
+        """Return the measurement of the validation split: its loss, and the scores of its outputs."""
         tokenizers = begun.tokenizers
         valid = self._encoded(self.splits.valid, tokenizers, begun.encoded / "valid", report)
         _, targets = valid.all_rows()
@@ -145,19 +145,19 @@ class TranslatorWork(PairWork, UpdatingWork):
     def scores(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], numbers: Integers
     ) -> Mapping[str, float]:
-        """The scores of what ``model`` makes of the validation pairs of these numbers; none where only loss counts."""
+        """Return the scores of the outputs for the validation pairs of these numbers; none where only loss counts."""
         return {}
 
     def searched(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], sources: Sequence[str]
     ) -> list[str]:
-        """What ``model`` makes of ``sources``, searched as [evaluation] says for validation."""
+        """Return the outputs of ``model`` for ``sources``, searched as [evaluation] says for validation."""
         beam = self._experiment.evaluation.validation_beam
         translator = self.translator(model, tokenizers)
         return [output.text for output in translator.translate(sources, beam=beam, protect=())]
 
     def translator(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer]) -> TranslationPredictor:
-        """``model`` in training as what translates."""
+        """Return a predictor of ``model`` in training."""
         return TranslationPredictor(
             cast(Searchable, model).stepper,
             tokenizers["source"],
@@ -173,7 +173,7 @@ def _annotates(experiment: TranslatorExperiment) -> bool:
 
 
 class TranslationWork(TranslatorWork):
-    """A translator of sentences, its data found."""
+    """Training of a translator of sentences."""
 
     def __init__(self, experiment: TranslationExperiment, report: Report) -> None:
         """Find and check the data; MissingExtraError where BLEU decides and its tokeniser is missing."""
@@ -192,7 +192,7 @@ class TranslationWork(TranslatorWork):
     def scores(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], numbers: Integers
     ) -> Mapping[str, float]:
-        """BLEU where it decides."""
+        """Return BLEU where it decides."""
         if self._of_sentences.training.metric != "bleu":
             return {}
         pairs = list(self.splits.valid)
@@ -202,7 +202,7 @@ class TranslationWork(TranslatorWork):
         return {"bleu": bleu(texts, references, language=language, condition=condition).value}
 
     def recording(self, begun: Begun) -> Record | None:
-        """The alignments of the first short validation pairs, as many as [evaluation] asks for."""
+        """Return a record of the alignments of the first short validation pairs, as many as [evaluation] asks for."""
         tokenizers = begun.tokenizers
         pairs = short_pairs(self.splits.valid, tokenizers, self._of_sentences.evaluation.recorded_alignments)
         if not pairs:
