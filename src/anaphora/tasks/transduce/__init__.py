@@ -24,8 +24,7 @@ from anaphora.tasks.transduce.evaluation import NOUN, evaluate
 from anaphora.tasks.transduce.predictor import TransducerPredictor, Transduction
 from anaphora.tasks.transduce.vector_predictor import VectorTransducerPredictor
 from anaphora.tasks.transduce.vectors import VectorTransducerWork
-from anaphora.tasks.translation import TranslationPredictor
-from anaphora.tasks.translation.fusion import fused_runs, with_fused_run
+from anaphora.tasks.translation import TranslationPredictor, fused_runs, with_fused_run
 from anaphora.tasks.work import Work
 from anaphora.text.symbols import SymbolTokenizer, are_separated
 from anaphora.text.tokenization import AnyTokenizer

@@ -62,8 +62,10 @@ __all__ = [
     "TranslatorExperiment",
     "TranslatorWork",
     "adaptation_to",
+    "fused_runs",
     "load_together",
     "score_translations",
+    "with_fused_run",
 ]
 
 
