@@ -23,7 +23,7 @@ def found(path: Path, task: str, *settings: str) -> tuple[TrainingJob, list[str]
     events: list[Event] = []
     text = automatic([path], settings=settings, task=task, report=events.append)
     experiment = read_experiment(text, "auto.toml", settings, data=[path])
-    experiment = task_of(experiment).with_runs(experiment, None)
+    experiment, _ = task_of(experiment).with_runs(experiment, None)
     job = task_of(experiment).job(experiment, events.append)
     return job, [str(getattr(event, "text", event)) for event in events]
 

@@ -1,9 +1,9 @@
 """Pairs of texts: their fields, and their batches for training."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from operator import itemgetter
 from random import Random
-from typing import cast
 
 import numpy as np
 import torch
@@ -65,10 +65,11 @@ class PairBatches(BucketedBatches):
         order = np.lexsort((rows, -sources.lengths_of(source_rows), -targets.lengths_of(target_rows)))
         inputs = self._source.field.items(sources, source_rows[order])
         outputs = self._target.field.items(targets, target_rows[order])
-        alignments_BTS = None
-        if self._alignments is not None:
-            alignments_BTS = _distributions(self._alignments.each(rows[order]), cast(Ids, outputs), cast(Ids, inputs))
-        return Batch.of_rows(self._numbers[rows[order]], inputs, outputs, Supervision(alignments_BTS=alignments_BTS))
+        batch = Batch.of_rows(self._numbers[rows[order]], inputs, outputs)
+        if self._alignments is None:
+            return batch
+        alignments_BTS = _distributions(self._alignments.each(rows[order]), batch.target_ids, batch.input_ids)
+        return replace(batch, supervision=Supervision(alignments_BTS=alignments_BTS))
 
     def _segmented(self, side: int, epoch: int, rows: Integers) -> tuple[Ragged, Integers]:
         """Return the rows of a side with their places: in the store, or segmented again and next to each other."""

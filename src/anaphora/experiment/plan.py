@@ -48,10 +48,13 @@ class Plan:
 
 def plan_new(experiment: Experiment, report: Report, ranks: Ranks) -> Plan:
     """Return the plan of a new run; errors as for ``run_training.train``."""
-    experiment, parent = with_runs(experiment, ranks)
-    check_ranks(experiment, ranks)
     task = task_of(experiment)
-    sources = _weight_sources(experiment, task, parent)
+    experiment, parent = with_parent(experiment, ranks)
+    trained = parent if parent and experiment.start.gives_weights else None
+    experiment, of_task = task.with_runs(experiment, parent.begun if parent else None)
+    check_ranks(experiment, ranks)
+    named = trained, word_vectors(experiment, trained.begun if trained else None), encoder_start(experiment), *of_task
+    sources: Sequence[WeightSource] = [source for source in named if source]
     job = task.job(experiment, report)
     experiment = job.completed(experiment, report)
     tokenizers = parent.tokenizers(lambda: job.learn_vocabulary(report)) if parent else job.learn_vocabulary(report)
@@ -59,9 +62,10 @@ def plan_new(experiment: Experiment, report: Report, ranks: Ranks) -> Plan:
         parent.report_new_tokens(experiment, job.splits.train, report)
     sizes = {tokenizer.symbols.size for tokenizer in tokenizers.values()}
     if isinstance(job, UpdatingJob):
-        shape = outline(experiment, tokenizers, "The experiment")
+        shape = outline(experiment, tokenizers, "The experiment", task)
         check_memory(shape, experiment, sizes, job.longest or _ROW, most_tokens(job.splits.train.paths))
-    model = _network(experiment, tokenizers, "The experiment")
+    model = build(experiment, tokenizers, "The experiment", task)
+    cast(Any, model).initialise(experiment.training.seed)
     for source in sources:
         source.load_into(model, tokenizers, report)
     if isinstance(job, UpdatingJob) and not experiment.training.batch_tokens:
@@ -74,17 +78,17 @@ def plan_new(experiment: Experiment, report: Report, ranks: Ranks) -> Plan:
 def plan_of(run: Run, begun: Experiment, experiment: Experiment, task: Task, job: TrainingJob) -> Plan:
     """Return the plan of a ``run``, ``begun`` with an experiment that may have other bounds or places now."""
     tokenizers = load_tokenizers(run)
-    return Plan(experiment, task, job, tokenizers, _network(begun, tokenizers, str(run.path / EXPERIMENT)))
+    model = build(begun, tokenizers, str(run.path / EXPERIMENT), task)
+    cast(Any, model).initialise(begun.training.seed)
+    return Plan(experiment, task, job, tokenizers, model)
 
 
-def with_runs(experiment: Experiment, ranks: Ranks) -> tuple[Experiment, Parent | None]:
-    """Return the experiment with what other runs and the number of ranks decide, and the run that it starts from."""
+def with_parent(experiment: Experiment, ranks: Ranks) -> tuple[Experiment, Parent | None]:
+    """Return the experiment with what its parent and the number of ranks decide, and the run that it starts from."""
     if ranks.size > 1 and not experiment.training.micro_batches:
         experiment = experiment.with_options({"training.micro_batches": ranks.size})
     parent = None if experiment.start.run == "none" else Parent(experiment)
-    if parent:
-        experiment = parent.adopted(experiment)
-    return task_of(experiment).with_runs(experiment, parent.begun if parent else None), parent
+    return parent.adopted(experiment) if parent else experiment, parent
 
 
 def check_ranks(experiment: Experiment, ranks: Ranks) -> None:
@@ -115,17 +119,6 @@ def report_frozen_weights(model: torch.nn.Module, report: Report) -> None:
         report(Note(f"Only {', '.join(trained)} are trained ({count:,} of {whole:,} parameters); the rest is frozen."))
 
 
-def _weight_sources(experiment: Experiment, task: Task, parent: Parent | None) -> Sequence[WeightSource]:
-    trained = parent if parent and experiment.start.gives_weights else None
-    named = (
-        trained,
-        word_vectors(experiment, trained.begun if trained else None),
-        encoder_start(experiment),
-        *task.weight_sources(experiment, parent.begun if parent else None),
-    )
-    return [source for source in named if source]
-
-
 def _with_batch_size(
     experiment: Experiment, model: torch.nn.Module, vocabularies: Collection[int], longest: int, report: Report
 ) -> Experiment:
@@ -137,10 +130,3 @@ def _with_batch_size(
     why = "the usual number" if tokens == USUAL else "what is estimated to fit"
     report(Note(f"A batch takes {tokens:,} tokens: {why}; {free / 2**30:.1f} GiB of memory are free."))
     return experiment.with_options({"training.batch_tokens": tokens})
-
-
-def _network(experiment: Experiment, tokenizers: Mapping[str, Tokenizer], where: str) -> torch.nn.Module:
-    """Return a new network with its initial weights."""
-    model = build(experiment, tokenizers, where)
-    cast(Any, model).initialise(experiment.training.seed)
-    return model

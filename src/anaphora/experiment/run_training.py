@@ -17,7 +17,7 @@ from anaphora.experiment.plan import (
     plan_of,
     report_autograd_cells,
     report_frozen_weights,
-    with_runs,
+    with_parent,
 )
 from anaphora.kernels.device import device_for
 from anaphora.run import Run
@@ -62,7 +62,9 @@ def train(
             if resume:
                 return _resume(experiment, path, lasting, ranks, held)
             if ranks.restarted and (path / EXPERIMENT).exists():
-                return _resume(with_runs(experiment, ranks)[0], path, lasting, ranks, held)
+                started, parent = with_parent(experiment, ranks)
+                again, _ = task_of(started).with_runs(started, parent.begun if parent else None)
+                return _resume(again, path, lasting, ranks, held)
             return _begin(experiment, path, lasting, ranks, held)
 
         led = ranks.led(lead)

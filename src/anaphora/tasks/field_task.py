@@ -13,7 +13,7 @@ from anaphora.data.example_store import Examples, ExampleStore, example_store
 from anaphora.data.fields.field import Field
 from anaphora.data.fields.tokens import Tokens
 from anaphora.events import Report, silent
-from anaphora.tasks.task import Task, Tokenizers
+from anaphora.tasks.task import Task, Tokenizers, WeightSource
 from anaphora.tasks.training_job import TrainingContext, UpdatingJob
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
@@ -82,8 +82,10 @@ class FieldTask(Task):
     ) -> Validate:
         """Return the measurement of a network on the validation split."""
 
-    def with_runs(self, experiment: Any, parent: Any) -> Any:
-        return experiment if experiment.is_settled else self.with_data_statistics(experiment, self.splits(experiment))
+    def with_runs(self, experiment: Any, parent: Any) -> tuple[Any, Sequence[WeightSource]]:
+        if not experiment.is_settled:
+            experiment = self.with_data_statistics(experiment, self.splits(experiment))
+        return experiment, ()
 
     def job(self, experiment: Any, report: Report) -> "FieldJob":
         return FieldJob(self, experiment, report)

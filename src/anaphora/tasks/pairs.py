@@ -1,4 +1,4 @@
-"""TrainingJob on pairs of sentences, whatever is learnt from them."""
+"""Training on pairs of sentences, for any task."""
 
 from collections.abc import Mapping
 
@@ -23,12 +23,12 @@ class PairJob(TrainingJob):
 
     @staticmethod
     def found(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
-        """The splits of its data; errors as for ``data.sources.translation_splits``."""
+        """Return the splits of its data; errors as for ``data.sources.translation_splits``."""
         return pair_splits(experiment, report)
 
     @property
     def learnt_from(self) -> PairCorpus:
-        """The training split as a model and its vocabulary learn from it."""
+        """Training split as a model and its vocabulary learn from it."""
         return self.splits.train
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
@@ -38,19 +38,14 @@ class PairJob(TrainingJob):
         return tokenization.fit(experiment.text, sides, report, languages=languages, dictionary=dictionary)
 
     def _dictionary(self, report: Report) -> Mapping[str, str] | None:
-        """What a vocabulary puts in for words that it lacks, where it does."""
+        """Return the translations that a vocabulary puts in for words that it lacks, if it does."""
         return None
 
 
-def pairs_of(experiment: ExperimentBase) -> PairData:
-    """The ``[data]`` table of an experiment over pairs."""
-    assert isinstance(experiment.data, PairData)
-    return experiment.data
-
-
 def pair_splits(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
-    data = pairs_of(experiment)
-    seed = experiment.training.seed
+    """Return the splits of an experiment over pairs; errors as for ``data.sources.translation_splits``."""
+    data, seed = experiment.data, experiment.training.seed
+    assert isinstance(data, PairData)
     return translation_splits(
         data.paths(), data.source, data.target, data.names, filters=data.filters, seed=seed, report=report
     )

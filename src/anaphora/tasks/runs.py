@@ -47,7 +47,7 @@ def open_run(path: Path, experiment: ExperimentBase, data: Mapping[str, str] | N
     return run
 
 
-def build(experiment: ExperimentBase, tokenizers: Tokenizers, where: str) -> torch.nn.Module:
+def build(experiment: ExperimentBase, tokenizers: Tokenizers, where: str, task: Task | None = None) -> torch.nn.Module:
     """A new network of an experiment for the vocabularies of ``tokenizers``, its weights zero; ``where`` is for errors.
 
     Raises ConfigError for options that do not go together, RunError for a side without a vocabulary.
@@ -57,7 +57,7 @@ def build(experiment: ExperimentBase, tokenizers: Tokenizers, where: str) -> tor
         side: tokenizer.vocabulary for side, tokenizer in tokenizers.items() if isinstance(tokenizer, WordTokenizer)
     }
     try:
-        return networks.build(task_of(experiment).network, experiment, symbols, words)
+        return networks.build((task or task_of(experiment)).network, experiment, symbols, words)
     except KeyError as error:
         sides = ", ".join(sorted(tokenizers)) or "none"
         raise RunError(
@@ -66,10 +66,12 @@ def build(experiment: ExperimentBase, tokenizers: Tokenizers, where: str) -> tor
         ) from None
 
 
-def outline(experiment: ExperimentBase, tokenizers: Tokenizers, where: str) -> torch.nn.Module:
+def outline(
+    experiment: ExperimentBase, tokenizers: Tokenizers, where: str, task: Task | None = None
+) -> torch.nn.Module:
     """The network that ``build`` would make, without memory for its weights; errors as for that."""
     with torch.device("meta"):
-        return build(experiment, tokenizers, where)
+        return build(experiment, tokenizers, where, task)
 
 
 def load_trained(path: Path, which: Which = "best", report: Report = silent) -> Trained:

@@ -121,16 +121,13 @@ class Task(ABC):
         noun = self.noun.capitalize()
         raise ConfigError(f"{noun} takes no vocabulary from another run, such as {path}: leave start out.")
 
-    def with_runs(self, experiment: Any, parent: Any) -> Any:
-        """Return an experiment with the options that the runs named in it decide.
+    def with_runs(self, experiment: Any, parent: Any) -> tuple[Any, Sequence[WeightSource]]:
+        """Return an experiment with the options that the runs named in it decide, and what its weights start from.
 
-        ``parent`` is the experiment of the run that it starts from, or None.
+        ``parent`` is the experiment of the run that it starts from, or None; that run, and files of word vectors, are
+        not among the sources of weights.
         """
-        return experiment
-
-    def weight_sources(self, experiment: Any, parent: Any) -> Sequence[WeightSource]:
-        """Return what its weights start from besides ``start.run`` and files of word vectors."""
-        return ()
+        return experiment, ()
 
     def weights_of_runs(self, experiment: Any, checkpoint: Checkpoint) -> Mapping[str, float]:
         """Return the weight of each of the runs in a checkpoint, for ``anaphora info``."""

@@ -1,8 +1,8 @@
-"""What conducting an experiment needs of its task: its corpus found, tokenizers learnt, a model taught."""
+"""Training of a task's models: its data found, tokenizers learnt, a network trained."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,9 @@ from anaphora.training.loop import Outcome, Record, Stop, Validate
 from anaphora.training.ranks import Ranks
 
 ENCODED = "encoded"
-"""Where in a run's folder its data is encoded, each split in a folder of its own."""
+"""Folder of encoded data in that of a run, with a folder for each split."""
 TRAIN = Path(ENCODED) / "train"
-"""Where its training split is."""
+"""Folder of the encoded training split."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,14 @@ class TrainingContext:
     experiment: ExperimentBase
     model: torch.nn.Module
     tokenizers: Mapping[str, Tokenizer]
+    training: TrainingConfig = field(init=False)
+    """The [training] table of the experiment."""
+    encoded: Path = field(init=False)
+    """Folder of its encoded data."""
 
-    @property
-    def training(self) -> TrainingConfig:
-        return self.experiment.training
-
-    @property
-    def encoded(self) -> Path:
-        """Where its data is encoded."""
-        return self.run.path / ENCODED
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "training", self.experiment.training)
+        object.__setattr__(self, "encoded", self.run.path / ENCODED)
 
 
 class TrainingJob(ABC):

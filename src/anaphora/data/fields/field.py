@@ -61,7 +61,10 @@ class Field(ABC, Generic[Value]):
 
     def stored(self, table: Table) -> Any:
         """Return the rows in the columns of a store, in the form that ``lengths`` and ``items`` take."""
-        return Ragged(table[f"{self.name}.ids"], table[f"{self.name}.ends"])
+        numbers: Any = table[f"{self.name}.ids"]
+        if isinstance(self.bound, np.dtype):
+            numbers = numbers[:].reshape(-1, self.width)
+        return Ragged(numbers, table[f"{self.name}.ends"])
 
     def held(self, rows: Rows) -> Any:
         """Return rows in memory in the form that ``lengths`` and ``items`` take."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from anaphora.batch import Values as PaddedValues
-from anaphora.data.columns import FLOATS, Bound, Integers, Table
+from anaphora.data.columns import FLOATS, Bound, Integers
 from anaphora.data.encoding import Rows
 from anaphora.data.fields.field import Field, Place
 from anaphora.data.fields.vectors import pad_vectors
@@ -87,10 +87,6 @@ class Values(Field[Trace]):
     def encode(self, values: Sequence[Trace], place: Place) -> Rows:
         """Return the scaled sequences; DataError for one of another width or kind, and for an empty one."""
         return Rows.of_arrays([self._encoded(trace).astype(np.float32) for trace in values], self.width)
-
-    def stored(self, table: Table) -> Ragged:
-        values_NX = np.asarray(table[f"{self.name}.ids"][:]).reshape(-1, self.width)
-        return Ragged(values_NX, table[f"{self.name}.ends"])
 
     def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> PaddedValues:
         return pad_vectors([self._item(values_TX) for values_TX in rows.each(chosen)], multiple)

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from anaphora.batch import Values
-from anaphora.data.columns import FLOATS, Bound, Integers, Table
+from anaphora.data.columns import FLOATS, Bound, Integers
 from anaphora.data.encoding import Rows
 from anaphora.data.fields.field import Field, Place
 from anaphora.data.ragged import Ragged
@@ -59,10 +59,6 @@ class Vectors(Field[Floats]):
                 )
         rows = Rows.of_arrays(values, self.width)
         return rows.truncated(self._longest) if self._longest else rows
-
-    def stored(self, table: Table) -> Ragged:
-        values_ND = np.asarray(table[f"{self.name}.ids"][:]).reshape(-1, self.width)
-        return Ragged(values_ND, table[f"{self.name}.ends"])
 
     def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> Values:
         return pad_vectors(cast(Sequence[Floats], rows.each(chosen)), multiple)

@@ -39,7 +39,7 @@ class AlignmentPredictor:
         symmetrise: Symmetrise | None = None,
         **streaming: Unpack[Streaming],
     ) -> list[Links]:
-        """The links between the space-separated words of every pair, in their order.
+        """Return the links between the space-separated words of every pair, in their order.
 
         Raises DataError for unequal counts, and as ``align_stream``.
         """
@@ -54,7 +54,7 @@ class AlignmentPredictor:
         limits: Limits = UNLIMITED,
         report: Report = silent,
     ) -> Iterator[Links]:
-        """The links of pairs as they come, in order; no more than a window of them is held (``prediction.stream``).
+        """Yield the links of pairs as they come, in order; no more than a window is held (``prediction.stream``).
 
         ``symmetrise`` says how the links of both directions become one set; the run's own way where it is None. A pair
         with a side too long to be looked at has none (a Skipped). Raises StoppedError as ``limits`` say.
@@ -81,7 +81,7 @@ class AlignmentPredictor:
             report(Skipped(f"pairs with more than {LONGEST:,} tokens on a side have no links", longer))
 
     def dictionary(self, least: float = 0.01) -> Iterator[Entry]:
-        """Every source word with its translations of at least the probability ``least``, the most probable first.
+        """Yield every source word with its translations of at least the probability ``least``, the most probable first.
 
         Raises ConfigError where tokens are not words.
         """

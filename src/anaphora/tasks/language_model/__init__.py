@@ -154,8 +154,8 @@ class Interpolating(RecurrentLanguageModelling):
     network = NETWORKS["interpolation"]
     on_gpu = False
 
-    def with_runs(self, experiment: Any, parent: object) -> Any:
-        return with_members(experiment, parent)
+    def with_runs(self, experiment: Any, parent: object) -> tuple[Any, tuple[()]]:
+        return with_members(experiment), ()
 
     def weights_of_runs(self, experiment: Any, checkpoint: Checkpoint) -> dict[str, float]:
         return dict(zip(experiment.interpolation.component_names, checkpoint.model["weights"].tolist(), strict=True))

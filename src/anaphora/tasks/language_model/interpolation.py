@@ -33,7 +33,7 @@ def interpolation_table(runs: Sequence[Path], *, cache: bool = False) -> dict[st
     return {"task": "language-model", "model": "interpolation", "data": found, "interpolation": mixture}
 
 
-def with_members(experiment: InterpolationExperiment, parent: object) -> InterpolationExperiment:
+def with_members(experiment: InterpolationExperiment) -> InterpolationExperiment:
     """The experiment with what its runs are, and with their tokenizer.
 
     Raises as ``interpolation_table``, and ConfigError for an experiment with a tokenizer of its own.

@@ -172,8 +172,8 @@ class TokenTagging(Tagging):
     example = 'tagger = anaphora.load("{path}")\nprint(tagger.predict([["A", "man", "walks", "."]])[0].tags)'
     example_noun: ClassVar[str] = "sentence"
 
-    def with_runs(self, experiment: TaggerExperiment, parent: object) -> TaggerExperiment:
-        return resolved(experiment)
+    def with_runs(self, experiment: TaggerExperiment, parent: object) -> tuple[TaggerExperiment, tuple[()]]:
+        return resolved(experiment), ()
 
     def splits(self, experiment: TaggerExperiment, report: Report = silent) -> Splits[TaggedCorpus]:
         """Return the splits; errors as for ``data.tagged.tagged_splits``."""

@@ -22,8 +22,7 @@ from anaphora.tasks.transduce.data import TransducerJob, splits_of, with_data_st
 from anaphora.tasks.transduce.evaluation import evaluate
 from anaphora.tasks.transduce.predictor import TransducerPredictor, Transduction
 from anaphora.tasks.transduce.vectors import VectorTransducerPredictor, VectorTransduction
-from anaphora.tasks.translation import TranslationPredictor
-from anaphora.tasks.translation.fusion import fused_runs, with_fused_run
+from anaphora.tasks.translation import TranslationPredictor, with_fused_run
 from anaphora.text.symbols import SymbolTokenizer, are_separated
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import Tokenizer
@@ -73,11 +72,9 @@ class StringTransduction(Task):
     example = 'transducer = anaphora.load("{path}")\nprint(transducer.predict(["..."])[0].text)'
     counted, tiers = "pairs of strings", TIERS
 
-    def with_runs(self, experiment: Any, parent: Any) -> Any:
-        return with_data_statistics(with_fused_run(experiment, parent))
-
-    def weight_sources(self, experiment: Any, parent: Any) -> Sequence[WeightSource]:
-        return fused_runs(experiment, parent)
+    def with_runs(self, experiment: Any, parent: Any) -> tuple[Any, Sequence[WeightSource]]:
+        experiment, sources = with_fused_run(experiment, parent)
+        return with_data_statistics(experiment), sources
 
     def job(self, experiment: Any, report: Report) -> TrainingJob:
         return TransducerJob(experiment, report)

@@ -35,7 +35,7 @@ class Transduction:
     """Attention, symbols x vectors; None where it was not asked for."""
 
     def restored(self, stand_ins: Mapping[str, str]) -> "Transduction":
-        """The same with unknown characters in the place of their stand-ins."""
+        """Return the same with unknown characters in the place of their stand-ins."""
         if not stand_ins:
             return self
         back = str.maketrans({known: unknown for unknown, known in stand_ins.items()})
@@ -45,7 +45,7 @@ class Transduction:
 
     @classmethod
     def of(cls, found: Translation) -> "Transduction":
-        """From what a translator found."""
+        """Return the transduction that a translator found."""
         return cls(found.text, found.score, tuple(map(cls.of, found.alternatives)))
 
     def json(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class TransducerPredictor:
     def predict(
         self, texts: Sequence[str], options: SearchOptions = _USUAL, **asked: Unpack[SearchKeywords]
     ) -> list[Transduction]:
-        """The output of every string, in their order; the features of an input follow it, a tab between them.
+        """Return the output of every string, in their order; the features of an input follow it, a tab between them.
 
         ``asked`` are fields of ``SearchOptions``, as in ``predict(texts, beam=5, alternatives=3)``. Raises TypeError
         for one text in place of several, and as ``TranslationPredictor.stream``.
@@ -85,7 +85,7 @@ class TransducerPredictor:
         limits: Limits = UNLIMITED,
         report: Report = silent,
     ) -> Iterator[Transduction]:
-        """The same for strings as they come; a Note names the first symbols that training does not have.
+        """Yield the same for strings as they come; a Note names the first symbols that training does not have.
 
         Where both sides share their characters, an unknown one is copied: a known one stands in for it in search.
         """
@@ -98,7 +98,7 @@ class TransducerPredictor:
         return (Transduction.of(one).restored(copied.popleft()) for one in found)
 
     def _known(self, texts: Iterable[str], copied: deque[dict[str, str]], report: Report) -> Iterator[str]:
-        """The same strings with stand-ins for unknown characters that can be copied; ``copied`` gets those of each."""
+        """Yield strings with stand-ins for unknown characters that can be copied; ``copied`` gets those of each."""
         noted = False
         for number, text in enumerate(texts, 1):
             unknown = self.source.unknown(text) if isinstance(text, str) else []

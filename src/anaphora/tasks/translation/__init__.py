@@ -29,13 +29,13 @@ from anaphora.tasks.translation.config import (
     TranslationExperiment,
     TranslatorExperiment,
 )
-from anaphora.tasks.translation.data import TranslatorJob
+from anaphora.tasks.translation.data import TranslationJob, TranslatorJob
 from anaphora.tasks.translation.distillation import DISTILLATION
 from anaphora.tasks.translation.ensemble import load_together
 from anaphora.tasks.translation.evaluation import evaluate, score_translations
 from anaphora.tasks.translation.framed import Framed
-from anaphora.tasks.translation.fusion import fused_runs, with_fused_run
-from anaphora.tasks.translation.incremental import work_of
+from anaphora.tasks.translation.fusion import with_fused_run
+from anaphora.tasks.translation.incremental import IncrementalJob
 from anaphora.tasks.translation.placeholder_training import in_both
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.remembered import RememberingTranslator, adaptation_to
@@ -64,6 +64,7 @@ __all__ = [
     "adaptation_to",
     "load_together",
     "score_translations",
+    "with_fused_run",
 ]
 
 
@@ -110,14 +111,12 @@ class SentenceTranslation(Task):
     distillation = DISTILLATION
     counted, tiers = "pairs", TIERS
 
-    def with_runs(self, experiment: Any, parent: Any) -> Any:
+    def with_runs(self, experiment: Any, parent: Any) -> tuple[Any, Sequence[WeightSource]]:
         return with_fused_run(experiment, parent)
 
-    def weight_sources(self, experiment: Any, parent: Any) -> Sequence[WeightSource]:
-        return fused_runs(experiment, parent)
-
     def job(self, experiment: TranslationExperiment, report: Report) -> TranslatorJob:
-        return work_of(experiment, report)
+        """Return the training of a translator, or of one that starts from a trained one whose pairs are replayed."""
+        return (IncrementalJob if experiment.start.replay else TranslationJob)(experiment, report)
 
     def predictor(self, trained: Trained) -> TranslationPredictor:
         experiment = cast(TranslationExperiment, trained.experiment)

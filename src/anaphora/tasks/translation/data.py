@@ -1,4 +1,4 @@
-"""The data and the validation of a translator: pairs of sentences, their loss, and BLEU where that decides."""
+"""Training of a translator: pairs of sentences, their loss, and BLEU where that decides."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -43,7 +43,7 @@ SHORT = range(3, 17)
 
 
 class TranslatorJob(PairJob, UpdatingJob):
-    """A translator's experiment, its data found: see ``training_job``."""
+    """Training of a translator: see ``training_job.UpdatingJob``."""
 
     _experiment: TranslatorExperiment
 
@@ -60,7 +60,7 @@ class TranslatorJob(PairJob, UpdatingJob):
         return {**super().fingerprints, **({"guide": self._given.fingerprint} if self._given else {})}
 
     def completed(self, experiment: ExperimentBase, report: Report) -> ExperimentBase:
-        """Large corpora are shuffled in windows, where the experiment leaves that open."""
+        """Return the experiment, large corpora shuffled in windows where it leaves that open."""
         assert isinstance(experiment, TranslatorExperiment)
         count = self.learnt_from.count
         if experiment.data.shuffle_window or experiment.start.replay or count <= LARGE:
@@ -78,7 +78,7 @@ class TranslatorJob(PairJob, UpdatingJob):
         return target.counts(self.encoded_train(context.tokenizers, context.encoded / "train", report).rows(target))
 
     def tell_counts(self, context: TrainingContext, report: Report) -> None:
-        """As for any work; and tell the model how long translations are."""
+        """Tell the model token counts, as for any work, and the lengths of translations."""
         super().tell_counts(context, report)
         unknown = [module for module in context.model.modules() if isinstance(module, Lengths) and not module.known]
         if unknown:
@@ -87,11 +87,10 @@ class TranslatorJob(PairJob, UpdatingJob):
                 module.observe(*(torch.from_numpy(side.lengths + 1) for side in train.all_rows()))
 
     def batches(self, context: TrainingContext, report: Report) -> Batches:
-        """Batches by token budget."""
+        """Return batches by token budget."""
         train = self.encoded_train(context.tokenizers, context.encoded / "train", report)
-        return self._batched(
-            train, context.tokenizers, context.training.batch_tokens, self._links(train, context, report)
-        )
+        links = self._links(train, context, report)
+        return self._batched(train, context.tokenizers, context.training.batch_tokens, links)
 
     def _batched(
         self, train: ExampleStore, tokenizers: Mapping[str, Tokenizer], batch_tokens: int, links: Ragged | None = None
@@ -119,18 +118,18 @@ class TranslatorJob(PairJob, UpdatingJob):
         """Return a part as ids, its rare words annotated where they should be."""
         annotated = _annotates(self._experiment)
         transform = self._words.annotation(part, tokenizers["target"], report) if annotated else None
-        fields, longest = pair_fields(tokenizers), self.longest
+        fields, longest = pair_fields(tokenizers), self._experiment.data.max_length
         return example_store(part, fields, folder, noun="pair", longest=longest, transform=transform, report=report)
 
     def _links(self, train: ExampleStore, context: TrainingContext, report: Report) -> Ragged | None:
-        """The links that attention is guided by, where it is."""
+        """Return the links that attention is guided by, if it is."""
         guide, path = self._experiment.guided_alignment, context.encoded / "train.links"
         if self._given:
             return self._given.tokens(train, path, report)
         return learnt_links(guide, train, path, report) if isinstance(guide, LearntGuide) else None
 
     def validation(self, context: TrainingContext, report: Report) -> Validate:
-        """The loss of the validation split, and the scores of its outputs."""
+        """Return the measurement of the validation split: its loss, and the scores of its outputs."""
         tokenizers = context.tokenizers
         valid = self._encoded(self.splits.valid, tokenizers, context.encoded / "valid", report)
         _, targets = valid.all_rows()
@@ -147,19 +146,19 @@ class TranslatorJob(PairJob, UpdatingJob):
     def scores(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], numbers: Integers
     ) -> Mapping[str, float]:
-        """The scores of what ``model`` makes of the validation pairs of these numbers; none where only loss counts."""
+        """Return the scores of the outputs for the validation pairs of these numbers; none where only loss counts."""
         return {}
 
     def searched(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], sources: Sequence[str]
     ) -> list[str]:
-        """What ``model`` makes of ``sources``, searched as [evaluation] says for validation."""
+        """Return the outputs of ``model`` for ``sources``, searched as [evaluation] says for validation."""
         beam = self._experiment.evaluation.validation_beam
         translator = self.translator(model, tokenizers)
         return [output.text for output in translator.translate(sources, beam=beam, protect=())]
 
     def translator(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer]) -> TranslationPredictor:
-        """``model`` in training as what translates."""
+        """Return a predictor of ``model`` in training."""
         return TranslationPredictor(
             cast(Searchable, model).stepper,
             tokenizers["source"],
@@ -175,7 +174,7 @@ def _annotates(experiment: TranslatorExperiment) -> bool:
 
 
 class TranslationJob(TranslatorJob):
-    """A translator of sentences, its data found."""
+    """Training of a translator of sentences."""
 
     def __init__(self, experiment: TranslationExperiment, report: Report) -> None:
         """Find and check the data; MissingExtraError where BLEU decides and its tokeniser is missing."""
@@ -194,7 +193,7 @@ class TranslationJob(TranslatorJob):
     def scores(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], numbers: Integers
     ) -> Mapping[str, float]:
-        """BLEU where it decides."""
+        """Return BLEU where it decides."""
         if self._of_sentences.training.metric != "bleu":
             return {}
         pairs = list(self.splits.valid)
@@ -204,7 +203,7 @@ class TranslationJob(TranslatorJob):
         return {"bleu": bleu(texts, references, language=language, condition=condition).value}
 
     def recording(self, context: TrainingContext) -> Record | None:
-        """The alignments of the first short validation pairs, as many as [evaluation] asks for."""
+        """Return a record of the alignments of the first short validation pairs, as many as [evaluation] asks for."""
         tokenizers = context.tokenizers
         pairs = short_pairs(self.splits.valid, tokenizers, self._of_sentences.evaluation.recorded_alignments)
         if not pairs:

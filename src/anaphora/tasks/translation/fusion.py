@@ -46,13 +46,12 @@ class FusedRun:
         report(Note(f"Its language model is {checkpoint.path.name} of {self._run.path}."))
 
 
-def fused_runs(experiment: Any, parent: Any) -> Sequence[FusedRun]:
-    """Return the run that a new experiment is fused with: none without fusion, or where ``parent`` has it in it."""
+def with_fused_run(experiment: Any, parent: Any) -> tuple[Any, Sequence[FusedRun]]:
+    """Return the experiment with the language model that it is fused with, and its run.
+
+    There is none without fusion, or where ``parent``, the experiment of the run that it starts from, has it in it.
+    """
     if not isinstance(experiment.fusion, DeepFusion) or (parent and parent.fusion == experiment.fusion):
-        return []
-    return [FusedRun(experiment, experiment.fusion)]
-
-
-def with_fused_run(experiment: Any, parent: Any) -> Any:
-    """Return the experiment with the language model that it is fused with."""
-    return next((run.experiment for run in fused_runs(experiment, parent)), experiment)
+        return experiment, ()
+    run = FusedRun(experiment, experiment.fusion)
+    return run.experiment, [run]

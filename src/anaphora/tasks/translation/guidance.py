@@ -47,7 +47,7 @@ class GivenLinks:
         return stored(links, store, [self.fingerprint], folder, "reading word alignments", report)
 
     def _pairs(self) -> Iterator[tuple[Pair, Links]]:
-        """The training pairs with their links; errors as for ``each_links``."""
+        """Yield the training pairs with their links; errors as for ``each_links``."""
         pairs, again = tee(self._corpus.lines())
         for pair, links in zip(pairs, each_links(self._path, map(_words, again)), strict=True):
             if pair is not None:
@@ -98,7 +98,7 @@ def stored(
     task: str,
     report: Report,
 ) -> Ragged:
-    """The ``links`` of every stored pair in order, row by row: i_0 j_0 i_1 j_1 ..
+    """Return the ``links`` of every stored pair in order, row by row: i_0 j_0 i_1 j_1 ..
 
     They are read from ``folder`` if they were written there before, for the same pairs and ``made_by`` (JSON) the same;
     else some lines at a time are made and written, which Progress of ``task`` reports. Errors as for ``Table``.
@@ -119,7 +119,7 @@ def stored(
 
 
 def _words(pair: Pair | None) -> tuple[int, int] | None:
-    """The number of words on both sides of a pair that training does not leave out."""
+    """Return the number of words on both sides of a pair; None for one that training leaves out."""
     return None if pair is None else (len(words_between_spaces(pair[0])), len(words_between_spaces(pair[1])))
 
 

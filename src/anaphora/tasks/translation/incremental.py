@@ -189,8 +189,3 @@ def _changes(figures: Mapping[str, float], then: Mapping[str, float]) -> str:
         f"{name} {value:.2f}" + (f" ({value - then[name]:+.2f})" if name in then else "")
         for name, value in figures.items()
     )
-
-
-def work_of(experiment: TranslationExperiment, report: Report) -> TranslationJob:
-    """Return the training of an experiment; errors as for ``TranslationJob`` and ``IncrementalJob``."""
-    return (IncrementalJob if experiment.start.replay else TranslationJob)(experiment, report)

@@ -35,7 +35,7 @@ class Linked(NamedTuple):
     aligner: Aligner
 
     def encoded(self, pairs: Sequence[Pair]) -> tuple[Ragged, Ragged]:
-        """Both sides as ids."""
+        """Return both sides as ids."""
         return (
             Ragged.of(self.source.encode(text) for text, _ in pairs),
             Ragged.of(self.target.encode(text) for _, text in pairs),

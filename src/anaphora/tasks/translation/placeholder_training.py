@@ -27,7 +27,7 @@ _SECOND = 0.3
 """Probability of a second placeholder."""
 
 Range = tuple[int, int]
-"""Where something begins and ends in a text."""
+"""Start and end of a stretch of a text."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class PlaceholderCorpus(PairCorpus):
     rewritten: Callable[[Iterator[Pair | None]], Iterator[Pair | None]] = iter
 
     def lines(self) -> Iterator[Pair | None]:
-        """The pair of every line of the files, None for a line that is left out."""
+        """Yield the pair of every line of the files, None for a line that is left out."""
         return self.rewritten(super().lines())
 
 
 def with_placeholders(
     corpus: PairCorpus, words: LinkedWords, fraction: float, seed: int, report: Report
 ) -> PlaceholderCorpus:
-    """``corpus`` with reserved words in its pairs, a function of it, ``fraction`` and ``seed``.
+    """Return ``corpus`` with reserved words in its pairs, a function of it, ``fraction`` and ``seed``.
 
     No more than a block of pairs is held.
     """
@@ -81,7 +81,7 @@ def _block(
 
 
 def in_both(pair: Pair) -> list[tuple[Range, Range]]:
-    """Where the placeholders, URLs and addresses of a pair are; none unless both sides have the same, each once."""
+    """Return places of placeholders, URLs and addresses of a pair; none unless both sides have each of them once."""
     places = [
         {text[one.start : one.end]: (one.start, one.end) for one in spans(text, USUAL) if not one.tag} for text in pair
     ]
@@ -92,7 +92,7 @@ def in_both(pair: Pair) -> list[tuple[Range, Range]]:
 
 
 def _replaced(pair: Pair, links: Iterable[tuple[Range, Range]], draw: Random) -> Pair:
-    """A pair with a reserved word for each link, another for each."""
+    """Return a pair with a reserved word for each link, another for each."""
     named = list(zip(links, draw.sample(RESERVED, len(RESERVED)), strict=False))
     source, target = pair
     for ((start, end), _), name in sorted(named, reverse=True):
@@ -103,7 +103,7 @@ def _replaced(pair: Pair, links: Iterable[tuple[Range, Range]], draw: Random) ->
 
 
 def _linked(pairs: Sequence[Pair], words: Linked) -> Iterator[tuple[Pair, list[tuple[Range, Range]]]]:
-    """Pairs as the aligner reads them, and the words that may become placeholders."""
+    """Yield pairs as the aligner reads them, with the words that may become placeholders."""
     every = words.aligner.links(*words.encoded(pairs), "union")
     for (source, target), links in zip(pairs, every, strict=True):
         sources, targets = _words(words.source, source), _words(words.target, target)
@@ -114,7 +114,7 @@ def _linked(pairs: Sequence[Pair], words: Linked) -> Iterator[tuple[Pair, list[t
 
 
 def _words(tokenizer: WordTokenizer, text: str) -> dict[int, Range]:
-    """Where the words of a text are that stand by themselves and are not frequent, by their number."""
+    """Return the places of infrequent words of a text that stand by themselves, by their number."""
     line, found = tokenizer.normal(text), dict[int, Range]()
     frequent = len(MARKS) + min(_FREQUENT, tokenizer.symbols.size // 10)
     tokens = zip(tokenizer.placed(text), tokenizer.pieces_of(text), strict=True)
