@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from torch import Size, Tensor
 
     from anaphora.batch import Batch, Items
-    from anaphora.kernels.description import PartDescription
 
 
 class VocabularyInfo(NamedTuple):
@@ -81,6 +80,36 @@ class Predicts(Protocol):
 
     def predict(self, batch: Batch) -> Items:
         """The predictions, in the form of the targets; puts the model into evaluation mode."""
+
+
+class Read(NamedTuple):
+    """A signal that a part reads."""
+
+    signal: str
+    previous: bool
+    """True if its value is that of the step before."""
+
+
+class PartDescription(NamedTuple):
+    """One part of a step."""
+
+    name: str
+    kind: str
+    """Its class, and what it was built with: "Unit (gru)"."""
+    reads: tuple[Read, ...]
+    writes: tuple[str, ...]
+    weights: Mapping[str, tuple[int, ...]]
+    """Shapes of the matrices that it multiplies by and of the vectors that it adds or scales with, by name."""
+    memory: tuple[str, ...]
+    """Tensors of the sentence that it looks at."""
+    loop: str
+    """The loop that it is part of, and whether that runs in C, or why in Python; empty where it runs over all steps at
+    once, since it does not wait for the step before."""
+
+    @property
+    def loops(self) -> bool:
+        """True if it waits for the step before."""
+        return bool(self.loop)
 
 
 @runtime_checkable

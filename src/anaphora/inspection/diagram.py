@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from anaphora.inspection.svg import FILLS, path, picture, text
-from anaphora.kernels.description import PartDescription
+from anaphora.protocols import PartDescription
 from anaphora.wording import counted
 
 WORDS = ("I", "am", "a", "student")

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from anaphora.kernels.description import PartDescription
 from anaphora.models import registry
-from anaphora.protocols import Programmed, VocabularyInfo
+from anaphora.protocols import PartDescription, Programmed, VocabularyInfo
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import kind_of
 from anaphora.text.tokenizer import MARKS
