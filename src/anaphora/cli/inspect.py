@@ -184,7 +184,7 @@ def _as_json(result: Any) -> Any:
 
 
 def _write(shown: Sequence[Shown], given: Given, output: Path) -> None:
-    """Lessons as HTML, diagrams as SVG, everything else as PNG and SVG; and the numbers as JSON."""
+    """Write lessons as HTML, everything else as PNG and SVG; and the numbers as JSON."""
     from anaphora.formats.figures import figures_as_json
     from anaphora.inspection import drawing
 
@@ -197,8 +197,6 @@ def _write(shown: Sequence[Shown], given: Given, output: Path) -> None:
     for stem, result in shown:
         if hasattr(result, "html"):
             files, notes = [_text_file(output / f"{stem}.html", result.html(given.blank))], list[str]()
-        elif hasattr(result, "svg"):
-            files, notes = [_text_file(output / f"{stem}.svg", result.svg())], []
         else:
             files, notes = drawing.save(output, stem, result)
         if not given.blank:

@@ -280,8 +280,7 @@ def _diagram(given: Given) -> Sequence[Shown]:
     from anaphora import recipes
     from anaphora.experiment.reading import read_experiment
     from anaphora.inspection.cell_diagram import cell_diagram, cells
-    from anaphora.inspection.diagram import diagrams
-    from anaphora.inspection.programs import programs_of
+    from anaphora.inspection.programs import diagrams, programs_of
     from anaphora.tasks.runs import experiment_of
 
     if len(given.words) != 1:

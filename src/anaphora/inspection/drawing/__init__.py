@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from anaphora.inspection.attention import Alignment
 from anaphora.inspection.attribution import Attribution, TokenAttribution
+from anaphora.inspection.cell_diagram import CellDiagram
 from anaphora.inspection.curves import Curves
-from anaphora.inspection.drawing import canvas, charts, heat, search_tree, spans_charts
+from anaphora.inspection.drawing import canvas, charts, diagrams, heat, spans_charts
 from anaphora.inspection.drawing.page import write_page
 from anaphora.inspection.embeddings import Embeddings
 from anaphora.inspection.gates import Followers, Gates, Saturation
 from anaphora.inspection.gradients import GradientFlow
 from anaphora.inspection.length import ByLength
 from anaphora.inspection.neighbours import TrainingNeighbours
+from anaphora.inspection.programs import Diagram
 from anaphora.inspection.remedies import Remedies
 from anaphora.inspection.report import Report
 from anaphora.inspection.span import EffectiveContext, Spans
@@ -54,10 +56,14 @@ def figures_of(result: Any) -> Figures:
             return {"": lambda: heat.attribution_figure(several[0])}
         case TokenAttribution():
             return {"": lambda: charts.token_figure(several[0])}
+        case CellDiagram():
+            return {"": lambda: diagrams.cell_figure(several[0])}
         case Curves():
             return {"": lambda: charts.curves_figure(several)}
         case ByLength():
             return {"": lambda: charts.lengths_figure(several)}
+        case Diagram():
+            return {"": lambda: diagrams.network_figure(several[0])}
         case Embeddings():
             return {"": lambda: charts.embeddings_figure(several[0])}
         case Gates():
@@ -77,7 +83,7 @@ def figures_of(result: Any) -> Figures:
         case EffectiveContext():
             return {"": lambda: spans_charts.context_figure(several[0])}
         case Tree():
-            return {"": lambda: search_tree.tree_figure(several[0])}
+            return {"": lambda: diagrams.tree_figure(several[0])}
     return {}
 
 
