@@ -204,8 +204,8 @@ def cell_figure(shown: CellDiagram) -> "Figure":
         passing = [number for number in at if at[number] < x < ends[number]]
         ordered = sorted([(number, x) for number in (*column, *passing)], key=height)
         rows = max(rows, len(ordered))
-        across = _CELL_LEFT + _CELL_ACROSS * x
-        places |= {place: (across, _CELL_TOP + _CELL_DOWN * y) for y, place in enumerate(ordered)}
+        across = float(_CELL_LEFT + _CELL_ACROSS * x)
+        places |= {place: (across, _CELL_TOP + _CELL_DOWN * row) for row, place in enumerate(ordered)}
     width = _CELL_ACROSS * (len(columns) - 1) + 2 * _CELL_LEFT
     axes = _sheet(width, _CELL_TOP + _CELL_DOWN * rows - 20, f"one step of {shown.name}")
     for number, node in enumerate(nodes):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from anaphora.batch import Batch, pad
-from anaphora.inspection.explain.lesson import Board, Lesson, n
+from anaphora.inspection.explain.lesson import Lesson, Section, n
 from anaphora.protocols import SearchStart, Step
 from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
@@ -31,13 +31,13 @@ _Scored = tuple[tuple[str, ...], float]
 
 def beam() -> Lesson:
     """The two best hypotheses are kept at every step; the best finished one is the result."""
-    start = Board("Given", "p of the next word given the word before; walks and sleeps are always followed by </s>.")
+    start = Section("Given", "p of the next word given the word before; walks and sleeps are always followed by </s>.")
     for before, table in NEXT.items():
         start.given(**{f"p({word} | {' '.join(before) or '<s>'})": p for word, p in table.items()})
-    sections, finished = [start.section], list[_Scored]()
+    sections, finished = [start], list[_Scored]()
     live: list[_Scored] = [((), 0.0)]
     for step in range(1, 5):
-        board = Board(f"Step {step}", f"Every hypothesis is continued; of all continuations the best {K} are kept.")
+        section = Section(f"Step {step}", f"Every hypothesis is continued; of all continuations the best {K} are kept.")
         options = [
             ((*had, word), before + log(p), before, p) for had, before in live for word, p in _after(had).items()
         ]
@@ -45,18 +45,20 @@ def beam() -> Lesson:
         for option in options:
             words, score, kept, p = option
             fate = "pruned" if option not in best else "finished" if words[-1] == "</s>" else "kept"
-            board.words(" ".join(words), "score before + ln p", f"{n(score)}, {fate}", f"{n(kept)} + ln {n(p)}")
-        sections.append(board.section)
+            section.words(" ".join(words), "score before + ln p", f"{n(score)}, {fate}", f"{n(kept)} + ln {n(p)}")
+        sections.append(section)
         finished += [(words, score) for words, score, _, _ in best if words[-1] == "</s>"]
         live = [(words, score) for words, score, _, _ in best if words[-1] != "</s>"]
         if not live or (finished and max(score for _, score in finished) >= max(score for _, score in live)):
             break
     found = max(finished, key=lambda one: one[1])
     greedy, exhaustive = _greedy(), max(_all(), key=lambda one: one[1])
-    last = Board("Result", "A hypothesis only gets worse, so the search ends when no live one beats the best finished.")
+    last = Section(
+        "Result", "A hypothesis only gets worse, so the search ends when no live one beats the best finished."
+    )
     for name, (words, score) in {f"beam, k = {K}": found, "greedy": greedy, "exhaustive": exhaustive}.items():
         last.words(name, "best output, ln p", f"{' '.join(words[:-1])}, {n(score)}")
-    sections.append(last.section)
+    sections.append(last)
     return Lesson(
         "Beam search, by hand",
         "Score of a hypothesis: the sum of ln p of its words. Greedy search is a beam of k = 1.",
