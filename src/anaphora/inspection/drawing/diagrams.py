@@ -212,12 +212,12 @@ def cell_figure(shown: CellDiagram) -> "Figure":
         for one in node.reads:
             way = [places[one, x] for x in range(at[one], at[number])]
             _draw_way(axes, _width_of(nodes[one].kind), way, places[number, at[number]], _width_of(node.kind))
-        x, y = places[number, at[number]]
+        middle, down = places[number, at[number]]
         wide = _width_of(node.kind)
         rounding = _CELL_HIGH / 2 if node.kind == "point-wise" else 6
         fill = _FILLS[_KINDS.index(node.kind)]
-        _box(axes, x - wide / 2, y - _CELL_HIGH / 2, wide, _CELL_HIGH, fill, rounding)
-        _text(axes, x, y, node.label, 9 if len(node.label) < 14 else 7.5, ha="center", va="center")
+        _box(axes, middle - wide / 2, down - _CELL_HIGH / 2, wide, _CELL_HIGH, fill, rounding)
+        _text(axes, middle, down, node.label, 9 if len(node.label) < 14 else 7.5, ha="center", va="center")
     return axes.figure  # type: ignore[return-value]
 
 

@@ -24,15 +24,8 @@ from anaphora.inspection.explain.lesson import (
 from anaphora.kernels.cells import Elman
 from anaphora.kernels.softmax import softmax_loss
 
-GIVEN: dict[str, Any] = {
-    "W_xh": 0.8,
-    "W_hh": 0.9,
-    "b": 0.1,
-    "W_hy": (1.0, -0.5),
-    "h_0": 0.5,
-    "x": (1.0, -0.5, 0.25, 1.0),
-}
 W_HY, X = (1.0, -0.5), (1.0, -0.5, 0.25, 1.0)
+GIVEN: dict[str, Any] = {"W_xh": 0.8, "W_hh": 0.9, "b": 0.1, "W_hy": W_HY, "h_0": 0.5, "x": X}
 Y = (0, 1, 0, 1)
 """The word, one of two, that is right at each step."""
 K = 2

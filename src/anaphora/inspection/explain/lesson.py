@@ -13,28 +13,13 @@ import torch
 from torch import Tensor
 
 from anaphora.formats.figures import Jsonable
+from anaphora.inspection.page import page, table
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.parts import Project, Unit
 from anaphora.kernels.program import Program
 from anaphora.kernels.truncation import Windows, scan_windows
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark }}
-body {{ font: 16px/1.55 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem }}
-table {{ border-collapse: collapse; margin: .5rem 0 1.5rem; display: block; overflow-x: auto }}
-td, th {{ padding: .2rem 1.2rem .2rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid #8884 }}
-td.value {{ font-variant-numeric: tabular-nums; font-weight: 600; white-space: nowrap }}
-.blank {{ display: inline-block; min-width: 7rem; border-bottom: 1px solid currentColor }}
-</style>
-<h1>{title}</h1>
-<p>{source}</p>
-{sections}
-</html>"""
+_HEADING = ("value", "formula", "with numbers", "answer")
 
 Value = float | tuple[float, ...] | str
 
@@ -53,8 +38,13 @@ class Line:
 
     @property
     def answer(self) -> str:
-        """The value as it is printed."""
+        """Value as it is printed."""
         return shown(self.value)
+
+    def cells(self, blank: bool) -> tuple[str, str, str, str]:
+        """Return the cells of a table in HTML; with ``blank``, without the answer."""
+        answer = '<span class="blank">&nbsp;</span>' if blank else escape(self.answer)
+        return f"<i>{escape(self.symbol)}</i>", escape(self.formula), "" if blank else escape(self.numbers), answer
 
 
 @dataclass(frozen=True)
@@ -173,21 +163,12 @@ class Lesson(Jsonable):
 
     def html(self, blank: bool = False) -> str:
         """The lesson as one page that needs nothing else; with ``blank``, without the answers."""
-        sections = []
+        body = [f"<p>{escape(self.source)}</p>"]
         for section in self.sections:
-            rows = ["<tr><th>value</th><th>formula</th><th>with numbers</th><th>answer</th></tr>"]
-            for line in section.lines:
-                hidden = blank and line.formula
-                answer = '<span class="blank">&nbsp;</span>' if hidden else escape(line.answer)
-                numbers = "" if hidden else escape(line.numbers)
-                formulas = f"<td><i>{escape(line.symbol)}</i></td><td>{escape(line.formula)}</td><td>{numbers}</td>"
-                rows.append(f'<tr>{formulas}<td class="value">{answer}</td></tr>')
-            text = f"<p>{escape(section.text)}</p>\n" if section.text else ""
-            table = "\n".join(rows)
-            sections.append(f"<h2>{escape(section.title)}</h2>\n{text}<table>\n{table}\n</table>")
-        if not blank:
-            sections.append(f"<p>{escape(self._checked)}</p>")
-        return _PAGE.format(title=escape(self.title), source=escape(self.source), sections="\n".join(sections))
+            rows = [line.cells(blank and bool(line.formula)) for line in section.lines]
+            text = [f"<p>{escape(section.text)}</p>"] if section.text else []
+            body += [f"<h2>{escape(section.title)}</h2>", *text, table(_HEADING, rows, ("", "", "", "value"))]
+        return page(self.title, *body, *([] if blank else [f"<p>{escape(self._checked)}</p>"]))
 
     @property
     def _checked(self) -> str:
