@@ -91,7 +91,7 @@ _PAIR = _TEXT | {"target_text", "target"}
 
 def verbs() -> dict[str, Verb]:
     """Every verb by name."""
-    from anaphora.inspection import attention, attribution, embeddings, gates, length, neighbours, span, tree
+    from anaphora.inspection import attention, attribution, context, embeddings, gates, length, neighbours, tree
     from anaphora.inspection.explain import LESSONS
     from anaphora.inspection.subject import Subject
 
@@ -135,7 +135,7 @@ def verbs() -> dict[str, Verb]:
         "span": Verb(
             "memory span of recurrent layers, or of a language model",
             _context,
-            span.lacks_context,
+            context.lacks_context,
             alone=_span,
             takes=_TEXT,
             takes_alone=frozenset({"quick"}),
@@ -212,7 +212,7 @@ def _span(given: Given) -> Sequence[Shown]:
 
 
 def _context(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
-    from anaphora.inspection.span import effective_context
+    from anaphora.inspection.context import effective_context
 
     with listening() as report:
         return [Shown("context", effective_context(subjects[0], "\n".join(given.some("span")), report=report))]

@@ -10,8 +10,7 @@ from typing import Any
 
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.figures import Jsonable
-from anaphora.inspection.span.learner import Learner, Setting
-from anaphora.inspection.span.tasks import TASKS
+from anaphora.inspection.learner import TASKS, Learner, Setting
 from anaphora.kernels.cells import Elman, Lstm
 from anaphora.nn.stack import StackConfig
 from anaphora.nn.weights import Uniform, Xavier

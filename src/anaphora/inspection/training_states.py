@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -50,31 +50,6 @@ class States(NamedTuple):
     """The row that each is from."""
     places_N: Integers
     """The place of its token in the row."""
-
-
-class TrainingSplit(Protocol):
-    """A training split: rows of tokens."""
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of data and tokenizers."""
-
-    @property
-    def longest(self) -> int:
-        """Tokens of the longest row."""
-
-    @property
-    def tokens(self) -> int:
-        """Those of all rows."""
-
-    def __len__(self) -> int:
-        """The rows."""
-
-    def row(self, number: int) -> Row:
-        """One of them, counted from 0."""
-
-    def states(self, model: Any) -> Iterator[States]:
-        """The states of all tokens, each once."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +143,9 @@ class Lines:
             predicted_N = (batch.example_ids_B.numpy()[:, None] + 1 + np.arange(width)).ravel()
             rows_N = np.searchsorted(self.ends, predicted_N) - 1
             yield States(states_BTW.flatten(0, 1), rows_N, predicted_N - self.ends[rows_N] - 1)
+
+
+TrainingSplit = Pairs | Lines
 
 
 def training_split(subject: Subject, report: Report = silent) -> TrainingSplit:

@@ -10,6 +10,7 @@ from anaphora.formats.lines import writing_text
 from anaphora.inspection.attention import Alignment
 from anaphora.inspection.attribution import Attribution, TokenAttribution
 from anaphora.inspection.cell_diagram import CellDiagram
+from anaphora.inspection.context import EffectiveContext
 from anaphora.inspection.curves import Curves
 from anaphora.inspection.drawing import canvas, charts, diagrams, heat, spans_charts
 from anaphora.inspection.embeddings import Embeddings
@@ -21,7 +22,7 @@ from anaphora.inspection.page import page, picture
 from anaphora.inspection.programs import Diagram
 from anaphora.inspection.remedies import Remedies
 from anaphora.inspection.report import Report, Section
-from anaphora.inspection.span import EffectiveContext, Spans
+from anaphora.inspection.span import Spans
 from anaphora.inspection.tree import Tree
 
 if TYPE_CHECKING:

@@ -3,10 +3,11 @@
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from anaphora.inspection.context import EffectiveContext
 from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import COLOURS, DASHES, QUIET
 from anaphora.inspection.remedies import Remedies
-from anaphora.inspection.span import EffectiveContext, Spans
+from anaphora.inspection.span import Spans
 from anaphora.wording import counted
 
 if TYPE_CHECKING:

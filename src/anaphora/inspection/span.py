@@ -8,7 +8,7 @@ shortest distance with the fewest sequences, or fails best, with the first seed.
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -19,8 +19,7 @@ from typing import Any
 from anaphora.errors import DataError
 from anaphora.events import Progress, Report, silent
 from anaphora.files import append, lines
-from anaphora.inspection.span.learner import Learner, Setting
-from anaphora.inspection.span.tasks import TASKS
+from anaphora.inspection.learner import TASKS, Learner, Setting
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn.stack import StackConfig
 from anaphora.nn.weights import Orthogonal
@@ -72,6 +71,8 @@ class Plan:
 
 FULL = Plan("full")
 QUICK = Plan("quick", 64, 32, 32_000, (3e-3,), (1,), 4, 64, ("elman", "lstm, forget bias 1", "gru"), ())
+PLANS: Mapping[bool, Plan] = {False: FULL, True: QUICK}
+"""Plans by whether they are quick."""
 
 
 @dataclass(frozen=True)
