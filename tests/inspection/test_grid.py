@@ -7,7 +7,7 @@ import pytest
 from matplotlib.image import imread
 
 from anaphora.errors import ConfigError, ShapeError
-from anaphora.inspection.drawing.grid import draw_grid_attention
+from anaphora.inspection.drawing.heat import draw_grid_attention
 
 WORDS = ["a", "red", "$dot", "</s>"]
 WEIGHTS = np.random.default_rng(1).dirichlet(np.ones(6), 4).reshape(4, 2, 3)

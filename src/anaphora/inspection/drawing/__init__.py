@@ -12,7 +12,7 @@ from anaphora.inspection.attribution import Attribution, TokenAttribution
 from anaphora.inspection.cell_diagram import CellDiagram
 from anaphora.inspection.context import EffectiveContext
 from anaphora.inspection.curves import Curves
-from anaphora.inspection.drawing import canvas, charts, diagrams, heat, spans_charts
+from anaphora.inspection.drawing import canvas, charts, diagrams, heat
 from anaphora.inspection.embeddings import Embeddings
 from anaphora.inspection.gates import Followers, Gates, Saturation
 from anaphora.inspection.gradients import GradientFlow
@@ -81,9 +81,9 @@ _ALONE: Mapping[type, Callable[[Any], "Figure"]] = {
     Saturation: charts.saturation_figure,
     Followers: charts.followers_figure,
     TrainingNeighbours: charts.neighbours_figure,
-    Remedies: spans_charts.remedies_figure,
-    Spans: spans_charts.spans_figure,
-    EffectiveContext: spans_charts.context_figure,
+    Remedies: charts.remedies_figure,
+    Spans: charts.spans_figure,
+    EffectiveContext: charts.context_figure,
     Tree: diagrams.tree_figure,
 }
 
