@@ -1,4 +1,4 @@
-"""How pieces of text are written beside a picture."""
+"""Labels of pieces of text in pictures."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _SHOWN = {" ": "\u2423", "\n": "\u23ce", "\t": "\u21e5", "": "\u2205"}
 
 
 def labels(pieces: Sequence[str]) -> list[str]:
-    """One readable label a piece.
+    """Return one readable label for each piece.
 
     Where pieces are subwords, a word's first piece stands plain and what continues a word begins with a dot:
     "▁chan", "tons" becomes "chan", "·tons". Signs and marks such as "</s>" stay as they are.

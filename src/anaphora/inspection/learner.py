@@ -54,13 +54,13 @@ class SpanTask:
     """The shortest distance there is."""
 
     def loss(self, answers_ABO: Tensor, targets_AB: Tensor) -> Tensor:
-        """What is minimised: the mean negative log-likelihood of symbols, the mean squared error of numbers."""
+        """Return the loss: the mean negative log-likelihood of symbols, the mean squared error of numbers."""
         if self.outputs == 1:
             return mse_loss(answers_ABO.squeeze(2), targets_AB)
         return cross_entropy(answers_ABO.flatten(0, 1), targets_AB.flatten())
 
     def accuracy(self, answers_ABO: Tensor, targets_AB: Tensor) -> float:
-        """The fraction of right answers: the most probable symbol, or a sum within ``CLOSE``."""
+        """Return the fraction of right answers: the most probable symbol, or a sum within ``CLOSE``."""
         if self.outputs == 1:
             return float(((answers_ABO.squeeze(2) - targets_AB).abs() < CLOSE).float().mean())
         return float((answers_ABO.argmax(2) == targets_AB).float().mean())
@@ -116,7 +116,7 @@ class Network(nn.Module):
             nn.init.zeros_(self.readout.bias)
 
     def forward(self, inputs_TBD: Tensor, answers: int) -> Tensor:
-        """What it answers at the last steps, A x B x outputs."""
+        """Return its answers at the last steps, A x B x outputs."""
         steps, count, _ = inputs_TBD.shape
         read = self.stack(inputs_TBD, torch.full((count,), steps))
         answers_ABO: Tensor = self.readout(read.outputs["h"][-answers:])
@@ -125,7 +125,7 @@ class Network(nn.Module):
 
 @dataclass(frozen=True)
 class Setting:
-    """How a network is made and trained."""
+    """Options of a network and its training."""
 
     stack: StackConfig
     start: Start
@@ -167,14 +167,14 @@ class Learner:
 
     @torch.no_grad()
     def accuracy(self) -> float:
-        """The fraction of right answers on the test sequences."""
+        """Return the fraction of right answers on the test sequences."""
         self.network.eval()
         answers_ABO = self.network(self._test.inputs_TBD, len(self._test.targets_AB))
         self.network.train()
         return self.task.accuracy(answers_ABO, self._test.targets_AB)
 
     def reach(self) -> float:
-        """|dL_T/dx_1|: of the loss of the last step alone, by the first input; the mean over the test sequences."""
+        """Return |dL_T/dx_1|, of the loss of the last step by the first input; the mean over the test sequences."""
         inputs_TBD = self._test.inputs_TBD.clone().requires_grad_()
         answers_1BO = self.network(inputs_TBD, 1)
         loss = self.task.loss(answers_1BO, self._test.targets_AB[-1:]) * TESTED

@@ -1,4 +1,4 @@
-"""Everything that inspection shows of one run and one text, for one page."""
+"""Report of one run and one text: the results of most verbs, for one page."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ WORDS = 4
 
 @dataclass(frozen=True)
 class Section:
-    """One verb of a report."""
+    """Results of one verb."""
 
     title: str
     results: tuple[Any, ...]
-    """What the verb found, each for a picture of its own; nothing where it found none."""
+    """Results of the verb, one for each picture; none where it fails."""
     lacks: str = ""
-    """Why there is nothing."""
+    """Reason that there are none."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Report:
 
 
 def report(subject: Subject, texts: Sequence[str], targets: Sequence[str] | None = None, beam: int = 3) -> Report:
-    """Attention, gradients, gates and the search of the first text, scores by length of all, words and curves.
+    """Return attention, gradients, gates and the search of the first text, scores by length of all, words and curves.
 
     ``targets`` are the references of translators. What the run does not support, and what fails, is a sentence in the
     place of a picture. Raises DataError for no text.
@@ -80,7 +80,7 @@ def _section(title: str, find: Callable[[], Sequence[Any]]) -> Section:
 
 
 def _known(subject: Subject, text: str) -> list[str]:
-    """The longest words of a text that are tokens of their own; DataError for none."""
+    """Return the longest words of a text that are tokens of their own; DataError for none."""
     [side, *_] = [*tables_of(subject), ""]
     if not side:
         return []

@@ -37,7 +37,7 @@ class Row(NamedTuple):
     number: int
     """In the training split, from 1."""
     source: str
-    """What a translator read; empty for language models."""
+    """Source of the pair; empty for language models."""
     pieces: tuple[str, ...]
     """The tokens that were predicted."""
 
@@ -71,21 +71,21 @@ class Pairs:
 
     @property
     def tokens(self) -> int:
-        """Of all targets, their ends among them."""
+        """Tokens of all targets, their ends among them."""
         return int(self.store.targets.lengths.sum()) + len(self.store)
 
     def __len__(self) -> int:
         return len(self.store)
 
     def row(self, number: int) -> Row:
-        """A pair."""
+        """Return a pair."""
         source, target = self.tokenizers["source"], self.tokenizers["target"]
         ids = [*self.store.targets[number].tolist(), target.symbols.eos]
         read = source.decode(self.store.sources[number].tolist())
         return Row(int(self.store.numbers[number]) + 1, read, tuple(target.pieces(ids)))
 
     def states(self, model: Any) -> Iterator[States]:
-        """The decoder states of the targets."""
+        """Yield the decoder states of the targets."""
         batches = search_batches(
             self.store.sources,
             self.tokenizers["source"].symbols,
@@ -104,12 +104,12 @@ class Lines:
 
     store: TextStore
     ends: Integers
-    """Where ``</s>`` is in it; first the one in front."""
+    """Places of ``</s>`` in it; first the one in front."""
     tokenizer: Tokenizer
     fingerprint: str
     """SHA-256 of text and tokenizer."""
     of_sentences: bool
-    """Whether the model reads each line from its initial state."""
+    """True if the model reads each line from its initial state."""
 
     @property
     def longest(self) -> int:
@@ -118,19 +118,19 @@ class Lines:
 
     @property
     def tokens(self) -> int:
-        """All but the one in front."""
+        """Tokens of the text, without the one in front."""
         return len(self.store.ids) - 1
 
     def __len__(self) -> int:
         return len(self.ends) - 1
 
     def row(self, number: int) -> Row:
-        """A line."""
+        """Return a line."""
         ids = self.store.ids[self.ends[number] + 1 : self.ends[number + 1] + 1]
         return Row(number + 1, "", tuple(self.tokenizer.pieces(ids.tolist())))
 
     def states(self, model: Any) -> Iterator[States]:
-        """The states that each token is predicted from, after what stands before it: its line, or all of its stream."""
+        """Yield the states that each token is predicted from, after its line or all of its stream."""
         if self.of_sentences:
             for batch in TextSentences(self.store, self.tokenizer.symbols, batch_tokens=_BATCH_TOKENS, seed=0).epoch(1):
                 yield from _by_row(batch, model.states_and_target_log_probs(batch)[0])
@@ -149,7 +149,7 @@ TrainingSplit = Pairs | Lines
 
 
 def training_split(subject: Subject, report: Report = silent) -> TrainingSplit:
-    """What a run was trained on, encoded; DataError where it is gone or another."""
+    """Return the training split of a run, encoded; DataError where it is gone or another."""
     path, experiment, _, tokenizers, _ = subject.trained
     try:
         work = kind_of(experiment).work(experiment, silent)
@@ -169,13 +169,13 @@ def training_split(subject: Subject, report: Report = silent) -> TrainingSplit:
 
 
 def all_states(subject: Subject, split: TrainingSplit) -> Iterator[States]:
-    """The states of a split, as the network of a run computes them."""
+    """Yield the states of a split, as the network of a run computes them."""
     with torch.no_grad(), running(subject.trained.runtime):
         yield from split.states(subject.trained.model.eval())
 
 
 def example_states(subject: Subject, batch: Batch) -> Tensor:
-    """The states that the tokens of one text are predicted from, T x W."""
+    """Return the states that the tokens of one text are predicted from, T x W."""
     model: Any = subject.trained.model.eval()
     with torch.no_grad(), running(subject.trained.runtime):
         states_TW: Tensor = (
@@ -187,7 +187,7 @@ def example_states(subject: Subject, batch: Batch) -> Tensor:
 
 
 def _by_row(batch: Batch, states_BTW: Tensor) -> Iterator[States]:
-    """The states of each row of a batch."""
+    """Yield the states of each row of a batch."""
     numbers, lengths = batch.example_ids_B.tolist(), batch.target_ids.lengths_B.tolist()
     for states_TW, number, length in zip(states_BTW, numbers, lengths, strict=True):
         yield States(states_TW[:length], np.full(length, number), np.arange(length))

@@ -1,4 +1,4 @@
-"""The tree of a beam search: what was kept, what was pruned and why, and where greedy search goes in it."""
+"""Tree of a beam search: kept and pruned tokens, and the path of greedy search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -50,11 +50,11 @@ class Node:
     """ln p of the output up to it."""
     fate: Fate
     why: str
-    """Of a pruned node: why the search went on without it."""
+    """Reason that the search went on without it; empty for a node that was not pruned."""
     best: bool
-    """Whether it is part of the result."""
+    """True if it is part of the result."""
     greedy: bool
-    """Whether greedy search goes through it."""
+    """True if greedy search goes through it."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Tree(Jsonable):
         return "\n".join(lines)
 
     def _path(self, number: int) -> str:
-        """The tokens up to a node, the last few of them."""
+        """Return the tokens up to a node, the last few of them."""
         tokens = list[str]()
         place: int | None = number
         while place is not None and len(tokens) < _CONTEXT:
@@ -100,7 +100,7 @@ class Tree(Jsonable):
 
 @dataclass(frozen=True)
 class GreedyAgainstBeam(Jsonable):
-    """How often greedy search falls short of beam search on a text."""
+    """Comparison of the scores of greedy and beam search on a text."""
 
     run: str
     size: int
@@ -122,12 +122,12 @@ class GreedyAgainstBeam(Jsonable):
 
 
 def lacks_search(subject: Subject) -> str:
-    """Why a run has no search to show; empty where it has."""
+    """Return the reason that a run has no search to show; empty where it has."""
     return "" if isinstance(subject.predictor, GivesSearches) else "it does not write text from text"
 
 
 def tree(subject: Subject, text: str, size: int = 5) -> Tree:
-    """The search for a translation or a continuation of a text, scores without a length penalty.
+    """Return the search for a translation or a continuation of a text, scores without a length penalty.
 
     For each kept hypothesis, some pruned continuations are in the tree. An output that has no end after ``_LENGTH``
     tokens is cut. Raises ConfigError for a run without search, and for a beam too wide to be drawn.
@@ -140,7 +140,7 @@ def tree(subject: Subject, text: str, size: int = 5) -> Tree:
 
 
 def greedy_against_beam(subject: Subject, texts: Sequence[str], size: int = 5) -> GreedyAgainstBeam:
-    """Greedy search and a beam on each text. Raises DataError for no text, ConfigError as ``tree``."""
+    """Compare greedy search and a beam on each text. Raises DataError for no text, ConfigError as ``tree``."""
     if not texts:
         raise DataError("Greedy search and a beam are compared on a text, but there are no lines: give some.")
     _search(subject, texts[0], size)
@@ -164,7 +164,7 @@ class _Read(NamedTuple):
     """One step of a search over one sentence."""
 
     ids_K: list[int]
-    """What each row read."""
+    """Token that each row read."""
     rows_K: list[int]
     """The row of the step before that each row continues."""
     log_probs_KV: Tensor

@@ -1,4 +1,4 @@
-"""The one place that draws what inspection finds; it needs the extra "plot"."""
+"""Pictures of what inspection finds; they need the extra "plot"."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Figures = dict[str, Callable[[], "Figure"]]
-"""What makes each figure, by what its file's name ends in."""
+"""Functions that make a figure, by the ending of its file's name."""
 
 
 def save(folder: Path, stem: str, result: Any) -> tuple[list[Path], list[str]]:
@@ -127,7 +127,7 @@ def _section(name: str, section: Section) -> str:
 
 
 def _inlined(svg: str, prefix: str) -> str:
-    """A picture among others: its ids are its own, and its style reaches nothing else."""
+    """Return a picture with ids of its own, whose style reaches nothing else."""
     wanted = {"figure_1", *re.findall(r'(?:href="#|url\(#)([^")]*)', svg)}
 
     def own(found: re.Match[str]) -> str:

@@ -33,7 +33,7 @@ _SHORT = 32
 
 
 def curves_figure(runs: Sequence[Curves]) -> "Figure":
-    """A panel for each quantity, a line for each run."""
+    """Draw a panel for each quantity, a line for each run."""
     quantities = [("training", name) for name in _names([run.training for run in runs])]
     quantities += [("validation", name) for name in _names([run.validation for run in runs])]
     figure, panels = _panels(len(quantities), 4.2, 2.8)
@@ -58,7 +58,7 @@ def curves_figure(runs: Sequence[Curves]) -> "Figure":
 
 
 def lengths_figure(runs: Sequence[ByLength]) -> "Figure":
-    """Loss, and of translators BLEU, by the length of the source."""
+    """Draw loss, and of translators BLEU, by the length of the source."""
     names = list(dict.fromkeys(group.name for run in runs for group in run.groups))
     translated = any(group.bleu is not None for run in runs for group in run.groups)
     figure, panels = _panels(1 + translated, 5.5, 3.4)
@@ -79,7 +79,7 @@ def lengths_figure(runs: Sequence[ByLength]) -> "Figure":
 
 
 def token_figure(shown: TokenAttribution) -> "Figure":
-    """Integrated gradients of each input as bars, and the deletion curves."""
+    """Draw integrated gradients of each input as bars, and the deletion curves."""
     figure, panels = _panels(2, 4.8, max(2.8, 0.28 * len(shown.inputs)))
     places = range(len(shown.inputs))
     colours = [COLOURS[0] if value >= 0 else COLOURS[1] for value in shown.values]
@@ -100,7 +100,7 @@ def token_figure(shown: TokenAttribution) -> "Figure":
 
 
 def reach_figure(units: Sequence[Reach]) -> "Figure":
-    """For each unit, how far back the last state depends on earlier ones, on a logarithmic scale; on h_0 as a point."""
+    """Draw for each unit how the last state depends on earlier ones, on a logarithmic scale; on h_0 as a point."""
     figure, panels = _panels(len(units), 5.0, 3.4)
     for axes, unit in zip(panels, units, strict=True):
         first = len(unit.norms)
@@ -125,7 +125,7 @@ def reach_figure(units: Sequence[Reach]) -> "Figure":
 
 
 def terms_figure(units: Sequence[Reach]) -> "Figure":
-    """For each LSTM, the norms of the terms of dh_t/dh_{t-1}, and of their total."""
+    """Draw for each LSTM the norms of the terms of dh_t/dh_{t-1}, and of their total."""
     figure, panels = _panels(len(units), 5.0, 3.2, 0.9)
     for axes, unit in zip(panels, units, strict=True):
         places = range(len(unit.terms))
@@ -145,7 +145,7 @@ def terms_figure(units: Sequence[Reach]) -> "Figure":
 
 
 def saturation_figure(found: Saturation) -> "Figure":
-    """For each gate its distribution, and below it how often each cell is saturated at either end."""
+    """Draw for each gate its distribution, and below it how often each cell is saturated at either end."""
     count = len(found.gates)
     columns = min(4, count)
     rows = -(-count // columns)
@@ -181,7 +181,7 @@ def saturation_figure(found: Saturation) -> "Figure":
 
 
 def followers_figure(found: Followers) -> "Figure":
-    """For each property, its value over the first steps, and the values of the cell that follows it best."""
+    """Draw for each property its value over the first steps, and the values of the cell that follows it best."""
     best = {one.property: one for one in reversed(found.found)}
     names = [name for name in found.properties if name in best]
     figure = canvas.figure(max(6.0, 0.13 * len(found.steps)), 1.9 * max(1, len(names)), layout="constrained")
@@ -201,7 +201,7 @@ def followers_figure(found: Followers) -> "Figure":
 
 
 def embeddings_figure(found: Embeddings) -> "Figure":
-    """Words or sentences in two dimensions, with the names that there is room for."""
+    """Draw words or sentences in two dimensions, with the names that there is room for."""
     figure = canvas.figure(7.5, 6.0, layout="constrained")
     axes = figure.subplots()
     shown = found.projection
@@ -234,7 +234,7 @@ def embeddings_figure(found: Embeddings) -> "Figure":
 
 
 def neighbours_figure(found: TrainingNeighbours) -> "Figure":
-    """A line for each neighbour, its distance as a bar, the token within its pair, and the source of the pair."""
+    """Draw a line for each neighbour: its distance as a bar, the token within its pair, and the source of the pair."""
     rows = sum(len(own) + 1 for own in found.nearest)
     figure = canvas.figure(11.0, 0.19 * (rows + 3))
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -261,7 +261,7 @@ def neighbours_figure(found: TrainingNeighbours) -> "Figure":
 
 
 def spans_figure(found: Spans) -> "Figure":
-    """A panel for each task: for each unit the longest distance that was learnt, a mark for each seed."""
+    """Draw a panel for each task: for each unit the longest distance that was learnt, a mark for each seed."""
     spans, plan = found.spans(), found.plan
     tasks = list(dict.fromkeys(task for task, _ in spans))
     units = list(dict.fromkeys(unit for _, unit in spans))
@@ -286,7 +286,7 @@ def spans_figure(found: Spans) -> "Figure":
 
 
 def remedies_figure(found: Remedies) -> "Figure":
-    """The accuracy of each network, and its gradient before and after training."""
+    """Draw the accuracy of each network, and its gradient before and after training."""
     figure = canvas.figure(9.5, 0.34 * len(found.found) + 1.2, layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
     places = range(len(found.found))
@@ -306,7 +306,7 @@ def remedies_figure(found: Remedies) -> "Figure":
 
 
 def context_figure(found: EffectiveContext) -> "Figure":
-    """The loss by the size of the context, cut and shuffled beyond."""
+    """Draw the loss by the size of the context, cut and shuffled beyond."""
     figure = canvas.figure(6.0, 3.8, layout="constrained")
     axes = figure.subplots()
     for number, (name, losses) in enumerate((("cut to k", found.cut), ("shuffled beyond k", found.shuffled))):
@@ -326,7 +326,7 @@ def context_figure(found: EffectiveContext) -> "Figure":
 
 
 def _apart(names: Sequence[str], points: Sequence[tuple[float, float]]) -> list[int]:
-    """The names that have room beside their point, in order: none on top of one before it."""
+    """Return the names that have room beside their point, in order: none on top of one before it."""
     spans = [max(axis) - min(axis) or 1.0 for axis in zip(*points, strict=True)]
     chosen = list[int]()
     for number, (x, y) in enumerate(points):
@@ -341,7 +341,7 @@ def _apart(names: Sequence[str], points: Sequence[tuple[float, float]]) -> list[
 
 
 def _panels(count: int, width: float, height: float, below: float = 0.5) -> tuple["Figure", list["Axes"]]:
-    """That many panels, at most three in a row, each of so many inches with ``below`` for the labels under it."""
+    """Return panels, at most three in a row, each of so many inches with ``below`` for the labels under it."""
     columns = min(3, count)
     rows = -(-count // columns)
     figure = canvas.figure(width * columns, height * rows)
@@ -389,7 +389,7 @@ def _names(tables: Sequence[Any]) -> list[str]:
 
 
 def _smoothed(values: Sequence[float]) -> list[float]:
-    """Moving averages over a twentieth of the values, so that single batches do not hide the course."""
+    """Return moving averages over a twentieth of the values, so that single batches do not hide the course."""
     width = max(1, round(len(values) / 20))
     sums = [0.0, *accumulate(values)]
     return [(sums[place + 1] - sums[max(0, place + 1 - width)]) / min(width, place + 1) for place in range(len(values))]

@@ -50,7 +50,7 @@ _LONGEST = 13
 
 
 def network_figure(shown: Diagram) -> "Figure":
-    """Return the programs of a network one above the other, a column of boxes for each step.
+    """Draw the programs of a network one above the other, a column of boxes for each step.
 
     A part is a box, a signal an arrow; what is carried from step to step goes sideways. Boxes of one row have the same
     weights, which stand at their right.
@@ -182,7 +182,7 @@ _Place = tuple[int, int]
 
 
 def cell_figure(shown: CellDiagram) -> "Figure":
-    """Return one step of a unit, from left to right."""
+    """Draw one step of a unit, from left to right."""
     nodes, columns = shown.nodes, _columns(shown)
     at = {number: x for x, column in enumerate(columns) for number in column}
     ends = dict(at)
@@ -282,7 +282,7 @@ def _arrow(axes: "Axes", kind: str, start: _Point, *steps: Sequence[_Point]) -> 
 
 
 def tree_figure(shown: Tree) -> "Figure":
-    """Kept nodes in black, pruned ones grey and struck out; the result's path thick, greedy search's dotted."""
+    """Draw kept nodes in black, pruned ones grey and struck out; the result's path thick, greedy search's dotted."""
     places = _places(shown)
     steps = max(node.step for node in shown.nodes)
     rows = max(row for row in places.values()) + 1
@@ -319,7 +319,7 @@ def _called(node: Node) -> str:
 
 
 def _width(token: str) -> float:
-    """About as many inches as a token takes."""
+    """Return about as many inches as a token takes."""
     return sum(0.13 if east_asian_width(letter) in "WF" else 0.07 for letter in token)
 
 
@@ -334,7 +334,7 @@ def _node(axes: "Axes", node: Node, x: float, y: float, end: float) -> None:
 
 
 def _places(shown: Tree) -> dict[int, float]:
-    """The row of each node: leaves one below the other, a parent beside the first of its children."""
+    """Return the row of each node: leaves one below the other, a parent beside the first of its children."""
     children: dict[int | None, list[Node]] = {}
     for node in shown.nodes:
         children.setdefault(node.parent, []).append(node)

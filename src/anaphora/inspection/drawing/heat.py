@@ -39,7 +39,7 @@ _PANEL, _HEADING = 1.4, 0.3
 _ACROSS = 8
 """Panels in a row, at most."""
 _FAINT = 0.3
-"""How bright an image is where nothing is attended to."""
+"""Brightness of an image where nothing is attended to."""
 
 
 def draw_attention(
@@ -69,7 +69,7 @@ def draw_attention(
 
 
 def alignment_figure(alignments: Sequence[Alignment]) -> "Figure":
-    """The attention of one model, or of several side by side, with windows and their centres."""
+    """Draw the attention of one model, or of several side by side, with windows and their centres."""
     several = len(alignments) > 1
     panels = []
     for one in alignments:
@@ -87,7 +87,7 @@ def alignment_figure(alignments: Sequence[Alignment]) -> "Figure":
 
 
 def attribution_figure(shown: Attribution) -> "Figure":
-    """What each output token (down) owes to each input (across), on a scale with two sides."""
+    """Draw the attribution of each output token (down) to each input (across), on a scale with two sides."""
     values = np.array(shown.values)
     figure = _figure([(labels(shown.inputs), labels(shown.outputs), values, shown.text)], "gradient x input")
     limit = float(np.abs(values).max()) or 1.0
@@ -99,7 +99,7 @@ def attribution_figure(shown: Attribution) -> "Figure":
 
 
 def itemised_figure(items: Sequence[Itemised]) -> "Figure":
-    """For each layer, what the loss of each step (down) sends to each step of the input (across)."""
+    """Draw for each layer what the loss of each step (down) sends to each step of the input (across)."""
     panels = []
     for one in items:
         steps = labels(one.steps)
@@ -111,7 +111,7 @@ def itemised_figure(items: Sequence[Itemised]) -> "Figure":
 
 
 def gates_figure(shown: Gates) -> "Figure":
-    """Every gate of every unit over the steps (across) and cells (down); two scales for all of them at the right."""
+    """Draw every gate of every unit over the steps (across) and cells (down), with two scales for all."""
     units = shown.units
     widths = [max(1.8, min(0.2, max(0.1, 4 / len(unit.steps))) * len(unit.steps)) for unit in units]
     columns = [
@@ -192,7 +192,7 @@ _Panel = tuple[list[str], list[str], npt.NDArray[np.float64], str]
 
 
 def _figure(panels: Sequence[_Panel], what: str) -> "Figure":
-    """Panels side by side, with one scale for ``what``."""
+    """Draw panels side by side, with one scale for ``what``."""
     most = max(max(len(across), len(down)) for across, down, _, _ in panels)
     cell = min(_CELL, _LARGEST / most)
     widths = [cell * len(across) for across, _, _, _ in panels]
@@ -314,7 +314,7 @@ def _grid_figure(
 
 
 def _lit(pixels: npt.NDArray[np.generic], shares_RC: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """An image, bright where it is attended to."""
+    """Return an image, bright where it is attended to."""
     lit = pixels.astype(np.float64) / (255 if pixels.dtype == np.uint8 else 1)
     down, across = (np.arange(pixels.shape[axis]) * shares_RC.shape[axis] // pixels.shape[axis] for axis in (0, 1))
     factor_HW = _FAINT + (1 - _FAINT) * shares_RC[np.ix_(down, across)]

@@ -1,4 +1,4 @@
-"""A worked example: every value with its formula and numbers, as text and as a page."""
+"""Worked example: every value with its formula and numbers, as text and as a page."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ Value = float | tuple[float, ...] | str
 
 @dataclass(frozen=True)
 class Line:
-    """One value."""
+    """Value with its formula."""
 
     symbol: str
     """"h_1"."""
@@ -133,24 +133,24 @@ class Section:
 
 @dataclass(frozen=True)
 class Lesson(Jsonable):
-    """A worked example."""
+    """Worked example."""
 
     title: str
     source: str
-    """Where the equations, and perhaps the numbers, are from."""
+    """Source of the equations, and perhaps of the numbers."""
     sections: tuple[Section, ...]
     difference: float
-    """The greatest absolute difference from what the kernels compute."""
+    """Greatest absolute difference from what the kernels compute."""
 
     def value(self, symbol: str) -> Value:
-        """The value of a symbol; KeyError for one that is not in the lesson."""
+        """Return the value of a symbol; KeyError for one that is not in the lesson."""
         return {line.symbol: line.value for section in self.sections for line in section.lines}[symbol]
 
     def __str__(self) -> str:
         return self.text()
 
     def text(self, blank: bool = False) -> str:
-        """The lesson for a terminal; with ``blank``, without the answers."""
+        """Return the lesson for a terminal; with ``blank``, without the answers."""
         rows = [self.title, self.source]
         for section in self.sections:
             rows += ["", section.title, *([section.text] if section.text else [])]
@@ -162,7 +162,7 @@ class Lesson(Jsonable):
         return "\n".join(rows if blank else [*rows, "", self._checked])
 
     def html(self, blank: bool = False) -> str:
-        """The lesson as one page that needs nothing else; with ``blank``, without the answers."""
+        """Return the lesson as one page that needs nothing else; with ``blank``, without the answers."""
         body = [f"<p>{escape(self.source)}</p>"]
         for section in self.sections:
             rows = [line.cells(blank and bool(line.formula)) for line in section.lines]

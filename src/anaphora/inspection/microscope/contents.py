@@ -36,7 +36,7 @@ Table = dict[str, Any]
 
 @dataclass(frozen=True)
 class Contents:
-    """What a page computes with."""
+    """Network and weights of a page."""
 
     network: Table
     """The network as JSON; weights are named as in ``tensors``."""
