@@ -112,7 +112,7 @@ def reach_figure(units: Sequence[Reach]) -> "Figure":
         lines |= {"|dc_T / dc_T-k|": unit.memory} if unit.memory else {}
         for number, (name, values) in enumerate(lines.items()):
             *seen, last = (max(value, 1e-30) for value in values)
-            _line(axes, number, range(1, first), seen, name, marker="")
+            _line(axes, number, range(1, first), seen, name)
             axes.plot(first, last, marker=_MARKERS[number], markersize=4, color=COLOURS[number], linestyle="")
         canvas.logarithmic(axes)
         steep = "\n(zero, where layer normalization is steepest)" if unit.steep_start else ""
@@ -130,14 +130,8 @@ def terms_figure(units: Sequence[Reach]) -> "Figure":
     for axes, unit in zip(panels, units, strict=True):
         places = range(len(unit.terms))
         for number, name in enumerate(unit.terms[0]):
-            _line(
-                axes,
-                number,
-                places,
-                [term[name] for term in unit.terms],
-                name if name == "total" else f"through {name}",
-                marker="",
-            )
+            called = name if name == "total" else f"through {name}"
+            _line(axes, number, places, [term[name] for term in unit.terms], called)
         axes.set_xticks(places, labels(unit.steps), rotation=90, fontsize=7, parse_math=False)
         canvas.title(axes, f"|terms of dh_t / dh_t-1|, {unit.unit}", 9)
     _legend(figure, panels, len(units[0].terms[0]))
@@ -150,20 +144,14 @@ def saturation_figure(found: Saturation) -> "Figure":
     columns = min(4, count)
     rows = -(-count // columns)
     figure = canvas.figure(3.0 * columns, 4.4 * rows)
-    grid = figure.subplots(2 * rows, columns, squeeze=False)
     figure.subplots_adjust(hspace=0.55, wspace=0.35)  # a layout engine would measure every label
-    for axes in grid.flat[:]:
-        axes.set_visible(False)
     for number, gate in enumerate(found.gates):
-        top, below = (
-            grid[2 * (number // columns)][number % columns],
-            grid[2 * (number // columns) + 1][number % columns],
-        )
-        top.set_visible(True)
-        below.set_visible(True)
+        row, column = divmod(number, columns)
+        places = (2 * row * columns + column + 1, (2 * row + 1) * columns + column + 1)
+        top, below = (figure.add_subplot(2 * rows, columns, place) for place in places)
         total = max(1, sum(gate.histogram))
-        places = [(place + 0.5) / BINS for place in range(BINS)]
-        top.bar(places, [n / total for n in gate.histogram], 0.9 / BINS, color=COLOURS[0])
+        middles = [(place + 0.5) / BINS for place in range(BINS)]
+        top.bar(middles, [n / total for n in gate.histogram], 0.9 / BINS, color=COLOURS[0])
         canvas.title(top, f"{gate.gate}, {gate.unit}", 7)
         top.set_xlabel("|value|" if gate.gate == "g" else "value", fontsize=7)
         top.set_xticks((0, 0.5, 1))
@@ -172,7 +160,7 @@ def saturation_figure(found: Saturation) -> "Figure":
         below.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
         below.plot([0, 1], [1, 0], color=FRAME, linewidth=0.6)
         below.set_xlabel("fraction of steps above 0.9 (a point for each cell)", fontsize=7)
-        if not number % columns:
+        if not column:
             top.set_ylabel("fraction of values", fontsize=7)
             below.set_ylabel("below 0.1", fontsize=7)
         for axes in (top, below):
@@ -189,9 +177,9 @@ def followers_figure(found: Followers) -> "Figure":
     for axes, name in zip(panels, names, strict=False):
         one, values = best[name], found.properties[name]
         places = range(len(values))
-        _line(axes, 1, places, values, name, marker="")
+        _line(axes, 1, places, values, name)
         beside = axes.twinx()
-        _line(beside, 0, places, one.values, "cell", marker="")
+        _line(beside, 0, places, one.values, "cell")
         axes.set_ylabel(name, color=COLOURS[1], fontsize=8)
         beside.set_ylabel(f"cell {one.cell}", color=COLOURS[0], fontsize=8)
         canvas.title(axes, f"{name} (dashed): {one.unit} cell {one.cell}, r = {one.correlation:+.2f}", 8)
@@ -361,27 +349,16 @@ def _panels(count: int, width: float, height: float, below: float = 0.5) -> tupl
     return figure, grid[:count]
 
 
-def _line(axes: "Axes", number: int, xs: Sequence[Any], ys: Sequence[float], name: str, marker: str) -> None:
-    style: dict[str, Any] = {
-        "color": COLOURS[number % len(COLOURS)],
-        "linestyle": DASHES[number % len(DASHES)],
-        "marker": marker,
-    }
-    axes.plot(xs, ys, label=name, linewidth=1.4, markersize=4, **style)
+def _line(axes: "Axes", number: int, xs: Sequence[Any], ys: Sequence[float], name: str, marker: str = "") -> None:
+    style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
+    axes.plot(xs, ys, label=name, linewidth=1.4, marker=marker, markersize=4, **style)
 
 
 def _legend(figure: "Figure", panels: Sequence["Axes"], count: int) -> None:
     handles, names = panels[0].get_legend_handles_labels()
     if count > 1:
-        figure.legend(
-            handles,
-            names,
-            loc="upper center",
-            bbox_to_anchor=(0.5, 0.0),
-            ncols=min(5, count),
-            frameon=False,
-            labelcolor=INK,
-        )
+        place: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": min(5, count)}
+        figure.legend(handles, names, frameon=False, labelcolor=INK, **place)
 
 
 def _names(tables: Sequence[Any]) -> list[str]:
