@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anaphora.errors import AnaphoraError, DataError
+from anaphora.formats.figures import Jsonable
 from anaphora.inspection.attention import alignments
 from anaphora.inspection.curves import curves
 from anaphora.inspection.embeddings import tables_of, word_neighbours
@@ -23,26 +24,19 @@ class Section:
     """Results of one verb."""
 
     title: str
-    results: tuple[Any, ...]
-    """Results of the verb, one for each picture; none where it fails."""
     lacks: str = ""
-    """Reason that there are none."""
+    """Reason that there are no results."""
+    results: tuple[Any, ...] = ()
+    """Results of the verb, one for each picture."""
 
 
 @dataclass(frozen=True)
-class Report:
-    """One run, verb by verb."""
+class Report(Jsonable):
+    """Report of one run, verb by verb."""
 
     run: str
     text: str
     sections: tuple[Section, ...]
-
-    def json(self) -> dict[str, Any]:
-        sections = [
-            {"title": one.title, "lacks": one.lacks, "results": [result.json() for result in one.results]}
-            for one in self.sections
-        ]
-        return {"run": self.run, "text": self.text, "sections": sections}
 
     def __str__(self) -> str:
         lines = [f"{self.run}: {self.text}"]
@@ -74,9 +68,9 @@ def report(subject: Subject, texts: Sequence[str], targets: Sequence[str] | None
 
 def _section(title: str, find: Callable[[], Sequence[Any]]) -> Section:
     try:
-        return Section(title, tuple(find()))
+        return Section(title, results=tuple(find()))
     except AnaphoraError as error:
-        return Section(title, (), str(error))
+        return Section(title, str(error))
 
 
 def _known(subject: Subject, text: str) -> list[str]:

@@ -197,7 +197,14 @@ def _figure(panels: Sequence[_Panel], what: str) -> "Figure":
     cell = min(_CELL, _LARGEST / most)
     widths = [cell * len(across) for across, _, _, _ in panels]
     height = cell * max(len(down) for _, down, _, _ in panels)
-    gaps = [0.1 * max(map(len, down)) + 0.6 for _, down, _, _ in panels]  # inches for the labels of the next panel
+    titles = [
+        0.09 * max(map(len, title.split("\n"))) - own for (_, _, _, title), own in zip(panels, widths, strict=True)
+    ]
+    # inches for the labels of a panel, and for what the title of the panel before is wider than that
+    gaps = [
+        max(0.1 * max(map(len, down)) + 0.6, beyond + 0.2)
+        for (_, down, _, _), beyond in zip(panels, [0.0, *titles], strict=False)
+    ]
     width = sum(widths) + sum(gaps[1:])
     figure = canvas.figure(width, height)
     # The cells fill the figure exactly; saving it "tight" makes room for the labels, whatever their length.
