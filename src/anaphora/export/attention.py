@@ -11,14 +11,14 @@ from anaphora.kernels.weighing import Sigmoid, Softmax
 from anaphora.kernels.window import LARGEST, GaussianWindow
 
 
-def moved(operands: Operands, inputs: Sequence[str]) -> str:
-    """Where Gaussians stand after a step."""
+def move_gaussians(operands: Operands, inputs: Sequence[str]) -> str:
+    """Return the places of Gaussians after a step."""
     graph, (hat, before) = operands.graph, inputs
     return graph.add([before, _exp(operands, graph.split(hat, 3)[2])])
 
 
-def through_window(operands: Operands, part: GaussianWindow, inputs: Sequence[str]) -> Sequence[str]:
-    """The context of Gaussians, and the weights."""
+def attend_through_window(operands: Operands, part: GaussianWindow, inputs: Sequence[str]) -> Sequence[str]:
+    """Return the context of Gaussians, and the weights."""
     graph, (hat, kappa) = operands.graph, inputs
 
     def columns(signal: str) -> str:
@@ -39,7 +39,7 @@ def _exp(operands: Operands, hat: str) -> str:
 
 
 def positions(operands: Operands, values: str) -> str:
-    """1 .. S as real numbers, for a memory of S rows."""
+    """Return 1 .. S as real numbers, for a memory of S rows."""
     graph = operands.graph
     length = graph.node("Shape", values, start=0, end=1)
     end = graph.node("Squeeze", graph.node("Add", length, graph.constant([1])))
@@ -52,8 +52,8 @@ class Attention:
     def __init__(self, operands: Operands, part: Attend) -> None:
         self._operands, self._part, self._graph = operands, part, operands.graph
 
-    def weighed(self, inputs: Sequence[str]) -> Sequence[str]:
-        """The context and the weights."""
+    def attend(self, inputs: Sequence[str]) -> Sequence[str]:
+        """Return the context and the weights."""
         graph, part = self._graph, self._part
         query, *beside = inputs
         to_score = len(part.score.beside)
@@ -78,7 +78,7 @@ class Attention:
         return self._operands.matmul(f"{self._part.name}.{name}", signal)
 
     def _scores(self, query: str, beside: Sequence[str]) -> str:
-        """One score a position, N x S."""
+        """Return one score for each position, N x S."""
         graph, score = self._graph, self._part.score
         match score:
             case Dot() | General():
@@ -97,41 +97,41 @@ class Attention:
         raise unsupported(f"the attention score {type(score).__name__}")
 
     def _layer(self, terms: Sequence[str]) -> str:
-        """v' tanh(sum of terms), N x S x A to N x S."""
+        """Return v' tanh(sum of terms), N x S x A to N x S."""
         made = self._matmul("v", self._graph.node("Tanh", self._graph.add(terms)))
         return self._graph.node("Squeeze", made, self._graph.constant([-1]))
 
     def _rows(self, signal: str) -> str:
-        """N x A as N x 1 x A."""
+        """Return N x A as N x 1 x A."""
         return self._graph.node("Unsqueeze", signal, self._graph.constant([1]))
 
     def _columns(self, signal: str) -> str:
-        """N x S as N x S x 1."""
+        """Return N x S as N x S x 1."""
         return self._graph.node("Unsqueeze", signal, self._graph.constant([-1]))
 
     def _filtered(self, before: str) -> str:
-        """What filters see in the weights before, N x S x F."""
+        """Return the filtered weights of the step before, N x S x F."""
         graph, radius = self._graph, getattr(self._part.score, "radius", 0)
         filters = graph.node("Unsqueeze", self._operands.vector(f"{self._part.name}.filters"), graph.constant([1]))
         seen = graph.node("Conv", self._rows(before), filters, pads=[radius, radius])
         return graph.node("Transpose", seen, perm=[0, 2, 1])
 
     def _as_wide_as_memory(self, scores: str) -> str:
-        """Scores of the first positions, N x L, for all S; those beyond are closed."""
+        """Return scores of the first positions, N x L, for all S; those beyond are closed."""
         graph, length = self._graph, self._length()
         beyond = graph.node("Concat", graph.constant([0, 0, 0]), length, axis=0)
         starts, axes = graph.constant([0]), graph.constant([1])
         return graph.node("Slice", graph.node("Pad", scores, beyond), starts, length, axes)
 
     def _length(self) -> str:
-        """S, as a list of one number."""
+        """Return S, as a list of one number."""
         return self._graph.node("Shape", self._memory("values"), start=0, end=1)
 
     def _positions(self) -> str:
         return positions(self._operands, self._memory("values"))
 
     def _focus(self, query: str, beside: Sequence[str]) -> tuple[str, str]:
-        """Which positions are closed, and the factor of the weights; empty for none."""
+        """Return the closed positions, and the factor of the weights; empty for none."""
         graph, span = self._graph, self._part.span
 
         def far(distance: str, radius: int) -> str:
@@ -158,7 +158,7 @@ class Attention:
         raise unsupported(f"the attention window {type(span).__name__}")
 
     def _around_median(self, before: str, radius: int) -> str:
-        """The closed positions of a window around the median of the weights before."""
+        """Return the closed positions of a window around the median of the weights before."""
         graph = self._graph
         so_far = graph.node("CumSum", before, graph.constant(-1))
         total = graph.slice(so_far, -1, 1 << 40, axis=-1)

@@ -6,7 +6,7 @@ Numbers of steps in comments are those of the parts (``kernels/``). What has no 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from anaphora.export.attention import Attention, moved, through_window
+from anaphora.export.attention import Attention, attend_through_window, move_gaussians
 from anaphora.export.graph import Operands
 from anaphora.export.refusal import unsupported
 from anaphora.kernels.attention import Attend
@@ -60,7 +60,7 @@ class Parts(Operands):
         return found
 
     def _written(self, part: Part, signals: Mapping[str, str]) -> dict[str, str]:
-        """What a part writes."""
+        """Return the signals that a part writes."""
         return dict(zip(part.writes, self._lowered(part, [signals[read] for read in part.reads]), strict=True))
 
     def _lowered(self, part: Part, inputs: Sequence[str]) -> Sequence[str]:
@@ -71,11 +71,11 @@ class Parts(Operands):
             case Unit():
                 return self._unit(part, graph.add(inputs[: len(part.inputs)]), inputs[len(part.inputs) :])
             case Attend():
-                return Attention(self, part).weighed(inputs)
+                return Attention(self, part).attend(inputs)
             case Move():
-                return [moved(self, inputs)]
+                return [move_gaussians(self, inputs)]
             case GaussianWindow():
-                return through_window(self, part, inputs)
+                return attend_through_window(self, part, inputs)
             case Activate():
                 return [graph.node("Tanh", graph.add(inputs))]
             case Add():
