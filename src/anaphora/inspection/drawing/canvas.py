@@ -166,7 +166,7 @@ def shades(two_sided: bool = False) -> "Colormap":
 def title(axes: "Axes", text: str, size: float = 10) -> None:
     """Write a heading over the left end of a panel."""
     # y: otherwise every label is measured again to find a place above it
-    axes.set_title(text, loc="left", y=1.0, fontsize=size, color=INK, parse_math=False)
+    axes.set_title(text, loc="left", y=1.0, fontsize=size, color=INK)
 
 
 def logarithmic(axes: "Axes") -> None:

@@ -84,7 +84,7 @@ def token_figure(shown: TokenAttribution) -> "Figure":
     places = range(len(shown.inputs))
     colours = [COLOURS[0] if value >= 0 else COLOURS[1] for value in shown.values]
     panels[0].barh(places, shown.values, color=colours)
-    panels[0].set_yticks(places, labels(shown.inputs), parse_math=False)
+    panels[0].set_yticks(places, labels(shown.inputs))
     panels[0].invert_yaxis()
     panels[0].axvline(0, color=INK, linewidth=0.6)
     against = f", not {shown.instead}" if shown.instead else ""
@@ -132,7 +132,7 @@ def terms_figure(units: Sequence[Reach]) -> "Figure":
         for number, name in enumerate(unit.terms[0]):
             called = name if name == "total" else f"through {name}"
             _line(axes, number, places, [term[name] for term in unit.terms], called)
-        axes.set_xticks(places, labels(unit.steps), rotation=90, fontsize=7, parse_math=False)
+        axes.set_xticks(places, labels(unit.steps), rotation=90, fontsize=7)
         canvas.title(axes, f"|terms of dh_t / dh_t-1|, {unit.unit}", 9)
     _legend(figure, panels, len(units[0].terms[0]))
     return figure
@@ -183,7 +183,7 @@ def followers_figure(found: Followers) -> "Figure":
         axes.set_ylabel(name, color=COLOURS[1], fontsize=8)
         beside.set_ylabel(f"cell {one.cell}", color=COLOURS[0], fontsize=8)
         canvas.title(axes, f"{name} (dashed): {one.unit} cell {one.cell}, r = {one.correlation:+.2f}", 8)
-        axes.set_xticks(places, labels(found.steps), fontsize=6, parse_math=False)
+        axes.set_xticks(places, labels(found.steps), fontsize=6)
         axes.tick_params(axis="x", length=0)
     return figure
 
@@ -209,7 +209,6 @@ def embeddings_figure(found: Embeddings) -> "Figure":
             xytext=(4, 3),
             textcoords="offset points",
             fontsize=7,
-            parse_math=False,
             bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5},  # the name reads over other points
         )
     if len(groups) > 1:
@@ -228,22 +227,22 @@ def neighbours_figure(found: TrainingNeighbours) -> "Figure":
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_axis_off()
     axes.set(xlim=(0, 1), ylim=(rows + 2, -1))
-    axes.text(0, -0.5, found.text, fontsize=9, fontweight="bold", parse_math=False)
+    axes.text(0, -0.5, found.text, fontsize=9, fontweight="bold")
     axes.text(0.02, 0.5, "distance of states", fontsize=7, color=QUIET)
     axes.text(0.115, 0.5, "training data, the token of the state in brackets", fontsize=7, color=QUIET)
     axes.text(0.55, 0.5, "number: source", fontsize=7, color=QUIET)
     row = 1
     for token, own in zip(labels(found.outputs), found.nearest, strict=True):
-        axes.text(0, row + 0.7, token, fontsize=9, color=COLOURS[0], fontweight="bold", parse_math=False)
+        axes.text(0, row + 0.7, token, fontsize=9, color=COLOURS[0], fontweight="bold")
         for number, one in enumerate(own, row + 1):
             far = min(1.0, one.distance / max(own[-1].distance, 1e-9))
             axes.barh(number + 0.5, 0.05 * far, 0.8, 0.02, color=COLOURS[4])
             # apart, since within one text a number goes to the right end of words that run from right to left
-            axes.text(0.075, number + 0.7, f"{one.distance:.2f}", fontsize=7, parse_math=False)
-            axes.text(0.115, number + 0.7, one.context, fontsize=7, parse_math=False)
+            axes.text(0.075, number + 0.7, f"{one.distance:.2f}", fontsize=7)
+            axes.text(0.115, number + 0.7, one.context, fontsize=7)
             source = shorten(one.source, 75, placeholder=" \u2026")
             read = f"{one.pair:,}: {source}" if source else f"line {one.pair:,}"
-            axes.text(0.55, number + 0.7, read, fontsize=7, color=QUIET, parse_math=False)
+            axes.text(0.55, number + 0.7, read, fontsize=7, color=QUIET)
         row += len(own) + 1
     return figure
 

@@ -260,7 +260,7 @@ def _sheet(width: float, height: float, title: str) -> "Axes":
 
 
 def _text(axes: "Axes", x: float, y: float, text: str, size: float = 9, **style: Any) -> None:
-    axes.text(x, y, text, fontsize=size, parse_math=False, **style)
+    axes.text(x, y, text, fontsize=size, **style)
 
 
 def _box(axes: "Axes", x: float, y: float, wide: float, high: float, fill: str, rounding: float = 6) -> None:
@@ -304,10 +304,10 @@ def tree_figure(shown: Tree) -> "Figure":
                 axes.plot(ends, [from_y + 0.16, y + 0.16], color=COLOURS[1], linestyle=":", linewidth=1.6)
         _node(axes, node, x, y, x + column - _LINK - 0.04)
     for step, mass in enumerate(shown.mass):
-        axes.text(0.6 + column * step, -0.9, f"{mass:.3f}", fontsize=7, color=QUIET, parse_math=False)
+        axes.text(0.6 + column * step, -0.9, f"{mass:.3f}", fontsize=7, color=QUIET)
     axes.text(0, -0.9, "mass kept", fontsize=7, color=QUIET)
     title = f"{shown.text}    beam {shown.size}: {shown.score:.3f}    greedy: {shown.greedy_score:.3f}"
-    axes.text(0, -1.5, title, fontsize=9, fontweight="bold", parse_math=False)
+    axes.text(0, -1.5, title, fontsize=9, fontweight="bold")
     legend = "thick: result    dotted: greedy    struck out: pruned    square brackets: finished    numbers: ln p"
     axes.text(0, rows + 0.2, legend, fontsize=7, color=QUIET)
     return figure
@@ -327,7 +327,7 @@ def _node(axes: "Axes", node: Node, x: float, y: float, end: float) -> None:
     token = _called(node)
     colour = QUIET if node.fate == "pruned" else INK
     weight = "bold" if node.best else "normal"
-    axes.text(x, y, token, fontsize=8, color=colour, fontweight=weight, va="center", parse_math=False)
+    axes.text(x, y, token, fontsize=8, color=colour, fontweight=weight, va="center")
     axes.text(end, y, f"{node.score:.2f}", fontsize=6, color=QUIET, va="center", ha="right")
     if node.fate == "pruned":
         axes.plot([x, x + _width(token)], [y, y], color=QUIET, linewidth=0.6)

@@ -142,7 +142,7 @@ def gates_figure(shown: Gates) -> "Figure":
                 bar.set_ticks([low, (low + high) / 2, high], labels=["least", "0", "most"] if low else ["0", "", "1"])
                 bar.ax.tick_params(labelsize=7, length=0)
         top -= -(-len(unit.values) // count) * (_GAP + _UNIT + more)
-    figure.suptitle(shown.text, x=0, y=1, ha="left", va="bottom", fontsize=_POINTS, fontweight="bold", parse_math=False)
+    figure.suptitle(shown.text, x=0, y=1, ha="left", va="bottom", fontsize=_POINTS, fontweight="bold")
     return figure
 
 
@@ -158,7 +158,7 @@ def _gate(axes: "Axes", unit: UnitGates, name: str) -> "AxesImage":
         aspect="auto",
         interpolation="nearest",
     )
-    axes.set_xticks(range(len(unit.steps)), labels(unit.steps), rotation=90, fontsize=7, parse_math=False)
+    axes.set_xticks(range(len(unit.steps)), labels(unit.steps), rotation=90, fontsize=7)
     axes.set_yticks([0, len(values) - 1], ["1", str(len(values))], fontsize=7)
     axes.tick_params(length=0)
     called = {"c": "memory c", "h": "output h"}.get(name, f"gate {name}")
@@ -217,9 +217,7 @@ def _figure(panels: Sequence[_Panel], what: str) -> "Figure":
         image = _shade(axes, values)
         _label(axes, across, down, points=_POINTS * cell / _CELL)
         if title:
-            axes.set_title(
-                title, loc="left", pad=12, fontsize=_POINTS + 1, fontweight="bold", color=INK, parse_math=False
-            )
+            axes.set_title(title, loc="left", pad=12, fontsize=_POINTS + 1, fontweight="bold", color=INK)
     _scale(figure, image, width, height, what)
     return figure
 
@@ -249,8 +247,8 @@ def _label(axes: "Axes", source: list[str], target: list[str], points: float) ->
     """Write the source above, slanted unless it is single characters, and the target to the left."""
     axes.tick_params(which="both", length=0, labelcolor=INK, labelsize=points, pad=5)
     axes.xaxis.tick_top()
-    axes.set_xticks(range(len(source)), source, parse_math=False)
-    axes.set_yticks(range(len(target)), target, parse_math=False)
+    axes.set_xticks(range(len(source)), source)
+    axes.set_yticks(range(len(target)), target)
     if max(map(len, source)) > 1:
         for text in axes.get_xticklabels():
             text.set(rotation=45, rotation_mode="anchor", horizontalalignment="left", verticalalignment="center")
@@ -316,7 +314,7 @@ def _grid_figure(
         else:
             axes.imshow(_lit(pixels, weights_RC), interpolation="nearest")
     if title:
-        figure.suptitle(title, fontsize=10, color=INK, parse_math=False)
+        figure.suptitle(title, fontsize=10, color=INK)
     return figure
 
 
