@@ -33,4 +33,9 @@ def _label(piece: str, subwords: bool) -> str:
     label = _SHOWN.get(label, label).replace(SPACE, _SHOWN[" "])
     # Control characters would break the line, and half a surrogate pair cannot be written.
     label = "".join(f"U+{ord(c):04X}" if unicodedata.category(c) in ("Cc", "Cs") else c for c in label)
-    return label if len(label) <= LONGEST else label[: LONGEST - 1] + "\u2026"
+    return ellipsize(label, LONGEST)
+
+
+def ellipsize(text: str, longest: int) -> str:
+    """Return at most so many characters of a text, the last of them an ellipsis where it is longer."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}\u2026"

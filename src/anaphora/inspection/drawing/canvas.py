@@ -155,6 +155,17 @@ def figure(width: float, height: float, **options: Any) -> "Figure":
     return Figure(figsize=(width, height), facecolor="white", **options)
 
 
+def sheet(
+    width: float, height: float, across: tuple[float, float], down: tuple[float, float]
+) -> tuple["Figure", "Axes"]:
+    """Return a figure of this many inches, and axes that fill it without a frame, from limit to limit."""
+    made = figure(width, height)
+    axes = made.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.set_axis_off()
+    axes.set(xlim=across, ylim=down)
+    return made, axes
+
+
 def shades(two_sided: bool = False) -> "Colormap":
     """Return colours from white to dark blue; or from dark orange through white to dark blue."""
     from matplotlib.colors import LinearSegmentedColormap

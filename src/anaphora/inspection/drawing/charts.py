@@ -14,7 +14,7 @@ from anaphora.inspection.drawing.canvas import COLOURS, DASHES, FRAME, INK, QUIE
 from anaphora.inspection.embeddings import Embeddings
 from anaphora.inspection.gates import BINS, Followers, Saturation
 from anaphora.inspection.gradients import Reach
-from anaphora.inspection.labels import labels
+from anaphora.inspection.labels import ellipsize, labels
 from anaphora.inspection.length import ByLength
 from anaphora.inspection.neighbours import TrainingNeighbours
 from anaphora.inspection.remedies import Remedies
@@ -201,10 +201,8 @@ def embeddings_figure(found: Embeddings) -> "Figure":
             xs, ys, s=18, color=COLOURS[number % len(COLOURS)], marker=_MARKERS[number % len(_MARKERS)], label=group
         )
     for number in _apart(shown.names, shown.points):
-        name = shown.names[number]
-        short = name if len(name) <= _SHORT else f"{name[: _SHORT - 1]}\u2026"
         axes.annotate(
-            short,
+            ellipsize(shown.names[number], _SHORT),
             shown.points[number],
             xytext=(4, 3),
             textcoords="offset points",
@@ -223,10 +221,7 @@ def embeddings_figure(found: Embeddings) -> "Figure":
 def neighbours_figure(found: TrainingNeighbours) -> "Figure":
     """Draw a line for each neighbour: its distance as a bar, the token within its pair, and the source of the pair."""
     rows = sum(len(own) + 1 for own in found.nearest)
-    figure = canvas.figure(11.0, 0.19 * (rows + 3))
-    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    axes.set_axis_off()
-    axes.set(xlim=(0, 1), ylim=(rows + 2, -1))
+    figure, axes = canvas.sheet(11.0, 0.19 * (rows + 3), (0, 1), (rows + 2, -1))
     axes.text(0, -0.5, found.text, fontsize=9, fontweight="bold")
     axes.text(0.02, 0.5, "distance of states", fontsize=7, color=QUIET)
     axes.text(0.115, 0.5, "training data, the token of the state in brackets", fontsize=7, color=QUIET)

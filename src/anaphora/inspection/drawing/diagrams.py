@@ -9,6 +9,7 @@ from unicodedata import east_asian_width
 from anaphora.inspection.cell_diagram import CellDiagram
 from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import COLOURS, FRAME, INK, QUIET
+from anaphora.inspection.labels import ellipsize
 from anaphora.inspection.programs import Diagram
 from anaphora.inspection.tree import Node, Tree
 from anaphora.protocols import PartDescription
@@ -58,7 +59,7 @@ def network_figure(shown: Diagram) -> "Figure":
     lanes = [(name, parts) for name, parts in shown.programs.items() if parts]
     heights = [_UP * len(parts) + 110 for _, parts in lanes]
     bottom = float(sum(heights) + _TOP)
-    axes = _sheet(_LEFT + _ACROSS * shown.steps + _RIGHT, bottom, shown.name)
+    figure, axes = _sheet(_LEFT + _ACROSS * shown.steps + _RIGHT, bottom, shown.name)
     below = 0.0
     for (name, parts), height in zip(lanes, heights, strict=True):  # from the bottom up, as signals flow
         lane = _Lane(axes, name, parts, shown.steps, bottom - 50)
@@ -69,7 +70,7 @@ def network_figure(shown: Diagram) -> "Figure":
             lane.draw_cuts(shown.cut_every, height)
         bottom -= height
         below = bottom + 40
-    return axes.figure  # type: ignore[return-value]
+    return figure
 
 
 class _Lane:
@@ -106,7 +107,7 @@ class _Lane:
         x, y = self._x(step), self._y(row)
         _box(self._axes, x, y, _WIDE, _HIGH, _FILLS[row % len(_FILLS)])
         _text(self._axes, x + 8, y + 16, part.name)
-        _text(self._axes, x + 8, y + 31, part.kind if len(part.kind) <= _KIND else f"{part.kind[: _KIND - 1]}\u2026", 7)
+        _text(self._axes, x + 8, y + 31, ellipsize(part.kind, _KIND), 7)
         for number, read in enumerate(part.reads):
             if read.previous:
                 self._draw_carried(step, row, read.signal, number)
@@ -207,7 +208,7 @@ def cell_figure(shown: CellDiagram) -> "Figure":
         across = float(_CELL_LEFT + _CELL_ACROSS * x)
         places |= {place: (across, _CELL_TOP + _CELL_DOWN * row) for row, place in enumerate(ordered)}
     width = _CELL_ACROSS * (len(columns) - 1) + 2 * _CELL_LEFT
-    axes = _sheet(width, _CELL_TOP + _CELL_DOWN * rows - 20, f"one step of {shown.name}")
+    figure, axes = _sheet(width, _CELL_TOP + _CELL_DOWN * rows - 20, f"one step of {shown.name}")
     for number, node in enumerate(nodes):
         for one in node.reads:
             way = [places[one, x] for x in range(at[one], at[number])]
@@ -218,7 +219,7 @@ def cell_figure(shown: CellDiagram) -> "Figure":
         fill = _FILLS[_KINDS.index(node.kind)]
         _box(axes, middle - wide / 2, down - _CELL_HIGH / 2, wide, _CELL_HIGH, fill, rounding)
         _text(axes, middle, down, node.label, 9 if len(node.label) < 14 else 7.5, ha="center", va="center")
-    return axes.figure  # type: ignore[return-value]
+    return figure
 
 
 def _columns(shown: CellDiagram) -> list[list[int]]:
@@ -250,13 +251,11 @@ def _draw_way(axes: "Axes", leaves: float, way: Sequence[_Point], end: _Point, e
     _arrow(axes, "flow", start, *steps[:-1])
 
 
-def _sheet(width: float, height: float, title: str) -> "Axes":
-    """Return axes without a frame, in units of ``_PIXELS`` from the top left, with a title."""
-    axes = canvas.figure(width / _PIXELS, height / _PIXELS).add_axes((0.0, 0.0, 1.0, 1.0))
-    axes.set_axis_off()
-    axes.set(xlim=(0, width), ylim=(height, 0))
+def _sheet(width: float, height: float, title: str) -> tuple["Figure", "Axes"]:
+    """Return a figure and its axes without a frame, in units of ``_PIXELS`` from the top left, with a title."""
+    figure, axes = canvas.sheet(width / _PIXELS, height / _PIXELS, (0, width), (height, 0))
     _text(axes, 20, 28, title, 11, weight="bold")
-    return axes
+    return figure, axes
 
 
 def _text(axes: "Axes", x: float, y: float, text: str, size: float = 9, **style: Any) -> None:
@@ -288,10 +287,8 @@ def tree_figure(shown: Tree) -> "Figure":
     rows = max(row for row in places.values()) + 1
     column = _LINK + _SCORE + max(_width(_called(node)) for node in shown.nodes)
     width = column * steps + 0.6
-    figure = canvas.figure(width, max(2.0, 0.24 * rows))
-    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    axes.set_axis_off()
-    axes.set(xlim=(0, width), ylim=(rows + 0.6, -1.9))  # across in inches, down in rows
+    # across in inches, down in rows
+    figure, axes = canvas.sheet(width, max(2.0, 0.24 * rows), (0, width), (rows + 0.6, -1.9))
     for node in shown.nodes:
         x, y = 0.6 + column * (node.step - 1), places[node.number]
         if node.parent is not None:
@@ -315,7 +312,7 @@ def tree_figure(shown: Tree) -> "Figure":
 
 def _called(node: Node) -> str:
     token = f"[{node.token}]" if node.fate == "finished" else node.token
-    return token if len(token) <= _LONGEST else f"{token[: _LONGEST - 1]}\u2026"
+    return ellipsize(token, _LONGEST)
 
 
 def _width(token: str) -> float:
