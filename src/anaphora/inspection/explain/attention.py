@@ -6,7 +6,7 @@ from math import exp, tanh
 import torch
 from torch import Tensor
 
-from anaphora.inspection.explain.lesson import Lesson, Section, difference, dot, leaf, named, softmax, total
+from anaphora.inspection.explain.lesson import Lesson, Section, as_term, difference, dot, leaf, softmax, total
 from anaphora.kernels.linear import linear
 from anaphora.kernels.parts import Project
 from anaphora.kernels.program import Program
@@ -32,17 +32,19 @@ def attention() -> Lesson:
     start.given(W_1=W_GENERAL[0], W_2=W_GENERAL[1], W_c1=W_CONTEXT[0], W_c2=W_CONTEXT[1])
     start.given(W_h1=W_STATE[0], W_h2=W_STATE[1], **{f"W_{w}": row for w, row in zip(WORDS, W_VOCABULARY, strict=True)})
     score, soft, rest = Section("Score"), Section("Softmax"), Section("Context, state and word")
-    keys = [score.row(f"W hs_{s}", named("W times the annotation", _times(W_GENERAL, row))) for s, (_, row) in numbered]
+    keys = [
+        score.row(f"W hs_{s}", as_term("W times the annotation", _times(W_GENERAL, row))) for s, (_, row) in numbered
+    ]
     e = [score.row(f"e_{s}", h @ key, f"h' W hs_{s}") for s, key in enumerate(keys, 1)]
-    parts = [named(f"exp {one.formula}", exp(one.value)) for one in e]
+    parts = [as_term(f"exp {one.formula}", exp(one.value)) for one in e]
     whole = soft.row("sum", total(parts))
     a = [soft.row(f"a_{s}", part / whole) for s, part in enumerate(parts, 1)]
     context = rest.row(
-        "c", named("sum over s of a_s hs_s", _times(zip(*ANNOTATIONS, strict=True), [one.value for one in a]))
+        "c", as_term("sum over s of a_s hs_s", _times(zip(*ANNOTATIONS, strict=True), [one.value for one in a]))
     )
-    u = named("W_c c", _times(W_CONTEXT, context.value)) + named("W_h h", _times(W_STATE, QUERY))
-    state = rest.row("htilde", named("tanh(u)", [tanh(one) for one in rest.row("u", u).value]))
-    scores = rest.row("s", named("W_vocabulary htilde", _times(W_VOCABULARY, state.value)))
+    u = as_term("W_c c", _times(W_CONTEXT, context.value)) + as_term("W_h h", _times(W_STATE, QUERY))
+    state = rest.row("htilde", as_term("tanh(u)", [tanh(one) for one in rest.row("u", u).value]))
+    scores = rest.row("s", as_term("W_vocabulary htilde", _times(W_VOCABULARY, state.value)))
     p = rest.row("p", softmax(scores))
     rest.words("word", "the most probable", WORDS[p.value.argmax()])
     return Lesson(

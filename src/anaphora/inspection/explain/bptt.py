@@ -11,11 +11,11 @@ from anaphora.inspection.explain.lesson import (
     Lesson,
     Section,
     Term,
+    as_term,
     difference,
     dot,
     leaf,
     n,
-    named,
     scan_unit,
     softmax,
     tanh,
@@ -50,10 +50,10 @@ def forward(start: Section, ahead: Section) -> Forward:
     for t, y in enumerate(Y, 1):
         a = ahead.row(f"a_{t}", w_xh * x[t] + w_hh * found.h[t - 1] + b)
         found.h.append(ahead.row(f"h_{t}", tanh(a)))
-        s = ahead.row(f"s_{t}", named(f"W_hy h_{t}", [w * found.h[t].value for w in W_HY]))
+        s = ahead.row(f"s_{t}", as_term(f"W_hy h_{t}", [w * found.h[t].value for w in W_HY]))
         found.p.append(ahead.row(f"p_{t}", softmax(s)))
         p_y = found.p[t].value[y]
-        found.loss.append(ahead.row(f"L_{t}", named(f"-ln p_{t}[{y}]", -log(p_y)), numbers=f"-ln {n(p_y)}"))
+        found.loss.append(ahead.row(f"L_{t}", as_term(f"-ln p_{t}[{y}]", -log(p_y)), numbers=f"-ln {n(p_y)}"))
     return found
 
 
@@ -66,8 +66,8 @@ def bptt() -> Lesson:
     later, deltas, of_y = list[Term](), list[Term](), list[Term]()
     terms: dict[str, list[Term]] = {"dW_xh": [], "dW_hh": []}
     for t in range(len(X), 0, -1):
-        ds = back.row(f"ds_{t}", found.p[t] - named("1_y", [float(k == Y[t - 1]) for k in (0, 1)]))
-        dh = back.row(f"dh_{t}", total([named(f"W_hy' ds_{t}", dot(W_HY, ds.value)), *later]))
+        ds = back.row(f"ds_{t}", found.p[t] - as_term("1_y", [float(k == Y[t - 1]) for k in (0, 1)]))
+        dh = back.row(f"dh_{t}", total([as_term(f"W_hy' ds_{t}", dot(W_HY, ds.value)), *later]))
         delta = back.row(f"delta_{t}", (1 - found.h[t] ** 2) * dh)
         for name, factor in (("dW_xh", x[t]), ("dW_hh", found.h[t - 1])):
             term = delta * factor
@@ -75,7 +75,7 @@ def bptt() -> Lesson:
         back.row(f"dx_{t}", w_xh * delta)
         deltas.append(delta)
         of_y.append(ds * found.h[t])
-        later = [named(f"W_hh delta_{t}", (w_hh * delta).value)]
+        later = [as_term(f"W_hh delta_{t}", (w_hh * delta).value)]
     sums = Section("Gradients", "The terms of all steps summed up.")
     gradients = [
         sums.row("dW_hy", total(of_y), "sum over t of ds_t h_t"),
@@ -110,15 +110,17 @@ def truncation() -> Lesson:
             keeps = {"chunk": (t - 1) // K == (s - 1) // K, "window": s >= t - (K - 1)}
             path = " ".join(f"(1 - h_{j}^2)" + (" W_hh" if j > s else "") for j in range(t, s - 1, -1))
             marks = ", ".join(f"{name} {'keeps' if kept_too else 'cuts'} it" for name, kept_too in keeps.items())
-            term = table.row(f"T({t}, {s})", named(f"dL_{t}/dh_{t} {path} h_{s - 1}", delta * h[s - 1]), numbers=marks)
+            term = table.row(
+                f"T({t}, {s})", as_term(f"dL_{t}/dh_{t} {path} h_{s - 1}", delta * h[s - 1]), numbers=marks
+            )
             for name, factor in {"full": True, **keeps}.items():
                 kept[name] += term.value * factor
             arriving = w_hh * delta
     sums = Section("dW_hh")
     for name, value in kept.items():
         which = "all terms" if name == "full" else f"the terms that the {name} keeps"
-        sums.row(f"dW_hh, {name}", named(which, value), numbers="")
-    full, chunk, window = (named(name, value) for name, value in kept.items())
+        sums.row(f"dW_hh, {name}", as_term(which, value), numbers="")
+    full, chunk, window = (as_term(name, value) for name, value in kept.items())
     sums.row("cut by chunks", full - chunk)
     sums.row("cut by windows", full - window)
     theirs = (kernel_gradients(), kernel_gradients(chunk=K), kernel_gradients(back=K - 1))

@@ -39,7 +39,7 @@ class Line:
     @property
     def answer(self) -> str:
         """Value as it is printed."""
-        return shown(self.value)
+        return format_value(self.value)
 
     def cells(self, blank: bool) -> tuple[str, str, str, str]:
         """Return the cells of a table in HTML; with ``blank``, without the answer."""
@@ -60,7 +60,7 @@ class Term:
     """0 for a sum, 1 for a product, 2 for what never needs brackets."""
 
     def __getitem__(self, place: int) -> "Term":
-        return named(f"{self.formula}_{place}", self.value[place - 1])
+        return as_term(f"{self.formula}_{place}", self.value[place - 1])
 
     def __add__(self, other: "Term") -> "Term":
         return self._joined(other, " + ", " + ", self.value + other.value, 0)
@@ -84,9 +84,6 @@ class Term:
     def __pow__(self, power: int) -> "Term":
         base = self.enclosed(2)
         return Term(self.value**power, f"{base.formula}^{power}", f"{base.numbers}^{power}")
-
-    def __neg__(self) -> "Term":
-        return Term(-self.value, f"-{self.formula}", f"-{self.numbers}", 1)
 
     def __matmul__(self, other: "Term") -> "Term":
         """Return the product of two vectors."""
@@ -116,7 +113,7 @@ class Section:
     def given(self, **values: Value) -> list[Term]:
         """Add values that the example starts from, and return them."""
         self.lines += [Line(symbol, "", "", value) for symbol, value in values.items()]
-        return [named(symbol, value) for symbol, value in values.items()]
+        return [as_term(symbol, value) for symbol, value in values.items()]
 
     def row(self, symbol: str, term: Term, formula: str = "", numbers: str | None = None) -> Term:
         """Add a value that is worked out, and return it under its symbol; a ``formula`` in words replaces its own."""
@@ -124,7 +121,7 @@ class Section:
         value = tuple(term.value.tolist()) if vector else float(term.value)
         own = "" if vector else term.numbers
         self.lines.append(Line(symbol, formula or term.formula, own if numbers is None else numbers, value))
-        return named(symbol, term.value)
+        return as_term(symbol, term.value)
 
     def words(self, symbol: str, formula: str, value: str, numbers: str = "") -> None:
         """Add text that is worked out."""
@@ -175,7 +172,7 @@ class Lesson(Jsonable):
         return f"The kernels of this package give the same numbers within {self.difference:.1e}."
 
 
-def named(symbol: str, value: Any) -> Term:
+def as_term(symbol: str, value: Any) -> Term:
     """Return a value, or several numbers as a vector, under a symbol."""
     value = np.array(value) if isinstance(value, list | tuple) else value
     return Term(value, symbol, "" if isinstance(value, np.ndarray) else n(value))
@@ -183,7 +180,7 @@ def named(symbol: str, value: Any) -> Term:
 
 def number(value: float) -> Term:
     """Return a number that stands in equations as it is."""
-    return named(n(value), value)
+    return as_term(n(value), value)
 
 
 def total(terms: Sequence[Term]) -> Term:
@@ -202,22 +199,22 @@ sigm = partial(_function, "sigm", lambda a: 1 / (1 + math.exp(-a)))
 def softmax(scores: Term) -> Term:
     """Return the probabilities of a vector of scores."""
     shares = [math.exp(one) for one in scores.value]
-    return named(f"softmax({scores.formula})", [one / sum(shares) for one in shares])
+    return as_term(f"softmax({scores.formula})", [one / sum(shares) for one in shares])
 
 
-def shown(value: Value) -> str:
+def format_value(value: Value) -> str:
     """Return a value as it is printed: five digits after the point."""
     if isinstance(value, str):
         return value
     if isinstance(value, tuple):
-        return f"[{', '.join(map(shown, value))}]"
+        return f"[{', '.join(map(format_value, value))}]"
     text = f"{value + 0.0:.5f}"  # no negative zero
     return text.rstrip("0").rstrip(".") if value == round(value, 5) else text
 
 
 def n(value: float) -> str:
     """Return a number as it stands within a formula, a negative one in brackets."""
-    return shown(value) if value >= 0 else f"({shown(value)})"
+    return format_value(value) if value >= 0 else f"({format_value(value)})"
 
 
 def dot(left: Sequence[float], right: Sequence[float]) -> float:

@@ -8,10 +8,10 @@ from anaphora.inspection.explain.lesson import (
     Lesson,
     Section,
     Term,
+    as_term,
     difference,
     dot,
     leaf,
-    named,
     scan_unit,
     sigm,
     tanh,
@@ -72,7 +72,7 @@ def _backward(
     from_h, from_c = list[Term](), list[Term]()
     for t in (2, 1):
         i, f, g, o = gates[t - 1].values()
-        m = named(f"tanh(c_{t})", tanh(c[t]).value)
+        m = as_term(f"tanh(c_{t})", tanh(c[t]).value)
         dh = back.row(f"dh_{t}", total([h[t] - y[t], *from_h]))
         dc = back.row(f"dc_{t}", total([dh * o * (1 - m**2), *from_c]))
         sources = {"i": dc * g * i * (1 - i), "f": dc * c[t - 1] * f * (1 - f), "g": dc * i * (1 - g**2)}
@@ -80,11 +80,11 @@ def _backward(
         found[t] = {gate: back.row(f"da_{gate},{t}", term) for gate, term in sources.items()}
         values = [term.value for term in found[t].values()]
         columns = zip(*W.values(), strict=True)
-        back.row(f"dx_{t}", named(f"W' da_{t}", [dot(column, values) for column in columns]))
-        of_h = named(f"U' da_{t}", dot(list(U.values()), values))
+        back.row(f"dx_{t}", as_term(f"W' da_{t}", [dot(column, values) for column in columns]))
+        of_h = as_term(f"U' da_{t}", dot(list(U.values()), values))
         back.row(f"dh_{t - 1} from step {t}", of_h, numbers="")
         of_c = back.row(f"dc_{t - 1} from step {t}", f * dc)
-        from_h, from_c = [named(f"sum of U da_{t}", of_h.value)], [named(f"f_{t} dc_{t}", of_c.value)]
+        from_h, from_c = [as_term(f"sum of U da_{t}", of_h.value)], [as_term(f"f_{t} dc_{t}", of_c.value)]
     return found
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from anaphora.inspection.explain.lesson import Lesson, Section, difference, leaf, named, scan_unit, total
+from anaphora.inspection.explain.lesson import Lesson, Section, as_term, difference, leaf, scan_unit, total
 from anaphora.kernels.cells import Elman
 
 
@@ -22,7 +22,7 @@ def scalar() -> Lesson:
         yhat = forward.row(f"yhat_{t}", d * h[t])
         forward.row(f"L_{t}", (yhat - y[t]) ** 2)
         powers = ["", "a ", *(f"a^{power} " for power in range(2, t))]
-        terms = [named(f"{powers[t - s]}h_{s - 1}", a.value ** (t - s) * h[s - 1].value) for s in range(1, t + 1)]
+        terms = [as_term(f"{powers[t - s]}h_{s - 1}", a.value ** (t - s) * h[s - 1].value) for s in range(1, t + 1)]
         of_a.append(backward.row(f"dL_{t}/da", 2 * (yhat - y[t]) * d * total(terms).in_brackets()))
     backward.row("dL/da", total(of_a))
     # relu changes nothing above 0, so the simple unit with relu is this example
