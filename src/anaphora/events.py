@@ -1,4 +1,4 @@
-"""What long work says while it runs: plain values, passed to a ``report`` callback.
+"""Events of long work: plain values, passed to a ``report`` callback.
 
 Nothing here prints. The command line attaches a progress bar to them, a notebook may collect them in a list, and
 ``silent`` drops them.
@@ -24,7 +24,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Note:
-    """A sentence that a person should read; ``warning`` when something was put right that should be looked at."""
+    """Sentence that a person should read; ``warning`` when something was put right that should be looked at."""
 
     text: str
     warning: bool = False
@@ -40,7 +40,7 @@ class Update:
     total: int
     epochs: int
     loss: float
-    """What was minimised, per target token, in nats: the mean negative log-likelihood under a plain softmax."""
+    """Objective per target token, in nats: the mean negative log-likelihood under a plain softmax."""
     tokens: int
     """Target tokens of this update."""
     rate: float
@@ -48,7 +48,7 @@ class Update:
     seconds: float
     """Wall-clock time of this update."""
     seconds_left: float = inf
-    """Until training stops because its time is up."""
+    """Seconds until training stops because its time is up."""
     gradient_norms: Mapping[str, float] = field(default_factory=dict)
     """The norm of the gradient of each tensor of weights, by its name, before clipping."""
 
@@ -92,17 +92,17 @@ def silent(event: Event) -> None:
 
 
 class LastingReport:
-    """``report`` until it fails to write: a closed terminal never ends hours of work."""
+    """Report callback that is dropped when it fails to write: a closed terminal never ends hours of work."""
 
     def __init__(self, report: Report) -> None:
-        """``report`` may raise OSError, or the ValueError of a closed file; anything else is a fault of its own."""
+        """``report`` may raise OSError, or the ValueError of a closed file; anything else is raised."""
         self._report = report
         self._fault = ""
         self._note: Callable[[int, str], None] | None = None
 
     @classmethod
     def of(cls, report: Report) -> "LastingReport":
-        """``report`` itself where it is one already."""
+        """Return ``report`` itself where it is one already."""
         return report if isinstance(report, cls) else cls(report)
 
     def on_failure(self, note: Callable[[int, str], None]) -> None:

@@ -1,4 +1,4 @@
-"""The contracts between the packages: what each of them expects of a model, and what a model returns.
+"""Contracts between the packages: what each of them expects of a model, and what a model returns.
 
 ``Model`` is what training needs, ``Stepper`` what search needs. The values that are handed over are in ``batch.py``.
 Nothing here computes, and nothing here imports torch.
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from torch import Size, Tensor
 
     from anaphora.batch import Batch, Items
-    from anaphora.kernels.description import PartDescription
 
 
 class VocabularyInfo(NamedTuple):
@@ -83,6 +82,36 @@ class Predicts(Protocol):
         """The predictions, in the form of the targets; puts the model into evaluation mode."""
 
 
+class Read(NamedTuple):
+    """A signal that a part reads."""
+
+    signal: str
+    previous: bool
+    """True if its value is that of the step before."""
+
+
+class PartDescription(NamedTuple):
+    """One part of a step."""
+
+    name: str
+    kind: str
+    """Its class, and what it was built with: "Unit (gru)"."""
+    reads: tuple[Read, ...]
+    writes: tuple[str, ...]
+    weights: Mapping[str, tuple[int, ...]]
+    """Shapes of the matrices that it multiplies by and of the vectors that it adds or scales with, by name."""
+    memory: tuple[str, ...]
+    """Tensors of the sentence that it looks at."""
+    loop: str
+    """The loop that it is part of, and whether that runs in C, or why in Python; empty where it runs over all steps at
+    once, since it does not wait for the step before."""
+
+    @property
+    def loops(self) -> bool:
+        """True if it waits for the step before."""
+        return bool(self.loop)
+
+
 @runtime_checkable
 class Programmed(Protocol):
     """A model whose steps are programs of parts."""
@@ -117,7 +146,7 @@ class Growing(Protocol):
 
 
 class SearchStart(NamedTuple):
-    """Where a search over B sentences starts, with one row a sentence, before any token was read."""
+    """Start of a search over B sentences: one row for each, before any token was read."""
 
     memory: Any
     state: Any
@@ -130,14 +159,14 @@ class Step(NamedTuple):
     """The result of one step of a Stepper for N rows."""
 
     log_probs_NV: Tensor
-    """Made for this step: the caller may change it."""
+    """Log-probabilities made for this step, which the caller may change."""
     weights_NS: Tensor | None
     """Attention over the positions of the memory, or None for models without attention."""
     state: Any
     states_NH: Tensor | None = None
-    """What the prediction was made from, for models that give it (``GivesStates``)."""
+    """States that predictions are made from, for models that return them (``GivesStates``)."""
     candidates_BC: Tensor | None = None
-    """Where steps are narrow: the rising ids of each sentence that the columns of ``log_probs_NV`` stand for, V in the
+    """Ids of narrow steps: the rising ids of each sentence that the columns of ``log_probs_NV`` stand for, V in the
     padding, where these are minus infinity. None where column i stands for id i."""
 
 
@@ -180,9 +209,9 @@ class CompiledRequest(NamedTuple):
     n: int
     """The best finished hypotheses that each sentence is searched for."""
     norms: Sequence[float]
-    """By number of tokens from 1: the rank of a hypothesis is ln p of its tokens divided by this. They never fall."""
+    """Divisors by number of tokens from 1, which never fall: the rank of a hypothesis is its ln p divided by one."""
     lines: int | None = 1
-    """Of greedy search: the number of the ``</s>`` after the prefix that ends a sentence; None where none does."""
+    """Ends of greedy search: the number of the ``</s>`` after the prefix that ends a sentence; None where none does."""
     attention: bool = True
     """True where attention is wanted."""
     banned_tokens: tuple[int, ...] = ()
@@ -223,13 +252,13 @@ class BeamEnds(NamedTuple):
 
 
 class BeamStep(NamedTuple):
-    """What one step of a beam search has found."""
+    """Result of one step of a beam search."""
 
     weights_NS: Tensor | None
     """The attention of the rows that were read; None where there is none, or it is not wanted."""
     ends: BeamEnds
     rows_N: Tensor
-    """For each row that stays, the row that it continues."""
+    """Row that each row that stays continues."""
     ids_N: Tensor
     """Its token."""
 
@@ -263,7 +292,7 @@ class GivesStates(Protocol):
     """A Stepper of one network, whose steps give the states that they predict from."""
 
     def target_states(self, batch: Batch) -> Tensor:
-        """Those that the targets of a batch are predicted from, T x B x H."""
+        """Return the states that the targets of a batch are predicted from, T x B x H."""
 
 
 class TextStepper(Stepper, Protocol):

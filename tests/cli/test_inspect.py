@@ -123,9 +123,9 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.Capture
     assert [path.name for path in (tmp_path / "class").iterdir()] == ["lstm.html"]
     assert "1.51763" not in (tmp_path / "class" / "lstm.html").read_text()
     assert "recurrence" in inspect(capsys, "diagram", "character-lm", "--output", tmp_path)
-    assert (tmp_path / "diagram.svg").read_text().startswith("<svg")
+    assert "<svg" in (tmp_path / "diagram.svg").read_text()
     assert "W_f x + U_f h" in inspect(capsys, "diagram", "lstm", "--output", tmp_path)
-    assert (tmp_path / "lstm.svg").read_text().startswith("<svg") and json.loads((tmp_path / "lstm.json").read_text())
+    assert "<svg" in (tmp_path / "lstm.svg").read_text() and json.loads((tmp_path / "lstm.json").read_text())
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from pathlib import Path
 from anaphora.datacheck.distribution import Histogram
 from anaphora.datacheck.findings import Finding, Place
 from anaphora.datacheck.tables import Table
-from anaphora.inspection.corpus import write_report
-from anaphora.inspection.drawing.histograms import draw_histograms
+from anaphora.inspection.corpus import draw_histograms, write_report
 
 HISTOGRAM = Histogram("How long lines are", "characters", ("0", "1"), (("en", (1, 2)), ("fr", (0, 3))))
 

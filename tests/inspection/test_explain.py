@@ -6,7 +6,7 @@ import pytest
 
 from anaphora.inspection.explain import LESSONS
 from anaphora.inspection.explain.bptt import kernel_gradients
-from anaphora.inspection.explain.lesson import shown
+from anaphora.inspection.explain.lesson import as_term, format_value
 
 
 @pytest.mark.parametrize("name", LESSONS)
@@ -32,13 +32,13 @@ def test_a_blank_lesson_has_what_is_given_and_no_answer(name: str) -> None:
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_page_needs_nothing_else(name: str) -> None:
     page = LESSONS[name]().html()
-    assert page.startswith("<!doctype html>") and "<script" not in page and "http" not in page
+    assert page.startswith("<!doctype html>") and "<script" not in page and "://" not in page
     assert page.count("<table>") == page.count("</table>") == page.count("<h2>")
 
 
 def test_lstm_has_the_numbers_of_gomez() -> None:
     lesson = LESSONS["lstm"]()
-    found = [shown(lesson.value(name)) for name in ("c_1", "c_2", "h_1", "h_2")]
+    found = [format_value(lesson.value(name)) for name in ("c_1", "c_2", "h_1", "h_2")]
     assert found == ["0.78573", "1.51763", "0.53631", "0.77198"]
 
 
@@ -89,3 +89,12 @@ def test_bptt_has_every_gradient_at_every_step() -> None:
             assert lesson.value(symbol) is not None
     for symbol in ("dW_xh", "dW_hh", "db", "dW_hy", "dh_0"):
         assert lesson.value(symbol) != 0
+
+
+def test_a_term_carries_its_equation_with_brackets_where_they_are_needed() -> None:
+    a, b, x = as_term("a", 0.5), as_term("b", -2.0), as_term("x", [3.0, 4.0])
+    term = 2 * (a - b * x[1]) / (1 - a**2)
+    assert term.formula == "2 (a - b x_1) / (1 - a^2)"
+    assert term.numbers == "2 x (0.5 - (-2) x 3) / (1 - 0.5^2)"
+    assert term.value == pytest.approx(13 / 0.75)
+    assert (x @ x).numbers == "3 x 3 + 4 x 4" and (x @ x).value == 25

@@ -14,8 +14,7 @@ import torch
 
 from anaphora.batch import Batch, Constraints, pad
 from anaphora.errors import ConfigError
-from anaphora.inspection.microscope import page_of, tensors_of, write_microscope
-from anaphora.inspection.microscope.page import SCRIPTS
+from anaphora.inspection.microscope import SCRIPTS, page_of, tensors_of, write_microscope
 from anaphora.tasks.registry import parse, task_of
 from anaphora.tasks.runs import build, load_trained
 from anaphora.tasks.task import Trained

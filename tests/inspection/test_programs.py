@@ -10,9 +10,8 @@ from anaphora import recipes
 from anaphora.cli.app import main
 from anaphora.experiment.reading import read_experiment
 from anaphora.inspection.programs import programs_of
-from anaphora.kernels.description import PartDescription, Read
 from anaphora.models.language_model import LanguageModel
-from anaphora.protocols import VocabularyInfo
+from anaphora.protocols import PartDescription, Read, VocabularyInfo
 
 PAGE = Path(__file__).parents[2] / "docs" / "kernels.md"
 WITHOUT_STEPS = {"aligner", "ptb-ngram", "ptb-feedforward", "ptb-log-bilinear", "ptb-convolution"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anaphora.cli.files import given_texts, named
-from anaphora.cli.inspect_verbs import Choices, Given, Shown, Verb, verbs
+from anaphora.cli.inspect_verbs import Choices, Request, Result, Verb, verbs
 from anaphora.cli.options import Json, Threads, use_threads
 from anaphora.cli.tables import is_on_command_line
 from anaphora.cli.talk import say
@@ -62,7 +62,7 @@ def run(
         list[str] | None, typer.Option("--text", help="A text in place of a file; may be repeated.")
     ] = None,
     target_text: Annotated[
-        list[str] | None, typer.Option("--target-text", help="Given translation of a --text; may be repeated.")
+        list[str] | None, typer.Option("--target-text", help="Request translation of a --text; may be repeated.")
     ] = None,
     source: Annotated[Path | None, typer.Option(help="File of source sentences (for a translator).")] = None,
     target: Annotated[Path | None, typer.Option(help="File of their translations, which are not searched.")] = None,
@@ -81,16 +81,16 @@ def run(
         _list(runs, known)
         return
     _demand_effect(context, known[verb[0]], verb[0], alone=not runs)
-    asked = Given(**vars(choices), words=rest)
-    given = _with_texts(asked, text, target_text, source, target)
-    shown = _shown(known[verb[0]], verb[0], runs, given)
-    _print(shown, given, as_json)
-    if given.output is not None:
-        _write(shown, given, given.output)
+    asked = Request(**vars(choices), words=rest)
+    request = _with_texts(asked, text, target_text, source, target)
+    shown = _shown(known[verb[0]], verb[0], runs, request)
+    _print(shown, request, as_json)
+    if request.output is not None:
+        _write(shown, request, request.output)
 
 
 def _demand_effect(context: typer.Context, verb: Verb, name: str, alone: bool) -> None:
-    """ConfigError for an option of the command line that has no effect on what is shown."""
+    """Raise ConfigError for an option of the command line that has no effect on what is shown."""
     takes = _ANY | (verb.takes_alone if alone and verb.alone else verb.takes)
     for option in context.command.params:
         if option.name not in takes and is_on_command_line(context, option.name or ""):
@@ -99,11 +99,11 @@ def _demand_effect(context: typer.Context, verb: Verb, name: str, alone: bool) -
 
 
 def _with_texts(
-    given: Given, text: list[str] | None, target_text: list[str] | None, source: Path | None, target: Path | None
-) -> Given:
-    """The texts of options or files; ConfigError for two kinds at once, DataError for an empty file."""
-    file = given.words[0] if given.words and text is None and source is None else None
-    if (text is not None) + (source is not None) + (len(given.words) > 0) > 1:
+    request: Request, text: list[str] | None, target_text: list[str] | None, source: Path | None, target: Path | None
+) -> Request:
+    """Return the request with its texts; ConfigError for two kinds at once, DataError for an empty file."""
+    file = request.words[0] if request.words and text is None and source is None else None
+    if (text is not None) + (source is not None) + (len(request.words) > 0) > 1:
         raise ConfigError("A FILE, --text and --source are three ways to give a text: give one of them.")
     targets: list[str] | None = target_text
     if source is not None:
@@ -111,12 +111,12 @@ def _with_texts(
     elif text is not None:
         texts = list(text)
     else:
-        return replace(given, from_file=file is not None)
+        return replace(request, from_file=file is not None)
     if targets is not None and len(targets) != len(texts):
         raise DataError(
             f"There are {counted(len(texts), 'text')} but {counted(len(targets), 'target')}: give as many of both."
         )
-    return replace(given, texts=texts, targets=targets, from_file=source is not None)
+    return replace(request, texts=texts, targets=targets, from_file=source is not None)
 
 
 def _lines(file: str) -> list[str]:
@@ -126,25 +126,25 @@ def _lines(file: str) -> list[str]:
     return lines
 
 
-def _shown(verb: Verb, name: str, runs: Sequence[str], given: Given) -> Sequence[Shown]:
-    """What a verb shows, of runs or alone; ConfigError for a number of runs that it does not take."""
+def _shown(verb: Verb, name: str, runs: Sequence[str], request: Request) -> Sequence[Result]:
+    """Return the results of a verb, of runs or alone; ConfigError for a number of runs that it does not take."""
     if not runs and verb.alone:
-        return verb.alone(given)
+        return verb.alone(request)
     if verb.of_runs is None:
         raise ConfigError(f"inspect {name} takes no run: leave {runs[0]} out.")
     if not runs:
         raise ConfigError(f"inspect {name} takes a run: name its folder, as in anaphora inspect runs/mine {name}.")
     if len(runs) > 1 and not verb.several:
         raise ConfigError(f"inspect {name} takes one run, but {len(runs)} were given: name one.")
-    if len(given.words) > 1:
-        raise ConfigError(f"inspect {name} takes one file, but {len(given.words)} were given: name one.")
+    if len(request.words) > 1:
+        raise ConfigError(f"inspect {name} takes one file, but {len(request.words)} were given: name one.")
     subjects = [_opened(run) for run in runs]
     for subject in subjects:
-        if not given.texts:
+        if not request.texts:
             subject.demand(f"does not support inspect {name}", verb.lacks(subject))
-    if given.words and not any(map(verb.reads_file, subjects)):
-        given = replace(given, texts=_lines(given.words[0]), from_file=True)
-    return verb.of_runs(subjects, given)
+    if request.words and not any(map(verb.reads_file, subjects)):
+        request = replace(request, texts=_lines(request.words[0]), from_file=True)
+    return verb.of_runs(subjects, request)
 
 
 def _opened(run: str) -> "Subject":
@@ -154,7 +154,7 @@ def _opened(run: str) -> "Subject":
 
 
 def _list(runs: Sequence[str], known: dict[str, Verb]) -> None:
-    """What can be shown, of one run or at all."""
+    """Print the verbs, with the reason that one does not work for a run."""
     strange = [word for word in runs if not Path(word).exists()] or runs[1:]
     if strange:
         what = "a second run without something to show" if Path(strange[0]).exists() else "neither a run nor a verb"
@@ -167,13 +167,13 @@ def _list(runs: Sequence[str], known: dict[str, Verb]) -> None:
     typer.echo(MICROSCOPE)
 
 
-def _print(shown: Sequence[Shown], given: Given, as_json: bool) -> None:
+def _print(shown: Sequence[Result], request: Request, as_json: bool) -> None:
     from anaphora.formats.figures import figures_as_json
 
     for stem, result in shown:
         if as_json:
             typer.echo(figures_as_json({stem: _as_json(result)}))
-        elif given.blank and hasattr(result, "text"):
+        elif request.blank and hasattr(result, "text"):
             typer.echo(result.text(blank=True))
         else:
             typer.echo("\n".join(map(str, result)) if isinstance(result, list | tuple) else str(result))
@@ -183,8 +183,8 @@ def _as_json(result: Any) -> Any:
     return [one.json() for one in result] if isinstance(result, list | tuple) else result.json()
 
 
-def _write(shown: Sequence[Shown], given: Given, output: Path) -> None:
-    """Lessons as HTML, diagrams as SVG, everything else as PNG and SVG; and the numbers as JSON."""
+def _write(shown: Sequence[Result], request: Request, output: Path) -> None:
+    """Write lessons as HTML, everything else as PNG and SVG; and the numbers as JSON."""
     from anaphora.formats.figures import figures_as_json
     from anaphora.inspection import drawing
 
@@ -196,12 +196,10 @@ def _write(shown: Sequence[Shown], given: Given, output: Path) -> None:
         raise DataError(f"Cannot create the folder {output}: {error.strerror or error}.") from None
     for stem, result in shown:
         if hasattr(result, "html"):
-            files, notes = [_text_file(output / f"{stem}.html", result.html(given.blank))], list[str]()
-        elif hasattr(result, "svg"):
-            files, notes = [_text_file(output / f"{stem}.svg", result.svg())], []
+            files, notes = [_text_file(output / f"{stem}.html", result.html(request.blank))], list[str]()
         else:
             files, notes = drawing.save(output, stem, result)
-        if not given.blank:
+        if not request.blank:
             files.append(_text_file(output / f"{stem}.json", figures_as_json(_as_json(result), indent=1)))
         for note in dict.fromkeys(notes):
             say(note)

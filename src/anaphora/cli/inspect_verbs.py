@@ -1,4 +1,4 @@
-"""What each verb of ``anaphora inspect`` shows, from what the command line gave it."""
+"""Verbs of ``anaphora inspect``: their options, and the results that they show."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -39,48 +39,48 @@ class Choices:
 
 
 @dataclass(frozen=True)
-class Given(Choices):
-    """What a verb was given beside its runs."""
+class Request(Choices):
+    """Options, texts and arguments of a verb."""
 
     words: Sequence[str] = ()
-    """The arguments after the verb."""
+    """Arguments after the verb."""
     texts: Sequence[str] = ()
     targets: Sequence[str] | None = None
     from_file: bool = False
 
     def one(self, verb: str) -> tuple[str, str | None]:
-        """The one text, and its target; ConfigError where there are none or several."""
+        """Return the one text, and its target; ConfigError where there are none or several."""
         if len(self.texts) != 1:
             raise ConfigError(f"inspect {verb} takes one text, but {len(self.texts):,} were given: add one --text.")
         return self.texts[0], self.targets[0] if self.targets else None
 
     def some(self, verb: str) -> Sequence[str]:
-        """The texts; ConfigError where there are none."""
+        """Return the texts; ConfigError where there are none."""
         if not self.texts:
             raise ConfigError(f"inspect {verb} takes a text: name a FILE, or add --text, or --source and --target.")
         return self.texts
 
 
-class Shown(NamedTuple):
-    """A result, and the name of its files."""
+class Result(NamedTuple):
+    """Result of a verb, with the name of its files."""
 
     stem: str
     result: Any
-    """A dataclass that knows ``json()``, or several for one picture."""
+    """Dataclass with ``json()``, or several for one picture."""
 
 
 class Verb(NamedTuple):
     summary: str
-    of_runs: "Callable[[Sequence[Subject], Given], Sequence[Shown]] | None" = None
+    of_runs: "Callable[[Sequence[Subject], Request], Sequence[Result]] | None" = None
     lacks: "Callable[[Subject], str]" = lambda subject: ""
     several: bool = False
-    """Whether it takes several runs."""
-    alone: Callable[[Given], Sequence[Shown]] | None = None
-    """What it shows without a run."""
+    """True if it takes several runs."""
+    alone: Callable[[Request], Sequence[Result]] | None = None
+    """Function without a run."""
     reads_file: "Callable[[Subject], bool]" = lambda subject: False
-    """Whether FILE is none of lines, for a run, but the verb reads it itself."""
+    """True if the verb reads FILE itself, since it has no lines."""
     takes: frozenset[str] = frozenset()
-    """The options that have an effect with a run, by the names of their parameters."""
+    """Options that have an effect with a run, by the names of their parameters."""
     takes_alone: frozenset[str] = frozenset()
     """The same without a run."""
 
@@ -90,8 +90,8 @@ _PAIR = _TEXT | {"target_text", "target"}
 
 
 def verbs() -> dict[str, Verb]:
-    """Every verb by name."""
-    from anaphora.inspection import attention, attribution, embeddings, gates, length, neighbours, span, tree
+    """Return every verb by name."""
+    from anaphora.inspection import attention, attribution, context, embeddings, gates, length, neighbours, tree
     from anaphora.inspection.explain import LESSONS
     from anaphora.inspection.subject import Subject
 
@@ -135,7 +135,7 @@ def verbs() -> dict[str, Verb]:
         "span": Verb(
             "memory span of recurrent layers, or of a language model",
             _context,
-            span.lacks_context,
+            context.lacks_context,
             alone=_span,
             takes=_TEXT,
             takes_alone=frozenset({"quick"}),
@@ -151,150 +151,149 @@ def verbs() -> dict[str, Verb]:
     }
 
 
-def _report(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+def _report(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
     from anaphora.inspection.report import report
 
-    return [Shown("report", report(subjects[0], given.some("report"), given.targets, given.beam or 3))]
+    return [Result("report", report(subjects[0], request.some("report"), request.targets, request.beam or 3))]
 
 
-def _attention(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+def _attention(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
     from anaphora.inspection.attention import alignments, reads_vectors, vector_alignments
 
     if any(map(reads_vectors, subjects)):
-        if not given.words:
+        if not request.words:
             raise ConfigError("inspect attention of a transducer of strokes or vectors takes a FILE of them: name one.")
-        found = vector_alignments(subjects, Path(given.words[0]), given.beam or 1)
+        found = vector_alignments(subjects, Path(request.words[0]), request.beam or 1)
     else:
-        found = alignments(subjects, given.some("attention"), given.targets, given.beam or 1)
+        found = alignments(subjects, request.some("attention"), request.targets, request.beam or 1)
     return [
-        Shown("attention" if len(found) == 1 else f"attention-{number}", row) for number, row in enumerate(found, 1)
+        Result("attention" if len(found) == 1 else f"attention-{number}", row) for number, row in enumerate(found, 1)
     ]
 
 
-def _gates(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+def _gates(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
     from anaphora.inspection.gates import followers, gates, saturation
 
     [subject] = subjects
-    if not given.from_file:
-        return [Shown("gates", gates(subject, *given.one("gates")))]
-    shown = [Shown("saturation", saturation(subject, given.some("gates")))]
+    if not request.from_file:
+        return [Result("gates", gates(subject, *request.one("gates")))]
+    shown = [Result("saturation", saturation(subject, request.some("gates")))]
     if "target" not in subject.trained.tokenizers:
-        whole = "\n".join(given.texts)[:FOLLOWED]
+        whole = "\n".join(request.texts)[:FOLLOWED]
         try:
-            shown.append(Shown("cells", followers(subject, whole)))
+            shown.append(Result("cells", followers(subject, whole)))
         except DataError as error:
             say(f"Cells that follow a property are not shown: {error}")
     return shown
 
 
-def _gradients(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+def _gradients(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
     from anaphora.inspection.gradients import gradients
 
-    return [Shown("gradients", gradients(subjects[0], *given.one("gradients"), fresh=given.fresh))]
+    return [Result("gradients", gradients(subjects[0], *request.one("gradients"), fresh=request.fresh))]
 
 
-def _remedies(given: Given) -> Sequence[Shown]:
+def _remedies(request: Request) -> Sequence[Result]:
     from anaphora.inspection.remedies import remedies
 
-    if not given.remedies:
+    if not request.remedies:
         raise ConfigError("inspect gradients takes a run: name its folder, or add --remedies, which needs none.")
     with listening() as report:
-        return [Shown("remedies", remedies(report=report))]
+        return [Result("remedies", remedies(report=report))]
 
 
-def _span(given: Given) -> Sequence[Shown]:
+def _span(request: Request) -> Sequence[Result]:
     from anaphora.inspection.span import PLANS, spans
 
-    if given.output is None and not given.quick:
+    if request.output is None and not request.quick:
         raise ConfigError("inspect span takes hours, and goes on from what it finds in --output FOLDER: add that.")
     with listening() as report:
-        return [Shown("span", spans(PLANS[given.quick], given.output, report))]
+        return [Result("span", spans(PLANS[request.quick], request.output, report))]
 
 
-def _context(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
-    from anaphora.inspection.span import effective_context
+def _context(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
+    from anaphora.inspection.context import effective_context
 
     with listening() as report:
-        return [Shown("context", effective_context(subjects[0], "\n".join(given.some("span")), report=report))]
+        return [Result("context", effective_context(subjects[0], "\n".join(request.some("span")), report=report))]
 
 
-def _attribute(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+def _attribute(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
     from anaphora.inspection.attribution import attribution, token_attribution
 
-    text, target = given.one("attribute")
-    if given.token is None:
-        return [Shown("attribution", attribution(subjects[0], text, target))]
-    found = token_attribution(subjects[0], text, target, token=given.token, instead=given.instead)
-    return [Shown(f"token-{given.token}", found)]
+    text, target = request.one("attribute")
+    if request.token is None:
+        return [Result("attribution", attribution(subjects[0], text, target))]
+    found = token_attribution(subjects[0], text, target, token=request.token, instead=request.instead)
+    return [Result(f"token-{request.token}", found)]
 
 
-def _beam(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+def _beam(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
     from anaphora.inspection.tree import greedy_against_beam, tree
 
-    size, texts = given.beam or 5, given.some("beam")
-    if given.from_file:
-        return [Shown("greedy", greedy_against_beam(subjects[0], texts, size))]
-    return [Shown("beam", tree(subjects[0], given.one("beam")[0], size))]
+    size, texts = request.beam or 5, request.some("beam")
+    if request.from_file:
+        return [Result("greedy", greedy_against_beam(subjects[0], texts, size))]
+    return [Result("beam", tree(subjects[0], request.one("beam")[0], size))]
 
 
-def _neighbours(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+def _neighbours(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
     from anaphora.inspection.neighbours import neighbours
 
     with listening() as report:
-        return [Shown("neighbours", neighbours(subjects[0], *given.one("neighbours"), report=report))]
+        return [Result("neighbours", neighbours(subjects[0], *request.one("neighbours"), report=report))]
 
 
-def _length(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+def _length(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
     from anaphora.inspection.length import by_lengths
 
-    return [Shown("length", by_lengths(subjects, given.some("length"), given.targets))]
+    return [Result("length", by_lengths(subjects, request.some("length"), request.targets))]
 
 
-def _embed(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+def _embed(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
     from anaphora.inspection.embeddings import sentence_projection, word_neighbours
 
-    texts = given.some("embeddings")
-    make = sentence_projection if given.from_file else word_neighbours
-    return [Shown("embeddings", make(subjects[0], texts))]
+    texts = request.some("embeddings")
+    make = sentence_projection if request.from_file else word_neighbours
+    return [Result("embeddings", make(subjects[0], texts))]
 
 
-def _curves(subjects: "Sequence[Subject]", given: Given) -> Sequence[Shown]:
+def _curves(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
     from anaphora.inspection.curves import curves
 
-    return [Shown("curves", curves([subject.trained.path for subject in subjects]))]
+    return [Result("curves", curves([subject.trained.path for subject in subjects]))]
 
 
-def _explain(given: Given) -> Sequence[Shown]:
+def _explain(request: Request) -> Sequence[Result]:
     from anaphora.config import unknown
     from anaphora.inspection.explain import LESSONS
 
-    if len(given.words) != 1:
+    if len(request.words) != 1:
         raise ConfigError(f"inspect explain takes one of {', '.join(LESSONS)}: name it.")
-    [name] = given.words
+    [name] = request.words
     if name not in LESSONS:
         raise ConfigError(unknown("lesson", name, LESSONS))
-    return [Shown(name, LESSONS[name]())]
+    return [Result(name, LESSONS[name]())]
 
 
-def _diagram(given: Given) -> Sequence[Shown]:
+def _diagram(request: Request) -> Sequence[Result]:
     from anaphora import recipes
     from anaphora.experiment.reading import read_experiment
     from anaphora.inspection.cell_diagram import cell_diagram, cells
-    from anaphora.inspection.diagram import diagrams
-    from anaphora.inspection.programs import programs_of
+    from anaphora.inspection.programs import diagrams, programs_of
     from anaphora.tasks.runs import experiment_of
 
-    if len(given.words) != 1:
+    if len(request.words) != 1:
         raise ConfigError(
             "inspect diagram takes a recipe, a run or a unit: name one, as in anaphora inspect diagram luong2015."
         )
-    [name] = given.words
+    [name] = request.words
     if name in cells():
-        return [Shown(name, cell_diagram(name))]
+        return [Result(name, cell_diagram(name))]
     experiment = experiment_of(Path(name)) if Path(name).is_dir() else read_experiment(recipes.read(name), name)
     programs = programs_of(experiment)
     if not programs:
         raise ConfigError(f"{name} has no steps to draw: its network is not recurrent.")
-    drawn = diagrams(Path(name).name, programs, given.cut_every)
+    drawn = diagrams(Path(name).name, programs, request.cut_every)
     names = ["diagram", *(f"step-{number}" for number in range(1, len(drawn)))]
-    return [Shown(stem, one) for stem, one in zip(names, drawn, strict=True)]
+    return [Result(stem, one) for stem, one in zip(names, drawn, strict=True)]

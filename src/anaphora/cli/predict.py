@@ -114,7 +114,7 @@ def reads_arrays(model: Any) -> bool:
 
 def _draw(description: "Description", folder: Path) -> None:
     """The attention of a description, as a picture named after its image."""
-    from anaphora.inspection.drawing.grid import draw_grid_attention
+    from anaphora.inspection.drawing.heat import draw_grid_attention
     from anaphora.inspection.labels import labels
 
     assert description.weights is not None

@@ -11,7 +11,7 @@ from anaphora.errors import ConfigError
 from anaphora.options import Needs
 
 if TYPE_CHECKING:
-    from anaphora.kernels.description import PartDescription
+    from anaphora.protocols import PartDescription
 
 EXAMPLES = (
     "anaphora recipes",

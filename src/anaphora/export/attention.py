@@ -1,8 +1,8 @@
 """Attention as ONNX operators: rows of queries (N x Q) over the positions of one sentence (S), none of them padding."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from anaphora.export.graph import Operands
 from anaphora.export.refusal import unsupported
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location
@@ -10,40 +10,37 @@ from anaphora.kernels.spans import Global, LocalMonotonic, LocalPredictive, Medi
 from anaphora.kernels.weighing import Sigmoid, Softmax
 from anaphora.kernels.window import LARGEST, GaussianWindow
 
-if TYPE_CHECKING:
-    from anaphora.export.parts import Parts
+
+def move_gaussians(operands: Operands, inputs: Sequence[str]) -> str:
+    """Return the places of Gaussians after a step."""
+    graph, (hat, before) = operands.graph, inputs
+    return graph.add([before, _exp(operands, graph.split(hat, 3)[2])])
 
 
-def moved(parts: "Parts", inputs: Sequence[str]) -> str:
-    """Where Gaussians stand after a step."""
-    graph, (hat, before) = parts.graph, inputs
-    return graph.add([before, _exp(parts, graph.split(hat, 3)[2])])
-
-
-def through_window(parts: "Parts", part: GaussianWindow, inputs: Sequence[str]) -> Sequence[str]:
-    """The context of Gaussians, and the weights."""
-    graph, (hat, kappa) = parts.graph, inputs
+def attend_through_window(operands: Operands, part: GaussianWindow, inputs: Sequence[str]) -> Sequence[str]:
+    """Return the context of Gaussians, and the weights."""
+    graph, (hat, kappa) = operands.graph, inputs
 
     def columns(signal: str) -> str:
         """N x K as N x K x 1."""
         return graph.node("Unsqueeze", signal, graph.constant([-1]))
 
-    values = parts.memory[f"{part.name}.values"]
-    alpha, beta = (columns(_exp(parts, block)) for block in graph.split(hat, 3)[:2])  # 2
-    distance = graph.node("Sub", columns(kappa), positions(parts, values))  # 3
+    values = operands.memory[f"{part.name}.values"]
+    alpha, beta = (columns(_exp(operands, block)) for block in graph.split(hat, 3)[:2])  # 2
+    distance = graph.node("Sub", columns(kappa), positions(operands, values))  # 3
     exponent = graph.node("Neg", graph.node("Mul", beta, graph.node("Mul", distance, distance)))
     heights = graph.node("Mul", alpha, graph.node("Exp", exponent))
     weights = graph.node("ReduceSum", heights, graph.constant([-2]), keepdims=0)  # 4
     return graph.node("MatMul", weights, values), weights  # 5
 
 
-def _exp(parts: "Parts", hat: str) -> str:
-    return parts.graph.node("Exp", parts.graph.node("Min", hat, parts.graph.constant(LARGEST)))
+def _exp(operands: Operands, hat: str) -> str:
+    return operands.graph.node("Exp", operands.graph.node("Min", hat, operands.graph.constant(LARGEST)))
 
 
-def positions(parts: "Parts", values: str) -> str:
-    """1 .. S as real numbers, for a memory of S rows."""
-    graph = parts.graph
+def positions(operands: Operands, values: str) -> str:
+    """Return 1 .. S as real numbers, for a memory of S rows."""
+    graph = operands.graph
     length = graph.node("Shape", values, start=0, end=1)
     end = graph.node("Squeeze", graph.node("Add", length, graph.constant([1])))
     return graph.node("Cast", graph.node("Range", graph.constant(1), end, graph.constant(1)), to=1)
@@ -52,11 +49,11 @@ def positions(parts: "Parts", values: str) -> str:
 class Attention:
     """One attention by scores on its way into a graph."""
 
-    def __init__(self, parts: "Parts", part: Attend) -> None:
-        self._parts, self._part, self._graph = parts, part, parts.graph
+    def __init__(self, operands: Operands, part: Attend) -> None:
+        self._operands, self._part, self._graph = operands, part, operands.graph
 
-    def weighed(self, inputs: Sequence[str]) -> Sequence[str]:
-        """The context and the weights."""
+    def attend(self, inputs: Sequence[str]) -> Sequence[str]:
+        """Return the context and the weights."""
         graph, part = self._graph, self._part
         query, *beside = inputs
         to_score = len(part.score.beside)
@@ -75,13 +72,13 @@ class Attention:
         return graph.node("MatMul", weights, self._memory("values")), weights  # 4
 
     def _memory(self, name: str) -> str:
-        return self._parts.memory[f"{self._part.name}.{name}"]
+        return self._operands.memory[f"{self._part.name}.{name}"]
 
     def _matmul(self, name: str, signal: str) -> str:
-        return self._parts.matmul(f"{self._part.name}.{name}", signal)
+        return self._operands.matmul(f"{self._part.name}.{name}", signal)
 
     def _scores(self, query: str, beside: Sequence[str]) -> str:
-        """One score a position, N x S."""
+        """Return one score for each position, N x S."""
         graph, score = self._graph, self._part.score
         match score:
             case Dot() | General():
@@ -90,51 +87,51 @@ class Attention:
                 return self._as_wide_as_memory(self._matmul("places", query))
             case Concat():
                 terms = [self._rows(self._matmul("query", query)), self._memory("keys")]
-                covered = self._parts.vector(f"{self._part.name}.coverage") if beside else ""
+                covered = self._operands.vector(f"{self._part.name}.coverage") if beside else ""
                 terms += [graph.node("Mul", self._columns(one), covered) for one in beside]
                 return self._layer(terms)
             case Hybrid():
                 terms = [self._rows(self._matmul("query", query)), self._matmul("location", self._filtered(beside[0]))]
-                terms += [self._parts.vector(f"{self._part.name}.bias")] if score.bias else []
+                terms += [self._operands.vector(f"{self._part.name}.bias")] if score.bias else []
                 return self._layer([*terms, self._memory("keys")] if score.content else terms)
         raise unsupported(f"the attention score {type(score).__name__}")
 
     def _layer(self, terms: Sequence[str]) -> str:
-        """v' tanh(sum of terms), N x S x A to N x S."""
+        """Return v' tanh(sum of terms), N x S x A to N x S."""
         made = self._matmul("v", self._graph.node("Tanh", self._graph.add(terms)))
         return self._graph.node("Squeeze", made, self._graph.constant([-1]))
 
     def _rows(self, signal: str) -> str:
-        """N x A as N x 1 x A."""
+        """Return N x A as N x 1 x A."""
         return self._graph.node("Unsqueeze", signal, self._graph.constant([1]))
 
     def _columns(self, signal: str) -> str:
-        """N x S as N x S x 1."""
+        """Return N x S as N x S x 1."""
         return self._graph.node("Unsqueeze", signal, self._graph.constant([-1]))
 
     def _filtered(self, before: str) -> str:
-        """What filters see in the weights before, N x S x F."""
+        """Return the filtered weights of the step before, N x S x F."""
         graph, radius = self._graph, getattr(self._part.score, "radius", 0)
-        filters = graph.node("Unsqueeze", self._parts.vector(f"{self._part.name}.filters"), graph.constant([1]))
+        filters = graph.node("Unsqueeze", self._operands.vector(f"{self._part.name}.filters"), graph.constant([1]))
         seen = graph.node("Conv", self._rows(before), filters, pads=[radius, radius])
         return graph.node("Transpose", seen, perm=[0, 2, 1])
 
     def _as_wide_as_memory(self, scores: str) -> str:
-        """Scores of the first positions, N x L, for all S; those beyond are closed."""
+        """Return scores of the first positions, N x L, for all S; those beyond are closed."""
         graph, length = self._graph, self._length()
         beyond = graph.node("Concat", graph.constant([0, 0, 0]), length, axis=0)
         starts, axes = graph.constant([0]), graph.constant([1])
         return graph.node("Slice", graph.node("Pad", scores, beyond), starts, length, axes)
 
     def _length(self) -> str:
-        """S, as a list of one number."""
+        """Return S, as a list of one number."""
         return self._graph.node("Shape", self._memory("values"), start=0, end=1)
 
     def _positions(self) -> str:
-        return positions(self._parts, self._memory("values"))
+        return positions(self._operands, self._memory("values"))
 
     def _focus(self, query: str, beside: Sequence[str]) -> tuple[str, str]:
-        """Which positions are closed, and the factor of the weights; empty for none."""
+        """Return the closed positions, and the factor of the weights; empty for none."""
         graph, span = self._graph, self._part.span
 
         def far(distance: str, radius: int) -> str:
@@ -161,7 +158,7 @@ class Attention:
         raise unsupported(f"the attention window {type(span).__name__}")
 
     def _around_median(self, before: str, radius: int) -> str:
-        """The closed positions of a window around the median of the weights before."""
+        """Return the closed positions of a window around the median of the weights before."""
         graph = self._graph
         so_far = graph.node("CumSum", before, graph.constant(-1))
         total = graph.slice(so_far, -1, 1 << 40, axis=-1)

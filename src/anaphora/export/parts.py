@@ -6,10 +6,8 @@ Numbers of steps in comments are those of the parts (``kernels/``). What has no 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from torch import Tensor
-
-from anaphora.export.attention import Attention, moved, through_window
-from anaphora.export.graph import Graph
+from anaphora.export.attention import Attention, attend_through_window, move_gaussians
+from anaphora.export.graph import Operands
 from anaphora.export.refusal import unsupported
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.cells import Elman, Gru, Lstm
@@ -27,15 +25,8 @@ _ACTIVATIONS = {"tanh": "Tanh", "sigmoid": "Sigmoid", "relu": "Relu"}
 
 
 @dataclass(frozen=True)
-class Parts:
+class Parts(Operands):
     """Parts of one program on their way into a graph."""
-
-    graph: Graph
-    prefix: str
-    """In front of the names of its weights in the checkpoint."""
-    weights: Mapping[str, Tensor]
-    memory: Mapping[str, str]
-    """Signals by the names of memory tensors."""
 
     def step(self, program: Program, signals: Mapping[str, str]) -> dict[str, str]:
         """One step of rows: all signals, from the inputs and, by ``previous``, the state."""
@@ -68,23 +59,8 @@ class Parts:
             found |= dict(zip(written, made[len(carried) :], strict=True))
         return found
 
-    def matmul(self, name: str, signal: str) -> str:
-        """W a."""
-        return self.graph.node("MatMul", signal, self._weight(name, transposed=True))
-
-    def vector(self, name: str) -> str:
-        return self._weight(name)
-
-    def _weight(self, name: str, *, transposed: bool = False) -> str:
-        return self.graph.weight(f"{self.prefix}{name}", self.weights[name], transposed=transposed)
-
-    def project(self, name: str, signal: str, bias: bool) -> str:
-        """W a (+ b)."""
-        product = self.matmul(f"{name}.weight", signal)
-        return self.graph.add([product, self.vector(f"{name}.bias")]) if bias else product
-
     def _written(self, part: Part, signals: Mapping[str, str]) -> dict[str, str]:
-        """What a part writes."""
+        """Return the signals that a part writes."""
         return dict(zip(part.writes, self._lowered(part, [signals[read] for read in part.reads]), strict=True))
 
     def _lowered(self, part: Part, inputs: Sequence[str]) -> Sequence[str]:
@@ -95,11 +71,11 @@ class Parts:
             case Unit():
                 return self._unit(part, graph.add(inputs[: len(part.inputs)]), inputs[len(part.inputs) :])
             case Attend():
-                return Attention(self, part).weighed(inputs)
+                return Attention(self, part).attend(inputs)
             case Move():
-                return [moved(self, inputs)]
+                return [move_gaussians(self, inputs)]
             case GaussianWindow():
-                return through_window(self, part, inputs)
+                return attend_through_window(self, part, inputs)
             case Activate():
                 return [graph.node("Tanh", graph.add(inputs))]
             case Add():

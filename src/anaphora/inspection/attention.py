@@ -1,4 +1,4 @@
-"""Alignments: which source pieces a translator looked at for each piece that it wrote, by one model or several."""
+"""Alignments of source pieces and output pieces by the attention of one model or several."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,29 +21,29 @@ MOST = 20
 
 @runtime_checkable
 class Attends(Protocol):
-    """A predictor that looks at its source as it writes."""
+    """Predictor that attends to its source."""
 
     @property
     def attends(self) -> bool:
-        """Whether it does."""
+        """True if the model has attention."""
 
     def translate(self, texts: Sequence[str], **asked: Any) -> Any:
-        """Outputs with attention."""
+        """Return outputs with attention."""
 
     def score_pairs(self, sources: Sequence[str], targets: Sequence[str], *, attention: bool) -> Any:
-        """Given outputs with attention."""
+        """Return given outputs with attention."""
 
 
 @runtime_checkable
 class AttendsToVectors(Protocol):
-    """A predictor that looks at sequences of vectors as it writes."""
+    """Predictor that attends to sequences of vectors."""
 
     @property
     def attends(self) -> bool:
-        """Whether it does."""
+        """True if the model has attention."""
 
     def predict_file(self, path: Path, *, beam: int, attention: bool) -> Iterator[Any]:
-        """Outputs with attention for the sequences of a file."""
+        """Yield outputs with attention for the sequences of a file."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Alignment(Jsonable):
     centres: tuple[float, ...] = ()
     """The middle of the attention window at each step, counted from 1; nothing for models without a window."""
     radius: int = 0
-    """How many positions the window has on either side of it."""
+    """Positions of the window on either side of it."""
 
     def __str__(self) -> str:
         """For each output piece the source pieces with a tenth of the attention or more."""
@@ -76,7 +76,7 @@ class Alignment(Jsonable):
 
 
 def lacks_attention(subject: Subject) -> str:
-    """Why a run has no alignments to show; empty where it has."""
+    """Return the reason that a run has no alignments to show; empty where it has."""
     if not isinstance(subject.predictor, Attends | AttendsToVectors):
         return "it writes no text from a source"
     return "" if subject.predictor.attends else "it has no attention: a fixed vector is all that its decoder sees"
@@ -88,7 +88,7 @@ def alignments(
     targets: Sequence[str] | None = None,
     beam: int = 1,
 ) -> list[tuple[Alignment, ...]]:
-    """For each source, the alignment of each model: of its own output, or of the given ``targets``.
+    """Return for each source the alignment of each model: of its own output, or of the given ``targets``.
 
     A ``beam`` of 1 is greedy decoding. Raises ConfigError for a model without attention, a sentence longer than a page,
     or more sentences than can be shown; DataError for an empty sentence and for unequal counts.
@@ -113,7 +113,7 @@ def alignments(
 
 
 def vector_alignments(subjects: Sequence[Subject], path: Path, beam: int = 1) -> list[tuple[Alignment, ...]]:
-    """For each sequence of a file of strokes or vectors, the alignment of each model.
+    """Return for each sequence of a file of strokes or vectors the alignment of each model.
 
     Long sequences are shown in groups of neighbouring vectors, whose weights are summed. Raises ConfigError for a model
     that reads something else or has no attention, and for more sequences than can be shown; DataError as the file's
@@ -135,7 +135,7 @@ def vector_alignments(subjects: Sequence[Subject], path: Path, beam: int = 1) ->
 
 
 def reads_vectors(subject: Subject) -> bool:
-    """Whether its alignments are those of ``vector_alignments``."""
+    """True if its alignments are those of ``vector_alignments``."""
     return isinstance(subject.predictor, AttendsToVectors)
 
 
@@ -162,7 +162,7 @@ def _of(subject: Subject, source: str, output: Any) -> Alignment:
 
 
 def _window(subject: Subject, source: str, output: str) -> tuple[tuple[float, ...], int]:
-    """The centres and the radius of a local window."""
+    """Return the centres and the radius of a local window."""
     window = getattr(getattr(subject.trained.experiment, "attention", None), "window", None)
     radius = getattr(window, "radius", 0)
     if not radius or subject.lacks_layers():

@@ -1,4 +1,4 @@
-"""Which input tokens an output token depends on: gradient x input, integrated gradients, and how faithful they are.
+"""Attribution of output tokens to input tokens: gradient x input, integrated gradients, deletion curves.
 
     gradient x input        x_i . d f / d x_i
     integrated gradients    x_i . integral over a = 0 .. 1 of d f / d x_i at a times all inputs, from zero vectors
@@ -67,7 +67,7 @@ class TokenAttribution(Jsonable):
     """The token it is compared with; empty where there is none."""
     inputs: tuple[str, ...]
     values: Numbers
-    """Of each input."""
+    """Attribution to each input."""
     explained: float
     """f less f at zero vectors: what the values should sum to."""
     difference: float
@@ -93,7 +93,7 @@ class TokenAttribution(Jsonable):
 
 
 def lacks_attribution(subject: Subject) -> str:
-    """Why nothing can be attributed; empty where it can."""
+    """Return the reason that nothing can be attributed; empty where it can."""
     why = subject.lacks_layers()
     if why:
         return why
@@ -103,57 +103,57 @@ def lacks_attribution(subject: Subject) -> str:
 
 
 def _side(subject: Subject) -> str:
-    """The vocabulary of the output tokens; empty where there are none."""
+    """Return the vocabulary of the output tokens; empty where there are none."""
     sides = subject.trained.tokenizers
     return next((side for side in ("target", "text") if side in sides and set(sides) <= {"source", side}), "")
 
 
 def attribution(subject: Subject, text: str, target: str | None = None) -> Attribution:
-    """Gradient x input of every token of an output, given or the model's own.
+    """Return gradient x input of every token of an output, given or the model's own.
 
     Raises ConfigError where ``lacks_attribution`` says why not, and for a sentence longer than a page.
     """
-    asked = _Asked(subject, text, target)
-    rows = [asked.outputs[: t + 1] for t in range(len(asked.outputs))]
-    until = asked.products(rows)
+    query = _Query(subject, text, target)
+    rows = [query.outputs[: t + 1] for t in range(len(query.outputs))]
+    until = query.products(rows)
     of_token = [row - before for row, before in zip(until, [torch.zeros_like(until[0]), *until], strict=False)]
     return Attribution(
-        subject.name, text, asked.inputs, asked.pieces, tuple(tuple(map(float, row)) for row in of_token)
+        subject.name, text, query.inputs, query.pieces, tuple(tuple(map(float, row)) for row in of_token)
     )
 
 
 def token_attribution(
     subject: Subject, text: str, target: str | None = None, *, token: int, instead: str = "", steps: int = STEPS
 ) -> TokenAttribution:
-    """Integrated gradients of output token ``token``, counted from 1, of an output that is given or the model's own.
+    """Return integrated gradients of output token ``token``, from 1, of an output that is given or the model's own.
 
     With ``instead``, of that token less another one. Raises ConfigError as ``attribution``, for a number that is none
     of a token, and for a word of several tokens or of none of the vocabulary.
     """
-    asked = _Asked(subject, text, target)
-    if not 1 <= token <= len(asked.outputs):
+    query = _Query(subject, text, target)
+    if not 1 <= token <= len(query.outputs):
         raise ConfigError(
-            f"The output has {counted(len(asked.outputs), 'token')}, but token {token} was asked for: name another."
+            f"The output has {counted(len(query.outputs), 'token')}, but token {token} was asked for: name another."
         )
-    before = asked.outputs[: token - 1]
+    before = query.outputs[: token - 1]
     # f is the difference of the losses of two rows, so nothing but losses is asked of the network
-    less = [*before, asked.id_of(instead)] if instead else before
-    rows = [less, asked.outputs[:token]]
-    values = _integral(asked, rows, steps)
-    sources = len(asked.inputs) - len(asked.outputs)
+    less = [*before, query.id_of(instead)] if instead else before
+    rows = [less, query.outputs[:token]]
+    values = _integral(query, rows, steps)
+    sources = len(query.inputs) - len(query.outputs)
     seen = sources + token  # inputs that the token can depend on
     order = values[:seen].argsort(descending=True, stable=True).tolist()
-    explained = asked.score(rows) - asked.score(rows, factor=0.0)
+    explained = query.score(rows) - query.score(rows, factor=0.0)
     return TokenAttribution(
         subject.name,
         text,
-        asked.pieces[token - 1],
+        query.pieces[token - 1],
         instead,
-        asked.inputs[:seen],
+        query.inputs[:seen],
         tuple(map(float, values[:seen])),
         explained,
         float(values.sum()) - explained,
-        *(tuple(asked.score(rows, deleted=places[:n]) for n in range(seen + 1)) for places in (order, order[::-1])),
+        *(tuple(query.score(rows, deleted=places[:n]) for n in range(seen + 1)) for places in (order, order[::-1])),
     )
 
 
@@ -170,28 +170,28 @@ class _Interval:
 
     @property
     def values(self) -> Tensor:
-        """What it adds to the integral, by input."""
+        """Its share of the integral, by input."""
         return self.slope * (self.high - self.low)
 
     @property
     def error(self) -> float:
-        """How far its values are from summing to the change of f."""
+        """Distance of the sum of its values from the change of f."""
         return abs(float(self.values.sum()) - (self.f_high - self.f_low))
 
 
-def _integral(asked: "_Asked", rows: Sequence[Sequence[int]], steps: int) -> Tensor:
-    """The integral of x . d f / dx, by input, from at most ``steps`` points, at least one."""
+def _integral(query: "_Query", rows: Sequence[Sequence[int]], steps: int) -> Tensor:
+    """Return the integral of x . d f / dx, by input, from at most ``steps`` points, at least one."""
 
     def slope(factor: float) -> Tensor:
-        less, more = asked.products(rows, factor)
+        less, more = query.products(rows, factor)
         return more - less
 
-    found = [_Interval(0.0, 1.0, asked.score(rows, 0.0), asked.score(rows), slope(0.5))]
+    found = [_Interval(0.0, 1.0, query.score(rows, 0.0), query.score(rows), slope(0.5))]
     while len(found) + 2 <= steps:
         worst = found.pop(max(range(len(found)), key=lambda place: found[place].error))
         third = (worst.high - worst.low) / 3
         a, b = worst.low + third, worst.high - third
-        f_a, f_b = asked.score(rows, a), asked.score(rows, b)
+        f_a, f_b = query.score(rows, a), query.score(rows, b)
         found += [
             _Interval(worst.low, a, worst.f_low, f_a, slope(worst.low + third / 2)),
             _Interval(a, b, f_a, f_b, worst.slope),  # its middle is that of the whole
@@ -200,8 +200,8 @@ def _integral(asked: "_Asked", rows: Sequence[Sequence[int]], steps: int) -> Ten
     return torch.stack([one.values for one in found]).sum(0)
 
 
-class _Asked:
-    """A network, and one text that it is asked about: derivatives in float64, values of f as the run computes them."""
+class _Query:
+    """Network, and one text to explain: derivatives in float64, values of f as the run computes them."""
 
     def __init__(self, subject: Subject, text: str, target: str | None) -> None:
         why = lacks_attribution(subject)
@@ -221,7 +221,7 @@ class _Asked:
         self._runtime, self._tokenizer = subject.trained.runtime, subject.trained.tokenizers[_side(subject)]
 
     def id_of(self, word: str) -> int:
-        """The token that a word is, with a space before it or not."""
+        """Return the token that a word is, with a space before it or not."""
         size = self._tokenizer.symbols.size
         pieces = self._tokenizer.pieces(range(size))
         for piece in (word, f"\u2581{word}"):
@@ -230,7 +230,7 @@ class _Asked:
         raise ConfigError(f"'{word}' is no token of the vocabulary: give a token that the output could have, as shown.")
 
     def products(self, rows: Sequence[Sequence[int]], factor: float = 1.0) -> list[Tensor]:
-        """x . d ln p(row) / dx of each row of outputs, by input; the derivative is taken at ``factor`` times x."""
+        """Return x . d ln p(row) / dx of each row of outputs, by input, at ``factor`` times x."""
         totals = [torch.zeros(len(self.inputs), dtype=torch.float64) for _ in rows]
         if not all(rows):  # nothing is predicted in an empty one
             return [
@@ -249,7 +249,7 @@ class _Asked:
         return totals
 
     def score(self, rows: Sequence[Sequence[int]], factor: float = 1.0, deleted: Sequence[int] = ()) -> float:
-        """f: ln p of the second row less ln p of the first, with the vectors of some inputs deleted."""
+        """Return f: ln p of the second row less ln p of the first, with the vectors of some inputs deleted."""
         less, more = (self._loss(row, factor, deleted) if row else 0.0 for row in rows)
         return less - more
 
@@ -272,7 +272,7 @@ def _ids(sequence: Ids) -> list[int]:
 def _vectors(
     model: nn.Module, factor: float = 1.0, deleted: Sequence[int] = ()
 ) -> Iterator[list[tuple[Tensor, Tensor]]]:
-    """Word vectors as they are looked up, T x B x E, with what the network gets: ``factor`` times them, some zero."""
+    """Collect word vectors, T x B x E, with what the network gets: ``factor`` times them, some zero."""
     found: list[tuple[Tensor, Tensor]] = []
 
     def scaled(module: nn.Module, arguments: Any, vectors_TBE: Tensor) -> Tensor:

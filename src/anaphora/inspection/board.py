@@ -1,4 +1,4 @@
-"""Training as TensorBoard shows it: losses, learning rates and gradient norms, from the events of training."""
+"""Scalars of training for TensorBoard: losses, learning rates and gradient norms, from the events of training."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from anaphora.events import Event, Report, Update, Validated
 
 @contextmanager
 def board(folder: Path, report: Report) -> Iterator[Report]:
-    """A listener that passes events on to ``report`` and writes their scalars into ``folder``.
+    """Yield a listener that passes events on to ``report`` and writes their scalars into ``folder``.
 
     A training that is resumed replaces what its folder has from the same update on. Raises MissingExtraError without
     tensorboard.
@@ -41,7 +41,7 @@ class _Scalars:
         self._writer: Any = None
 
     def write(self, event: Event) -> None:
-        """What an update or a validation says."""
+        """Write the numbers of an update or a validation."""
         if not isinstance(event, Update | Validated):
             return
         if self._writer is None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anaphora.datacheck.distribution import Histogram
 from anaphora.datacheck.findings import Finding
@@ -11,30 +11,12 @@ from anaphora.datacheck.tables import Table
 from anaphora.errors import DataError, MissingExtraError
 from anaphora.formats.figures import figures_as_json
 from anaphora.formats.replacing import replacing
-from anaphora.inspection.drawing.histograms import draw_histograms
+from anaphora.inspection.drawing import canvas
+from anaphora.inspection.drawing.canvas import COLOURS
+from anaphora.inspection.page import page, picture, table
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>
-body {{ font: 15px/1.5 system-ui, sans-serif; color: #22262e; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }}
-table {{ border-collapse: collapse; margin: .5rem 0 2rem }}
-td, th {{ padding: .15rem .8rem; text-align: right; border-bottom: 1px solid #eef1f6 }}
-td:first-child, th:first-child {{ text-align: left }}
-td.bar {{ color: #4570ab; text-align: left; letter-spacing: -.1em }}
-li {{ margin: .4rem 0 }}
-.error {{ color: #b3261e }} .warning {{ color: #9a6700 }} .note {{ color: #1f4480 }}
-svg {{ max-width: 100%; height: auto }}
-</style>
-<h1>{title}</h1>
-<h2>Findings</h2>
-{findings}
-{picture}
-{tables}
-</html>
-"""
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def write_report(
@@ -54,31 +36,47 @@ def write_report(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"Cannot create the folder {folder}: {error.strerror or error}.") from None
-    picture = ""
+    items = "\n".join(f'<li><b class="{f.severity}">{f.severity}</b> {escape(str(f))}</li>' for f in findings)
+    body = ["<h2>Findings</h2>", f"<ul>\n{items}\n</ul>" if findings else "<p>None.</p>"]
     if histograms:
         try:
             draw_histograms(folder / "histograms.png", histograms)
-            picture = draw_histograms(folder / "histograms.svg", histograms).read_text(encoding="utf-8")
+            svg = draw_histograms(folder / "histograms.svg", histograms).read_text(encoding="utf-8")
+            body.append(picture(svg[svg.find("<svg") :], "Histograms; their numbers are below"))
         except MissingExtraError:
             pass
-    items = "\n".join(f'<li><b class="{f.severity}">{f.severity}</b> {escape(str(f))}</li>' for f in findings)
-    page = _PAGE.format(
-        title=escape(title),
-        findings=f"<ul>\n{items}\n</ul>" if findings else "<p>None.</p>",
-        picture=picture[picture.find("<svg") :] if picture else "",
-        tables="\n".join(map(_table, tables)),
-    )
-    for name, text in (("check.html", page), ("check.json", f"{figures_as_json(figures, indent=2)}\n")):
+    body += map(_table, tables)
+    for name, text in (("check.html", page(title, *body)), ("check.json", f"{figures_as_json(figures, indent=2)}\n")):
         with replacing(folder / name) as stream:
             stream.write(text.encode())
     return folder / "check.html"
 
 
-def _table(table: Table) -> str:
-    classes = [" class=bar" if number in table.bars else "" for number in range(len(table.columns))]
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in table.columns)
-    rows = [
-        "".join(f"<td{one}>{escape(cell)}</td>" for one, cell in zip(classes, row, strict=True)) for row in table.rows
-    ]
-    lines = "\n".join(f"<tr>{row}</tr>" for row in (head, *rows))
-    return f"<h2>{escape(table.title)}</h2>\n<table>\n{lines}\n</table>"
+def _table(shown: Table) -> str:
+    count = len(shown.columns)
+    classes = ["", *("bar" if number in shown.bars else "count" for number in range(1, count))]
+    rows = [[escape(cell) for cell in row] for row in shown.rows]
+    return f"<h2>{escape(shown.title)}</h2>\n{table([escape(one) for one in shown.columns], rows, classes)}"
+
+
+def draw_histograms(path: Path, histograms: Sequence[Histogram]) -> Path:
+    """Draw histograms side by side; the suffix chooses .png or .svg. Raises MissingExtraError without matplotlib."""
+    canvas.draw([path], lambda: _figure(histograms))
+    return path
+
+
+def _figure(histograms: Sequence[Histogram]) -> "Figure":
+    figure = canvas.figure(5.5 * len(histograms), 3.6, layout="constrained")
+    panels = figure.subplots(1, len(histograms), squeeze=False)[0]
+    for axes, histogram in zip(panels, histograms, strict=True):
+        width = 0.85 / len(histogram.series)
+        for number, (name, counts) in enumerate(histogram.series):
+            places = [place + width * number for place in range(len(counts))]
+            axes.bar(places, counts, width, align="edge", color=COLOURS[number % len(COLOURS)], label=name)
+        middles = [place + 0.425 for place in range(len(histogram.labels))]
+        axes.set_xticks(middles, histogram.labels, rotation=45, ha="right", fontsize=8)
+        axes.tick_params(axis="y", labelsize=8)
+        canvas.title(axes, f"{histogram.title} ({histogram.unit})")
+        if len(histogram.series) > 1:
+            axes.legend(frameon=False, fontsize=9)
+    return figure

@@ -20,7 +20,7 @@ class Curves(Jsonable):
 
     run: str
     training: dict[str, Points] = field(repr=False)
-    """What is logged at each update, by its name: "loss", "gradient_norm", ..."""
+    """Quantities of each update by name: "loss", "gradient_norm", ..."""
     validation: dict[str, Points]
     best: int | None
     """The update of the best checkpoint."""
@@ -38,7 +38,7 @@ class Curves(Jsonable):
 
 
 def curves(runs: Sequence[str | Path]) -> list[Curves]:
-    """The curves of runs, trained or still in training. Raises RunError for no run, or one without a log."""
+    """Return the curves of runs, trained or still in training. Raises RunError for no run, or one without a log."""
     return [_of(Path(run)) for run in runs]
 
 

@@ -29,7 +29,7 @@ class Neighbours:
     """Words with the cosine of the angle between their vector and that of ``word``, the greatest first; none where
     training never saw ``word`` on this side."""
     occurrences: tuple[int, ...]
-    """Of ``word``, then of each of ``nearest``, on this side of the training split; empty where that is gone."""
+    """Occurrences of ``word``, then of ``nearest``, on this side of the training split; empty where that is gone."""
 
     def __str__(self) -> str:
         if not self.nearest:
@@ -50,12 +50,12 @@ class Projection:
     explained: tuple[float, float]
     """The fraction of the variance along each axis."""
     groups: tuple[str, ...] = ()
-    """What each name belongs to: the word whose neighbour it is; nothing for sentences."""
+    """Group of each name: the word whose neighbour it is; nothing for sentences."""
 
 
 @dataclass(frozen=True)
 class Embeddings(Jsonable):
-    """What a run makes of some words, or of some sentences."""
+    """Vectors that a run has for some words or sentences."""
 
     run: str
     neighbours: tuple[Neighbours, ...]
@@ -71,7 +71,7 @@ class Embeddings(Jsonable):
 
 
 def tables_of(subject: Subject) -> dict[str, Tensor]:
-    """The word vectors of a run by side (V x D); one table for both sides is that of each."""
+    """Return the word vectors of a run by side (V x D); one table for both sides is that of each."""
     sides = list(subject.trained.tokenizers)
     found = {}
     for name, module in subject.trained.model.named_modules(remove_duplicate=False):
@@ -82,12 +82,12 @@ def tables_of(subject: Subject) -> dict[str, Tensor]:
 
 
 def lacks_embeddings(subject: Subject) -> str:
-    """Why a run has no word vectors to show; empty where it has."""
+    """Return the reason that a run has no word vectors to show; empty where it has."""
     return "" if tables_of(subject) else "it has no table of word vectors"
 
 
 def word_neighbours(subject: Subject, words: Sequence[str], nearest: int = 10) -> Embeddings:
-    """The neighbours of words on every side that knows them, and all of these words in two dimensions.
+    """Return the neighbours of words on every side that knows them, and all of these words in two dimensions.
 
     Words that training never saw on a side are no neighbours there. Raises ConfigError for a run without word vectors,
     DataError for a word that no side has as one token, and where training saw none of the words.
@@ -117,7 +117,7 @@ def word_neighbours(subject: Subject, words: Sequence[str], nearest: int = 10) -
 
 
 def sentence_projection(subject: Subject, sentences: Sequence[str]) -> Embeddings:
-    """Encodings of sentences in two dimensions: the last states of the top layer that reads them, side by side.
+    """Return encodings of sentences in two dimensions: the last states of the top layer that reads them, side by side.
 
     Raises ConfigError for a model without recurrent layers, DataError for fewer than three sentences.
     """
@@ -130,7 +130,7 @@ def sentence_projection(subject: Subject, sentences: Sequence[str]) -> Embedding
 
 
 def sentence_encoding(subject: Subject, text: str) -> Tensor:
-    """The last states of the top layer that reads a sentence, one direction after the other."""
+    """Return the last states of the top layer that reads a sentence, one direction after the other."""
     target = [""] if "target" in subject.trained.tokenizers else []  # a translator needs one
     layers = layers_of(subject, subject.example(text, *target))
     reader = layers[0].name.split(".")[0]
@@ -141,7 +141,7 @@ def sentence_encoding(subject: Subject, text: str) -> Tensor:
 
 
 def principal_components(rows_NW: Tensor) -> tuple[tuple[tuple[float, float], ...], tuple[float, float]]:
-    """Rows along the two directions in which they differ most, and the fraction of the variance that each explains.
+    """Return rows along the two directions in which they differ most, and the fraction of the variance of each.
 
     The sign of a direction is such that its largest number is positive.
     """
@@ -171,7 +171,7 @@ def _occurrences(subject: Subject, side: str, table_VD: Tensor) -> tuple[Tensor,
 
 
 def _nearest(table_VD: Tensor, row: int, counts_V: Tensor, most: int) -> tuple[list[int], list[float]]:
-    """The ids and cosines of the nearest vectors that were trained; none for a row that was not."""
+    """Return the ids and cosines of the nearest vectors that were trained; none for a row that was not."""
     unit_VD = table_VD / table_VD.norm(dim=1, keepdim=True).clamp(min=1e-12)
     cosine_V = (unit_VD @ unit_VD[row]).masked_fill(counts_V == 0, -torch.inf)
     cosine_V[row] = -torch.inf

@@ -52,7 +52,7 @@ class Gates(Jsonable):
 
 @dataclass(frozen=True)
 class GateSaturation:
-    """How the values of one gate are distributed over a text."""
+    """Distribution of the values of one gate over a text."""
 
     unit: str
     gate: str
@@ -66,7 +66,7 @@ class GateSaturation:
 
 @dataclass(frozen=True)
 class Saturation(Jsonable):
-    """How saturated the gates of a run are over a text."""
+    """Saturation of the gates of a run over a text."""
 
     run: str
     steps: int
@@ -82,7 +82,7 @@ class Saturation(Jsonable):
 
 @dataclass(frozen=True)
 class Follower:
-    """A cell whose value goes with a property of the text."""
+    """Cell whose value correlates with a property of the text."""
 
     property: str
     unit: str
@@ -101,7 +101,7 @@ class Followers(Jsonable):
     steps: tuple[str, ...] = field(repr=False)
     """The first pieces of the text."""
     count: int
-    """All steps."""
+    """Number of all steps."""
     properties: Mapping[str, tuple[float, ...]] = field(repr=False)
     """Their values over the first steps."""
     found: tuple[Follower, ...]
@@ -116,7 +116,7 @@ class Followers(Jsonable):
 
 
 def lacks_gates(subject: Subject) -> str:
-    """Why a run has no gates to show; empty where it has."""
+    """Return the reason that a run has no gates to show; empty where it has."""
     why = subject.lacks_layers()
     if why:
         return why
@@ -125,7 +125,7 @@ def lacks_gates(subject: Subject) -> str:
 
 
 def gates(subject: Subject, text: str, target: str | None = None) -> Gates:
-    """The gates over a sentence, and of a translator over ``target`` or its greedy translation.
+    """Return the gates over a sentence, and of a translator over ``target`` or its greedy translation.
 
     Raises ConfigError for a run without gates, and for a sentence longer than a page.
     """
@@ -141,7 +141,7 @@ def gates(subject: Subject, text: str, target: str | None = None) -> Gates:
 
 
 def saturation(subject: Subject, texts: Iterable[str]) -> Saturation:
-    """How the gates are distributed over texts, each read by itself.
+    """Return the distribution of the gates over texts, each read from the initial state.
 
     Raises DataError for no text, ConfigError for a run without gates.
     """
@@ -169,14 +169,14 @@ def saturation(subject: Subject, texts: Iterable[str]) -> Saturation:
 
 
 def _targets(subject: Subject, texts: Sequence[str]) -> Sequence[str | None]:
-    """What a translator writes greedily, all texts at once; nothing for others."""
+    """Return the greedy translations of all texts; nothing for a model that does not translate."""
     if "target" not in subject.trained.tokenizers or not isinstance(subject.predictor, GivesSearches):
         return [None] * len(texts)
     return [found for found, _ in subject.predictor.searched(texts, 1)]
 
 
 def followers(subject: Subject, text: str, best: int = 5) -> Followers:
-    """The cells (c, or h of units without) that follow each property of a text best, under Pearson's correlation.
+    """Return the cells (c, or h of units without) that follow each property of a text best, by Pearson's correlation.
 
     Properties: position in the line, inside of quotation marks, depth of brackets, length of the line, all in pieces.
     One that never changes has no followers. Raises ConfigError for a model without recurrent layers.
@@ -199,7 +199,7 @@ def followers(subject: Subject, text: str, best: int = 5) -> Followers:
 
 
 def position(pieces: Sequence[str]) -> list[float]:
-    """How many pieces of its line are before each; line ends are special tokens or line breaks."""
+    """Return the number of pieces of its line before each; line ends are special tokens or line breaks."""
     found, place = [], 0
     for piece in pieces:
         place = 0 if _ends_line(piece) else place + 1
@@ -208,7 +208,7 @@ def position(pieces: Sequence[str]) -> list[float]:
 
 
 def inside_quotes(pieces: Sequence[str]) -> list[float]:
-    """1 from an opening quotation mark up to the closing one."""
+    """Return 1 from an opening quotation mark up to the closing one."""
     found, inside = [], False
     for piece in pieces:
         for character in piece:
@@ -219,7 +219,7 @@ def inside_quotes(pieces: Sequence[str]) -> list[float]:
 
 
 def bracket_depth(pieces: Sequence[str]) -> list[float]:
-    """How many brackets are open after each piece."""
+    """Return the number of brackets that are open after each piece."""
     found, depth = [], 0
     for piece in pieces:
         depth += sum((c in "([{") - (c in ")]}") for c in piece)
@@ -229,7 +229,7 @@ def bracket_depth(pieces: Sequence[str]) -> list[float]:
 
 
 def line_length(pieces: Sequence[str]) -> list[float]:
-    """How many pieces the line of each has."""
+    """Return the number of pieces in the line of each."""
     places = position(pieces)
     found, length = [0.0] * len(places), 0.0
     for number in reversed(range(len(places))):

@@ -1,4 +1,4 @@
-"""How far gradients reach: derivatives of states and losses by what stood k steps before.
+"""Reach of gradients: derivatives of states and losses by what stood k steps before.
 
 All come from the derived backward passes, through an observer of the scan. h_t = state of a unit at step t = 1 .. T,
 h_0 its initial state; norms of matrices are spectral norms (the largest singular value).
@@ -48,7 +48,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Reach:
-    """How the last state of a unit depends on earlier ones; entry k - 1 is that of k steps before, k = 1 .. T.
+    """Dependence of the last state of a unit on earlier ones; entry k - 1 is that of k steps before, k = 1 .. T.
 
     The last entry is that of the initial state, which no input was read into.
     """
@@ -59,22 +59,22 @@ class Reach:
     norms: Numbers
     """|dh_T/dh_{T-k}| along all paths, those through input feeding too; of an LSTM with c_{T-k} held fixed."""
     bound: Bound | None
-    """Of a simple unit that nothing else feeds back to."""
+    """Bound of a simple unit that nothing else feeds back to."""
     direct: Numbers
     """The direct path alone: the largest product of forget gates (LSTM) or of what a GRU keeps; empty for others."""
     memory: Numbers
     """|dc_T/dc_{T-k}| of an LSTM, h_{T-k} following c_{T-k}; empty for others."""
     terms: tuple[Mapping[str, float], ...]
-    """Of an LSTM, for t = 1 .. T: norms of the terms of dh_t/dh_{t-1} through o, f, i and g at fixed c_{t-1}, and
+    """Terms of an LSTM, for t = 1 .. T: norms of those of dh_t/dh_{t-1} through o, f, i and g at fixed c_{t-1}, and
     of their "total"."""
     steep_start: bool
-    """Whether h_0 is zero and its product is layer-normalized: where all values are equal, the normalization divides
+    """True if h_0 is zero and its product is layer-normalized: where all values are equal, the normalization divides
     by the square root of its epsilon alone, so that |dh_T/dh_0| is far above the others."""
 
 
 @dataclass(frozen=True)
 class Itemised:
-    """Where the loss of each step sends its gradient."""
+    """Gradients that the loss of each step sends to each step."""
 
     layer: str
     steps: tuple[str, ...]
@@ -96,7 +96,7 @@ class GradientFlow(Jsonable):
     run: str
     text: str
     fresh: bool
-    """Whether the weights are those before training."""
+    """True if the weights are those before training."""
     reach: tuple[Reach, ...]
     itemised: tuple[Itemised, ...]
 
@@ -120,7 +120,7 @@ class GradientFlow(Jsonable):
 
 
 def gradients(subject: Subject, text: str, target: str | None = None, *, fresh: bool = False) -> GradientFlow:
-    """The gradients of each recurrent layer on a text, in float64; ``fresh`` with the weights before training.
+    """Return the gradients of each recurrent layer on a text, in float64; ``fresh`` with the weights before training.
 
     Raises ConfigError for a model without recurrent layers, and for a sentence longer than a page.
     """
@@ -138,13 +138,13 @@ def gradients(subject: Subject, text: str, target: str | None = None, *, fresh: 
 
 
 def _remembering(layer: Layer) -> list[Unit]:
-    """Its units whose state the next step reads; of two transitions in one step, the second."""
+    """Return its units whose state the next step reads; of two transitions in one step, the second."""
     units = (part for part in layer.seen.program.parts if isinstance(part, Unit))
     return [unit for unit in units if f"{unit.name}.h" in layer.seen.first]
 
 
 def reach_of(layer: Layer, unit: Unit) -> Reach:
-    """How the last state of a unit depends on its earlier ones."""
+    """Return the dependence of the last state of a unit on its earlier ones."""
     h = f"{unit.name}.h"
     norms = _norms(_back(jacobians(layer, h), h, layer.size))
     plain = isinstance(unit.cell, Lstm) and not (unit.normalised or unit.masked or unit.before)
@@ -162,7 +162,7 @@ def reach_of(layer: Layer, unit: Unit) -> Reach:
 
 
 def jacobians(layer: Layer, signal: str) -> Gradients:
-    """The derivatives of each number of the last value of a signal: T x H x width by signal."""
+    """Return the derivatives of each number of the last value of a signal: T x H x width by signal."""
     width = layer.signal(signal).shape[1]
     seeds_TNH = torch.zeros(layer.size, -(-width // _TOGETHER) * _TOGETHER, width, dtype=torch.float64)
     seeds_TNH[-1, :width] = torch.eye(width)
@@ -175,7 +175,7 @@ def jacobians(layer: Layer, signal: str) -> Gradients:
 
 
 def replayed(layer: Layer, *seeds: Mapping[str, Tensor], inputs_too: bool = False) -> list[Gradients]:
-    """The layer run again, N times side by side, and then its gradients for each of ``seeds``.
+    """Run the layer again, N times side by side, and return its gradients for each of ``seeds``.
 
     ``seeds``: T x N x width by signal, for the signals that are differentiated. Gradients of the inputs are found with
     ``inputs_too`` alone.
@@ -214,7 +214,7 @@ def replayed(layer: Layer, *seeds: Mapping[str, Tensor], inputs_too: bool = Fals
 
 
 def itemised(layer: Layer) -> Itemised:
-    """What the loss that enters a layer at each step sends to each step of its input."""
+    """Return what the loss that enters a layer at each step sends to each step of its input."""
     assert layer.gradients
     size, source = layer.size, next(iter(layer.seen.inputs))
     given, last = layer.gradients.outputs, layer.gradients.last
@@ -242,7 +242,7 @@ def itemised(layer: Layer) -> Itemised:
 
 
 def lstm_terms(layer: Layer, unit: Unit) -> tuple[Mapping[str, float], ...]:
-    """Norms of the terms of dh_t/dh_{t-1} at fixed c_{t-1}, with m = tanh(c_t), through each gate.
+    """Return norms of the terms of dh_t/dh_{t-1} at fixed c_{t-1}, with m = tanh(c_t), through each gate.
 
     o: diag(m o (1 - o)) W_o;  f: diag(o (1 - m^2) c_{t-1} f (1 - f)) W_f;  i: diag(o (1 - m^2) g i (1 - i)) W_i;
     g: diag(o (1 - m^2) i (1 - g^2)) W_g.
@@ -256,7 +256,7 @@ def lstm_terms(layer: Layer, unit: Unit) -> tuple[Mapping[str, float], ...]:
 
 
 def lstm_term_matrices(layer: Layer, unit: Unit) -> list[dict[str, Tensor]]:
-    """The four terms themselves (H x H) for each step."""
+    """Return the four terms themselves (H x H) for each step."""
     inside, c_TH = layer.inside(), layer.signal(f"{unit.name}.c")
     i, f, g, o = (inside[f"{unit.name}.{gate}"] for gate in "ifgo")
     before_TH = torch.cat([layer.seen.first[f"{unit.name}.c"][:1], c_TH[:-1]]).detach()
@@ -276,7 +276,7 @@ def lstm_term_matrices(layer: Layer, unit: Unit) -> list[dict[str, Tensor]]:
 
 
 def _memory(layer: Layer, unit: Unit) -> Numbers:
-    """|dc_T/dc_{T-k}|: what was carried as c, and what came through h = o tanh(c)."""
+    """Return |dc_T/dc_{T-k}|: what was carried as c, and what came through h = o tanh(c)."""
     h, c, size = f"{unit.name}.h", f"{unit.name}.c", layer.size
     found = jacobians(layer, c)
     o_TH, m_TH = layer.inside()[f"{unit.name}.o"], torch.tanh(layer.signal(c))
@@ -292,7 +292,7 @@ def _memory(layer: Layer, unit: Unit) -> Numbers:
 
 
 def _direct(layer: Layer, unit: Unit) -> Numbers:
-    """The greatest product, over the cells, of what each keeps of its state in the last k steps."""
+    """Return the greatest product, over the cells, of what each keeps of its state in the last k steps."""
     kept_TH = _kept(unit.cell, {name.split(".")[1]: v for name, v in layer.inside().items() if unit.name in name})
     if kept_TH is None or unit.before:
         return ()
@@ -321,7 +321,7 @@ def _bound(layer: Layer, unit: Unit) -> Bound | None:
 
 
 def _back(found: Gradients, signal: str, size: int) -> Tensor:
-    """The Jacobians of the last state by that of k steps before, for k = 1 .. T; T x H x H."""
+    """Return the Jacobians of the last state by that of k steps before, for k = 1 .. T; T x H x H."""
     earlier = found.signals[signal][: size - 1].flip(0)
     return torch.cat([earlier, found.first[signal].unsqueeze(0)])
 

@@ -1,4 +1,4 @@
-"""How pieces of text are written beside a picture."""
+"""Labels of pieces of text in pictures."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _SHOWN = {" ": "\u2423", "\n": "\u23ce", "\t": "\u21e5", "": "\u2205"}
 
 
 def labels(pieces: Sequence[str]) -> list[str]:
-    """One readable label a piece.
+    """Return one readable label for each piece.
 
     Where pieces are subwords, a word's first piece stands plain and what continues a word begins with a dot:
     "▁chan", "tons" becomes "chan", "·tons". Signs and marks such as "</s>" stay as they are.
@@ -33,4 +33,9 @@ def _label(piece: str, subwords: bool) -> str:
     label = _SHOWN.get(label, label).replace(SPACE, _SHOWN[" "])
     # Control characters would break the line, and half a surrogate pair cannot be written.
     label = "".join(f"U+{ord(c):04X}" if unicodedata.category(c) in ("Cc", "Cs") else c for c in label)
-    return label if len(label) <= LONGEST else label[: LONGEST - 1] + "\u2026"
+    return ellipsize(label, LONGEST)
+
+
+def ellipsize(text: str, longest: int) -> str:
+    """Return at most so many characters of a text, the last of them an ellipsis where it is longer."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}\u2026"

@@ -16,10 +16,10 @@ from anaphora.wording import counted
 
 @runtime_checkable
 class ScoresLines(Protocol):
-    """A predictor that gives lines a probability."""
+    """Predictor that scores lines."""
 
     def score_lines_of(self, lines: Sequence[str], where: str, report: Report) -> Iterator[LineScore]:
-        """The scores of lines; of pairs, with a tab between source and target."""
+        """Return the scores of lines; of pairs, with a tab between source and target."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Group:
     """Nats a predicted token, ``</s>`` among them."""
     tokens: int
     bleu: float | None
-    """Of translators: raw BLEU of 100."""
+    """Raw BLEU of 100, of translators."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class ByLength(Jsonable):
 
 
 def lacks_lengths(subject: Subject) -> str:
-    """Why a run has no scores by length; empty where it has."""
+    """Return the reason that a run has no scores by length; empty where it has."""
     return "" if isinstance(subject.predictor, ScoresLines) else "it gives lines no probability"
 
 

@@ -28,7 +28,7 @@ from anaphora.text.tokenizer import EOS, MARKS
 from anaphora.wording import counted
 
 INDEX = Path("encoded") / "states"
-"""Where in a run's folder the states are; like what lies beside them, it can be removed and is then made again."""
+"""Place of the states in a run's folder; like what lies beside them, it can be removed and is then made again."""
 
 _HALF = np.dtype("<f2")
 _BLOCK = 1 << 15
@@ -45,10 +45,10 @@ class Neighbour:
     pair: int
     """The number of its pair or line in the training split, from 1."""
     source: str
-    """What the translator read; empty for language models."""
+    """Source of the pair; empty for language models."""
     target_pieces: tuple[str, ...]
     place: int
-    """Of the token in ``target_pieces``, from 0."""
+    """Place of the token in ``target_pieces``, from 0."""
     distance: float
     """Euclidean, between its state and that of the output token."""
 
@@ -108,7 +108,7 @@ class Index(NamedTuple):
 
 
 def lacks_neighbours(subject: Subject) -> str:
-    """Why a run has no training data to show; empty where it has."""
+    """Return the reason that a run has no training data to show; empty where it has."""
     model = subject.trained.model
     if not isinstance(model, EncoderDecoder | LanguageModel) or not isinstance(subject.predictor, GivesExamples):
         return "it is neither a translator nor a recurrent language model"
@@ -119,7 +119,7 @@ def lacks_neighbours(subject: Subject) -> str:
 def neighbours(
     subject: Subject, text: str, target: str | None = None, nearest: int = 5, report: Report = silent
 ) -> TrainingNeighbours:
-    """The neighbours of each token of ``target``, or of the greedy translation; for a language model, of ``text``.
+    """Return the neighbours of each token of ``target`` or the greedy translation; of a language model, of ``text``.
 
     The first call makes the index, in the run folder. Raises ConfigError for a run of another kind and for a
     sentence longer than a page; DataError where the training data is gone or is not what the run was trained on.
@@ -130,7 +130,7 @@ def neighbours(
 def neighbours_in(
     index: Index, subject: Subject, text: str, target: str | None = None, nearest: int = 5
 ) -> TrainingNeighbours:
-    """The same by an index that was opened before."""
+    """Return the same from an open index."""
     example = subject.example(text, target)
     demand_page(example.predicts)
     found = []
@@ -145,7 +145,7 @@ def neighbours_in(
 
 
 def index_of(subject: Subject, report: Report = silent) -> Index:
-    """The index of a run, read or made; errors as for ``neighbours``."""
+    """Return the index of a run, read or made; errors as for ``neighbours``."""
     subject.demand("has no training data to show", lacks_neighbours(subject))
     split = training_split(subject, report)
     example = subject.example("a", "" if "target" in subject.trained.tokenizers else None)
@@ -189,7 +189,7 @@ def nearest_of(queries_TW: Tensor, index: Index, count: int) -> tuple[Tensor, Te
 
 
 def _digest(model: torch.nn.Module) -> str:
-    """SHA-256 of all weights."""
+    """Return the SHA-256 of all weights."""
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(name.encode())

@@ -10,8 +10,7 @@ from typing import Any
 
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.figures import Jsonable
-from anaphora.inspection.span.learner import Learner, Setting
-from anaphora.inspection.span.tasks import TASKS
+from anaphora.inspection.learner import TASKS, Learner, Setting
 from anaphora.kernels.cells import Elman, Lstm
 from anaphora.nn.stack import StackConfig
 from anaphora.nn.weights import Uniform, Xavier
@@ -20,7 +19,7 @@ from anaphora.wording import counted
 
 DISTANCE, UPDATES, SIZE = 20, 500, 128
 RATE = 0.1
-"""Of gradient descent and momentum."""
+"""Learning rate of gradient descent and momentum."""
 
 
 def _setting(rule: Rule, clip: float = 0.0, uniform: bool = False, **stack: Any) -> Setting:
@@ -40,7 +39,7 @@ REMEDIES: Mapping[str, Setting] = {
     "LSTM, forget bias 0, Adam": _setting(Adam(learning_rate=1e-3), uniform=True, cell=Lstm(forget_bias=0.0)),
     "  forget bias 1": _setting(Adam(learning_rate=1e-3), uniform=True, cell=Lstm(forget_bias=1.0)),
 }
-"""What is compared; an indented one changes the last one that is not."""
+"""Networks that are compared; an indented one changes the last one that is not."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Remedies(Jsonable):
-    """All of them on the same sequences."""
+    """Results of all remedies on the same sequences."""
 
     distance: int
     updates: int

@@ -1,10 +1,11 @@
-"""Everything that inspection shows of one run and one text, for one page."""
+"""Report of one run and one text: the results of most verbs, for one page."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from anaphora.errors import AnaphoraError, DataError
+from anaphora.formats.figures import Jsonable
 from anaphora.inspection.attention import alignments
 from anaphora.inspection.curves import curves
 from anaphora.inspection.embeddings import tables_of, word_neighbours
@@ -20,29 +21,22 @@ WORDS = 4
 
 @dataclass(frozen=True)
 class Section:
-    """One verb of a report."""
+    """Results of one verb."""
 
     title: str
-    results: tuple[Any, ...]
-    """What the verb found, each for a picture of its own; nothing where it found none."""
     lacks: str = ""
-    """Why there is nothing."""
+    """Reason that there are no results."""
+    results: tuple[Any, ...] = ()
+    """Results of the verb, one for each picture."""
 
 
 @dataclass(frozen=True)
-class Report:
-    """One run, verb by verb."""
+class Report(Jsonable):
+    """Report of one run, verb by verb."""
 
     run: str
     text: str
     sections: tuple[Section, ...]
-
-    def json(self) -> dict[str, Any]:
-        sections = [
-            {"title": one.title, "lacks": one.lacks, "results": [result.json() for result in one.results]}
-            for one in self.sections
-        ]
-        return {"run": self.run, "text": self.text, "sections": sections}
 
     def __str__(self) -> str:
         lines = [f"{self.run}: {self.text}"]
@@ -52,7 +46,7 @@ class Report:
 
 
 def report(subject: Subject, texts: Sequence[str], targets: Sequence[str] | None = None, beam: int = 3) -> Report:
-    """Attention, gradients, gates and the search of the first text, scores by length of all, words and curves.
+    """Return attention, gradients, gates and the search of the first text, scores by length of all, words and curves.
 
     ``targets`` are the references of translators. What the run does not support, and what fails, is a sentence in the
     place of a picture. Raises DataError for no text.
@@ -74,13 +68,13 @@ def report(subject: Subject, texts: Sequence[str], targets: Sequence[str] | None
 
 def _section(title: str, find: Callable[[], Sequence[Any]]) -> Section:
     try:
-        return Section(title, tuple(find()))
+        return Section(title, results=tuple(find()))
     except AnaphoraError as error:
-        return Section(title, (), str(error))
+        return Section(title, str(error))
 
 
 def _known(subject: Subject, text: str) -> list[str]:
-    """The longest words of a text that are tokens of their own; DataError for none."""
+    """Return the longest words of a text that are tokens of their own; DataError for none."""
     [side, *_] = [*tables_of(subject), ""]
     if not side:
         return []

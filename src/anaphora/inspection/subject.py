@@ -1,4 +1,4 @@
-"""A run as inspection sees it: its network, its predictor, and its recurrent layers at work on a text."""
+"""Run under inspection: its network, its predictor, and its recurrent layers at work on a text."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -27,35 +27,35 @@ LONGEST = 120
 
 @dataclass(frozen=True)
 class Subject:
-    """A run that is looked into."""
+    """Run under inspection."""
 
     trained: Trained
     predictor: Any
-    """What turns a text into numbers: see ``prediction.examples``."""
+    """Predictor, which turns a text into numbers: see ``prediction.examples``."""
 
     @classmethod
     def open(cls, run: str | Path, which: Which = "best", report: Report = silent) -> "Subject":
-        """The checkpoint of a run folder; RunError where there is none that is whole."""
+        """Open the checkpoint of a run folder; RunError where there is none that is whole."""
         return cls.of(load_trained(Path(run), which, report))
 
     @classmethod
     def of(cls, trained: Trained) -> "Subject":
-        """What training left, read already."""
+        """Return the subject of a run that was read already."""
         task = task_of(trained.experiment)
         return cls(trained, task.inspected(task.predictor(trained)))
 
     @property
     def name(self) -> str:
-        """The run, as pictures call it."""
+        """Name of the run in pictures."""
         return str(self.trained.path)
 
     def demand(self, what: str, lacks: str) -> None:
-        """ConfigError where it ``lacks`` something, so that it cannot do, or has not, what is asked."""
+        """Raise ConfigError if it ``lacks`` what is needed; ``what`` says what it cannot do or has not."""
         if lacks:
             raise ConfigError(f"{self.name} {what}: {lacks}.")
 
     def lacks_layers(self) -> str:
-        """Why no recurrent layer can be looked into; empty where one can."""
+        """Return the reason that no recurrent layer can be inspected; empty where one can."""
         if not isinstance(self.predictor, GivesExamples):
             return "this kind of model cannot be shown a text"
         model = self.trained.model
@@ -64,13 +64,13 @@ class Subject:
         return ""
 
     def example(self, text: str, target: str | None = None) -> Example:
-        """A text as the network reads it; ConfigError where ``lacks_layers`` says why not."""
+        """Return a text as the network reads it; ConfigError where ``lacks_layers`` says why not."""
         self.demand("cannot be looked into", self.lacks_layers())
         example: Example = self.predictor.example(text, target)
         return example
 
     def fresh(self) -> "Subject":
-        """The same network with its initial weights."""
+        """Return the same network with its initial weights."""
         _, experiment, _, tokenizers, runtime = self.trained
         model: Any = build(experiment, tokenizers, self.name)
         model.initialise(experiment.training.seed)
@@ -84,10 +84,10 @@ class Layer:
     name: str
     """The module: "encoder.layers.0.left_to_right"."""
     steps: tuple[str, ...]
-    """What it reads, step by step; T pieces."""
+    """T pieces that it reads, step by step."""
     seen: Trajectory
     gradients: Gradients | None
-    """Of the loss of the text, where they were asked for."""
+    """Gradients of the loss of the text, where they were asked for."""
 
     @property
     def size(self) -> int:
@@ -95,16 +95,16 @@ class Layer:
         return len(self.steps)
 
     def signal(self, name: str) -> Tensor:
-        """T x width of one signal."""
+        """Return one signal, T x width."""
         return self.seen.signals[name][: self.size, 0]
 
     def inside(self) -> dict[str, Tensor]:
-        """T x width of what parts compute inside, by ``part.name``."""
+        """Return what parts compute between reading and writing, T x width, by ``part.name``."""
         return {name: block[: self.size, 0] for name, block in self.seen.inside.items()}
 
 
 class Recorder:
-    """An observer that keeps what it sees."""
+    """Observer that keeps what it receives."""
 
     def __init__(self) -> None:
         self.seen: list[Trajectory] = []
@@ -120,7 +120,7 @@ class Recorder:
 
 
 def layers_of(subject: Subject, example: Example, *, gradients: bool = False) -> list[Layer]:
-    """The recurrent layers at work on a text, in the order in which they ran.
+    """Return the recurrent layers at work on a text, in the order in which they ran.
 
     With ``gradients``, in float64 and with those of the loss.
     """
@@ -147,12 +147,12 @@ def layers_of(subject: Subject, example: Example, *, gradients: bool = False) ->
 
 
 def _module(weights: Mapping[str, Tensor], names: Mapping[int, str]) -> str:
-    """The module whose weights a scan ran with."""
+    """Return the module whose weights a scan ran with."""
     return next((names[id(one)].split(".weights.")[0] for one in weights.values() if id(one) in names), "")
 
 
 def _in_order(subject: Subject, name: str, read: Sequence[str]) -> tuple[str, ...]:
-    """The pieces in the order in which a layer reads them."""
+    """Return the pieces in the order in which a layer reads them."""
     if name.endswith("right_to_left"):
         return tuple(reversed(read))
     encoder = getattr(subject.trained.experiment, "encoder", None)
@@ -162,7 +162,7 @@ def _in_order(subject: Subject, name: str, read: Sequence[str]) -> tuple[str, ..
 
 
 def demand_page(steps: Sequence[str], what: str = "The sentence") -> None:
-    """ConfigError for a sentence that no page has room for."""
+    """Raise ConfigError for a sentence that no page has room for."""
     if len(steps) > LONGEST:
         raise ConfigError(
             f"{what} has {counted(len(steps), 'token')}, but at most {LONGEST} are shown: give a shorter one."

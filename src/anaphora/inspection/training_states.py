@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -38,7 +38,7 @@ class Row(NamedTuple):
     number: int
     """In the training split, from 1."""
     source: str
-    """What a translator read; empty for language models."""
+    """Source of the pair; empty for language models."""
     pieces: tuple[str, ...]
     """The tokens that were predicted."""
 
@@ -51,31 +51,6 @@ class States(NamedTuple):
     """The row that each is from."""
     places_N: Integers
     """The place of its token in the row."""
-
-
-class TrainingSplit(Protocol):
-    """A training split: rows of tokens."""
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of data and tokenizers."""
-
-    @property
-    def longest(self) -> int:
-        """Tokens of the longest row."""
-
-    @property
-    def tokens(self) -> int:
-        """Those of all rows."""
-
-    def __len__(self) -> int:
-        """The rows."""
-
-    def row(self, number: int) -> Row:
-        """One of them, counted from 0."""
-
-    def states(self, model: Any) -> Iterator[States]:
-        """The states of all tokens, each once."""
 
 
 @dataclass(frozen=True)
@@ -101,14 +76,14 @@ class Pairs:
 
     @property
     def tokens(self) -> int:
-        """Of all targets, their ends among them."""
+        """Tokens of all targets, their ends among them."""
         return int(self._sides[1].lengths.sum()) + len(self.store)
 
     def __len__(self) -> int:
         return len(self.store)
 
     def row(self, number: int) -> Row:
-        """A pair."""
+        """Return a pair."""
         source, target = self.tokenizers["source"], self.tokenizers["target"]
         sources, targets = self._sides
         ids = [*targets[number].tolist(), target.symbols.eos]
@@ -116,7 +91,7 @@ class Pairs:
         return Row(int(self.store.numbers[number]) + 1, read, tuple(target.pieces(ids)))
 
     def states(self, model: Any) -> Iterator[States]:
-        """The decoder states of the targets."""
+        """Yield the decoder states of the targets."""
         for batch in scored_batches(self.store, _BATCH_TOKENS):
             states_BTW = model.target_states(batch).transpose(0, 1)
             yield from _by_row(batch, states_BTW)
@@ -128,12 +103,12 @@ class Lines:
 
     ids: Column
     ends: Integers
-    """Where ``</s>`` is in it; first the one in front."""
+    """Places of ``</s>`` in it; first the one in front."""
     tokenizer: Tokenizer
     fingerprint: str
     """SHA-256 of text and tokenizer."""
     of_sentences: bool
-    """Whether the model reads each line from its initial state."""
+    """True if the model reads each line from its initial state."""
 
     @property
     def longest(self) -> int:
@@ -142,19 +117,19 @@ class Lines:
 
     @property
     def tokens(self) -> int:
-        """All but the one in front."""
+        """Tokens of the text, without the one in front."""
         return len(self.ids) - 1
 
     def __len__(self) -> int:
         return len(self.ends) - 1
 
     def row(self, number: int) -> Row:
-        """A line."""
+        """Return a line."""
         ids = self.ids[self.ends[number] + 1 : self.ends[number + 1] + 1]
         return Row(number + 1, "", tuple(self.tokenizer.pieces(ids.tolist())))
 
     def states(self, model: Any) -> Iterator[States]:
-        """The states that each token is predicted from, after what stands before it: its line, or all of its stream."""
+        """Yield the states that each token is predicted from, after its line or all of its stream."""
         if self.of_sentences:
             for batch in TextSentences(self.ids, self.tokenizer.symbols, batch_tokens=_BATCH_TOKENS, seed=0).epoch(1):
                 yield from _by_row(batch, model.states_and_target_log_probs(batch)[0])
@@ -169,8 +144,11 @@ class Lines:
             yield States(states_BTW.flatten(0, 1), rows_N, predicted_N - self.ends[rows_N] - 1)
 
 
+TrainingSplit = Pairs | Lines
+
+
 def training_split(subject: Subject, report: Report = silent) -> TrainingSplit:
-    """What a run was trained on, encoded; DataError where it is gone or another."""
+    """Return the training split of a run, encoded; DataError where it is gone or another."""
     path, experiment, _, tokenizers, _ = subject.trained
     try:
         job = task_of(experiment).job(experiment, silent)
@@ -190,13 +168,13 @@ def training_split(subject: Subject, report: Report = silent) -> TrainingSplit:
 
 
 def all_states(subject: Subject, split: TrainingSplit) -> Iterator[States]:
-    """The states of a split, as the network of a run computes them."""
+    """Yield the states of a split, as the network of a run computes them."""
     with torch.no_grad(), running(subject.trained.runtime):
         yield from split.states(subject.trained.model.eval())
 
 
 def example_states(subject: Subject, batch: Batch) -> Tensor:
-    """The states that the tokens of one text are predicted from, T x W."""
+    """Return the states that the tokens of one text are predicted from, T x W."""
     model: Any = subject.trained.model.eval()
     with torch.no_grad(), running(subject.trained.runtime):
         states_TW: Tensor = (
@@ -208,7 +186,7 @@ def example_states(subject: Subject, batch: Batch) -> Tensor:
 
 
 def _by_row(batch: Batch, states_BTW: Tensor) -> Iterator[States]:
-    """The states of each row of a batch."""
+    """Yield the states of each row of a batch."""
     numbers, lengths = batch.example_ids_B.tolist(), batch.target_ids.lengths_B.tolist()
     for states_TW, number, length in zip(states_BTW, numbers, lengths, strict=True):
         yield States(states_TW[:length], np.full(length, number), np.arange(length))

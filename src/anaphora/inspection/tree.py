@@ -1,11 +1,10 @@
-"""The tree of a beam search: what was kept, what was pruned and why, and where greedy search goes in it."""
+"""Tree of a beam search: kept and pruned tokens, and the path of greedy search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import exp, inf
 from typing import Any, Literal, NamedTuple
 
-import torch
 from torch import Tensor
 
 from anaphora.errors import ConfigError, DataError
@@ -35,7 +34,7 @@ Fate = Literal["kept", "finished", "pruned"]
 
 @dataclass(frozen=True)
 class Node:
-    """A token at a place of the tree."""
+    """Token at a place of the tree."""
 
     number: int
     """Its place in ``Tree.nodes``."""
@@ -50,11 +49,11 @@ class Node:
     """ln p of the output up to it."""
     fate: Fate
     why: str
-    """Of a pruned node: why the search went on without it."""
+    """Reason that the search went on without it; empty for a node that was not pruned."""
     best: bool
-    """Whether it is part of the result."""
+    """True if it is part of the result."""
     greedy: bool
-    """Whether greedy search goes through it."""
+    """True if greedy search goes through it."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ class Tree(Jsonable):
         return "\n".join(lines)
 
     def _path(self, number: int) -> str:
-        """The tokens up to a node, the last few of them."""
+        """Return the tokens up to a node, the last few of them."""
         tokens = list[str]()
         place: int | None = number
         while place is not None and len(tokens) < _CONTEXT:
@@ -100,7 +99,7 @@ class Tree(Jsonable):
 
 @dataclass(frozen=True)
 class GreedyAgainstBeam(Jsonable):
-    """How often greedy search falls short of beam search on a text."""
+    """Comparison of the scores of greedy and beam search on a text."""
 
     run: str
     size: int
@@ -122,12 +121,12 @@ class GreedyAgainstBeam(Jsonable):
 
 
 def lacks_search(subject: Subject) -> str:
-    """Why a run has no search to show; empty where it has."""
+    """Return the reason that a run has no search to show; empty where it has."""
     return "" if isinstance(subject.predictor, GivesSearches) else "it does not write text from text"
 
 
 def tree(subject: Subject, text: str, size: int = 5) -> Tree:
-    """The search for a translation or a continuation of a text, scores without a length penalty.
+    """Return the search for a translation or a continuation of a text, scores without a length penalty.
 
     For each kept hypothesis, some pruned continuations are in the tree. An output that has no end after ``_LENGTH``
     tokens is cut. Raises ConfigError for a run without search, and for a beam too wide to be drawn.
@@ -140,7 +139,7 @@ def tree(subject: Subject, text: str, size: int = 5) -> Tree:
 
 
 def greedy_against_beam(subject: Subject, texts: Sequence[str], size: int = 5) -> GreedyAgainstBeam:
-    """Greedy search and a beam on each text. Raises DataError for no text, ConfigError as ``tree``."""
+    """Compare greedy search and a beam on each text. Raises DataError for no text, ConfigError as ``tree``."""
     if not texts:
         raise DataError("Greedy search and a beam are compared on a text, but there are no lines: give some.")
     _search(subject, texts[0], size)
@@ -164,7 +163,7 @@ class _Read(NamedTuple):
     """One step of a search over one sentence."""
 
     ids_K: list[int]
-    """What each row read."""
+    """Token that each row read."""
     rows_K: list[int]
     """The row of the step before that each row continues."""
     log_probs_KV: Tensor
@@ -185,23 +184,27 @@ class _Recording(Wrapper):
         return step
 
     def select(self, state: Any, rows_N: Tensor) -> Any:
-        """The states of the given rows, which the next step continues."""
+        """Return the states of the given rows, which the next step continues."""
         self.rows = rows_N.tolist()
         return super().select(state, rows_N)
 
 
 def tree_of(search: Search, size: int, runtime: Runtime, run: str, text: str) -> Tree:
-    """The tree of a search; names of ``run`` and ``text`` are those of the result."""
-    recording, end = _Recording(search.stepper, search.request.banned_tokens), (search.stepper.eos,)
+    """Return the tree of a search; names of ``run`` and ``text`` are those of the result."""
+    end = (search.stepper.eos,)
+    recordings = [_Recording(search.stepper, search.request.banned_tokens) for _ in range(2)]
     with running(runtime):
-        [[best]] = beam_search(recording, search.batch, replace(search.request, beam=size))
-        [[greedy]] = beam_search(search.stepper, search.batch, replace(search.request, beam=1))
+        [[best]], [[greedy]] = (
+            beam_search(recording, search.batch, replace(search.request, beam=beam))
+            for recording, beam in zip(recordings, (size, 1), strict=True)
+        )
     paths = [(*one.ids, *(end if one.finished else ()))[search.prefix :] for one in (best, greedy)]
     grown = _Growing(search, size, *paths)
-    for read in recording.steps[search.prefix :]:
+    reads, greedy_reads = (recording.steps[search.prefix :] for recording in recordings)
+    for read in reads:
         grown.add(read)
     grown.end()
-    grown.add_greedy(recording, runtime)
+    grown.add_greedy(greedy_reads)
     tokens = labels([node.token for node in grown.nodes])
     nodes = tuple(replace(node, token=token) for node, token in zip(grown.nodes, tokens, strict=True))
     outputs = ["".join(search.pieces(path)).replace("\u2581", " ").strip() for path in paths]
@@ -210,7 +213,7 @@ def tree_of(search: Search, size: int, runtime: Runtime, run: str, text: str) ->
 
 
 class _Growing:
-    """A tree while the steps of its search are added one after the other."""
+    """Tree to which the steps of a search are added in order."""
 
     def __init__(self, search: Search, size: int, best: tuple[int, ...], greedy: tuple[int, ...]) -> None:
         self._search, self._size, self._best, self._greedy = search, size, best, greedy
@@ -226,7 +229,7 @@ class _Growing:
         self._best_finished = -inf
 
     def add(self, read: _Read) -> None:
-        """The continuations of the rows of one step, as ``search.beam`` ranks them."""
+        """Add the continuations of the rows of one step, as ``search.beam`` ranks them."""
         eos = self._search.stepper.eos
         before = self._rows
         read_rows = zip(read.rows_K, read.ids_K, strict=True)
@@ -260,7 +263,7 @@ class _Growing:
         self._kept = live
 
     def _set_aside(self) -> None:
-        """Say of paths that the search does not continue, though they are among the best, why that is."""
+        """Write why the search does not continue some paths that are among the best."""
         for path in self._kept.keys() - set(self._rows):
             score, number = self._kept[path], self._paths[path]
             why = f"{score:.4f} can only fall, and {self._best_finished:.4f} is finished"
@@ -268,49 +271,24 @@ class _Growing:
             self._decided += exp(score)
 
     def end(self) -> None:
-        """Say why the search ended without the hypotheses that were still live."""
+        """Write why the search ended without the hypotheses that were still live."""
         if self._best_finished > -inf:
             self._rows = []
             self._set_aside()
 
-    def add_greedy(self, recording: _Recording, runtime: Runtime) -> None:
-        """The rest of greedy search's path, where the beam went on without it."""
-        missing = [n for n in range(1, len(self._greedy) + 1) if self._greedy[:n] not in self._paths]
-        if not missing:
-            return
-        with running(runtime):
-            start = recording.start(self._search.batch)
-            state, score, ids = start.state, 0.0, []
-            prefix = self._search.batch.constraints.prefixes
-            given = [] if prefix is None else prefix.ids_BT[0, : self._search.prefix].tolist()
-            before = recording.bos
-            for place, token in enumerate((*given, *self._greedy)):
-                step = self._search.stepper.advance(start.memory, state, torch.tensor([before]))
-                log_prob, state, before = float(step.log_probs_NV[0, token]), step.state, token
-                if place >= len(given):
-                    ids.append(token)
-                    score += log_prob
-                    if len(ids) in missing:
-                        self._node(
-                            tuple(ids), log_prob, score, "pruned", "follows a pruned token, in greedy search alone"
-                        )
+    def add_greedy(self, reads: Sequence[_Read]) -> None:
+        """Add the rest of greedy search's path, where the beam went on without it."""
+        why, score = "follows a pruned token, in greedy search alone", 0.0
+        for step, (token, read) in enumerate(zip(self._greedy, reads, strict=False), 1):
+            log_prob = float(read.log_probs_KV[0, token])
+            score += log_prob
+            if self._greedy[:step] not in self._paths:
+                self._node(self._greedy[:step], log_prob, score, "pruned", why)
 
     def _node(self, path: tuple[int, ...], log_prob: float, score: float, fate: Fate, why: str) -> None:
         [piece] = self._search.pieces(path[-1:])
         number = len(self.nodes)
         self._paths[path] = number
         parent = self._paths.get(path[:-1]) if len(path) > 1 else None
-        self.nodes.append(
-            Node(
-                number,
-                parent,
-                len(path),
-                piece,
-                log_prob,
-                score,
-                fate,
-                why,
-                path == self._best[: len(path)],
-                path == self._greedy[: len(path)],
-            )
-        )
+        best, greedy = (path == own[: len(path)] for own in (self._best, self._greedy))
+        self.nodes.append(Node(number, parent, len(path), piece, log_prob, score, fate, why, best, greedy))

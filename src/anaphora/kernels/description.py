@@ -4,7 +4,6 @@ No part declares its matrices: one step is run over given tensors, and what each
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,36 +12,7 @@ from anaphora.kernels import native
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.parts import is_previous, kind_of, previous, signal_of
 from anaphora.kernels.program import Program
-
-
-class Read(NamedTuple):
-    """A signal that a part reads."""
-
-    signal: str
-    previous: bool
-    """Whether its value is that of the step before."""
-
-
-class PartDescription(NamedTuple):
-    """One part of a step."""
-
-    name: str
-    kind: str
-    """Its class, and what it was built with: "Unit (gru)"."""
-    reads: tuple[Read, ...]
-    writes: tuple[str, ...]
-    weights: Mapping[str, tuple[int, ...]]
-    """Shapes of the matrices that it multiplies by and of the vectors that it adds or scales with, by name."""
-    memory: tuple[str, ...]
-    """Tensors of the sentence that it looks at."""
-    loop: str
-    """The loop that it is part of, and whether that runs in C, or why in Python; empty where it runs over all steps at
-    once, since it does not wait for the step before."""
-
-    @property
-    def loops(self) -> bool:
-        """Whether it waits for the step before."""
-        return bool(self.loop)
+from anaphora.protocols import PartDescription, Read
 
 
 class _Recorded(Matmuls):

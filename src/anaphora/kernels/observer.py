@@ -15,6 +15,7 @@ from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.parts import Part
 from anaphora.kernels.program import Program, Stage, stages
 from anaphora.kernels.rows import Rows
+from anaphora.kernels.runtime import Observer
 
 Tensors = Mapping[str, Tensor]
 
@@ -61,16 +62,6 @@ class Opened(Protocol):
 
     def inside(self, saved: Any) -> Mapping[str, Tensor]:
         """X x B x width by name, from what ``forward`` saved."""
-
-
-class Observer(Protocol):
-    """Something that looks at scans."""
-
-    def forward(self, seen: Trajectory) -> None:
-        """A scan ran."""
-
-    def backward(self, seen: Trajectory, gradients: Gradients) -> None:
-        """Its backward pass ran."""
 
 
 class Observation:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import torch
 from torch import Tensor
@@ -20,9 +20,6 @@ from torch import Tensor
 from anaphora.errors import ConfigError
 from anaphora.kernels import compiled
 from anaphora.kernels.backends import Backend, InferencePrecision, backend_for, runs_in_c, without_c
-
-if TYPE_CHECKING:
-    from anaphora.kernels.observer import Observer
 
 CPU = torch.device("cpu")
 
@@ -41,6 +38,16 @@ def _from_environment() -> Kernels:
     raise ConfigError(
         f"{VARIABLE} should be native, python or naive, but is {os.environ[VARIABLE]!r}: set or unset it."
     )
+
+
+class Observer(Protocol):
+    """Object that looks at scans; ``observer.py`` has the values that it receives."""
+
+    def forward(self, seen: Any) -> None:
+        """Receive the ``Trajectory`` of a scan that ran."""
+
+    def backward(self, seen: Any, gradients: Any) -> None:
+        """Receive the ``Gradients`` of a scan after its backward pass."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +77,8 @@ class Runtime:
     """Number of this process among those that train together, from 0; within an update, of the micro-batch."""
     world_size: int = 1
     """How many processes train together; within an update, how many micro-batches it has."""
-    observer: "Observer | None" = None
-    """What sees every signal and gradient of every scan: for inspection."""
+    observer: Observer | None = None
+    """Object that sees every signal and gradient of every scan: for inspection."""
 
     @classmethod
     def inference(cls, device: torch.device = CPU, precision: InferencePrecision = "fp32") -> "Runtime":

@@ -13,7 +13,6 @@ from anaphora.batch import Batch, Ids, Labels, Values
 from anaphora.config import Config, Conflict, by_kind_or
 from anaphora.errors import ShapeError
 from anaphora.kernels.classes import class_loss
-from anaphora.kernels.description import PartDescription
 from anaphora.kernels.labels import label_loss
 from anaphora.kernels.linear import linear
 from anaphora.kernels.pooling import attention_pooled, max_pooled, mean_pooled
@@ -25,7 +24,7 @@ from anaphora.nn.randomness import dropped
 from anaphora.nn.spelling import AnyEmbedding, Spelling, embedding_of
 from anaphora.nn.vectors import VectorScale, VectorsConfig
 from anaphora.nn.weights import AnyStart, Matrix, Orthogonal, Weights, initialise_all
-from anaphora.protocols import Carry, Loss, VocabularyInfo
+from anaphora.protocols import Carry, Loss, PartDescription, VocabularyInfo
 
 
 class ClassesConfig(Config):

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from anaphora.batch import Batch, Ids
 from anaphora.kernels.coverage import doubly_stochastic
-from anaphora.kernels.description import PartDescription
 from anaphora.models.searches import Network, beam_steps, greedy_steps
 from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import Decoder
@@ -30,6 +29,7 @@ from anaphora.protocols import (
     CompiledRequest,
     GreedySteps,
     Loss,
+    PartDescription,
     SearchStart,
     Step,
     VocabularyInfo,

@@ -14,7 +14,6 @@ from torch import Tensor, nn
 
 from anaphora.batch import Batch
 from anaphora.config import MAX_LENGTH, Config, Conflict, by_kind
-from anaphora.kernels.description import PartDescription
 from anaphora.kernels.penalty import change_penalty, size_penalty
 from anaphora.models.chunks import Chunk
 from anaphora.models.searches import Network, beam_steps, greedy_steps
@@ -30,6 +29,7 @@ from anaphora.protocols import (
     CompiledRequest,
     GreedySteps,
     Loss,
+    PartDescription,
     SearchStart,
     Step,
     VocabularyInfo,

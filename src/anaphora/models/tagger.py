@@ -15,14 +15,13 @@ from torch.nn import functional
 from anaphora.batch import Batch, Ids, Items, SpeltIds, Values
 from anaphora.config import Config, by_kind_or
 from anaphora.errors import ShapeError
-from anaphora.kernels.description import PartDescription
 from anaphora.nn.embedding import Embedding, EmbeddingConfig, words_dropped
 from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.outputs.tags import AnyTagOutput, Softmax
 from anaphora.nn.spelling import CharacterEncoder, CharactersConfig
 from anaphora.nn.vectors import VectorScale, VectorsConfig
 from anaphora.nn.weights import AnyStart, Orthogonal, initialise_all
-from anaphora.protocols import Carry, Loss, VocabularyInfo
+from anaphora.protocols import Carry, Loss, PartDescription, VocabularyInfo
 
 
 class NoCharacters(Config):

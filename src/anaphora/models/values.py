@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from anaphora.batch import Batch, Values
 from anaphora.config import Config, Conflict, other_than
 from anaphora.errors import ShapeError
-from anaphora.kernels.description import PartDescription
 from anaphora.nn.attention import AnyAttention, WindowAttention
 from anaphora.nn.decoder import CONFLICTS, Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
@@ -27,7 +26,7 @@ from anaphora.nn.outputs.values import AnyValueOutput, Expected, MixtureDensity,
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.vectors import VectorsConfig
 from anaphora.nn.weights import AnyStart, Orthogonal, initialise_all
-from anaphora.protocols import Carry, Loss, VocabularyInfo
+from anaphora.protocols import Carry, Loss, PartDescription, VocabularyInfo
 
 
 class ValuesConfig(VectorsConfig):

@@ -28,7 +28,7 @@ from torch import Tensor, nn
 
 from anaphora.config import SET, Conflict
 from anaphora.kernels.clock import Clock
-from anaphora.kernels.description import PartDescription, described
+from anaphora.kernels.description import described
 from anaphora.kernels.linear import linear
 from anaphora.kernels.parts import Part, Project, previous
 from anaphora.kernels.program import Program
@@ -42,6 +42,7 @@ from anaphora.nn.readout import Context, Readout, ReadoutConfig, context_project
 from anaphora.nn.scheduled_sampling import AnySampling, NoSampling
 from anaphora.nn.stack import BetweenTransitions, Layers, RecurrentConfig
 from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
+from anaphora.protocols import PartDescription
 
 CONFLICTS = (
     Conflict(

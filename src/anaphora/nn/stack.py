@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from anaphora.config import MAX_LAYERS, MAX_UNITS, Config, Conflict
 from anaphora.kernels.cells import AnyCell, Cell, Lstm
-from anaphora.kernels.description import PartDescription, described
+from anaphora.kernels.description import described
 from anaphora.kernels.initial_state import initial_state
 from anaphora.kernels.normalisation import Normalise
 from anaphora.kernels.parts import Part, Project, Unit, previous
@@ -21,6 +21,7 @@ from anaphora.kernels.words import Words, reading, reading_step
 from anaphora.nn.dropout import AnyDropout, IndependentDropout, Rate
 from anaphora.nn.saved import demand_carry
 from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
+from anaphora.protocols import PartDescription
 
 
 class RecurrentConfig(Config):

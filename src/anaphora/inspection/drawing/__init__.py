@@ -1,29 +1,35 @@
-"""The one place that draws what inspection finds; it needs the extra "plot"."""
+"""Pictures of what inspection finds; they need the extra "plot"."""
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anaphora.formats.lines import writing_text
 from anaphora.inspection.attention import Alignment
 from anaphora.inspection.attribution import Attribution, TokenAttribution
+from anaphora.inspection.cell_diagram import CellDiagram
+from anaphora.inspection.context import EffectiveContext
 from anaphora.inspection.curves import Curves
-from anaphora.inspection.drawing import canvas, charts, heat, search_tree, spans_charts
-from anaphora.inspection.drawing.page import write_page
+from anaphora.inspection.drawing import canvas, charts, diagrams, heat
 from anaphora.inspection.embeddings import Embeddings
 from anaphora.inspection.gates import Followers, Gates, Saturation
 from anaphora.inspection.gradients import GradientFlow
 from anaphora.inspection.length import ByLength
 from anaphora.inspection.neighbours import TrainingNeighbours
+from anaphora.inspection.page import page, picture
+from anaphora.inspection.programs import Diagram
 from anaphora.inspection.remedies import Remedies
-from anaphora.inspection.report import Report
-from anaphora.inspection.span import EffectiveContext, Spans
+from anaphora.inspection.report import Report, Section
+from anaphora.inspection.span import Spans
 from anaphora.inspection.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Figures = dict[str, Callable[[], "Figure"]]
-"""What makes each figure, by what its file's name ends in."""
+"""Functions that make a figure, by the ending of its file's name."""
 
 
 def save(folder: Path, stem: str, result: Any) -> tuple[list[Path], list[str]]:
@@ -35,7 +41,10 @@ def save(folder: Path, stem: str, result: Any) -> tuple[list[Path], list[str]]:
     alone. Raises MissingExtraError without matplotlib.
     """
     if isinstance(result, Report):
-        return [write_page(folder / f"{stem}.html", result, figures_of)], []
+        folder.mkdir(parents=True, exist_ok=True)
+        with writing_text(folder / f"{stem}.html") as write:
+            write(_report_page(result))
+        return [folder / f"{stem}.html"], []
     files, notes = list[Path](), list[str]()
     for ending, make in figures_of(result).items():
         paths = [folder / f"{stem}{ending}.{form}" for form in ("png", "svg")]
@@ -45,40 +54,38 @@ def save(folder: Path, stem: str, result: Any) -> tuple[list[Path], list[str]]:
 
 
 def figures_of(result: Any) -> Figures:
-    """The figures of a result, not made yet."""
+    """Return the figures of a result, not made yet."""
     several: Sequence[Any] = result if isinstance(result, list | tuple) else [result]
-    match several[0]:
-        case Alignment():
-            return {"": lambda: heat.alignment_figure(several)}
-        case Attribution():
-            return {"": lambda: heat.attribution_figure(several[0])}
-        case TokenAttribution():
-            return {"": lambda: charts.token_figure(several[0])}
-        case Curves():
-            return {"": lambda: charts.curves_figure(several)}
-        case ByLength():
-            return {"": lambda: charts.lengths_figure(several)}
-        case Embeddings():
-            return {"": lambda: charts.embeddings_figure(several[0])}
-        case Gates():
-            return {"": lambda: heat.gates_figure(several[0])}
-        case Saturation():
-            return {"": lambda: charts.saturation_figure(several[0])}
-        case Followers(found=[_, *_]):
-            return {"": lambda: charts.followers_figure(several[0])}
-        case GradientFlow():
-            return _of_gradients(several[0])
-        case TrainingNeighbours():
-            return {"": lambda: charts.neighbours_figure(several[0])}
-        case Remedies():
-            return {"": lambda: spans_charts.remedies_figure(several[0])}
-        case Spans():
-            return {"": lambda: spans_charts.spans_figure(several[0])}
-        case EffectiveContext():
-            return {"": lambda: spans_charts.context_figure(several[0])}
-        case Tree():
-            return {"": lambda: search_tree.tree_figure(several[0])}
-    return {}
+    first = several[0]
+    if together := _TOGETHER.get(type(first)):
+        return {"": lambda: together(several)}
+    if isinstance(first, GradientFlow):
+        return _of_gradients(first)
+    make = _ALONE.get(type(first))
+    return {"": lambda: make(first)} if make and getattr(first, "found", True) else {}
+
+
+_TOGETHER: Mapping[type, Callable[[Sequence[Any]], "Figure"]] = {
+    Alignment: heat.alignment_figure,
+    Curves: charts.curves_figure,
+    ByLength: charts.lengths_figure,
+}
+"""Figures that show several results side by side."""
+_ALONE: Mapping[type, Callable[[Any], "Figure"]] = {
+    Attribution: heat.attribution_figure,
+    TokenAttribution: charts.token_figure,
+    CellDiagram: diagrams.cell_figure,
+    Diagram: diagrams.network_figure,
+    Embeddings: charts.embeddings_figure,
+    Gates: heat.gates_figure,
+    Saturation: charts.saturation_figure,
+    Followers: charts.followers_figure,
+    TrainingNeighbours: charts.neighbours_figure,
+    Remedies: charts.remedies_figure,
+    Spans: charts.spans_figure,
+    EffectiveContext: charts.context_figure,
+    Tree: diagrams.tree_figure,
+}
 
 
 def _of_gradients(flow: GradientFlow) -> Figures:
@@ -88,3 +95,47 @@ def _of_gradients(flow: GradientFlow) -> Figures:
     if flow.itemised:
         figures["-items"] = lambda: heat.itemised_figure(flow.itemised)
     return figures
+
+
+def _report_page(report: Report) -> str:
+    """Return a report as one page: pictures with real text, their numbers below."""
+    names = {one.title.lower().replace(" ", "-"): one for one in report.sections}
+    contents = [f'<li><a href="#{name}">{escape(one.title)}</a></li>' for name, one in names.items()]
+    return page(
+        report.run,
+        f'<p dir="auto">{escape(report.text)}</p>',
+        '<nav aria-label="Sections"><ul>',
+        *contents,
+        "</ul></nav>\n<main>",
+        *(_section(name, one) for name, one in names.items()),
+        "</main>",
+    )
+
+
+def _section(name: str, section: Section) -> str:
+    lines = [f'<section id="{name}" aria-labelledby="{name}-title">', f'<h2 id="{name}-title">{section.title}</h2>']
+    if section.lacks:
+        lines.append(f"<p>Not shown: {escape(section.lacks)}</p>")
+    for number, result in enumerate(section.results):
+        for ending, make in figures_of(result).items():
+            description = f"{section.title}{ending.replace('-', ', ')}; its numbers are below"
+            lines.append(picture(_inlined(canvas.svg(make), f"{name}{number}{ending}"), description))
+        lines.append(
+            f'<details><summary>Numbers</summary><pre dir="auto" tabindex="0">{escape(str(result))}</pre></details>'
+        )
+    return "\n".join([*lines, "</section>"])
+
+
+def _inlined(svg: str, prefix: str) -> str:
+    """Return a picture with ids of its own, whose style reaches nothing else."""
+    wanted = {"figure_1", *re.findall(r'(?:href="#|url\(#)([^")]*)', svg)}
+
+    def own(found: re.Match[str]) -> str:
+        name = found[1]
+        if name not in wanted:
+            return ""
+        wanted.remove(name)  # where one id is there twice, both are the same
+        return f' id="{prefix}-{name}"'
+
+    svg = re.sub(r'(href="#|url\(#)', rf"\g<1>{prefix}-", re.sub(r' id="([^"]*)"', own, svg))
+    return re.sub(r"<style[^>]*>\*(\{.*?\})</style>", rf"<style>#{prefix}-figure_1 * \1</style>", svg, flags=re.DOTALL)

@@ -1,4 +1,4 @@
-"""What all pictures share: colours that everyone can tell apart, fonts, and files that are written whole.
+"""Parts of all pictures: colours that everyone can tell apart, fonts, and files that are written whole.
 
 Figures are made on their own, never through pyplot: no window opens and no figure outlives the call.
 """
@@ -98,7 +98,7 @@ def draw(paths: Sequence[Path], make: Callable[[], "Figure"]) -> list[str]:
 
 
 def svg(make: Callable[[], "Figure"]) -> str:
-    """A figure as an SVG element with real text, for a page. Raises MissingExtraError without matplotlib."""
+    """Return a figure as an SVG element with real text, for a page. Raises MissingExtraError without matplotlib."""
     stream = BytesIO()
     _drawn(make, lambda figure: _write(figure, _covered(figure), stream, "svg"))
     text = stream.getvalue().decode()
@@ -106,7 +106,7 @@ def svg(make: Callable[[], "Figure"]) -> str:
 
 
 def _covered(figure: "Figure") -> "Bbox":
-    """What the contents of a figure cover, in inches, placed for good.
+    """Return what the contents of a figure cover, in inches, placed for good.
 
     Measuring every label takes longer than drawing them: so once, where "tight" and a layout engine do it three times a
     file.
@@ -123,7 +123,7 @@ def _write(figure: "Figure", covered: "Bbox", stream: IO[bytes], form: str) -> N
 
 
 def _drawn(make: Callable[[], "Figure"], save: Callable[["Figure"], None]) -> list[str]:
-    """Make and save a figure in the style of all pictures; what it lacks, as ``draw`` returns it."""
+    """Make and save a figure in the style of all pictures; return what it lacks, as ``draw`` returns it."""
     try:
         import matplotlib
         from matplotlib.font_manager import get_font_names
@@ -149,14 +149,25 @@ def _without_controls(figure: "Figure") -> None:
 
 
 def figure(width: float, height: float, **options: Any) -> "Figure":
-    """An empty figure of this many inches."""
+    """Return an empty figure of this many inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), facecolor="white", **options)
 
 
+def sheet(
+    width: float, height: float, across: tuple[float, float], down: tuple[float, float]
+) -> tuple["Figure", "Axes"]:
+    """Return a figure of this many inches, and axes that fill it without a frame, from limit to limit."""
+    made = figure(width, height)
+    axes = made.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.set_axis_off()
+    axes.set(xlim=across, ylim=down)
+    return made, axes
+
+
 def shades(two_sided: bool = False) -> "Colormap":
-    """From white to dark blue; or from dark orange through white to dark blue."""
+    """Return colours from white to dark blue; or from dark orange through white to dark blue."""
     from matplotlib.colors import LinearSegmentedColormap
 
     colours = _TWO_SIDED if two_sided else _SHADES
@@ -164,13 +175,13 @@ def shades(two_sided: bool = False) -> "Colormap":
 
 
 def title(axes: "Axes", text: str, size: float = 10) -> None:
-    """A heading over the left end of a panel."""
+    """Write a heading over the left end of a panel."""
     # y: otherwise every label is measured again to find a place above it
-    axes.set_title(text, loc="left", y=1.0, fontsize=size, color=INK, parse_math=False)
+    axes.set_title(text, loc="left", y=1.0, fontsize=size, color=INK)
 
 
 def logarithmic(axes: "Axes") -> None:
-    """A logarithmic scale from bottom to top, with plain numbers."""
+    """Set a logarithmic scale from bottom to top, with plain numbers."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     axes.set_yscale("log")
@@ -182,14 +193,14 @@ def logarithmic(axes: "Axes") -> None:
 
 
 def _missing(messages: Sequence[str]) -> list[str]:
-    """The fonts to install, from matplotlib's warnings of missing glyphs."""
+    """Return the fonts to install, from matplotlib's warnings of missing glyphs."""
     missing = (chr(int(found[1])) for message in messages if (found := re.match(r"Glyph (\d+) ", message)))
     fonts = dict.fromkeys(filter(None, map(_font_for, missing)))
     return [f"The picture lacks letters that no installed font has: install {font}." for font in fonts]
 
 
 def _font_for(character: str) -> str:
-    """A font that has a character; empty for one that is never visible, and where none is known."""
+    """Return a font that has a character; empty for one that is never visible, and where none is known."""
     name = unicodedata.name(character, "")
     match unicodedata.category(character)[0]:
         case "L" | "M" | "N":

@@ -1,4 +1,7 @@
-"""Heat maps: attention, gates, and what the loss of each step sends where."""
+"""Heat maps: attention over a text or an image, gates, and gradients by step.
+
+Attention over a grid has a panel for each word, as in Xu et al. (2015).
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +18,7 @@ from anaphora.inspection.drawing.canvas import FRAME, INK, LINE, QUIET
 from anaphora.inspection.gates import Gates, UnitGates
 from anaphora.inspection.gradients import Itemised
 from anaphora.inspection.labels import labels
+from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +34,12 @@ _UNIT, _GAP = 2.2, 0.5
 """Inches of a unit's cells from top to bottom, and between its gates."""
 _WIDEST = 18.0
 """Inches of gates beside each other; more go below."""
+_PANEL, _HEADING = 1.4, 0.3
+"""Inches of a side of a panel, and above it."""
+_ACROSS = 8
+"""Panels in a row, at most."""
+_FAINT = 0.3
+"""Brightness of an image where nothing is attended to."""
 
 
 def draw_attention(
@@ -59,7 +69,7 @@ def draw_attention(
 
 
 def alignment_figure(alignments: Sequence[Alignment]) -> "Figure":
-    """The attention of one model, or of several side by side, with windows and their centres."""
+    """Draw the attention of one model, or of several side by side, with windows and their centres."""
     several = len(alignments) > 1
     panels = []
     for one in alignments:
@@ -77,7 +87,7 @@ def alignment_figure(alignments: Sequence[Alignment]) -> "Figure":
 
 
 def attribution_figure(shown: Attribution) -> "Figure":
-    """What each output token (down) owes to each input (across), on a scale with two sides."""
+    """Draw the attribution of each output token (down) to each input (across), on a scale with two sides."""
     values = np.array(shown.values)
     figure = _figure([(labels(shown.inputs), labels(shown.outputs), values, shown.text)], "gradient x input")
     limit = float(np.abs(values).max()) or 1.0
@@ -89,7 +99,7 @@ def attribution_figure(shown: Attribution) -> "Figure":
 
 
 def itemised_figure(items: Sequence[Itemised]) -> "Figure":
-    """For each layer, what the loss of each step (down) sends to each step of the input (across)."""
+    """Draw for each layer what the loss of each step (down) sends to each step of the input (across)."""
     panels = []
     for one in items:
         steps = labels(one.steps)
@@ -101,7 +111,7 @@ def itemised_figure(items: Sequence[Itemised]) -> "Figure":
 
 
 def gates_figure(shown: Gates) -> "Figure":
-    """Every gate of every unit over the steps (across) and cells (down); two scales for all of them at the right."""
+    """Draw every gate of every unit over the steps (across) and cells (down), with two scales for all."""
     units = shown.units
     widths = [max(1.8, min(0.2, max(0.1, 4 / len(unit.steps))) * len(unit.steps)) for unit in units]
     columns = [
@@ -132,7 +142,7 @@ def gates_figure(shown: Gates) -> "Figure":
                 bar.set_ticks([low, (low + high) / 2, high], labels=["least", "0", "most"] if low else ["0", "", "1"])
                 bar.ax.tick_params(labelsize=7, length=0)
         top -= -(-len(unit.values) // count) * (_GAP + _UNIT + more)
-    figure.suptitle(shown.text, x=0, y=1, ha="left", va="bottom", fontsize=_POINTS, fontweight="bold", parse_math=False)
+    figure.suptitle(shown.text, x=0, y=1, ha="left", va="bottom", fontsize=_POINTS, fontweight="bold")
     return figure
 
 
@@ -148,7 +158,7 @@ def _gate(axes: "Axes", unit: UnitGates, name: str) -> "AxesImage":
         aspect="auto",
         interpolation="nearest",
     )
-    axes.set_xticks(range(len(unit.steps)), labels(unit.steps), rotation=90, fontsize=7, parse_math=False)
+    axes.set_xticks(range(len(unit.steps)), labels(unit.steps), rotation=90, fontsize=7)
     axes.set_yticks([0, len(values) - 1], ["1", str(len(values))], fontsize=7)
     axes.tick_params(length=0)
     called = {"c": "memory c", "h": "output h"}.get(name, f"gate {name}")
@@ -182,12 +192,19 @@ _Panel = tuple[list[str], list[str], npt.NDArray[np.float64], str]
 
 
 def _figure(panels: Sequence[_Panel], what: str) -> "Figure":
-    """Panels side by side, with one scale for ``what``."""
+    """Draw panels side by side, with one scale for ``what``."""
     most = max(max(len(across), len(down)) for across, down, _, _ in panels)
     cell = min(_CELL, _LARGEST / most)
     widths = [cell * len(across) for across, _, _, _ in panels]
     height = cell * max(len(down) for _, down, _, _ in panels)
-    gaps = [0.1 * max(map(len, down)) + 0.6 for _, down, _, _ in panels]  # inches for the labels of the next panel
+    titles = [
+        0.09 * max(map(len, title.split("\n"))) - own for (_, _, _, title), own in zip(panels, widths, strict=True)
+    ]
+    # inches for the labels of a panel, and for what the title of the panel before is wider than that
+    gaps = [
+        max(0.1 * max(map(len, down)) + 0.6, beyond + 0.2)
+        for (_, down, _, _), beyond in zip(panels, [0.0, *titles], strict=False)
+    ]
     width = sum(widths) + sum(gaps[1:])
     figure = canvas.figure(width, height)
     # The cells fill the figure exactly; saving it "tight" makes room for the labels, whatever their length.
@@ -200,9 +217,7 @@ def _figure(panels: Sequence[_Panel], what: str) -> "Figure":
         image = _shade(axes, values)
         _label(axes, across, down, points=_POINTS * cell / _CELL)
         if title:
-            axes.set_title(
-                title, loc="left", pad=12, fontsize=_POINTS + 1, fontweight="bold", color=INK, parse_math=False
-            )
+            axes.set_title(title, loc="left", pad=12, fontsize=_POINTS + 1, fontweight="bold", color=INK)
     _scale(figure, image, width, height, what)
     return figure
 
@@ -232,8 +247,8 @@ def _label(axes: "Axes", source: list[str], target: list[str], points: float) ->
     """Write the source above, slanted unless it is single characters, and the target to the left."""
     axes.tick_params(which="both", length=0, labelcolor=INK, labelsize=points, pad=5)
     axes.xaxis.tick_top()
-    axes.set_xticks(range(len(source)), source, parse_math=False)
-    axes.set_yticks(range(len(target)), target, parse_math=False)
+    axes.set_xticks(range(len(source)), source)
+    axes.set_yticks(range(len(target)), target)
     if max(map(len, source)) > 1:
         for text in axes.get_xticklabels():
             text.set(rotation=45, rotation_mode="anchor", horizontalalignment="left", verticalalignment="center")
@@ -249,3 +264,63 @@ def _scale(figure: "Figure", image: "AxesImage", width: float, height: float, wh
     bar.ax.tick_params(length=0, labelsize=_POINTS - 3, labelcolor=QUIET, pad=4)
     bar.outline.set(edgecolor=FRAME, linewidth=0.6)
     bar.set_label(what, fontsize=_POINTS - 3, color=QUIET, labelpad=6)
+
+
+def draw_grid_attention(
+    path: str | Path,
+    words: Sequence[str],
+    weights: npt.ArrayLike,
+    image: npt.ArrayLike | None = None,
+    title: str = "",
+) -> Path:
+    """Draw one panel for each word, its attention shaded over the grid, and return the file.
+
+    Args:
+        path: where to write; the suffix chooses .png, .svg or .pdf, and missing folders are made.
+        words: T labels.
+        weights: [T, rows, columns], none below 0.
+        image: pixels to lay below, height x width x 3 as bytes or as numbers from 0 to 1; bright where attended to.
+        title: a line above the picture.
+
+    Raises ShapeError where words, weights or image do not fit together, ConfigError for another suffix, and
+    MissingExtraError without matplotlib.
+    """
+    values = np.asarray(weights, dtype=np.float64)
+    if values.ndim != 3 or len(values) != len(words) or values.size == 0:
+        raise ShapeError(
+            f"{counted(len(words), 'word')} need weights [{len(words)}, rows, columns], but they are "
+            f"{list(values.shape)}: give one grid for every word."
+        )
+    pixels = None if image is None else np.asarray(image)
+    if pixels is not None and (pixels.ndim != 3 or pixels.shape[2] != 3):
+        raise ShapeError(f"An image should be height x width x 3, but is {list(pixels.shape)}: convert it to RGB.")
+    canvas.draw([Path(path)], lambda: _grid_figure(words, values, pixels, title))
+    return Path(path)
+
+
+def _grid_figure(
+    words: Sequence[str], values: npt.NDArray[np.float64], pixels: npt.NDArray[np.generic] | None, title: str
+) -> "Figure":
+    across = min(_ACROSS, len(words))
+    down = -(-len(words) // across)
+    figure = canvas.figure(_PANEL * across, (_PANEL + _HEADING) * down, layout="constrained")
+    most = float(values.max()) or 1.0
+    for number, (word, weights_RC) in enumerate(zip(words, values / most, strict=True), 1):
+        axes = figure.add_subplot(down, across, number)
+        canvas.title(axes, word, 9)
+        axes.set(xticks=[], yticks=[])
+        if pixels is None:
+            axes.imshow(weights_RC, cmap=canvas.shades(), vmin=0, vmax=1, interpolation="nearest")
+        else:
+            axes.imshow(_lit(pixels, weights_RC), interpolation="nearest")
+    if title:
+        figure.suptitle(title, fontsize=10, color=INK)
+    return figure
+
+
+def _lit(pixels: npt.NDArray[np.generic], shares_RC: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return an image, bright where it is attended to."""
+    lit = pixels.astype(np.float64) / (255 if pixels.dtype == np.uint8 else 1)
+    down, across = (np.arange(pixels.shape[axis]) * shares_RC.shape[axis] // pixels.shape[axis] for axis in (0, 1))
+    factor_HW = _FAINT + (1 - _FAINT) * shares_RC[np.ix_(down, across)]
+    return np.asarray((lit * factor_HW[:, :, None]).clip(0, 1))

@@ -1,127 +1,148 @@
-"""Backpropagation through time of the simple unit with a softmax, in seven steps."""
+"""Backpropagation through time of the simple unit with a softmax, whole and truncated."""
 
 from dataclasses import dataclass
-from math import exp, log, tanh
+from math import log
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from anaphora.inspection.explain.lesson import Board, Lesson, furthest, n
+from anaphora.inspection.explain.lesson import (
+    Lesson,
+    Section,
+    Term,
+    as_term,
+    difference,
+    dot,
+    leaf,
+    n,
+    scan_unit,
+    softmax,
+    tanh,
+    total,
+)
 from anaphora.kernels.cells import Elman
-from anaphora.kernels.parts import Project, Unit
-from anaphora.kernels.program import Program
 from anaphora.kernels.softmax import softmax_loss
-from anaphora.kernels.truncation import scan_windows
 
-W_XH, W_HH, BIAS, W_HY, H_0 = 0.8, 0.9, 0.1, (1.0, -0.5), 0.5
-X, Y = (1.0, -0.5, 0.25, 1.0), (0, 1, 0, 1)
-"""Inputs, and which of two words is right."""
+W_HY, X = (1.0, -0.5), (1.0, -0.5, 0.25, 1.0)
+GIVEN: dict[str, Any] = {"W_xh": 0.8, "W_hh": 0.9, "b": 0.1, "W_hy": W_HY, "h_0": 0.5, "x": X}
+Y = (0, 1, 0, 1)
+"""The word, one of two, that is right at each step."""
+K = 2
+"""Steps of a chunk, and of the backward pass of a window."""
 
 
 @dataclass
-class Values:
-    """Everything on the way forward; entry t - 1 is that of step t, but of h, whose entry 0 is h_0."""
+class Forward:
+    """Values on the way forward; entry t is that of step t."""
 
-    h: list[float]
-    p: list[tuple[float, float]]
-    loss: list[float]
+    given: list[Term]
+    h: list[Term]
+    p: list[Term]
+    loss: list[Term]
 
 
-def forward(board: Board | None = None) -> Values:
-    """The states, probabilities and losses."""
-    board = board or Board("")
-    values = Values([H_0], [], [])
-    for t, (x, y) in enumerate(zip(X, Y, strict=True), 1):
-        before = values.h[-1]
-        a = board.number(
-            f"a_{t}", f"W_xh x_{t} + W_hh h_{t - 1} + b", f"{n(W_XH)} x {n(x)} + {n(W_HH)} x {n(before)} + {n(BIAS)}",
-            W_XH * x + W_HH * before + BIAS,
-        )  # fmt: skip
-        h = board.number(f"h_{t}", f"tanh(a_{t})", f"tanh({n(a)})", tanh(a))
-        s = board.vector(f"s_{t}", f"W_hy h_{t}", [w * h for w in W_HY])
-        total = sum(map(exp, s))
-        p = board.vector(f"p_{t}", f"softmax(s_{t})", [exp(one) / total for one in s])
-        loss = board.number(f"L_{t}", f"-ln p_{t}[{y}]", f"-ln {n(p[y])}", -log(p[y]))
-        values.h.append(h)
-        values.p.append((p[0], p[1]))
-        values.loss.append(loss)
-    return values
+def forward(start: Section, ahead: Section) -> Forward:
+    """Work out the states, probabilities and losses."""
+    given = start.given(**GIVEN, y=tuple(map(float, Y)))
+    w_xh, w_hh, b, _, h_0, x, _ = given
+    found = Forward(given, [h_0], [h_0], [])
+    for t, y in enumerate(Y, 1):
+        a = ahead.row(f"a_{t}", w_xh * x[t] + w_hh * found.h[t - 1] + b)
+        found.h.append(ahead.row(f"h_{t}", tanh(a)))
+        s = ahead.row(f"s_{t}", as_term(f"W_hy h_{t}", [w * found.h[t].value for w in W_HY]))
+        found.p.append(ahead.row(f"p_{t}", softmax(s)))
+        p_y = found.p[t].value[y]
+        found.loss.append(ahead.row(f"L_{t}", as_term(f"-ln p_{t}[{y}]", -log(p_y)), numbers=f"-ln {n(p_y)}"))
+    return found
 
 
 def bptt() -> Lesson:
     """h_t = tanh(W_xh x_t + W_hh h_{t-1} + b), p_t = softmax(W_hy h_t), L_t = -ln p_t[y_t]."""
-    start, ahead = Board("Given"), Board("Forward")
-    start.given(W_xh=W_XH, W_hh=W_HH, b=BIAS, W_hy=W_HY, h_0=H_0, x=X, y=tuple(map(float, Y)))
-    values = forward(ahead)
-    back = Board("Backward", "From the last step to the first. dh from step t + 1 is added to what the loss sends.")
-    steps = len(X)
-    arriving, sums = 0.0, {"dW_xh": 0.0, "dW_hh": 0.0, "db": 0.0}
-    dw_hy = [0.0, 0.0]
-    for t in range(steps, 0, -1):
-        h, before, x = values.h[t], values.h[t - 1], X[t - 1]
-        ds = back.vector(f"ds_{t}", f"p_{t} - 1_y", [p - (k == Y[t - 1]) for k, p in enumerate(values.p[t - 1])])
-        dw_hy = [total + one * h for total, one in zip(dw_hy, ds, strict=True)]
-        of_loss = sum(w * one for w, one in zip(W_HY, ds, strict=True))
-        dh = back.number(
-            f"dh_{t}", f"W_hy' ds_{t}" + (f" + W_hh delta_{t + 1}" if t < steps else ""),
-            f"{n(of_loss)}" + (f" + {n(arriving)}" if t < steps else ""), of_loss + arriving,
-        )  # fmt: skip
-        delta = back.number(f"delta_{t}", f"(1 - h_{t}^2) dh_{t}", f"(1 - {n(h)}^2) x {n(dh)}", (1 - h * h) * dh)
-        sums["dW_xh"] += back.number(f"delta_{t} x_{t}", "its term of dW_xh", f"{n(delta)} x {n(x)}", delta * x)
-        sums["dW_hh"] += back.number(
-            f"delta_{t} h_{t - 1}", "its term of dW_hh", f"{n(delta)} x {n(before)}", delta * before
-        )
-        sums["db"] += delta
-        back.number(f"dx_{t}", f"W_xh delta_{t}", f"{n(W_XH)} x {n(delta)}", W_XH * delta)
-        arriving = W_HH * delta
-    total = Board("Gradients", "The terms of all steps summed up.")
-    total.vector("dW_hy", "sum over t of ds_t h_t", dw_hy)
-    for name, value in sums.items():
-        total.number(
-            name,
-            "sum over t of " + {"dW_xh": "delta_t x_t", "dW_hh": "delta_t h_{t-1}"}.get(name, "delta_t"),
-            "",
-            value,
-        )
-    total.number("dh_0", "W_hh delta_1", "", arriving)
+    start, ahead = Section("Given"), Section("Forward")
+    back = Section("Backward", "From the last step to the first. dh from step t + 1 is added to what the loss sends.")
+    found = forward(start, ahead)
+    w_xh, w_hh, *_, x, _ = found.given
+    later, deltas, of_y = list[Term](), list[Term](), list[Term]()
+    terms: dict[str, list[Term]] = {"dW_xh": [], "dW_hh": []}
+    for t in range(len(X), 0, -1):
+        ds = back.row(f"ds_{t}", found.p[t] - as_term("1_y", [float(k == Y[t - 1]) for k in (0, 1)]))
+        dh = back.row(f"dh_{t}", total([as_term(f"W_hy' ds_{t}", dot(W_HY, ds.value)), *later]))
+        delta = back.row(f"delta_{t}", (1 - found.h[t] ** 2) * dh)
+        for name, factor in (("dW_xh", x[t]), ("dW_hh", found.h[t - 1])):
+            term = delta * factor
+            terms[name].append(back.row(term.formula, term, f"its term of {name}"))
+        back.row(f"dx_{t}", w_xh * delta)
+        deltas.append(delta)
+        of_y.append(ds * found.h[t])
+        later = [as_term(f"W_hh delta_{t}", (w_hh * delta).value)]
+    sums = Section("Gradients", "The terms of all steps summed up.")
+    gradients = [
+        sums.row("dW_hy", total(of_y), "sum over t of ds_t h_t"),
+        sums.row("dW_xh", total(terms["dW_xh"]), "sum over t of delta_t x_t", ""),
+        sums.row("dW_hh", total(terms["dW_hh"]), "sum over t of delta_t h_{t-1}", ""),
+        sums.row("db", total(deltas), "sum over t of delta_t", ""),
+        sums.row("dh_0", later[0], numbers=""),
+    ]
+    losses, theirs = kernel_gradients()
     return Lesson(
         "Backpropagation through time, by hand",
         "h_t = tanh(W_xh x_t + W_hh h_{t-1} + b), p_t = softmax(W_hy h_t), L_t = -ln p_t[y_t] is minimised.",
-        (start.section, ahead.section, back.section, total.section),
-        _difference([*values.loss, *sums.values(), *dw_hy, arriving]),
-    )  # fmt: skip
+        (start, ahead, back, sums),
+        difference([*found.loss, *gradients], [losses, *(theirs[name.formula] for name in gradients)]),
+    )
 
 
-def kernel_gradients(back: int | None = None, chunk: int | None = None) -> tuple[list[float], dict[str, Tensor]]:
-    """The losses and gradients by the kernels: of windows that go ``back`` k steps, or of chunks of k steps."""
-    leaf = {
-        name: torch.tensor(value, dtype=torch.float64).requires_grad_()
-        for name, value in {
-            "dW_xh": [[W_XH]],
-            "dW_hh": [[W_HH]],
-            "db": [BIAS],
-            "dW_hy": [[w] for w in W_HY],
-            "dh_0": [[H_0]],
-        }.items()
-    }
-    program = Program((Project("in", "x", "a", True), Unit("unit", Elman(), ("a",))), ("unit.h",))
-    weights = {"in.weight": leaf["dW_xh"], "in.bias": leaf["db"], "unit.h": leaf["dW_hh"]}
-    x_TBD, state, losses = torch.tensor(X, dtype=torch.float64).reshape(-1, 1, 1), leaf["dh_0"], list[Tensor]()
-    width = chunk or len(X)
+def truncation() -> Lesson:
+    """dL_t/dW_hh is a sum of one term for each step s up to t; truncation leaves some of them out."""
+    found = forward(Section(""), Section(""))
+    w_hh, h = found.given[1].value, [one.value for one in found.h]
+    kept: dict[str, float] = {"full": 0.0, "chunk": 0.0, "window": 0.0}
+    table = Section(
+        "Terms",
+        f"T(t, s) is what L_t sends to W_hh as it was used at step s. Chunks of {K} steps keep it where s and t are in "
+        f"the same chunk; windows of k = {K - 1} where s is at least t - {K - 1}.",
+    )
+    for t in range(1, len(X) + 1):
+        arriving = dot(W_HY, [p - (k == Y[t - 1]) for k, p in enumerate(found.p[t].value)])
+        for s in range(t, 0, -1):
+            delta = (1 - h[s] ** 2) * arriving
+            keeps = {"chunk": (t - 1) // K == (s - 1) // K, "window": s >= t - (K - 1)}
+            path = " ".join(f"(1 - h_{j}^2)" + (" W_hh" if j > s else "") for j in range(t, s - 1, -1))
+            marks = ", ".join(f"{name} {'keeps' if kept_too else 'cuts'} it" for name, kept_too in keeps.items())
+            term = table.row(
+                f"T({t}, {s})", as_term(f"dL_{t}/dh_{t} {path} h_{s - 1}", delta * h[s - 1]), numbers=marks
+            )
+            for name, factor in {"full": True, **keeps}.items():
+                kept[name] += term.value * factor
+            arriving = w_hh * delta
+    sums = Section("dW_hh")
+    for name, value in kept.items():
+        which = "all terms" if name == "full" else f"the terms that the {name} keeps"
+        sums.row(f"dW_hh, {name}", as_term(which, value), numbers="")
+    full, chunk, window = (as_term(name, value) for name, value in kept.items())
+    sums.row("cut by chunks", full - chunk)
+    sums.row("cut by windows", full - window)
+    theirs = (kernel_gradients(), kernel_gradients(chunk=K), kernel_gradients(back=K - 1))
+    return Lesson(
+        "Truncated backpropagation through time, by hand",
+        "The network and the numbers of the lesson bptt. Chunks: windows of text whose state is carried while the "
+        "gradient stops at the border. Windows: every loss goes back the same number of steps.",
+        (table, sums),
+        difference([full, chunk, window], [gradients["dW_hh"] for _, gradients in theirs]),
+    )
+
+
+def kernel_gradients(back: int | None = None, chunk: int | None = None) -> tuple[Tensor, dict[str, Tensor]]:
+    """Return the losses and gradients by the kernels: of windows that go ``back`` k steps, or of chunks of k steps."""
+    w_xh, w_hh, b, h_0 = (GIVEN[name] for name in ("W_xh", "W_hh", "b", "h_0"))
+    values = {"dW_xh": [[w_xh]], "db": [b], "dW_hh": [[w_hh]], "dW_hy": [[w] for w in W_HY], "dh_0": [[h_0]]}
+    leaves = {name: leaf(value) for name, value in values.items()}
+    state, losses, width = leaves["dh_0"], list[Tensor](), chunk or len(X)
     for begin in range(0, len(X), width):
-        part = x_TBD[begin : begin + width]
-        lengths = torch.tensor([len(part)])
-        reach = len(X) if back is None else back
-        scanned = scan_windows(program, {"x": part}, {"unit.h": state}, weights, {}, lengths, reach)
+        scanned = scan_unit(Elman(), X[begin : begin + width], list(leaves.values())[:3], {"h": state}, back)
         for row, y in zip(scanned.outputs["unit.h"][:, 0], Y[begin:], strict=False):
-            losses.append(softmax_loss(row.unsqueeze(0), leaf["dW_hy"], row.new_empty(0), torch.tensor([y])))
+            losses.append(softmax_loss(row.unsqueeze(0), leaves["dW_hy"], row.new_empty(0), torch.tensor([y])))
         state = scanned.state["unit.h"].detach()
-    gradients = torch.autograd.grad(torch.stack(losses).sum(), list(leaf.values()))
-    return [loss.item() for loss in losses], dict(zip(leaf, gradients, strict=True))
-
-
-def _difference(ours: list[float]) -> float:
-    losses, gradients = kernel_gradients()
-    names = ("dW_xh", "dW_hh", "db", "dW_hy", "dh_0")
-    theirs = [*losses, *(value for name in names for value in gradients[name].flatten().tolist())]
-    return furthest(ours, theirs)
+    gradients = torch.autograd.grad(torch.stack(losses).sum(), list(leaves.values()))
+    return torch.stack(losses), dict(zip(leaves, gradients, strict=True))

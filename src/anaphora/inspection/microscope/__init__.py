@@ -1,10 +1,111 @@
-"""A trained model and everything that runs one step of it, in one HTML file that needs no server and no network.
+"""Page of a trained model, in one HTML file that needs no server and no network.
 
-``contents.py`` turns a network into data: programs, tensors, tokenizers. ``page.py`` writes them into a page. There,
-``parts.js`` computes what ``kernels/`` computes here, ``network.js`` nn/ and models/, ``tokens.js`` text/ and
-``search.js`` search/; ``page.js`` shows it.
+``contents.py`` turns a network into data: programs, tensors, tokenizers. A template takes them, the weights as float16
+in base64. In the page, ``parts.js`` computes what ``kernels/`` computes here, ``network.js`` nn/ and models/,
+``tokens.js`` text/ and ``search.js`` search/; ``page.js`` shows it.
 """
 
-from anaphora.inspection.microscope.page import page_of, tensors_of, write_microscope
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
 
-__all__ = ["page_of", "tensors_of", "write_microscope"]
+import numpy as np
+import regex
+import torch
+from torch import Tensor
+
+from anaphora.errors import ConfigError
+from anaphora.events import Report, silent
+from anaphora.formats.replacing import replacing
+from anaphora.inspection.microscope.contents import Table, contents
+from anaphora.run import Run
+from anaphora.tasks.runs import load_trained
+from anaphora.tasks.task import Trained
+
+LARGEST = 25_000_000
+"""Bytes of the largest page: what every browser opens from a file without trouble."""
+
+RECORDS = 60
+"""Validations whose alignments a page has at most."""
+
+_CHUNK = 3 << 18
+"""Bytes of weights in one element, a multiple of 3 and of 2, so that chunks are joined without padding."""
+
+SCRIPTS = ("numbers.js", "parts.js", "network.js", "tokens.js", "search.js", "page.js")
+"""In the order in which they need each other."""
+
+
+def write_microscope(run: Path, path: Path, examples: Sequence[str] = (), report: Report = silent) -> None:
+    """Write a page that computes the best checkpoint of a run, one step at a time, to ``path``.
+
+    ``examples`` are texts that a reader can choose from. Raises as ``page_of``; RunError for a folder that holds no
+    trained run.
+    """
+    trained = load_trained(run, report=report)
+    page = page_of(trained, f"Microscope: {run.resolve().name}", examples, records_of(run))
+    with replacing(path) as file:
+        file.write(page.encode())
+
+
+def records_of(run: Path) -> list[Table]:
+    """Return the alignments that training recorded, at ``RECORDS`` validations at most, with their updates."""
+    found = [line for line in Run.open(run).metrics.lines() if "alignments" in line]
+    step = max(1, -(-len(found) // RECORDS))
+    kept = found[::-1][::step][::-1]  # the last one is among them
+    return [{"update": line["update"], "pairs": line["alignments"]} for line in kept]
+
+
+def page_of(trained: Trained, title: str, examples: Sequence[str] = (), records: Sequence[Table] = ()) -> str:
+    """Return the page of a trained model, its weights rounded to float16; ``records`` as ``records_of`` gives them.
+
+    Raises ConfigError for a model that the page does not compute, and for one whose page would be larger than
+    ``LARGEST``.
+    """
+    found = contents(trained)
+    weights = sum(tensor.numel() for tensor in found.tensors.values())
+    if 8 * weights // 3 > LARGEST:
+        raise ConfigError(
+            f"This model has {weights:,} weights, a page of {8 * weights / 3e6:,.0f} MB, but a page should have at "
+            f"most {LARGEST / 1e6:.0f} MB: train a smaller model."
+        )
+    evaluation, data = getattr(trained.experiment, "evaluation", None), trained.experiment.data
+    network: Table = {
+        **found.network,
+        "tensors": [[name, list(tensor.shape)] for name, tensor in found.tensors.items()],
+        "search": {
+            "beam": getattr(evaluation, "beam", 1),
+            "length_penalty": getattr(evaluation, "length_penalty", 0.0),
+        },
+        "languages": {side: getattr(data, side, "") for side in trained.tokenizers},
+        "examples": list(examples),
+        "records": list(records),
+        "about": f"{weights:,} weights, trained with Anaphora. This page computes everything itself and sends nothing.",
+    }
+    own = files("anaphora.inspection.microscope")
+    packed = b"".join(
+        tensor.detach().to(torch.float16).numpy().astype("<f2").tobytes() for tensor in found.tensors.values()
+    )
+    chunks = [b64encode(packed[at : at + _CHUNK]).decode() for at in range(0, len(packed), _CHUNK)]
+    return Template((own / "page.html").read_text(encoding="utf-8")).substitute(
+        title=escape(title),
+        style=(own / "page.css").read_text(encoding="utf-8"),
+        script="\n".join((own / name).read_text(encoding="utf-8") for name in SCRIPTS),
+        network=json.dumps(network, ensure_ascii=False).replace("<", "\\u003c"),
+        weights="\n".join(f'<script type="text/plain" class="weights">{chunk}</script>' for chunk in chunks),
+    )
+
+
+def tensors_of(page: str) -> dict[str, Tensor]:
+    """Return the weights that a page computes with, by the names that a checkpoint gives them."""
+    [network] = regex.findall(r'<script type="application/json" id="network">(.*?)</script>', page)
+    chunks = regex.findall(r'<script type="text/plain" class="weights">(.*?)</script>', page)
+    values, start, found = np.frombuffer(b"".join(map(b64decode, chunks)), dtype="<f2"), 0, dict[str, Tensor]()
+    for name, shape in json.loads(network)["tensors"]:
+        size = int(np.prod(shape))
+        found[name] = torch.from_numpy(values[start : start + size].astype(np.float32)).view(shape)
+        start += size
+    return found

@@ -36,12 +36,12 @@ Table = dict[str, Any]
 
 @dataclass(frozen=True)
 class Contents:
-    """What a page computes with."""
+    """Network and weights of a page."""
 
     network: Table
     """The network as JSON; weights are named as in ``tensors``."""
     tensors: Mapping[str, Tensor]
-    """By name, as a checkpoint has them."""
+    """Weights by name, as a checkpoint has them."""
 
 
 @dataclass
@@ -52,13 +52,13 @@ class _Lowering:
     used: dict[str, Tensor] = field(default_factory=dict)
 
     def weight(self, tensor: Tensor) -> str:
-        """The name of a weight, which the page will have; of a tied one, its first."""
+        """Return the name of a weight, which the page will have; of a tied one, its first."""
         name = next(name for name, own in self.tensors.items() if own is tensor)
         self.used[name] = tensor
         return name
 
     def program(self, program: Program, weights: Mapping[str, Tensor]) -> Table:
-        """A program: parts in order, what each step returns and carries, and the weights by the names in its parts."""
+        """Return a program: parts in order, what a step returns and carries, and weights by the names in its parts."""
         for part in program.parts:
             if isinstance(part, Attend):  # named before what it needs beside it
                 _attention(part)
@@ -70,25 +70,25 @@ class _Lowering:
         }
 
     def stack(self, stack: Stack) -> Table:
-        """The program of a stack, with its learned initial state, if it has one."""
+        """Return the program of a stack, with its learned initial state, if it has one."""
         initial = {name: self.weight(tensor) for name, tensor in stack.initial.tensors().items()}
         return {**self.program(stack.program, stack.weights.tensors()), "initial": initial}
 
     def embedding(self, embedding: Any) -> Table:
-        """A table of word vectors."""
+        """Return a table of word vectors."""
         if not isinstance(embedding, Embedding):
             raise _unsupported('word vectors of characters (embedding.kind = "character-cnn")')
         return {"weight": self.weight(embedding.weight), "scale": embedding.scale}
 
     def output(self, output: Any) -> Table:
-        """A softmax over the vocabulary."""
+        """Return a softmax over the vocabulary."""
         if not isinstance(output, FullOutput):
             raise _unsupported(f"the output layer {type(output).__name__}")
         return {"weight": self.weight(output.weight), "bias": self.weight(output.bias) if len(output.bias) else None}
 
 
 def contents(trained: Trained) -> Contents:
-    """A trained translator or language model as data.
+    """Return a trained translator or language model as data.
 
     Raises ConfigError, naming the option, for a model that the page does not compute.
     """
@@ -163,7 +163,7 @@ def _language_model(model: Any, lowering: _Lowering) -> Table:
 
 
 def part_of(part: Part) -> Table:
-    """One part as JSON: its kind, what it reads and writes, and its options. Raises ConfigError as ``contents``."""
+    """Return one part as JSON: kind, what it reads and writes, options. Raises ConfigError as ``contents``."""
     match part:
         case Project():
             options: Table = {"kind": "project", "bias": part.bias}
@@ -191,7 +191,7 @@ def _cell(cell: Cell) -> Table:
 
 
 def _attention(part: Attend) -> Table:
-    """The score, with one factor for its scale and for the sharpness of the softmax."""
+    """Return the score, with one factor for its scale and for the sharpness of the softmax."""
     score, span, weighing = part.score, part.span, part.weighing
     if not isinstance(score, Dot | General | Concat):
         raise _unsupported(f"the attention score {type(score).__name__}")
@@ -203,7 +203,7 @@ def _attention(part: Attend) -> Table:
 
 
 def tokens_of(tokenizer: Tokenizer, kind: str) -> Table:
-    """A tokenizer of a ``kind`` as JSON. Raises ConfigError for all but byte-pair subwords and characters."""
+    """Return a tokenizer of a ``kind`` as JSON. Raises ConfigError for all but byte-pair subwords and characters."""
     if kind not in ("bpe", "character"):
         raise _unsupported(f'text.tokenizer = "{kind}" (only "bpe" and "character")')
     table: Table = {"kind": kind, "pieces": tokenizer.pieces(range(tokenizer.symbols.size))}

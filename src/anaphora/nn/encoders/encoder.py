@@ -10,8 +10,8 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from anaphora.kernels.description import PartDescription
 from anaphora.nn.weights import Start, Weights
+from anaphora.protocols import PartDescription
 
 
 class Encoded(NamedTuple):

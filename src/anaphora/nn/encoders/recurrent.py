@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from anaphora.config import SET, Conflict
-from anaphora.kernels.description import PartDescription
 from anaphora.kernels.words import Words, arranged
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Start
+from anaphora.protocols import PartDescription
 
 
 class EncoderConfig(StackConfig):

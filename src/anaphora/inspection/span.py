@@ -1,4 +1,4 @@
-"""The longest distance at which each unit still learns each task: a plan, its trials, and what came of them.
+"""Memory spans of recurrent units: the longest distance at which each still learns each task.
 
 Every trial starts from new weights. A task is learnt where 99% of the answers on test sequences are right, asked every
 ``CHECKED`` sequences. The distance doubles until it is not; the learning rate is the one of three that learns the
@@ -8,7 +8,7 @@ shortest distance with the fewest sequences, or fails best, with the first seed.
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -19,8 +19,7 @@ from typing import Any
 from anaphora.errors import DataError
 from anaphora.events import Progress, Report, silent
 from anaphora.files import append, lines
-from anaphora.inspection.span.learner import Learner, Setting
-from anaphora.inspection.span.tasks import TASKS
+from anaphora.inspection.learner import TASKS, Learner, Setting
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn.stack import StackConfig
 from anaphora.nn.weights import Orthogonal
@@ -46,7 +45,7 @@ _LOG = "span.jsonl"
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured."""
+    """Plan of measurements."""
 
     name: str
     size: int = 128
@@ -72,6 +71,8 @@ class Plan:
 
 FULL = Plan("full")
 QUICK = Plan("quick", 64, 32, 32_000, (3e-3,), (1,), 4, 64, ("elman", "lstm, forget bias 1", "gru"), ())
+PLANS: Mapping[bool, Plan] = {False: FULL, True: QUICK}
+"""Plans by whether they are quick."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +90,11 @@ class Trial:
     sequences: int
     """That it saw."""
     seconds: float = field(compare=False)
-    """Of processor time."""
+    """Seconds of processor time."""
 
     @property
     def key(self) -> tuple[str, str, int, float, int]:
-        """What tells it from others of a plan."""
+        """Identity among the trials of a plan."""
         return self.task, self.unit, self.seed, self.rate, self.distance
 
     @property
@@ -104,13 +105,13 @@ class Trial:
 
 @dataclass(frozen=True)
 class Spans:
-    """All trials of a plan."""
+    """Trials of a plan."""
 
     plan: Plan
     trials: tuple[Trial, ...]
 
     def spans(self) -> dict[tuple[str, str], list[int]]:
-        """The longest distance that was learnt, for each seed, by task and unit; 0 where not even the shortest was."""
+        """Return the longest distance that each seed learnt, by task and unit; 0 where not even the shortest."""
         found: dict[tuple[str, str], list[int]] = {}
         for task, unit, seed in self.plan.series():
             own = [one for one in self.trials if (one.task, one.unit, one.seed) == (task, unit, seed)]
@@ -138,7 +139,7 @@ class Spans:
         return "\n".join([*lines, f"  {counted(len(self.trials), 'network')}, {seconds:,.0f} s of processor time"])
 
     def _shown(self, own: Sequence[int]) -> str:
-        """The median, and the extremes where they differ; at least the longest where that was learnt."""
+        """Return the median, and the extremes where they differ; at least the longest where that was learnt."""
         if not own:
             return "-"
         low, high = min(own), max(own)
@@ -147,7 +148,7 @@ class Spans:
 
 
 def spans(plan: Plan, folder: Path | None = None, report: Report = silent, workers: int = 0) -> Spans:
-    """Conduct a plan; what a ``folder`` has of it already is not done again, so that it can be interrupted.
+    """Carry out a plan; what a ``folder`` has of it already is not done again, so that it can be interrupted.
 
     ``workers`` series run at the same time, as many as there are cores where it is 0; what is found does not depend on
     it. Raises DataError where the folder cannot be written or holds another plan.
@@ -177,7 +178,7 @@ def _conduct_series(plan: Plan, task: str, unit: str, seed: int, store: "_Store"
 
 
 def _rate(plan: Plan, task: str, unit: str, store: "_Store") -> float:
-    """The learning rate of a unit on a task, found at the shortest distance with the first seed."""
+    """Return the learning rate of a unit on a task, found at the shortest distance with the first seed."""
     if len(plan.rates) == 1:
         return plan.rates[0]
     with store.alone(task, unit):  # series of other seeds wait for it
@@ -212,12 +213,12 @@ class _Store:
             self.trials[trial.key] = trial
 
     def alone(self, task: str, unit: str) -> Lock:
-        """What to hold while others should not ask for trials of a unit on a task."""
+        """Return the lock to hold while others should not ask for trials of a unit on a task."""
         with self._lock:
             return self._locks.setdefault((task, unit), Lock())
 
     def trial(self, task: str, unit: str, seed: int, rate: float, distance: int) -> Trial:
-        """A trial, from before or made now."""
+        """Return a trial, read or made now."""
         key = task, unit, seed, rate, distance
         if key not in self.trials:
             found = conduct(self._plan, *key, self.stopped)
@@ -258,6 +259,6 @@ def conduct(
 
 
 def cell_table(unit: str) -> dict[str, Any]:
-    """The options of a unit as a plan names it: its kind, perhaps with its forget bias."""
+    """Return the options of a unit as a plan names it: its kind, perhaps with its forget bias."""
     kind, _, bias = unit.partition(", forget bias ")
     return {"kind": kind} | ({"forget_bias": float(bias)} if bias else {})

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.inspection.span import EffectiveContext, effective_context
+from anaphora.inspection.context import EffectiveContext, effective_context
 from anaphora.inspection.subject import Subject
 
 TEXT = "".join(f'line {n} of "the (little) book"\n' for n in range(8))
@@ -35,7 +35,7 @@ def test_a_loss_is_that_of_the_tokens_in_the_context_alone(language_model: Subje
 def test_shuffling_leaves_the_nearest_tokens_and_the_set_of_the_rest(
     language_model: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from anaphora.inspection.span import context
+    from anaphora.inspection import context
 
     seen: list[list[list[int]]] = []
     monkeypatch.setattr(context, "_loss", lambda subject, contexts, targets: seen.append(contexts) or 1.0)

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.inspection.span.tasks import CLOSE, COPIED, SYMBOLS, TASKS, Sequences
+from anaphora.inspection.learner import CLOSE, COPIED, SYMBOLS, TASKS, Sequences
 
 distances = st.integers(3, 20)
 seeds = st.integers(0, 1000)

@@ -12,11 +12,10 @@ import torch
 
 from anaphora.errors import DataError
 from anaphora.events import Event
+from anaphora.inspection import span
+from anaphora.inspection.learner import TASKS, Learner, Setting
 from anaphora.inspection.remedies import REMEDIES, remedies
-from anaphora.inspection.span import measure
-from anaphora.inspection.span.learner import Learner, Setting
-from anaphora.inspection.span.measure import FULL, Plan, Trial, cell_table, conduct, spans
-from anaphora.inspection.span.tasks import TASKS
+from anaphora.inspection.span import FULL, Plan, Trial, cell_table, conduct, spans
 from anaphora.kernels.cells import Lstm
 from anaphora.nn.stack import StackConfig
 from anaphora.nn.weights import Xavier
@@ -36,7 +35,7 @@ def learnt_up_to(distances: dict[str, int]) -> Any:
 
 
 def test_the_distance_doubles_until_a_task_is_not_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measure, "conduct", learnt_up_to({"elman": 8, "gru": 99, "peephole": 0}))
+    monkeypatch.setattr(span, "conduct", learnt_up_to({"elman": 8, "gru": 99, "peephole": 0}))
     found = spans(TINY)
     assert found.spans() == {
         **{(task, unit): [longest] * 2 for task in TASKS for unit, longest in (("elman", 8), ("gru", 16))},
@@ -52,7 +51,7 @@ def test_the_distance_doubles_until_a_task_is_not_learnt(monkeypatch: pytest.Mon
 
 def test_what_was_found_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     conducted = learnt_up_to({"elman": 8, "gru": 4, "peephole": 4})
-    monkeypatch.setattr(measure, "conduct", conducted)
+    monkeypatch.setattr(span, "conduct", conducted)
     whole = spans(TINY)
     done: list[Any] = []
 
@@ -62,12 +61,12 @@ def test_what_was_found_is_not_done_again(tmp_path: Path, monkeypatch: pytest.Mo
         done.append(asked[1:-1])
         return conducted(*asked)  # type: ignore[no-any-return]
 
-    monkeypatch.setattr(measure, "conduct", counted)
+    monkeypatch.setattr(span, "conduct", counted)
     with pytest.raises(KeyboardInterrupt):
         spans(TINY, tmp_path / "out")
     with (tmp_path / "out" / "span.jsonl").open("a") as file:
         file.write('{"task": "copy", "un')  # killed amid a line
-    monkeypatch.setattr(measure, "conduct", lambda *asked: done.append(asked[1:-1]) or conducted(*asked))
+    monkeypatch.setattr(span, "conduct", lambda *asked: done.append(asked[1:-1]) or conducted(*asked))
     assert spans(TINY, tmp_path / "out").trials == whole.trials
     assert len(done) == len(set(done)) == len(whole.trials)
     assert spans(TINY, tmp_path / "out").trials == whole.trials and len(done) == len(whole.trials)
@@ -90,7 +89,7 @@ def test_an_interruption_ends_the_trials_that_run(monkeypatch: pytest.MonkeyPatc
         stopped.append(rest[-1].wait(timeout=30))
         raise CancelledError
 
-    monkeypatch.setattr(measure, "conduct", waiting)
+    monkeypatch.setattr(span, "conduct", waiting)
     with pytest.raises(KeyboardInterrupt):
         spans(TINY, workers=4)
     assert stopped and all(stopped)

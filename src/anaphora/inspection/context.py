@@ -1,4 +1,4 @@
-"""How much context a language model uses: its loss with the context cut to k tokens, and shuffled beyond k.
+"""Effective context of a language model: its loss with the context cut to k tokens, and shuffled beyond k.
 
 Khandelwal, He, Qi and Jurafsky (2018), "Sharp Nearby, Fuzzy Far Away", section 3: the effective context is the least k
 whose loss is within 1% of that with the whole context.
@@ -69,7 +69,7 @@ class EffectiveContext:
 
 
 def lacks_context(subject: Subject) -> str:
-    """Why a run has no context to measure; empty where it has."""
+    """Return the reason that a run has no context to measure; empty where it has."""
     if not hasattr(subject.trained.model, "carry_after") or not isinstance(subject.predictor, GivesExamples):
         return "it is no language model of tokens"
     reads = getattr(subject.trained.experiment, "reads", "stream")
@@ -83,7 +83,7 @@ def effective_context(
     positions: int = POSITIONS,
     report: Report = silent,
 ) -> EffectiveContext:
-    """The loss of a language model of running text with less and less context, at k = 1, 2, 4, .. ``longest``.
+    """Return the loss of a language model of running text with less and less context, at k = 1, 2, 4, .. ``longest``.
 
     Raises ConfigError for another model, DataError for a text of no more than ``longest`` tokens.
     """
@@ -114,7 +114,7 @@ def _shuffled(ids: Sequence[int], source: torch.Generator) -> list[int]:
 
 
 def _loss(subject: Subject, contexts: Sequence[Sequence[int]], targets: Sequence[int]) -> float:
-    """Nats a target after its context; only the last state of each is turned into a prediction."""
+    """Return nats a target after its context; only the last state of each is turned into a prediction."""
     model: Any = subject.trained.model.eval()
     count = len(targets)
     rows, carried = torch.arange(count), torch.zeros(count, dtype=torch.bool)
