@@ -35,6 +35,9 @@ settings.load_profile("quick")
 FAST_SECONDS = 10.0
 """Processor time that an unmarked test and its processes may take; longer ones carry the mark ``slow``."""
 
+SLOW_FOLDERS = ("benchmarks", "samples")
+"""Folders of tests that are all slow: few changes concern what they test."""
+
 SLOW_TIMEOUT = 1200
 """Seconds after which a slow test is stopped."""
 
@@ -304,6 +307,8 @@ def _sample(items: list[pytest.Item]) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     _sample(items)
     for item in items:
+        if item.path.parent.name in SLOW_FOLDERS:
+            item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW_TIMEOUT))
 

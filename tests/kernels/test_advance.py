@@ -76,6 +76,7 @@ def test_a_sentence_has_the_same_bits_alone_and_among_others(
         assert_same_bits(alone, of_row)
 
 
+@pytest.mark.matrix
 @UNITS
 @HIDDEN
 def test_hypotheses_side_by_side_have_the_bits_of_each_alone(
@@ -98,6 +99,7 @@ def test_hypotheses_side_by_side_have_the_bits_of_each_alone(
             assert torch.equal(alone[name][0], together[name][k])
 
 
+@pytest.mark.matrix
 @HIDDEN
 def test_a_stack_has_the_same_bits_alone_and_among_others(cell: Cell, hidden: int, layers: Callable) -> None:
     network = layers(cell, hidden, height=2, lengths=(5, 2, 7, 1, 9, 3, 9)).to(torch.float32)
@@ -108,6 +110,7 @@ def test_a_stack_has_the_same_bits_alone_and_among_others(cell: Cell, hidden: in
         assert_same_bits(alone, of_row)
 
 
+@pytest.mark.matrix
 @HIDDEN
 def test_a_stack_step_by_step_has_the_bits_of_a_scan(cell: Cell, hidden: int, layers: Callable) -> None:
     network = layers(cell, hidden, height=2, lengths=(5,) * 7).to(torch.float32)
