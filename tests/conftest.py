@@ -88,6 +88,18 @@ batch_tokens = 40
 epochs = 2
 """
 
+TINY_FEED_FORWARD_MODEL = """
+task = "language-model"
+model = "feed-forward"
+embedding.size = 8
+network = {kind = "feed-forward", words = 2, size = 8}
+[text]
+tokenizer = "word"
+segmentation = "whitespace"
+[training]
+batch_tokens = 40
+epochs = 1
+"""
 
 COUNT_MODEL = """
 task = "language-model"
@@ -197,6 +209,7 @@ EXPERIMENTS = {
     "translator": (TINY_TRANSLATOR, "pairs"),
     "translator-of-words": (TINY_TRANSLATOR_OF_WORDS, "sentences"),
     "language-model": (TINY_LANGUAGE_MODEL, "book.txt"),
+    "feed-forward-language-model": (TINY_FEED_FORWARD_MODEL, "book.txt"),
     "counts": (COUNT_MODEL, "book.txt"),
 }
 """The tiny experiments, each with its part of the toy data."""
