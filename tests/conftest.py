@@ -4,6 +4,7 @@ import gc
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 from collections import defaultdict
@@ -34,6 +35,9 @@ settings.load_profile("quick")
 FAST_SECONDS = 10.0
 """Processor time that an unmarked test and its processes may take; longer ones carry the mark ``slow``."""
 
+SLOW_FOLDERS = ("benchmarks", "samples")
+"""Folders of tests that are all slow: few changes concern what they test."""
+
 SLOW_TIMEOUT = 1200
 """Seconds after which a slow test is stopped."""
 
@@ -50,7 +54,7 @@ size = 8
 TINY_TRANSLATOR = f"""
 task = "translate"
 [text]
-units = "character"
+tokenizer = "character"
 {NETWORK}dropout = 0.1
 [training]
 batch_tokens = 60
@@ -60,10 +64,10 @@ epochs = 2
 TINY_TRANSLATOR_OF_WORDS = f"""
 task = "translate"
 [text]
-units = "word"
-tokenise = "none"
+tokenizer = "word"
+segmentation = "whitespace"
 {NETWORK}[training]
-optimizer = {{kind = "adam", rate = 0.03}}
+optimizer = {{kind = "adam", learning_rate = 0.03}}
 batch_tokens = 100
 epochs = 20
 validate_every = 20
@@ -74,7 +78,7 @@ task = "language-model"
 [data]
 steps = 10
 [text]
-units = "character"
+tokenizer = "character"
 [embedding]
 size = 8
 [recurrence]
@@ -84,13 +88,25 @@ batch_tokens = 40
 epochs = 2
 """
 
+TINY_FEED_FORWARD_MODEL = """
+task = "language-model"
+model = "feed-forward"
+embedding.size = 8
+network = {kind = "feed-forward", words = 2, size = 8}
+[text]
+tokenizer = "word"
+segmentation = "whitespace"
+[training]
+batch_tokens = 40
+epochs = 1
+"""
 
 COUNT_MODEL = """
 task = "language-model"
 model = "ngram"
 [text]
-units = "word"
-tokenise = "none"
+tokenizer = "word"
+segmentation = "whitespace"
 [ngram]
 order = 3
 """
@@ -146,38 +162,96 @@ def count_model() -> str:
     return COUNT_MODEL
 
 
-@pytest.fixture
-def toy_pairs(tmp_path: Path) -> Path:
-    """A folder with the three parts of a toy translation corpus: every word is spelt backwards."""
-    folder = tmp_path / "pairs"
-    folder.mkdir()
+@pytest.fixture(scope="session")
+def toy_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with ``pairs``, ``sentences`` and ``book.txt``, which no test may change.
+
+    Every word of the pairs is spelt backwards; most words of the sentences are the same in all of them.
+    """
+    folder = tmp_path_factory.mktemp("toy")
     words = [a + b + c for a in "abc" for b in "de" for c in "fgh"]
-    for part, chosen in (("train", words[:12]), ("val", words[12:15]), ("test", words[15:])):
-        (folder / f"{part}.en").write_text("".join(f"{word}\n" for word in chosen))
-        (folder / f"{part}.fr").write_text("".join(f"{word[::-1]}\n" for word in chosen))
-    return folder
-
-
-@pytest.fixture
-def toy_sentences(tmp_path: Path) -> Path:
-    """A folder with the three parts of a corpus of sentences, most of whose words are the same in all of them."""
-    folder = tmp_path / "sentences"
-    folder.mkdir()
+    _write_splits(folder / "pairs", "en", words)
+    _write_splits(folder / "pairs", "fr", [word[::-1] for word in words])
     animals = {"cat": "chat", "dog": "chien", "horse": "cheval"}
     things = {"bird": "oiseau", "rat": "rat", "pig": "cochon", "lamb": "agneau", "fish": "poisson", "boat": "bateau"}
-    for side, line, of in (("en", "The {} sees a very small {}\n", 0), ("fr", "Le {} voit un tout petit {}\n", 1)):
+    for side, line, of in (("en", "The {} sees a very small {}", 0), ("fr", "Le {} voit un tout petit {}", 1)):
         lines = [line.format(a[of], b[of]) for b in things.items() for a in animals.items()]
-        for part, chosen in (("train", lines[:12]), ("val", lines[12:15]), ("test", lines[15:])):
-            (folder / f"{part}.{side}").write_text("".join(chosen))
+        _write_splits(folder / "sentences", side, lines)
+    (folder / "book.txt").write_text("".join(f"line {number} of the little book\n" for number in range(40)))
     return folder
 
 
+def _write_splits(folder: Path, side: str, lines: list[str]) -> None:
+    folder.mkdir(exist_ok=True)
+    for split, chosen in (("train", lines[:12]), ("val", lines[12:15]), ("test", lines[15:])):
+        (folder / f"{split}.{side}").write_text("".join(f"{line}\n" for line in chosen))
+
+
 @pytest.fixture
-def toy_book(tmp_path: Path) -> Path:
+def toy_pairs(toy_data: Path, tmp_path: Path) -> Path:
+    """A folder with the three splits of a toy translation corpus: every word is spelt backwards."""
+    return shutil.copytree(toy_data / "pairs", tmp_path / "pairs")
+
+
+@pytest.fixture
+def toy_sentences(toy_data: Path, tmp_path: Path) -> Path:
+    """A folder with the three splits of a corpus of sentences, most of whose words are the same in all of them."""
+    return shutil.copytree(toy_data / "sentences", tmp_path / "sentences")
+
+
+@pytest.fixture
+def toy_book(toy_data: Path, tmp_path: Path) -> Path:
     """A short text."""
-    path = tmp_path / "book.txt"
-    path.write_text("".join(f"line {number} of the little book\n" for number in range(40)))
-    return path
+    return Path(shutil.copy(toy_data / "book.txt", tmp_path))
+
+
+EXPERIMENTS = {
+    "translator": (TINY_TRANSLATOR, "pairs"),
+    "translator-of-words": (TINY_TRANSLATOR_OF_WORDS, "sentences"),
+    "language-model": (TINY_LANGUAGE_MODEL, "book.txt"),
+    "feed-forward-language-model": (TINY_FEED_FORWARD_MODEL, "book.txt"),
+    "counts": (COUNT_MODEL, "book.txt"),
+}
+"""The tiny experiments, each with its part of the toy data."""
+
+Trained = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def trained(toy_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trained]:
+    """``trained("translator", "training.epochs=1")`` is the run of a tiny experiment, trained once for all tests.
+
+    A test that changes its run (evaluates and keeps the metrics, resumes, damages) takes a copy from ``trained_copy``.
+    """
+    runs: dict[tuple[str, ...], Path] = {}
+    files: dict[Path, int] = {}
+
+    def train_once(name: str, *settings: str) -> Path:
+        from anaphora.experiment.reading import read_experiment
+        from anaphora.experiment.run_training import train
+
+        if (name, *settings) not in runs:
+            text, data = EXPERIMENTS[name]
+            sides = {"source": "en", "target": "fr"} if "translator" in name else {}
+            run = tmp_path_factory.mktemp(name, numbered=True) / "run"
+            train(read_experiment(text, f"{name}.toml", settings, data=[toy_data / data], **sides), run)
+            runs[name, *settings] = run
+            files.update({path: path.stat().st_mtime_ns for path in run.rglob("*")})
+        return runs[name, *settings]
+
+    yield train_once
+    now = {path: path.stat().st_mtime_ns for run in runs.values() for path in run.rglob("*")}
+    assert now == files, "a test changed a run that others use"
+
+
+@pytest.fixture
+def trained_copy(trained: Trained, tmp_path: Path) -> Trained:
+    """``trained_copy("translator", "training.epochs=1")`` is a copy of that run, which may be changed."""
+
+    def copy(name: str, *settings: str) -> Path:
+        return shutil.copytree(trained(name, *settings), tmp_path / "-".join((name, *settings)))
+
+    return copy
 
 
 @pytest.fixture
@@ -246,6 +320,8 @@ def _sample(items: list[pytest.Item]) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     _sample(items)
     for item in items:
+        if item.path.parent.name in SLOW_FOLDERS:
+            item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW_TIMEOUT))
 

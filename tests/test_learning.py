@@ -12,7 +12,7 @@ from anaphora.tasks.translation import TranslationPredictor
 REVERSE = """
 task = "translate"
 [text]
-units = "character"
+tokenizer = "character"
 [embedding]
 size = 32
 [encoder]
@@ -26,7 +26,7 @@ score = "{score}"
 query = "{query}"
 context = "{context}"
 [training]
-optimizer = {{ kind = "adam", rate = 0.005 }}
+optimizer = {{ kind = "adam", learning_rate = 0.005 }}
 schedule = {{ kind = "decay", half_life = 3 }}
 batch_tokens = 500
 epochs = 12
@@ -37,7 +37,7 @@ COPY = """
 task = "translate"
 attention = "none"
 [text]
-units = "character"
+tokenizer = "character"
 [embedding]
 size = 32
 [encoder]
@@ -48,7 +48,7 @@ size = 64
 {decoder}
 input_feeding = false
 [training]
-optimizer = {{ kind = "adam", rate = 0.005 }}
+optimizer = {{ kind = "adam", learning_rate = 0.005 }}
 schedule = {{ kind = "decay", half_life = 3 }}
 batch_tokens = 300
 epochs = 12
@@ -60,14 +60,14 @@ task = "language-model"
 [data]
 steps = 25
 [text]
-units = "character"
+tokenizer = "character"
 [embedding]
 size = 16
 [recurrence]
 cell = "{cell}"
 size = 64
 [training]
-optimizer = {{ kind = "adam", rate = 0.01 }}
+optimizer = {{ kind = "adam", learning_rate = 0.01 }}
 batch_tokens = 250
 epochs = 30
 patience = 0

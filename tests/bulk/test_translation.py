@@ -21,15 +21,13 @@ from anaphora.prediction.glossary import Glossary
 from anaphora.prediction.options import SearchOptions
 from anaphora.search.sampling import Sampling
 
+from ..conftest import Trained
+
 
 @pytest.fixture
-def run(tiny_translator: Path, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+def run(trained: Trained) -> Path:
     """A small translator."""
-    run = tmp_path / "run"
-    command = ["train", str(tiny_translator), "--data", str(toy_pairs), "--run", str(run), "--target", "fr"]
-    assert main([*command, "--set", "training.epochs=1"]) == 0
-    capsys.readouterr()
-    return run
+    return trained("translator", "training.epochs=1")
 
 
 @pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=pytest.mark.slow)])

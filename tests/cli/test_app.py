@@ -11,6 +11,8 @@ from typer.main import get_command
 import anaphora
 from anaphora.cli.app import app, main
 
+from ..conftest import Trained
+
 COMMAND = [sys.executable, "-m", "anaphora"]
 VERBS = tuple(get_command(app).commands)  # type: ignore[attr-defined]  # it is a group
 
@@ -159,29 +161,20 @@ def test_what_is_written_to_a_closed_stream_goes_nowhere(
 
 
 def test_standard_input_is_translated_line_by_line(
-    toy_pairs: Path,
-    tiny_translator: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsysbinary: pytest.CaptureFixture[bytes],
+    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    run, typed = tmp_path / "run", tmp_path / "typed"
-    assert main(["train", str(tiny_translator), "--data", str(toy_pairs), "--target", "fr", "--run", str(run)]) == 0
-    capsysbinary.readouterr()
+    typed = tmp_path / "typed"
     typed.write_bytes("abc\r\n\nd\u2028e\n".encode())
     with typed.open() as stream:
         monkeypatch.setattr(sys, "stdin", stream)
-        assert main(["translate", str(run)]) == 0
+        assert main(["translate", str(trained("translator"))]) == 0
     written = capsysbinary.readouterr().out
     assert written.count(b"\n") == 3
     assert written.split(b"\n")[1] == b""
 
 
-def test_lines_are_split_into_sentences_unless_they_are_to_stay_whole(
-    toy_pairs: Path, tiny_translator: Path, tmp_path: Path
-) -> None:
-    run, text, answer = tmp_path / "run", tmp_path / "text.en", tmp_path / "text.fr"
-    assert main(["train", str(tiny_translator), "--data", str(toy_pairs), "--target", "fr", "--run", str(run)]) == 0
+def test_lines_are_split_into_sentences_unless_they_are_to_stay_whole(trained: Trained, tmp_path: Path) -> None:
+    run, text, answer = trained("translator"), tmp_path / "text.en", tmp_path / "text.fr"
     text.write_text("  Abc. Def.\n")
     assert main(["translate", str(run), str(text), "--output", str(answer), "--alignments", str(tmp_path / "l")]) == 0
     assert answer.read_text().startswith("  ")

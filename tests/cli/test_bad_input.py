@@ -15,6 +15,8 @@ from anaphora.cli.files import given_lines
 from anaphora.errors import ConfigError, DataError
 from anaphora.tasks.translation.config import TranslationExperiment
 
+from ..conftest import Trained
+
 Spoil = Callable[[Path], object]
 
 
@@ -111,24 +113,19 @@ def test_files_of_a_run_are_written_by_the_run_alone(
     assert (run / name).read_text() == "kept"
 
 
+def out_of_memory(*arguments: object, **options: object) -> None:
+    torch.empty(2**60)
+
+
+def out_of_gpu_memory(*arguments: object, **options: object) -> None:
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
+
+
+@pytest.mark.parametrize("training", [out_of_memory, out_of_gpu_memory])
 def test_what_memory_cannot_hold_is_one_sentence(
-    toy_pairs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    training: Callable[..., None], toy_pairs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def too_much(*arguments: object, **options: object) -> None:
-        torch.empty(2**60)
-
-    monkeypatch.setattr("anaphora.experiment.run_training.train", too_much)
-    arguments = ["train", "multi30k-en-de", "--data", toy_pairs, "--source", "en", "--target", "fr"]
-    assert "This machine ran out of memory" in refused(capsys, *arguments)
-
-
-def test_what_a_gpu_cannot_hold_is_the_same_sentence(
-    toy_pairs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def too_much(*arguments: object, **options: object) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
-
-    monkeypatch.setattr("anaphora.experiment.run_training.train", too_much)
+    monkeypatch.setattr("anaphora.experiment.run_training.train", training)
     arguments = ["train", "multi30k-en-de", "--data", toy_pairs, "--source", "en", "--target", "fr"]
     assert "This machine ran out of memory" in refused(capsys, *arguments)
 
@@ -316,26 +313,20 @@ def truncate(path: Path) -> None:
 def test_a_damaged_run_folder_is_refused_and_the_file_named(
     damage: Callable[[Path], object],
     name: str,
+    trained_copy: Trained,
     toy_pairs: Path,
-    tiny_translator: Path,
-    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    run = tmp_path / "run"
-    training = ["train", tiny_translator, "--data", toy_pairs, "--target", "fr", "--run", run]
-    assert main([str(part) for part in [*training, "--set", "training.epochs=1"]]) == 0
-    capsys.readouterr()
+    run = trained_copy("translator", "training.epochs=1")
     [file] = run.rglob(name)
     damage(file)
     assert name in refused(capsys, "translate", run, toy_pairs / "test.en")
 
 
 def test_a_missing_text_is_refused_and_no_output_begun(
-    toy_pairs: Path, tiny_translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Trained, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = tmp_path / "run"
-    assert main(["train", str(tiny_translator), "--data", str(toy_pairs), "--target", "fr", "--run", str(run)]) == 0
-    capsys.readouterr()
+    run = trained("translator")
     (toy_pairs / "bad.en").write_bytes(b"fine\n\xff\n")
     for text, word in ((tmp_path / "missing.en", "missing.en"), (toy_pairs / "bad.en", "bad.en:2")):
         output = tmp_path / "output"

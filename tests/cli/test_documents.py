@@ -1,6 +1,8 @@
 """``anaphora train`` on a translation memory, and ``anaphora translate`` on documents."""
 
 import gzip
+import io
+from contextlib import redirect_stderr
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,8 @@ from anaphora.cli.app import main
 from anaphora.formats.entries.kinds import read_entries
 from tests.formats.omegat_project import make_project
 
+from ..conftest import TINY_TRANSLATOR_OF_WORDS
+
 XLIFF = (
     '<xliff version="1.2"><file source-language="en" target-language="fr"><body>\n'
     '<trans-unit id="1"><source>adf <g id="1">beg</g></source>{}</trans-unit>\n'
@@ -16,38 +20,31 @@ XLIFF = (
 )
 
 
-@pytest.fixture
-def memory(toy_pairs: Path) -> Path:
-    """The toy corpus as a translation memory."""
-    sides = [(toy_pairs / f"train.{code}").read_text().split() for code in ("en", "fr")]
+@pytest.fixture(scope="module")
+def learnt(toy_data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """A translator that learnt from the toy corpus as a translation memory, and what training printed."""
+    folder = tmp_path_factory.mktemp("learnt")
+    sides = [(toy_data / "pairs" / f"train.{code}").read_text().split() for code in ("en", "fr")]
     entries = "".join(
         f'<tu><tuv xml:lang="en"><seg>{source}</seg></tuv><tuv xml:lang="fr"><seg>{target}</seg></tuv></tu>\n'
         for source, target in zip(*sides, strict=True)
     )
-    path = toy_pairs.parent / "memory.tmx"
-    path.write_text(f'<tmx version="1.4"><body>{entries}<tu><tuv xml:lang="en"><seg>no</seg></tuv></tu></body></tmx>')
-    return path
+    body = f'{entries}<tu><tuv xml:lang="en"><seg>no</seg></tuv></tu>'
+    (folder / "memory.tmx").write_text(f'<tmx version="1.4"><body>{body}</body></tmx>')
+    (folder / "words.toml").write_text(TINY_TRANSLATOR_OF_WORDS)
+    data = ["--data", str(folder / "memory.tmx"), "--source", "en", "--target", "fr"]
+    with redirect_stderr(io.StringIO()) as said:
+        assert main(["train", str(folder / "words.toml"), *data, "--run", str(folder / "run")]) == 0
+    return str(folder / "run"), said.getvalue()
 
 
 @pytest.fixture
-def run(memory: Path, tiny_translator_of_words: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """A translator that learnt from the memory."""
-    run = str(memory.parent / "run")
-    command = [
-        "train",
-        str(tiny_translator_of_words),
-        "--data",
-        str(memory),
-        "--source",
-        "en",
-        "--target",
-        "fr",
-        "--run",
-        run,
-    ]
-    assert main(command) == 0
-    assert "1 entry of" in (told := capsys.readouterr().err) and "without a translation was left out" in told
-    return run
+def run(learnt: tuple[str, str]) -> str:
+    return learnt[0]
+
+
+def test_entries_without_a_translation_are_left_out_of_training_and_counted(learnt: tuple[str, str]) -> None:
+    assert "1 entry of" in learnt[1] and "without a translation was left out" in learnt[1]
 
 
 def test_a_document_is_written_back_with_its_gaps_filled(

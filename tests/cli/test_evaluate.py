@@ -6,26 +6,22 @@ from pathlib import Path
 import pytest
 
 from anaphora.cli.app import main
-from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
+from anaphora.tasks.base import ExperimentBase
+
+from ..conftest import Trained
 
 
 @pytest.fixture
-def translator(toy_pairs: Path, tiny_translator: Path, tmp_path: Path) -> Path:
-    """A run folder."""
-    text, run = tiny_translator.read_text(), tmp_path / "run"
-    train(read_experiment(text, "tiny.toml", ["training.epochs=1"], data=[toy_pairs], target="fr"), run)
-    return run
+def run(trained_copy: Trained) -> Path:
+    """A translator."""
+    return trained_copy("translator", "training.epochs=1")
 
 
 @pytest.fixture
-def both(toy_sentences: Path, tiny_translator_of_words: Path, tmp_path: Path) -> list[str]:
-    """Two run folders of translators that get some words right, each others."""
-    text, runs = tiny_translator_of_words.read_text(), [tmp_path / "first", tmp_path / "second"]
-    for seed, run in enumerate(runs, 1):
-        settings = [f"training.seed={seed}"]
-        train(read_experiment(text, "words.toml", settings, data=[toy_sentences], source="en", target="fr"), run)
-    return [str(run) for run in runs]
+def both(trained_copy: Trained) -> list[str]:
+    """Two translators that get some words right, each others."""
+    return [str(trained_copy("translator-of-words", f"training.seed={seed}")) for seed in (1, 2)]
 
 
 def test_two_runs_are_compared_in_groups_and_sentence_by_sentence(
@@ -54,51 +50,53 @@ def test_two_runs_are_compared_in_groups_and_sentence_by_sentence(
 
 
 def test_figures_are_kept_and_shown_by_info_unless_they_are_not_wanted(
-    translator: Path, capsys: pytest.CaptureFixture[str]
+    run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["evaluate", str(translator), "--no-keep"]) == 0
-    assert not (translator / "evaluations.jsonl").exists()
-    assert main(["evaluate", str(translator)]) == 0
+    assert main(["evaluate", str(run), "--no-keep"]) == 0
+    assert not (run / "evaluations.jsonl").exists()
+    assert main(["evaluate", str(run)]) == 0
     capsys.readouterr()
-    assert main(["info", str(translator)]) == 0
+    assert main(["info", str(run)]) == 0
     shown = capsys.readouterr().out
     assert "translate, format 2" in shown and "all whole" in shown and re.search(r"test \([0-9a-f]{8}\), step-", shown)
-    assert main(["info", str(translator), "--json"]) == 0
+    assert main(["info", str(run), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["evaluations"][0]["figures"][0]["name"] == "BLEU"
 
 
 def test_info_says_what_a_run_was_begun_with_beyond_the_defaults_or_why_that_cannot_be_read(
-    translator: Path, capsys: pytest.CaptureFixture[str]
+    run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    written = translator / "experiment.toml"
+    written = run / "experiment.toml"
     text = written.read_text()
     size = tomllib.loads(text)["decoder"]["size"]
-    assert main(["info", str(translator)]) == 0
+    assert main(["info", str(run)]) == 0
     shown = capsys.readouterr().out
     assert f"decoder.size={size}\n" in shown and "decoder.layers" not in shown and " data." not in shown
     written.write_text(text.replace("[decoder]\n", '[decoder]\ncolour = "red"\n'))
-    assert main(["info", str(translator)]) == 0
-    assert f"{translator}: decoder.colour" in capsys.readouterr().out
+    assert main(["info", str(run)]) == 0
+    assert f"{run}: decoder.colour" in capsys.readouterr().out
 
 
-def test_what_is_measured_again_is_shown_once(translator: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_measured_again_is_shown_once(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(3):
-        assert main(["evaluate", str(translator)]) == 0
+        assert main(["evaluate", str(run)]) == 0
     capsys.readouterr()
-    assert main(["info", str(translator)]) == 0
+    assert main(["info", str(run)]) == 0
     assert capsys.readouterr().out.count(": BLEU ") == 1
 
 
 def test_data_that_has_moved_is_missed_by_the_run_and_another_text_is_asked_for(
-    translator: Path, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    translator: ExperimentBase, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    run = tmp_path / "run"
+    train(translator, run)
     moved = toy_pairs.rename(tmp_path / "moved")
-    assert main(["evaluate", str(translator)]) == 2
+    assert main(["evaluate", str(run)]) == 2
     said = capsys.readouterr().err
-    assert f"{translator} was begun with the data in {toy_pairs}, but that is no longer there" in said
+    assert f"{run} was begun with the data in {toy_pairs}, but that is no longer there" in said
     assert "with --source and --reference" in said
     pair = [f"--source={moved / 'test.en'}", f"--reference={moved / 'test.fr'}"]
-    assert main(["evaluate", str(translator), *pair]) == 0
+    assert main(["evaluate", str(run), *pair]) == 0
 
 
 def test_unknown_words_that_none_may_be_are_not_replaced(both: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,19 +104,16 @@ def test_unknown_words_that_none_may_be_are_not_replaced(both: list[str], capsys
     assert "no unknown word is left to replace" in capsys.readouterr().err
 
 
-def test_known_words_are_not_asked_for_where_every_word_is_spelt(
-    translator: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["evaluate", str(translator), "--known-words"]) == 2
+def test_known_words_are_not_asked_for_where_every_word_is_spelt(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", str(run), "--known-words"]) == 2
     said = capsys.readouterr().err
     assert "this translator has smaller tokens and leaves no word unknown: leave out --known-words." in said
 
 
 def test_details_and_sentences_of_a_language_model_are_refused_before_any_work(
-    toy_book: Path, tiny_language_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Trained, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = tmp_path / "run"
-    train(read_experiment(tiny_language_model.read_text(), "tiny.toml", data=[toy_book]), run)
+    run = trained("language-model")
     for options in (["--details"], ["--output", str(tmp_path / "sentences")]):
         assert main(["evaluate", str(run), "--text", str(toy_book), *options]) == 2
         assert "is a language model" in capsys.readouterr().err
@@ -126,12 +121,11 @@ def test_details_and_sentences_of_a_language_model_are_refused_before_any_work(
 
 
 def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
-    toy_book: Path, tiny_language_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained_copy: Trained, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run, text = tmp_path / "run", tmp_path / "text"
+    run, text = trained_copy("language-model"), tmp_path / "text"
     text.write_text("".join(toy_book.read_text().splitlines(keepends=True)[:10]))
     command = ["evaluate", str(run), "--text", str(text)]
-    train(read_experiment(tiny_language_model.read_text(), "tiny.toml", data=[toy_book]), run)
     weights = [path.read_bytes() for path in sorted(run.rglob("*.safetensors"))]
     found = {}
     for options in (
@@ -162,6 +156,6 @@ def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
         assert said in capsys.readouterr().err
 
 
-def test_a_translator_has_no_text_to_remember(translator: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", str(translator), "--dynamic", "0.1"]) == 2
+def test_a_translator_has_no_text_to_remember(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", str(run), "--dynamic", "0.1"]) == 2
     assert "has no use for a neural cache" in capsys.readouterr().err

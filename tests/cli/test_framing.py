@@ -7,9 +7,9 @@ import pytest
 import anaphora
 from anaphora.cli.app import main
 
-from .test_nbest import folder, printed, run
+from .test_nbest import printed, run
 
-__all__ = ["folder", "run"]
+__all__ = ["run"]
 
 TEXT = "dab\n\nabcd\ncab\n"
 

@@ -8,7 +8,9 @@ import pytest
 
 from anaphora.cli.app import main
 
-HOPELESS = ["--set", 'initialise={kind="uniform",range=10000.0}', "--set", "training.optimizer.learning_rate=1e-6"]
+from ..conftest import Trained
+
+HOPELESS = 'initializer={kind="uniform",range=10000.0}', "training.optimizer.learning_rate=1e-6"
 
 
 def objects(printed: str) -> list[dict[str, Any]]:
@@ -17,20 +19,19 @@ def objects(printed: str) -> list[dict[str, Any]]:
 
 
 def test_a_perplexity_that_no_float_holds_is_null_in_json_and_not_finite_to_people(
-    toy_book: Path, tiny_language_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    toy_book: Path, trained_copy: Trained, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run, book = str(tmp_path / "run"), str(toy_book)
-    assert main(["train", str(tiny_language_model), "--data", book, "--run", run, *HOPELESS]) == 0
-    capsys.readouterr()
+    folder, book = trained_copy("language-model", *HOPELESS), str(toy_book)
+    run = str(folder)
     assert main(["score", run, book, "--json"]) == 0
     assert {line["perplexity"] for line in objects(capsys.readouterr().out)} == {None}
     assert main(["evaluate", run, "--text", book, "--json"]) == 0
     [answer] = objects(capsys.readouterr().out)
     [figures] = answer["parts"].values()
     assert figures["perplexity"] is figures["word_perplexity"] is None and figures["nats"] > 0
-    [kept] = objects((tmp_path / "run" / "evaluations.jsonl").read_text())
+    [kept] = objects((folder / "evaluations.jsonl").read_text())
     assert None in [figure["value"] for figure in kept["figures"]]
-    assert "| perplexity | not finite |" in (tmp_path / "run" / "card.md").read_text()
+    assert "| perplexity | not finite |" in (folder / "card.md").read_text()
     assert main(["info", run]) == 0
     assert "perplexity not finite (one pass" in capsys.readouterr().out
     assert main(["info", run, "--json"]) == 0
@@ -38,13 +39,10 @@ def test_a_perplexity_that_no_float_holds_is_null_in_json_and_not_finite_to_peop
 
 
 def test_a_translation_that_a_model_finds_all_but_impossible_has_no_perplexity(
-    toy_pairs: Path, tiny_translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Trained, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run, pairs = str(tmp_path / "run"), tmp_path / "pairs.tsv"
-    data = ["--data", str(toy_pairs), "--target", "fr"]
-    assert main(["train", str(tiny_translator), *data, "--run", run, *HOPELESS]) == 0
+    pairs = tmp_path / "pairs.tsv"
     pairs.write_text("adf\tfda\n")
-    capsys.readouterr()
-    assert main(["score", run, str(pairs), "--json"]) == 0
+    assert main(["score", str(trained("translator", *HOPELESS)), str(pairs), "--json"]) == 0
     [line] = objects(capsys.readouterr().out)
     assert line["perplexity"] is None and line["log10"] < -308 * line["tokens"]

@@ -1,6 +1,7 @@
 """``anaphora inspect``: what a run supports, numbers and pictures, and one sentence for whatever is wrong."""
 
 import json
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,27 +10,21 @@ import pytest
 
 from anaphora.cli.app import main
 from anaphora.events import silent
-from anaphora.experiment.reading import read_experiment
-from anaphora.experiment.run_training import train
-from tests.conftest import TINY_LANGUAGE_MODEL, TINY_TRANSLATOR
+from tests.conftest import Trained
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the runs "translator" and "model", and texts."""
-    folder = tmp_path_factory.mktemp("runs")
-    for part, words in (("train", "adf aeg bdh beg cdf ceh"), ("val", "adg beh"), ("test", "cdg aeh")):
+def runs(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the runs "translator", "blind" and "model", and texts."""
+    folder, epoch = tmp_path_factory.mktemp("runs"), "training.epochs=1"
+    for part, words in (("train", "adf aeg bdh beg cdf ceh"), ("test", "cdg aeh")):
         (folder / f"{part}.en").write_text("\n".join(words.split()) + "\n")
         (folder / f"{part}.fr").write_text("\n".join(word[::-1] for word in words.split()) + "\n")
     (folder / "book.txt").write_text("".join(f"line {n} of the little book\n" for n in range(40)))
     (folder / "empty.txt").write_text("")
-    epoch = ["training.epochs=1"]
-    experiment = read_experiment(TINY_TRANSLATOR, "t.toml", epoch, data=[folder], source="en", target="fr")
-    train(experiment, folder / "translator")
-    blind = [*epoch, "attention=none", "decoder.initial_state=project"]
-    experiment = read_experiment(TINY_TRANSLATOR, "t.toml", blind, data=[folder], source="en", target="fr")
-    train(experiment, folder / "blind")
-    train(read_experiment(TINY_LANGUAGE_MODEL, "m.toml", epoch, data=[folder / "book.txt"]), folder / "model")
+    shutil.copytree(trained("translator", epoch), folder / "translator")
+    shutil.copytree(trained("translator", epoch, "attention=none"), folder / "blind")
+    shutil.copytree(trained("language-model", epoch), folder / "model")
     return folder
 
 

@@ -11,34 +11,15 @@ from anaphora.cli.app import main
 from anaphora.run.about import about
 from anaphora.tasks.runs import weights_of_runs
 
-WORDS = """
-task = "language-model"
-[data]
-steps = 10
-[text]
-tokenizer = "word"
-segmentation = "whitespace"
-[embedding]
-size = 8
-[recurrence]
-size = 8
-[training]
-batch_tokens = 40
-epochs = 1
-"""
+from ..conftest import Trained
+
+WORDS = "text={tokenizer='word',segmentation='whitespace'}"
 
 
 @pytest.fixture
-def runs(count_model: str, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Path, Path]:
+def runs(trained_copy: Trained) -> tuple[Path, Path]:
     """Counts and a network over the same words."""
-    made = []
-    for name, experiment in (("counts", count_model), ("network", WORDS)):
-        (tmp_path / f"{name}.toml").write_text(experiment)
-        made.append(tmp_path / name)
-        command = ["train", str(tmp_path / f"{name}.toml"), "--data", str(toy_book), "--run", str(made[-1])]
-        assert main(command) == 0
-    capsys.readouterr()
-    return made[0], made[1]
+    return trained_copy("counts"), trained_copy("language-model", WORDS, "training.epochs=1")
 
 
 def figures(run: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, float]:
@@ -92,26 +73,16 @@ def test_a_mixture_is_no_worse_on_its_validation_part_than_any_of_its_runs(
 
 
 def test_what_cannot_be_mixed_is_refused_in_a_sentence_and_leaves_nothing(
-    runs: tuple[Path, Path],
-    tiny_translator: Path,
-    tiny_language_model: Path,
-    toy_book: Path,
-    toy_pairs: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    trained: Trained, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    characters, translator, mixed = tmp_path / "characters", tmp_path / "translator", tmp_path / "mixed"
-    assert main(["train", str(tiny_language_model), "--data", str(toy_book), "--run", str(characters)]) == 0
-    sentences = ["train", str(tiny_language_model), "--set", "reads=sentences", "--set", "data.steps=100"]
-    assert main([*sentences, "--data", str(toy_book), "--run", str(tmp_path / "sentences")]) == 0
-    pairs = ["--data", str(toy_pairs), "--target", "fr"]
-    assert main(["train", str(tiny_translator), *pairs, "--run", str(translator)]) == 0
-    counts = str(runs[0])
+    characters, mixed = str(trained("language-model")), tmp_path / "mixed"
+    sentences = str(trained("language-model", "reads=sentences", "data.steps=100"))
+    counts = str(trained("counts"))
     assert main(["mix", counts, "--cache", "--run", str(tmp_path / "cached")]) == 0
     for others, said in (
-        ([str(characters)], "Interpolation needs one vocabulary"),
-        ([str(tmp_path / "sentences")], "is a model of sentences: leave it out"),
-        ([str(translator)], "made of language models, but"),
+        ([characters], "Interpolation needs one vocabulary"),
+        ([sentences], "is a model of sentences: leave it out"),
+        ([str(trained("translator"))], "made of language models, but"),
         ([str(tmp_path / "cached")], f"is an interpolation itself: name its runs, {counts}"),
         ([], "one run without a cache"),
         (

@@ -10,22 +10,15 @@ from anaphora.cli.app import main
 from anaphora.formats.nbest import FORMATS
 from anaphora.formats.pharaoh import from_pharaoh
 
-SETTINGS = ["--target", "fr", "--set", "training.epochs=3"]
+from ..conftest import Trained
+
 TEXT = "dab\n\ndabdab\n"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("nbest")
-
-
 @pytest.fixture
-def run(tiny_translator: Path, toy_pairs: Path, folder: Path) -> str:
-    """A translator with attention; trained once."""
-    path = folder / "run"
-    if not path.exists():
-        assert main(["train", str(tiny_translator), "--data", str(toy_pairs), "--run", str(path), *SETTINGS]) == 0
-    return str(path)
+def run(trained: Trained) -> str:
+    """A translator with attention."""
+    return str(trained("translator", "training.epochs=3"))
 
 
 @pytest.fixture
@@ -43,7 +36,7 @@ def printed(capsys: pytest.CaptureFixture[str], *command: str, code: int = 0) ->
 
 
 def test_an_nbest_list_has_every_line_its_best_first_and_can_be_rescored(
-    run: str, text: str, tiny_language_model: Path, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: str, text: str, trained: Trained, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     best, _ = printed(capsys, "translate", run, text, "--beam", "6", "--length-penalty", "0.6")
     moses = ["translate", run, text, "--beam", "6", "--length-penalty", "0.6", "--nbest", "4"]
@@ -62,11 +55,9 @@ def test_an_nbest_list_has_every_line_its_best_first_and_can_be_rescored(
     parsed = [FORMATS["moses"].parse(line, "list") for line in listed]
     assert [one.text for one in parsed] == [entry[1].strip() for entry in entries]
     assert all(one.features == {"logprob", "tokens"} for one in parsed)
-    nbest, model = tmp_path / "nbest", str(tmp_path / "model")
+    nbest = tmp_path / "nbest"
     assert main([*moses, "--output", str(nbest)]) == 0 and nbest.read_text().splitlines() == listed
-    command = ["train", str(tiny_language_model), "--data", str(toy_pairs / "train.fr"), "--run", model]
-    assert main(command) == 0
-    rescored, _ = printed(capsys, "rescore", model, str(nbest))
+    rescored, _ = printed(capsys, "rescore", str(trained("language-model")), str(nbest))
     assert len(rescored) == len(listed) and all(" LM0= " in line for line in rescored)
 
 
@@ -131,11 +122,9 @@ def test_pairs_are_aligned_softly(run: str, text: str, tmp_path: Path, capsys: p
 
 
 def test_a_translator_without_attention_is_aligned_by_another(
-    run: str, text: str, tiny_translator: Path, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: str, text: str, trained: Trained, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    other, links = str(tmp_path / "other"), tmp_path / "links"
-    command = ["train", str(tiny_translator), "--data", str(toy_pairs), "--run", other, *SETTINGS]
-    assert main([*command, "--set", "attention=none"]) == 0
+    other, links = str(trained("translator", "training.epochs=3", "attention=none")), tmp_path / "links"
     lines, _ = printed(capsys, "translate", other, text, "--alignments", str(links), "--align-with", run)
     model = anaphora.load(run)
     assert isinstance(model, anaphora.TranslationPredictor)

@@ -11,22 +11,23 @@ import pytest
 from anaphora.cli.app import main
 from anaphora.tasks.runs import load
 
+from ..conftest import Trained
+
 
 @pytest.fixture
-def counted(count_model: str, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    experiment, run = tmp_path / "counted.toml", tmp_path / "counted"
-    experiment.write_text(count_model)
-    assert main(["train", str(experiment), "--data", str(toy_book), "--run", str(run)]) == 0
-    shown = capsys.readouterr()
-    assert shown.out == f"{run}\n"
-    assert "discounts" in shown.err  # forty lines are too few for them
-    return run
+def counted(trained: Trained) -> Path:
+    return trained("counts")
 
 
 def test_a_count_model_is_made_scored_resumed_and_described(
-    counted: Path, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    count_model: str, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text, scores = tmp_path / "text", tmp_path / "scores"
+    counted, text, scores = tmp_path / "counted", tmp_path / "text", tmp_path / "scores"
+    (tmp_path / "counted.toml").write_text(count_model)
+    assert main(["train", str(tmp_path / "counted.toml"), "--data", str(toy_book), "--run", str(counted)]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == f"{counted}\n"
+    assert "discounts" in shown.err  # forty lines are too few for them
     text.write_text("line 3 of the little book\n\nline 3 of the zebra\n")
     assert main(["score", str(counted), str(text), "--output", str(scores)]) == 0
     shown = capsys.readouterr()
@@ -56,17 +57,16 @@ def test_a_text_from_standard_input_is_evaluated_as_one_from_a_file(
     for text in str(toy_book), "-":
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(toy_book.read_bytes())))
         capsys.readouterr()
-        assert main(["evaluate", str(counted), "--text", text, "--json"]) == 0
+        assert main(["evaluate", str(counted), "--text", text, "--no-keep", "--json"]) == 0
         shown.append(json.loads(capsys.readouterr().out)["parts"])
     assert shown[1] == {"standard input": shown[0][toy_book.name]}
 
 
 def test_lines_are_scored_as_running_text_where_a_network_remembers_or_learns_from_it(
-    toy_book: Path, tiny_language_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Trained, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run, text = tmp_path / "run", tmp_path / "text"
+    run, text = trained("language-model"), tmp_path / "text"
     text.write_text("".join(toy_book.read_text().splitlines(keepends=True)[:6]) + "\n")
-    assert main(["train", str(tiny_language_model), "--data", str(toy_book), "--run", str(run)]) == 0
     for option in ["--neural-cache", "100"], ["--dynamic", "rule=rms,learning_rate=0.05"]:
         capsys.readouterr()
         assert main(["score", str(run), str(text), *option, "--json"]) == 0
@@ -94,14 +94,10 @@ def test_counts_cannot_adapt_whether_they_lie_in_a_run_or_in_a_file(
 
 
 def test_who_exports_words_is_told_how_they_were_cut(
-    count_model: str, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Trained, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    experiment, run, arpa = tmp_path / "words.toml", str(tmp_path / "words"), str(tmp_path / "words.arpa")
-    experiment.write_text(count_model)
-    words = ["--set", "text={tokenizer='word',segmentation='moses'}"]
-    assert main(["train", str(experiment), *words, "--data", str(toy_book), "--run", run]) == 0
-    capsys.readouterr()
-    assert main(["export", run, "--output", arpa]) == 0
+    run = trained("counts", "text.segmentation=moses")
+    assert main(["export", str(run), "--output", str(tmp_path / "words.arpa")]) == 0
     assert "Its words are segmented by text.segmentation = 'moses'" in capsys.readouterr().err
 
 
@@ -131,13 +127,10 @@ def test_pairs_are_scored_by_a_translator(
 
 
 def test_unknown_words_of_a_translator_of_words_are_counted(
-    toy_sentences: Path, tiny_translator_of_words: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Trained, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run, pairs, data = tmp_path / "run", tmp_path / "pairs.tsv", ["--data", str(toy_sentences), "--target", "fr"]
-    command = ["train", str(tiny_translator_of_words), *data, "--run", str(run), "--set", "training.epochs=1"]
-    assert main(command) == 0
+    run, pairs = trained("translator-of-words", "training.epochs=1"), tmp_path / "pairs.tsv"
     pairs.write_text("The cat sees a bird\tLe zébu voit un oiseau\nThe cat\tLe chat\nThe cat\tzébu zébu\n")
-    capsys.readouterr()
     assert main(["score", str(run), str(pairs), "--json"]) == 0
     shown = capsys.readouterr()
     lines = [json.loads(line) for line in shown.out.splitlines()]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.cli.app import main
+from ..conftest import Trained
 
 SECONDS = 60
 
@@ -50,17 +50,9 @@ def terminal(home: Path, *arguments: str) -> Iterator[Terminal]:
 
 
 @pytest.mark.parametrize("verb", ["generate", pytest.param("translate", marks=pytest.mark.slow)])
-def test_typed_lines_are_answered_one_by_one_until_ctrl_d(
-    verb: str, tiny_translator: Path, toy_pairs: Path, toy_book: Path, tmp_path: Path, count_model: str
-) -> None:
-    experiment, data = tiny_translator, toy_pairs
-    if verb == "generate":
-        experiment, data = tmp_path / "counts.toml", toy_book
-        experiment.write_text(count_model)
-    run, home = str(tmp_path / "run"), tmp_path / "home"
+def test_typed_lines_are_answered_one_by_one_until_ctrl_d(verb: str, trained: Trained, tmp_path: Path) -> None:
+    run, home = str(trained("counts" if verb == "generate" else "translator")), tmp_path / "home"
     home.mkdir()
-    more = ["--target", "fr", "--set", "training.epochs=1"] if verb == "translate" else []
-    assert main(["train", str(experiment), "--data", str(data), "--run", run, *more]) == 0
     with terminal(home, verb, run) as person:
         person.wait_for("> ")
         person.type("line\n")

@@ -12,21 +12,17 @@ from anaphora.cli.app import main
 from anaphora.formats.tsv import read_pairs
 from anaphora.tasks.translation import Translation
 
+from ..conftest import Trained
+
 SETTINGS = ["--target", "fr", "--set", "training.epochs=3"]
+MORE = "training.seed=7", "text.min_count=5"
 
 
 @pytest.fixture
-def runs(
-    tiny_translator: Path, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> tuple[str, str, str]:
+def runs(trained: Trained) -> tuple[str, str, str]:
     """Two translators of one vocabulary, and one of another."""
-    folders = []
-    for name, more in (("a", []), ("b", ["--set", "training.seed=7"]), ("c", ["--set", "text.min_count=5"])):
-        folders.append(str(tmp_path / name))
-        command = ["train", str(tiny_translator), "--data", str(toy_pairs), "--run", folders[-1], *SETTINGS, *more]
-        assert main(command) == 0
-    capsys.readouterr()
-    return folders[0], folders[1], folders[2]
+    same, other = (str(trained("translator", "training.epochs=3", more)) for more in MORE)
+    return str(trained("translator", "training.epochs=3")), same, other
 
 
 def test_several_runs_translate_as_one_and_a_run_beside_itself_as_it_does_alone(
@@ -69,15 +65,11 @@ def test_several_runs_are_evaluated_as_one(runs: tuple[str, str, str], capsys: p
 
 
 def test_links_that_a_translator_has_none_of_are_refused_before_it_translates(
-    tiny_translator: Path, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Trained, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    attending, other = str(tmp_path / "attending"), str(tmp_path / "other")
-    for run, more in ((attending, []), (other, ["--set", "attention=none"])):
-        command = ["train", str(tiny_translator), "--data", str(toy_pairs), "--run", run, *SETTINGS, *more]
-        assert main(command) == 0
+    attending, other = (str(trained("translator", "training.epochs=3", *more)) for more in ([], ["attention=none"]))
     text, links = str(toy_pairs / "test.en"), tmp_path / "links"
     pairs = ["--source", text, "--target", str(toy_pairs / "test.fr")]
-    capsys.readouterr()
     for command in (
         ["translate", other, text, "--alignments", str(links)],
         ["translate", attending, other, text, "--alignments", str(links)],
@@ -129,11 +121,11 @@ REFUSED = {
 
 
 def test_what_does_not_go_together_is_refused_in_a_sentence(
-    runs: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    runs: tuple[str, str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    names = dict(zip("abc", runs, strict=True))
     for command, said in REFUSED.items():
-        verb, *words = command.split()
-        assert main([verb, *(word if len(word) > 4 or word[0] == "-" else str(tmp_path / word) for word in words)]) == 2
+        assert main([names.get(word, word) for word in command.split()]) == 2
         assert said in capsys.readouterr().err
 
 
@@ -141,6 +133,7 @@ def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
     runs: tuple[str, str, str],
     count_model: str,
     tiny_language_model: Path,
+    tiny_translator: Path,
     toy_pairs: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -163,7 +156,7 @@ def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
         assert main(["translate", *runs[:2], str(toy_pairs / "test.en"), *options]) == 0
         found[str(options)] = capsys.readouterr().out
     assert len(set(found.values())) > 1
-    fused = ["evaluate", runs[0], "--language-model", models[0], "--json"]
+    fused = ["evaluate", runs[0], "--language-model", models[0], "--no-keep", "--json"]
     assert main([*fused, "--fusion-weight", "1e-30"]) == main(["evaluate", runs[0], "--json", "--no-keep"]) == 0
     with_model, alone = map(json.loads, capsys.readouterr().out.splitlines())
     assert with_model["parts"] == alone["parts"] and with_model["run"] == f"{runs[0]} + 1e-30 x {models[0]}"
@@ -185,14 +178,7 @@ def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
     assert main(["translate", runs[2], str(toy_pairs / "test.en"), "--language-model", models[0]]) == 2
     assert "train it from the translator's alone (start.vocabulary = 'only')" in capsys.readouterr().err
     # and pairs cannot be cut by the vocabulary of a text
-    pairs = [
-        str(tmp_path / "tiny-translator.toml"),
-        "--data",
-        str(toy_pairs),
-        *SETTINGS,
-        "--run",
-        str(tmp_path / "new"),
-    ]
+    pairs = [str(tiny_translator), "--data", str(toy_pairs), *SETTINGS, "--run", str(tmp_path / "new")]
     assert main(["train", *pairs, "--from", models[0], "--vocabulary", "only"]) == 2
     assert "the vocabularies of both sides" in capsys.readouterr().err
     assert main(["train", *pairs, "--from", runs[1], "--vocabulary", "only"]) == 0

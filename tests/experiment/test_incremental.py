@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from anaphora.experiment.conduct import train
 from anaphora.experiment.start.growth import growing
 
 from anaphora.cli.app import main
@@ -14,6 +13,7 @@ from anaphora.errors import ConfigError
 from anaphora.evaluation.bleu import Score
 from anaphora.events import Event, Note, Validated
 from anaphora.experiment.reading import read_experiment
+from anaphora.experiment.run_training import train
 from anaphora.models.guide import LearntGuide
 from anaphora.run import Run
 from anaphora.run.checkpoint import AVERAGE

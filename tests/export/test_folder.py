@@ -19,6 +19,7 @@ pytest.importorskip("onnxruntime")
 
 from anaphora.export.driver import Writer
 from anaphora.export.reading import Tokens, strokes
+from tests.conftest import Trained
 from tests.export.conftest import ALONE
 
 RUN = Path(__file__).parents[1] / "runs" / "format-2"
@@ -75,12 +76,9 @@ def test_strokes_of_another_shape_are_refused(line: str) -> None:
 
 
 def test_int8_is_smaller_and_its_loss_is_reported(
-    toy_pairs: Path, tiny_translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Trained, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run, sizes = str(tmp_path / "run"), ["--set", "decoder.size=64", "--set", "encoder.size=64"]
-    data = ["--data", str(toy_pairs), "--source", "en", "--target", "fr"]
-    assert main(["train", str(tiny_translator), *data, *sizes, "--set", "training.epochs=1", "--run", run]) == 0
-    capsys.readouterr()
+    run = str(trained("translator", "decoder.size=64", "encoder.size=64", "training.epochs=1"))
     assert main(["export", run, "--to", "onnx", "--int8", "--output", str(tmp_path / "int8")]) == 0
     said = capsys.readouterr().out
     assert "3 lines of the validation split" in said and "loss a token" in said

@@ -43,6 +43,14 @@ def assert_same_bits(got: dict[str, Tensor], expected: dict[str, Tensor]) -> Non
     assert_close(got, expected, rtol=0, atol=0)
 
 
+def assert_same_bits_alone(network: Any) -> None:
+    together = network.fast()
+    for row, length in enumerate(network.lengths_B.tolist()):
+        alone = network.sentences(torch.tensor([row])).fast()
+        of_row = {n: t[row : row + 1] if "last" in n else t[:length, row : row + 1] for n, t in together.items()}
+        assert_same_bits(alone, of_row)
+
+
 @pytest.mark.matrix
 @UNITS
 @HIDDEN
@@ -69,13 +77,10 @@ def test_a_sentence_has_the_same_bits_alone_and_among_others(
         lengths=(5, 2, 7, 1, 9, 3, 9, 4, 8, 5, 6),
         positions=(4, 16, 2, 9, 7) * 2 + (3,),
     ).to(torch.float32)
-    together = network.fast()
-    for row, length in enumerate(network.lengths_B.tolist()):
-        alone = network.sentences(torch.tensor([row])).fast()
-        of_row = {n: t[row : row + 1] if "last" in n else t[:length, row : row + 1] for n, t in together.items()}
-        assert_same_bits(alone, of_row)
+    assert_same_bits_alone(network)
 
 
+@pytest.mark.matrix
 @UNITS
 @HIDDEN
 def test_hypotheses_side_by_side_have_the_bits_of_each_alone(
@@ -98,16 +103,14 @@ def test_hypotheses_side_by_side_have_the_bits_of_each_alone(
             assert torch.equal(alone[name][0], together[name][k])
 
 
+@pytest.mark.matrix
 @HIDDEN
 def test_a_stack_has_the_same_bits_alone_and_among_others(cell: Cell, hidden: int, layers: Callable) -> None:
     network = layers(cell, hidden, height=2, lengths=(5, 2, 7, 1, 9, 3, 9)).to(torch.float32)
-    together = network.fast()
-    for row, length in enumerate(network.lengths_B.tolist()):
-        alone = network.sentences(torch.tensor([row])).fast()
-        of_row = {n: t[row : row + 1] if "last" in n else t[:length, row : row + 1] for n, t in together.items()}
-        assert_same_bits(alone, of_row)
+    assert_same_bits_alone(network)
 
 
+@pytest.mark.matrix
 @HIDDEN
 def test_a_stack_step_by_step_has_the_bits_of_a_scan(cell: Cell, hidden: int, layers: Callable) -> None:
     network = layers(cell, hidden, height=2, lengths=(5,) * 7).to(torch.float32)

@@ -36,6 +36,7 @@ def test_the_derived_gradients_are_right_at_a_large_odd_size(cell: Cell, layers:
     assert layers(cell, 63).exact(fast_mode=True)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("hidden", [1, 7, 63])
 @pytest.mark.parametrize("masked", [False, True], ids=["plain", "masked"])
 def test_values_and_gradients_of_a_stack_equal_the_naive_reading(
@@ -49,6 +50,7 @@ def test_values_and_gradients_of_a_stack_equal_the_naive_reading(
     assert all(gradient.abs().sum() > 0 for gradient in gradients.values())
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("hidden", [1, 7])
 def test_a_unit_has_the_shapes_that_it_declares(cell: Cell, hidden: int, layers: Callable) -> None:
     outputs = layers(cell, hidden).fast()
@@ -82,6 +84,7 @@ def test_two_chunks_with_carried_state_equal_one_pass(cell: Cell, layers: Callab
     assert_close(whole.gradients(two_chunks), whole.gradients(one_pass), rtol=0, atol=1e-12)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("output", ["layer0.h", "last"])
 def test_outputs_alone_and_last_state_alone_have_their_whole_gradient(
     cell: Cell, output: str, layers: Callable

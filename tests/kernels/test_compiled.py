@@ -110,6 +110,7 @@ def test_the_compiled_softmax_takes_the_steps_of_the_torch_operations(
     assert_close(fast, plain, rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.matrix
 @built
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 @pytest.mark.parametrize("size", [1, 7, 8, 17, 64])

@@ -22,6 +22,7 @@ def by_layers(network: Network) -> dict[str, torch.Tensor]:
     return network.through(cudnn.layers)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("options", BETWEEN, ids=lambda options: "-".join(options) or "plain")
 @pytest.mark.parametrize("unit", TORCH_HAS, ids=shown)
 @pytest.mark.parametrize("size", [1, 7, 63])

@@ -17,7 +17,7 @@ from anaphora.kernels.compiled.gemm import PackedPrecision
 from anaphora.kernels.compiled.library import call, has, run
 from anaphora.kernels.prepared import prepare
 from anaphora.kernels.runtime import current, running
-from tests.runtimes import updating
+from tests.runtimes import threads, updating
 
 pytestmark = pytest.mark.skipif(not compiled.has_gemm(), reason="the library was not built, or AVX2 is missing")
 
@@ -51,16 +51,6 @@ SIZES = st.one_of(st.integers(1, 40), st.sampled_from([65, 130, 513, 1030]))
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-
-
-@contextmanager
-def threads(count: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 @contextmanager

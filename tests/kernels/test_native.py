@@ -24,6 +24,7 @@ from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location, Scor
 from anaphora.kernels.spans import LocalMonotonic, LocalPredictive
 from anaphora.kernels.weighing import Softmax
 from anaphora.nn.attention import WindowAttention
+from tests.runtimes import threads
 
 pytestmark = pytest.mark.skipif(
     not compiled.has_loop() or not torch.cpu.get_capabilities()["avx2"],
@@ -91,6 +92,7 @@ def assert_same_in_c(network: Any, tolerance: float = 1e-4) -> None:
     assert_close(fast, computed(network, PYTHON), rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("cell", UNITS, ids=str)
 @with_fixtures
@@ -219,16 +221,6 @@ def test_an_observed_loop_runs_in_python(layers: Callable) -> None:
     with counted() as in_c:
         computed(single(layers(Lstm(), 7)), replace(TRAINING, observer=watching))
     assert not in_c and "layer0.c" in watching.signals
-
-
-@contextmanager
-def threads(count: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("attention", LOOKING, ids=str)

@@ -40,6 +40,7 @@ def observed(run: Callable[[], Any]) -> tuple[Any, Recorder]:
         return run(), recorder
 
 
+@pytest.mark.matrix
 def test_an_observed_decoder_has_the_same_bits_and_each_signal_is_what_it_returns(
     cell: Cell, query: str, feeding: bool, decoder: Callable
 ) -> None:

@@ -25,48 +25,27 @@ def plan(program: Program) -> dict[str, bool]:
 
 
 def test_each_layer_of_a_stack_loops_by_itself(layers: Callable) -> None:
-    program = layers(Lstm(), 7, height=3, masked=True).program
-    assert plan(program) == {
-        "input0": False,
-        "layer0": True,
-        "dropout0": False,
-        "input1": False,
-        "layer1": True,
-        "dropout1": False,
-        "input2": False,
-        "layer2": True,
-        "dropout2": False,
-    }
+    found = plan(layers(Lstm(), 7, height=3, masked=True).program)
+    assert found == {f"{part}{n}": part == "layer" for n in range(3) for part in ("input", "layer", "dropout")}
 
 
-def test_without_feeding_attention_with_the_new_state_waits_for_no_step(decoder: Callable) -> None:
-    assert plan(decoder(Gru(), General(), "current", False, 7).program) == {
-        "input0": False,
-        "layer0": True,
-        "attention": False,
-        "combine_context": False,
-        "combine_state": False,
-        "combine": False,
-        "dropout": False,
-    }
+READOUT = ("combine_context", "combine_state", "combine", "dropout")
 
 
-def test_feeding_draws_everything_behind_the_input_into_one_loop(decoder: Callable) -> None:
-    assert plan(decoder(Gru(), General(), "current", True, 7).program) == {
-        "input0": False,
-        "feed layer0 attention combine_context combine_state combine dropout": True,
-    }
-
-
-def test_attention_with_the_state_before_loops_with_the_unit_and_leaves_the_readout_behind(decoder: Callable) -> None:
-    assert plan(decoder(Gru(), General(), "previous", False, 7).program) == {
-        "input0": False,
-        "attention context layer0": True,
-        "combine_context": False,
-        "combine_state": False,
-        "combine": False,
-        "dropout": False,
-    }
+@pytest.mark.parametrize(
+    ("query", "feeding", "loop", "at_once"),
+    [
+        ("current", False, "layer0", ("input0", "attention", *READOUT)),
+        ("current", True, " ".join(("feed", "layer0", "attention", *READOUT)), ("input0",)),
+        ("previous", False, "attention context layer0", ("input0", *READOUT)),
+    ],
+    ids=["the state after", "feeding", "the state before"],
+)
+def test_a_decoder_loops_over_what_waits_for_the_step_before_and_no_more(
+    query: str, feeding: bool, loop: str, at_once: tuple[str, ...], decoder: Callable
+) -> None:
+    found = plan(decoder(Gru(), General(), query, feeding, 7).program)
+    assert found == {loop: True} | dict.fromkeys(at_once, False)
 
 
 def test_what_is_read_one_step_back_is_carried_once_in_order(decoder: Callable) -> None:

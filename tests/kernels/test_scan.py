@@ -26,6 +26,7 @@ def assert_equal_to_the_naive_reading(network: Any) -> None:
     assert all(gradient.abs().sum() > 0 for gradient in gradients.values())
 
 
+@pytest.mark.matrix
 def test_values_and_gradients_of_a_decoder_equal_the_naive_reading_for_every_unit(
     cell: Cell, query: str, feeding: bool, decoder: Callable
 ) -> None:
@@ -255,6 +256,7 @@ def test_autocast_around_a_scan_changes_nothing(decoder: Callable) -> None:
     assert_close(inside_gradients, gradients, rtol=0, atol=0)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("lengths", [(4, 4, 4), (4, 3, 1), (2, 4, 1)], ids=["full", "sorted", "unsorted"])
 def test_lengths_on_the_processor_do_for_tensors_on_any_device(
     cell: Cell, lengths: tuple[int, ...], layers: Callable

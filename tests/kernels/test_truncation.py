@@ -14,6 +14,7 @@ from anaphora.errors import ShapeError
 from anaphora.kernels import naive
 from anaphora.kernels.cells import Cell, Lstm
 from anaphora.kernels.truncation import scan_windows
+from tests.runtimes import threads
 
 STEPS = 4
 ALL = pytest.mark.parametrize("back", [0, 1, 2, STEPS - 1, STEPS, 10])
@@ -76,6 +77,7 @@ def test_every_loss_goes_back_over_its_own_window(cell: Cell, back: int, masked:
     assert_close(gradients(network, outputs, factors), by_definition(network, back, factors), rtol=0, atol=1e-11)
 
 
+@pytest.mark.matrix
 @ALL
 def test_the_outputs_are_those_of_a_scan(cell: Cell, back: int, layers: Callable) -> None:
     network = layers(cell, 5, height=2, lengths=(2, STEPS, 1, 3), residual=True, normalised=True, variational=True)
@@ -100,12 +102,8 @@ def test_gradients_have_the_same_bits_every_time_on_two_threads(layers: Callable
     network = layers(Lstm(), 96, lengths=(12,) * 32).to(torch.float32)
     output, x = network.program.returns[0], network.leaves["x"].requires_grad_()
     assert x.numel() > 1 << 15  # what fewer threads than two take
-    threads = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
+    with threads(2):
         found = [torch.autograd.grad(windows(network, 8, x=x)[output].sin().sum(), x)[0] for _ in range(5)]
-    finally:
-        torch.set_num_threads(threads)
     assert all(torch.equal(found[0], other) for other in found)
 
 

@@ -175,11 +175,13 @@ def test_a_sentence_is_the_same_alone_and_in_any_batch_and_scored_as_it_was_foun
     assert_the_same_alone_and_in_any_batch(make(row).stepper())
 
 
+@pytest.mark.matrix
 @EVERY_ROW
 def test_what_search_steps_through_is_what_training_computes(row: dict[str, Any]) -> None:
     assert_search_steps_through_what_training_computes(make(row))
 
 
+@pytest.mark.matrix
 @EVERY_ROW
 def test_a_training_decoder_is_its_naive_reading(row: dict[str, Any]) -> None:
     decoder = make(row).double().decoder

@@ -94,6 +94,7 @@ def test_a_window_of_text_costs_what_the_equations_say(window: dict[str, Any]) -
     assert carry["ids"].tolist() == [padded[len(padded) - steps : -1]]
 
 
+@pytest.mark.matrix
 @EVERY_KIND
 @pytest.mark.parametrize("cut", [1, 2, 7])
 @torch.no_grad()
@@ -129,6 +130,7 @@ def test_search_steps_through_what_a_window_computes_in_any_batch(window: dict[s
         assert score(model.stepper(), pair_batch([[END]], [row], multiple=1))[0].score == found[number]
 
 
+@pytest.mark.matrix
 @EVERY_KIND
 @pytest.mark.parametrize("rows", [1, 3, 5, 7, 29])
 def test_a_row_has_the_same_bits_whatever_stands_beside_it(window: dict[str, Any], rows: int) -> None:

@@ -75,6 +75,7 @@ def test_stepping_a_text_gives_its_loss_in_evaluation(network: str, output: Any)
     assert loss.sum.item() == pytest.approx(total, rel=1e-5)
 
 
+@pytest.mark.matrix
 @EVERY
 def test_a_network_learns_to_predict_through_its_output(network: str, output: Any) -> None:
     model = make(network, output)

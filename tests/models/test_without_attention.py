@@ -209,6 +209,7 @@ def test_what_never_meets_is_refused(rule: dict[str, list[Any]]) -> None:
             make(tables(next(alone, None) or next(any_row)))
 
 
+@pytest.mark.matrix
 @EVERY_ROW
 def test_an_update_reaches_every_weight_and_lowers_the_loss(row: dict[str, Any]) -> None:
     assert_an_update_helps(row)
@@ -254,6 +255,7 @@ def test_what_search_steps_through_is_what_training_computes(tables: dict[str, A
     assert_search_steps_through_what_training_computes(make(tables))
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("tables", (SYSTEMS | UNITS).values(), ids=(SYSTEMS | UNITS).keys())
 def test_a_decoder_is_its_naive_reading(tables: dict[str, Any]) -> None:
     model = make(tables).double()

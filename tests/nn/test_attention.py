@@ -197,12 +197,14 @@ def test_the_derived_gradients_are_those_of_finite_differences(options: Options,
     assert is_exact(asked(options, query))
 
 
+@pytest.mark.matrix
 @EVERY
 @pytest.mark.parametrize("query", [1, 7, 63])
 def test_the_derived_gradients_are_right_in_a_random_direction(options: Options, query: int) -> None:
     assert is_exact(asked(options, query), fast_mode=True)
 
 
+@pytest.mark.matrix
 @EVERY
 @pytest.mark.parametrize("query", [1, 7, 63])
 def test_values_and_gradients_equal_the_naive_reading(options: Options, query: int) -> None:
@@ -264,6 +266,7 @@ def test_queries_behind_the_end_of_a_sentence_never_matter(options: Options) -> 
 WIDE = {"positions": torch.tensor([4, 16, 2, 9, 7, 12]), "lengths": torch.tensor([5, 2, 7, 1, 6, 3]), "span": 16}
 
 
+@pytest.mark.matrix
 @EVERY
 @pytest.mark.parametrize("query", [20, 33])
 def test_a_sentence_has_the_same_bits_alone_and_among_others(options: Options, query: int) -> None:

@@ -20,13 +20,16 @@ from tests.networks import build
 torch = pytest.importorskip("torch")
 
 
-@pytest.mark.parametrize("name", recipes.names())
-def test_every_recipe_says_what_it_is_where_it_comes_from_and_how_to_run_it(name: str) -> None:
-    head = re.match(r"(?:#.*\n)+", recipes.read(name))
-    assert head is not None
-    assert recipes.describe(name).endswith(".")
-    for word in ("# Paper:", "# Data:", "# Run:"):
-        assert word in head[0]
+def head_of(name: str) -> str:
+    """Return the comments at the head of a recipe."""
+    (head,) = re.findall(r"\A(?:#.*\n)+", recipes.read(name))
+    return str(head)
+
+
+def test_every_recipe_says_what_it_is_where_it_comes_from_and_how_to_run_it() -> None:
+    for name in recipes.names():
+        assert recipes.describe(name).endswith(".")
+        assert [word for word in ("# Paper:", "# Data:", "# Run:") if word not in head_of(name)] == [], name
 
 
 FOUNDING = [
@@ -39,8 +42,7 @@ FOUNDING = [
 
 def paragraphs(name: str) -> list[tuple[str, str]]:
     """The comments at the head of a recipe, by the word each begins with; lines joined."""
-    (head,) = re.findall(r"\A(?:#.*\n)+", recipes.read(name))
-    parts = re.split(r"^# ([A-Z][a-z' ]+):", head, flags=re.MULTILINE)[1:]
+    parts = re.split(r"^# ([A-Z][a-z' ]+):", head_of(name), flags=re.MULTILINE)[1:]
     joined = [re.sub(r"\n# +", " ", text).strip() for text in parts[1::2]]
     return list(zip(parts[::2], joined, strict=True))
 
@@ -64,12 +66,12 @@ COMMAND_LINES = [
 ]
 
 
-@pytest.mark.parametrize("name", FOUNDING)
-def test_the_recipe_of_a_paper_has_its_equations_its_size_and_what_differs(name: str) -> None:
-    found = dict(paragraphs(name))
-    assert found.keys() >= {"Paper", "Paper's size", "Differs", "Data", "Run", "Yours"}
-    assert " = " in found["Paper"]
-    assert settings(found["Paper's size"])
+def test_the_recipe_of_a_paper_has_its_equations_its_size_and_what_differs() -> None:
+    for name in FOUNDING:
+        found = dict(paragraphs(name))
+        assert found.keys() >= {"Paper", "Paper's size", "Differs", "Data", "Run", "Yours"}, name
+        assert " = " in found["Paper"], name
+        assert settings(found["Paper's size"]), name
 
 
 @pytest.mark.parametrize("name", FOUNDING)
@@ -80,16 +82,16 @@ def test_a_network_of_the_paper_s_size_can_be_built(name: str) -> None:
         assert [*build(experiment.task, experiment.tables(), sides, name).parameters()]
 
 
-@pytest.mark.parametrize("name", [name for name in FOUNDING if "lstm" in recipes.read(name)])
-def test_the_recipe_of_a_paper_with_lstms_says_what_their_forget_bias_starts_from(name: str) -> None:
-    found = dict(paragraphs(name))
-    assert "forget bias" in found.get("Unsaid", found["Differs"]) or "as sutskever2014" in found["Differs"]
+def test_the_recipe_of_a_paper_with_lstms_says_what_their_forget_bias_starts_from() -> None:
+    for name in (name for name in FOUNDING if "lstm" in recipes.read(name)):
+        found = dict(paragraphs(name))
+        assert "forget bias" in found.get("Unsaid", found["Differs"]) or "as sutskever2014" in found["Differs"], name
 
 
-@pytest.mark.parametrize(("name", "word", "given"), ALL_SETTINGS)
-def test_options_that_the_head_of_a_recipe_names_are_taken_by_it(name: str, word: str, given: list[str]) -> None:
-    for together in [[one] for one in given] if word in ALONE else [given]:
-        read_experiment(recipes.read(name), name, together)
+def test_options_that_the_head_of_a_recipe_names_are_taken_by_it() -> None:
+    for name, word, given in ALL_SETTINGS:
+        for together in [[one] for one in given] if word in ALONE else [given]:
+            read_experiment(recipes.read(name), name, together)
 
 
 def values_in(table: BaseModel) -> Iterator[tuple[str, object]]:
@@ -100,21 +102,17 @@ def values_in(table: BaseModel) -> Iterator[tuple[str, object]]:
             yield from values_in(value)
 
 
-@pytest.mark.parametrize("name", recipes.names())
-def test_options_that_stand_beside_the_equations_of_a_recipe_have_these_values(name: str) -> None:
-    (head,) = re.findall(r"\A(?:#.*\n)+", recipes.read(name))
-    values = set(values_in(read_experiment(recipes.read(name), name)))
-    for option, value in re.findall(r'\b([a-z_]+) "([a-z-]+)"', head):
-        assert (option, value) in values, f'{option} = "{value}"'
+def test_options_that_stand_beside_the_equations_of_a_recipe_have_these_values() -> None:
+    for name in recipes.names():
+        values = set(values_in(read_experiment(recipes.read(name), name)))
+        assert {*re.findall(r'\b([a-z_]+) "([a-z-]+)"', head_of(name))} <= values, name
 
 
-@pytest.mark.parametrize(("name", "verb", "given"), COMMAND_LINES)
-def test_commands_that_the_head_of_a_recipe_names_have_the_options_it_gives(
-    name: str, verb: str, given: list[str]
-) -> None:
+def test_commands_that_the_head_of_a_recipe_names_have_the_options_it_gives() -> None:
     # tests/test_documents.py reads whole commands where they stand apart; these stand in a sentence as well
-    assert verb in COMMANDS
-    assert {*given} <= {option for one in COMMANDS[verb].params for option in one.opts}
+    for name, verb, given in COMMAND_LINES:
+        assert verb in COMMANDS, name
+        assert {*given} <= {option for one in COMMANDS[verb].params for option in one.opts}, name
 
 
 COUNTED = [name for name in recipes.names() if name.endswith("ngram")]
@@ -185,10 +183,10 @@ def test_an_unknown_recipe_is_answered_with_the_nearest() -> None:
         recipes.read("multi30k")
 
 
-@pytest.mark.parametrize("name", recipes.names())
-def test_the_corpus_of_a_recipe_has_the_parts_it_names(name: str) -> None:
-    data = read_experiment(recipes.read(name), name).data
-    if data.corpus != "none":
-        files = [file.name for file in CORPORA[data.corpus].files]
-        for part in (data.train, data.valid):
-            assert any(re.search(rf"(^|\.){part}\.", file) for file in files), part
+def test_the_corpus_of_a_recipe_has_the_parts_it_names() -> None:
+    for name in recipes.names():
+        data = read_experiment(recipes.read(name), name).data
+        if data.corpus != "none":
+            files = [file.name for file in CORPORA[data.corpus].files]
+            for part in (data.train, data.valid):
+                assert any(re.search(rf"(^|\.){part}\.", file) for file in files), (name, part)

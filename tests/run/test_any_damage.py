@@ -19,7 +19,7 @@ from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.runs import load_trained
 from tests.faults.damage import KINDS, Damage
 
-STORED = Path(__file__).parents[1] / "runs" / "format-1"
+STORED = Path(__file__).parents[1] / "runs" / "format-2"
 
 CHANGES = st.builds(
     Damage,

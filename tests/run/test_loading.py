@@ -108,6 +108,6 @@ def test_whatever_file_is_damaged_the_answer_is_a_sentence_that_names_it(
 def test_another_task_than_the_vocabulary_serves_is_refused(saved: tuple[Path, dict[str, torch.Tensor]]) -> None:
     path, _ = saved
     toml = path / "experiment.toml"
-    toml.write_text('format = 1\ntask = "translate"\n[text]\nunits = "character"\n')
+    toml.write_text('format = 2\ntask = "translate"\n[text]\ntokenizer = "character"\n')
     with pytest.raises(RunError, match="'translate' needs a vocabulary 'source'"):
         load_trained(path)

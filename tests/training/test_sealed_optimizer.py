@@ -11,6 +11,7 @@ from torch import Tensor
 from anaphora.errors import AnaphoraError, RunError, ShapeError
 from anaphora.run import weights
 from tests.runs.make_halfway import resumed
+from tests.runtimes import threads
 from tests.sealing import reseal
 
 STORED = Path(__file__).parents[1] / "runs" / "halfway-2"
@@ -18,11 +19,10 @@ Tensors = dict[str, Tensor]
 
 
 @pytest.fixture(autouse=True)
-def threads() -> Iterator[None]:
+def own_threads() -> Iterator[None]:
     """The threads of the tests; those of the stored runs are their own."""
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
+    with threads(torch.get_num_threads()):
+        yield
 
 
 def read(file: Path) -> Tensors:

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from ..runs.make_halfway import resumed
+from ..runtimes import threads
 
 STORED = Path(__file__).parents[1] / "runs"
 FINISHED = {folder.name: json.loads((folder / "finished.json").read_text()) for folder in STORED.glob("halfway-*")}
@@ -18,11 +19,10 @@ ELSEWHERE = 1e-3
 
 
 @pytest.fixture(autouse=True)
-def threads() -> Iterator[None]:
+def own_threads() -> Iterator[None]:
     """The threads of the tests; those of the stored runs are their own."""
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
+    with threads(torch.get_num_threads()):
+        yield
 
 
 def environment(run: Path) -> dict[str, Any]:
