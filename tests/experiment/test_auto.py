@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-from anaphora.tasks.language_model.sizing import TIERS as TEXT_TIERS
 
 from anaphora import recipes
 from anaphora.errors import ConfigError, DataError, MissingExtraError
@@ -10,6 +9,7 @@ from anaphora.experiment.auto import automatic
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.protocols import VocabularyInfo
+from anaphora.tasks.language_model import TIERS as TEXT_TIERS
 from anaphora.tasks.language_model.config import LanguageModelExperiment, RecurrentExperiment
 from anaphora.tasks.translation import TIERS
 from anaphora.tasks.translation.config import TranslationExperiment
@@ -188,7 +188,7 @@ def test_a_text_takes_the_first_tier_that_holds_its_training_part(
     toy_book.rename(toy_book.with_name("train.txt"))
     toy_book.with_name("valid.txt").write_text("a line of another book\n")
     smallest = TEXT_TIERS[0]._replace(characters=characters - less)
-    monkeypatch.setattr("anaphora.tasks.language_model.sizing.TIERS", [smallest, *TEXT_TIERS[1:]])
+    monkeypatch.setattr("anaphora.tasks.language_model.TIERS", [smallest, *TEXT_TIERS[1:]])
     chosen = read_experiment(automatic([toy_book.parent]), "auto.toml")
     assert isinstance(chosen, RecurrentExperiment)
     assert (chosen.recurrence.size, chosen.training.epochs) == (TEXT_TIERS[tier].size, TEXT_TIERS[tier].epochs)

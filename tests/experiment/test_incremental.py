@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from anaphora.experiment.start.growth import growing
 
 from anaphora.cli.app import main
 from anaphora.errors import ConfigError
 from anaphora.evaluation.bleu import Score
 from anaphora.events import Event, Note, Validated
+from anaphora.experiment.parent_run import incremental_table
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.models.guide import LearntGuide
@@ -53,7 +53,7 @@ def grow(old: Path, data: Path, run: Path, *options: str) -> int:
 
 def grown(old: Path, data: Path, *settings: str) -> ExperimentBase:
     start = StartConfig.parse({"run": str(old), "replay": 0.5}, "test")
-    return read_experiment(growing(experiment_of(old)), "grown", settings, data=[data], start=start)
+    return read_experiment(incremental_table(experiment_of(old)), "grown", settings, data=[data], start=start)
 
 
 def test_updates_are_few_and_small_and_old_and_new_held_out_pairs_are_told(
