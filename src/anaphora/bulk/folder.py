@@ -20,8 +20,7 @@ from anaphora import files
 from anaphora.bulk.shard import MOST_NOTED, Finished, Refused, Shard
 from anaphora.errors import DataError, RunError
 from anaphora.files import DamagedError
-from anaphora.formats.lines import packed_by_name
-from anaphora.formats.replacing import replacing
+from anaphora.formats.lines import packed_by_name, replacing
 
 _IDENTITY = "shards.json"
 

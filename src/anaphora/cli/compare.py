@@ -47,7 +47,7 @@ def run(
     check_writable(output, read=[*runs, source, reference, text or None, data])
     use_threads(threads)
 
-    from anaphora.formats.figures import figures_as_json
+    from anaphora.formats.json_text import figures_as_json
     from anaphora.tasks.comparison import compare_runs
     from anaphora.tasks.evaluation import Request, Text
     from anaphora.tasks.runs import task_at

@@ -25,7 +25,7 @@ def run(run_folder: RunFolder, as_json: Json = False) -> None:
 
     Exits with 1 when no checkpoint can be used.
     """
-    from anaphora.formats.figures import figures_as_json
+    from anaphora.formats.json_text import figures_as_json
     from anaphora.run.about import about
     from anaphora.tasks.runs import weights_of_runs
 

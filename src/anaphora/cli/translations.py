@@ -136,7 +136,7 @@ class Outputs:
 
         With the name of a ``model``, JSON says of each whether it comes from that or from its memory.
         """
-        from anaphora.formats.figures import figures_as_json
+        from anaphora.formats.json_text import figures_as_json
         from anaphora.formats.pharaoh import to_pharaoh
         from anaphora.text.tokenizer import MARKS, UNK
 
@@ -189,7 +189,7 @@ class Outputs:
         self, number: int, translation: "Translation", differing: "list[Difference]", model: str
     ) -> Iterable[str]:
         """What is written for translation ``number``, from 0."""
-        from anaphora.formats.figures import figures_as_json
+        from anaphora.formats.json_text import figures_as_json
         from anaphora.formats.nbest import moses_line
 
         if self.as_json:

@@ -12,7 +12,7 @@ import numpy as np
 
 from anaphora.errors import DataError, demand_number
 from anaphora.evaluation.segments import Floats, Score, SegmentMetric, counts, fraction
-from anaphora.formats.figures import LN_10
+from anaphora.formats.json_text import LN_10
 from anaphora.text.between import words_in
 from anaphora.wording import counted
 

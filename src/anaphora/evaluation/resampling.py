@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from anaphora.evaluation.segments import Floats, SegmentMetric
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 
 SAMPLES = 1000
 SEED = 12345

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from anaphora.errors import DataError
 from anaphora.evaluation.bleu import Condition, Metric, segment_metric
 from anaphora.evaluation.resampling import SAMPLES, SEED, paired
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 from anaphora.wording import counted
 
 

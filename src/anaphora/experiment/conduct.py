@@ -20,9 +20,8 @@ from anaphora.kernels.device import device_for
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.run import Run
 from anaphora.run.about import damaged_logs
-from anaphora.run.bounds import set_bounds
+from anaphora.run.folder import BOUNDS, set_bounds
 from anaphora.run.followed import FollowedRun
-from anaphora.run.identity import BOUNDS
 from anaphora.run.layout import EXPERIMENT, check_free, discard
 from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase as Experiment

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from anaphora.export.refusal import unsupported
+from anaphora.export.graph import unsupported
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location
 from anaphora.kernels.spans import Global, LocalMonotonic, LocalPredictive, Median

@@ -2,9 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from anaphora.export.graph import Graph
+from anaphora.export.graph import Graph, unsupported
 from anaphora.export.parts import Parts
-from anaphora.export.refusal import unsupported
 from anaphora.nn.encoders.cnn import CnnEncoder
 from anaphora.nn.encoders.encoder import Encoder
 from anaphora.nn.encoders.grid import GridEncoder

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from torch import Tensor
 
-from anaphora.errors import MissingExtraError
+from anaphora.errors import ConfigError, MissingExtraError
 
 OPSET = 18
 IR_VERSION = 9
@@ -142,3 +142,11 @@ class Graph:
     def _fresh(self, operator: str) -> str:
         self._root._count += 1
         return f"{operator}.{self._root._count}"
+
+
+def unsupported(what: str) -> ConfigError:
+    """The refusal of a network that has no graph."""
+    return ConfigError(
+        f"Networks of recurrent encoders, LSTM, GRU and vanilla cells, and a softmax over the vocabulary can be "
+        f"exported to ONNX, but not {what}: train a run without it to export it."
+    )

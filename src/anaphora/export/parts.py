@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from anaphora.export.attention import Attention, moved, through_window
-from anaphora.export.graph import Graph
-from anaphora.export.refusal import unsupported
+from anaphora.export.graph import Graph, unsupported
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.cells import Elman, Gru, Lstm
 from anaphora.kernels.clock import Clock

@@ -31,8 +31,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from anaphora.errors import DataError
-from anaphora.formats.lines import packed_by_name, read_blocks
-from anaphora.formats.replacing import replacing
+from anaphora.formats.lines import packed_by_name, read_blocks, replacing
 from anaphora.wording import counted
 
 NEVER = -99.0

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
+from anaphora.formats.safe_xml import Element, xml_elements
 from anaphora.formats.traces import Trace, ink
-from anaphora.formats.xml_elements import Element, xml_elements
 from anaphora.wording import counted
 
 _TRUTHS = ("truth", "label", "transcription", "text")

@@ -1,9 +1,11 @@
 """JSON that a person's file holds: read within bounds, and every string in it can be written as text."""
 
 import json
+import math
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -98,3 +100,29 @@ def _check(value: object) -> None:
     elif isinstance(value, dict | list):
         for one in [*value, *value.values()] if isinstance(value, dict) else value:
             _check(one)
+
+
+LN_10 = math.log(10)
+"""Logarithms are natural inside, and to base 10 in the files of other toolkits."""
+
+
+@dataclass(frozen=True)
+class Jsonable:
+    """A dataclass that is its own JSON object."""
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return asdict(self)
+
+
+def figures_as_json(figures: Any, *, indent: int | None = None) -> str:
+    """The JSON text of objects, lists and values; null stands for NaN and for what is infinite."""
+    return json.dumps(_finite(figures), ensure_ascii=False, allow_nan=False, indent=indent)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: _finite(one) for name, one in value.items()}
+    return [_finite(one) for one in value] if isinstance(value, list | tuple) else value

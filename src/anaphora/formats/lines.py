@@ -5,18 +5,19 @@ from the first line. gzip is known by its first bytes, whatever the name.
 """
 
 import gzip
+import os
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BufferedReader, BytesIO, RawIOBase
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from anaphora.errors import DataError
+from anaphora.files import part_of, sweep
 from anaphora.formats.documents import PEEKED, recognized
-from anaphora.formats.replacing import replacing
 
 LONGEST = 1 << 24
 """Bytes of the longest line that is read."""
@@ -299,3 +300,29 @@ def _sound(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
 
 def _unreadable(name: str, error: OSError) -> DataError:
     return DataError(f"The file {name} cannot be read: {error.strerror or error}.")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A stream whose bytes take the place of ``path`` when the block ends well, and vanish when it does not.
+
+    What is no regular file (a pipe, ``/dev/stdout``) is written straight. Raises DataError when writing fails.
+    """
+    final = path.resolve()
+    part = part_of(final)
+    try:
+        if path.exists() and not path.is_file():  # an open pipe has a path, but what that resolves to is none
+            with path.open("wb") as stream:
+                yield stream
+            return
+        sweep(final.parent, final)
+        with part.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(final)
+    except OSError as error:
+        raise DataError(f"The file {path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        with suppress(OSError):
+            part.unlink()

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.formats.figures import LN_10
+from anaphora.formats.json_text import LN_10
 from anaphora.wording import counted
 
 _BLANKS = " \t"

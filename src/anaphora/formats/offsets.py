@@ -18,8 +18,7 @@ from typing import Any
 from anaphora.errors import DataError
 from anaphora.formats.json_text import json_objects
 from anaphora.formats.span_tags import ONE_TYPE, Encoding, Span, spans_of, tags_of
-from anaphora.formats.tagged import Sentence, content_of, is_label, split_end
-from anaphora.formats.tokens import token_places
+from anaphora.formats.tagged import Sentence, content_of, is_label, split_end, token_places
 from anaphora.wording import counted
 
 _LABELS = ("label", "labels", "entities", "spans")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.xml_elements import xml_elements
+from anaphora.formats.safe_xml import xml_elements
 
 NAME = "omegat.project"
 _USUAL = "__DEFAULT__"

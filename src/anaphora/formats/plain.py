@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from anaphora.formats.tagged import Sentence, content_of
-from anaphora.formats.tokens import token_places
+from anaphora.formats.tagged import Sentence, content_of, token_places
 
 
 class Plain:

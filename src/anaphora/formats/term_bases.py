@@ -11,8 +11,8 @@ from typing import NamedTuple
 from anaphora.formats.entries.entry import matches
 from anaphora.formats.glossary import ANY, GlossaryEntry
 from anaphora.formats.lines import read_lines
+from anaphora.formats.safe_xml import xml_elements
 from anaphora.formats.table_rows import table_rows
-from anaphora.formats.xml_elements import xml_elements
 
 _ENDINGS = (".txt", ".tab", ".tsv", ".utf8", ".csv")
 """Of tables."""

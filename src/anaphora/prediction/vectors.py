@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar, Unpack
 
 from anaphora.data.vector_batches import given_vectors
 from anaphora.formats.arrays import Floats
-from anaphora.formats.labelled_vectors import read_vectors
+from anaphora.formats.labelled import read_vectors
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.limits import Streaming, Watch
 from anaphora.prediction.stream import answers
@@ -30,7 +30,7 @@ class VectorPredictor(ABC, Generic[Answer]):
         return list(self.predict_stream(sequences))
 
     def predict_file(self, path: Path, **streaming: Unpack[Streaming]) -> Iterator[Answer]:
-        """The same for the sequences of an array file: see ``formats.labelled_vectors.read_vectors``."""
+        """The same for the sequences of an array file: see ``formats.labelled.read_vectors``."""
         return self._predicted(read_vectors(path), **streaming)
 
     def predict_stream(self, sequences: Iterable[Any], **streaming: Unpack[Streaming]) -> Iterator[Answer]:

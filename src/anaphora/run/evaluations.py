@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from anaphora.errors import RunError
 from anaphora.files import append, lines, opened
-from anaphora.formats.figures import Jsonable, figures_as_json
+from anaphora.formats.json_text import Jsonable, figures_as_json
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ Checkpoints are numbered by update; ``latest`` is for people and scripts, since 
 them there may be the average of several, ``checkpoints/average``, which can be the best, but never the latest.
 """
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
@@ -28,13 +29,12 @@ from torch import Tensor
 from anaphora import files
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
-from anaphora.files import DamagedError
+from anaphora.files import DamagedError, sha256
 from anaphora.run import checkpoint as checkpoints
 from anaphora.run import layout, manifest, metrics
 from anaphora.run.card import render
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName
 from anaphora.run.evaluations import EvaluationLog
-from anaphora.run.identity import identity
 from anaphora.run.layout import EXPERIMENT
 from anaphora.run.lock import FolderLock
 from anaphora.run.metrics import MetricsLog
@@ -303,3 +303,55 @@ def _pointer(path: Path) -> CheckpointName | None:
         return checkpoints.named_in(files.read(path).decode("ascii", "replace"))
     except DamagedError:
         return None
+
+
+BOUNDS = (
+    "training.epochs",
+    "training.minutes",
+    "training.patience",
+    "training.threads",
+    "training.device",
+    "training.keep",
+)
+"""Where training stops, what carries it there, and how many checkpoints are kept."""
+
+
+def identity(experiment: Mapping[str, Any]) -> str:
+    """A SHA-256 of an experiment's tables, whatever its bounds and however its file is laid out."""
+    return sha256(json.dumps(_without_bounds(experiment), sort_keys=True, default=str).encode())
+
+
+def with_bounds(experiment: Mapping[str, Any], bounds: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of an experiment's tables with the bounds that the tables ``bounds`` have."""
+    changed = {name: dict(value) if isinstance(value, Mapping) else value for name, value in experiment.items()}
+    for table, option in _keys():
+        if option in bounds.get(table, {}):
+            changed.setdefault(table, {})[option] = bounds[table][option]
+    return changed
+
+
+def _without_bounds(experiment: Mapping[str, Any]) -> dict[str, Any]:
+    bare = dict(experiment)
+    for table, option in _keys():
+        if isinstance(bare.get(table), Mapping):
+            bare[table] = {name: value for name, value in bare[table].items() if name != option}
+    return bare
+
+
+def _keys() -> list[tuple[str, str]]:
+    return [(table, option) for table, _, option in (key.partition(".") for key in BOUNDS)]
+
+
+def set_bounds(run: Run, experiment: Mapping[str, Any], since: Checkpoint | None) -> None:
+    """Write the bounds of the tables ``experiment`` into ``experiment.toml``, which is the old or the new one.
+
+    Where the checkpoint ``since`` is of a version that knew the file by its bytes, it stays as it is. Raises
+    RunError when the folder is in use or cannot be written to.
+    """
+    if since is not None and since.fingerprints.get(EXPERIMENT) != run.fingerprints[EXPERIMENT]:
+        return
+    file = run.path / EXPERIMENT
+    with run.lock():
+        table = with_bounds(files.parse_toml(files.read(file).decode("utf-8")), experiment)
+        layout.store(file, tomli_w.dumps(table).encode())
+    run.experiment = with_bounds(run.experiment, experiment)

@@ -6,7 +6,7 @@ and of its words, and where it comes from.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from anaphora.memory import Segment
-from anaphora.memory.memory import THRESHOLD
+from anaphora.memory.memory import MATCHES, THRESHOLD
 from anaphora.serving.batching import Batching, Search, batches
 from anaphora.serving.detection import Detector
 from anaphora.serving.documents import ENDINGS, Downloads, Translate, document, html, translate_steps
@@ -68,6 +68,27 @@ class Service:
     def learns_from(self, key: Key) -> bool:
         """Whether the holder of a key may add to memories."""
         return (self.learns or key.learns) and any(one.learning is not None for one in self.translators)
+
+
+@dataclass(frozen=True)
+class Action:
+    """A route, who may take it, and the fields that it reads."""
+
+    path: str
+    method: str
+    run: Callable[[Service, Parameters], Awaitable[Any]]
+    open: bool = False
+    """Whether no key is needed; that has to be said."""
+    own: bool = False
+    """Whether pages of other origins may not take it, though a browser sends it unasked."""
+    patient: bool = False
+    """Whether it has the deadline of documents."""
+    learns: bool = False
+    """Whether it changes a memory, which has to be allowed."""
+    needs: tuple[str, ...] = ()
+    """Fields without which it is refused."""
+    takes: tuple[str, ...] = ()
+    """Fields that may be missing."""
 
 
 async def translate(service: Service, given: Parameters) -> dict[str, Any]:
@@ -251,3 +272,35 @@ def _translating(service: Service, served: Served, given: Parameters) -> Transla
         return [one.text for one in await translated(served.memory, texts, by_model)]
 
     return translate
+
+
+_MOST_SEGMENTS = 50
+"""Segments of one answer at most."""
+
+
+async def memory_languages(service: Service, given: Parameters) -> dict[str, Any]:
+    """``GET /tmserver/languages/``: the languages of the memories."""
+    having = [one for one in service.translators if one.memory is not None]
+    return {
+        "sourceLanguages": sorted({_amagama_code(one.source) for one in having}),
+        "targetLanguages": sorted({_amagama_code(one.target) for one in having}),
+    }
+
+
+async def memory_unit(service: Service, given: Parameters) -> list[dict[str, Any]]:
+    """``GET /tmserver/SOURCE/TARGET/unit/TEXT``: segments of the memory, the most similar first."""
+    text = given.passage("text", service.limits)
+    least = given.number("min_similarity", 100) or THRESHOLD
+    most = given.number("max_candidates", _MOST_SEGMENTS) or MATCHES
+    memory = service.translators.find(given.text("source"), given.text("target")).memory
+    if memory is None:
+        return []
+    matches = await asyncio.to_thread(memory.find, text, least, most)
+    return [
+        {"source": one.segment.source, "target": one.segment.target, "quality": one.percent, "rank": one.percent}
+        for one in matches[:most]
+    ]
+
+
+def _amagama_code(code: str) -> str:
+    return code.replace("-", "_").lower()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from anaphora.serving.action import Action
+from anaphora.serving.actions import Action
 from anaphora.version import VERSION
 
 _TEXT = {"type": "string"}

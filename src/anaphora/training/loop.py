@@ -5,7 +5,9 @@ and draws that are a function of (seed, update). So training that was killed and
 training that was left alone.
 """
 
+import ctypes
 import math
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -26,7 +28,6 @@ from anaphora.run import Run
 from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.weights import first_overflowing, tensors_of
 from anaphora.training import log
-from anaphora.training.allocator import keep_freed_memory
 from anaphora.training.clipping import clip, norms
 from anaphora.training.config import TrainingConfig
 from anaphora.training.micro_batches import Updates, accumulated
@@ -35,6 +36,19 @@ from anaphora.training.reduction import per_prediction
 from anaphora.training.state import TrainingState
 from anaphora.training.stopping import Better
 from anaphora.wording import counted
+
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4
+_LARGEST, _MARGIN = (1 << 31) - 1, 64 << 20
+
+
+def keep_freed_memory() -> bool:
+    """Tell the C library to keep what is freed; says whether it has that setting (glibc on Linux has)."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is None:
+        return False
+    settings = ((_TRIM_THRESHOLD, _LARGEST), (_TOP_PAD, _MARGIN), (_MMAP_MAX, 0))
+    return all(mallopt(name, value) for name, value in settings)
+
 
 Validate = Callable[[torch.nn.Module], Mapping[str, float]]
 """Metrics of a model in evaluation mode, on the device of training, by name; called without gradients."""

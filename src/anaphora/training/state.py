@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
@@ -14,11 +15,44 @@ from anaphora.run.checkpoint import Checkpoint
 from anaphora.run.manifest import environment
 from anaphora.run.weights import fill, tensors_of
 from anaphora.training.config import TrainingConfig
-from anaphora.training.cursor import Cursor
 from anaphora.training.optimizer import NamedOptimizer
 from anaphora.training.ranks import ALONE, Ranks
 from anaphora.training.saved import SavedState
 from anaphora.training.stopping import BestSoFar, Better
+
+
+@dataclass
+class Cursor:
+    """The next batch is number ``position`` (from 0) of ``epoch`` (from 1), and ``update`` batches are done."""
+
+    update: int = 0
+    """Batches seen, skipped ones included, so that the draws of a batch never depend on what was skipped before it."""
+    epoch: int = 1
+    position: int = 0
+    epoch_of_update: int = 1
+    """The epoch that the last batch belonged to."""
+    skipped: int = 0
+    skipped_in_row: int = 0
+    fallbacks: int = 0
+    """Times that training restarted from a checkpoint at half the learning rate."""
+    rate_factor: float = 1.0
+    """What the schedule's rate is multiplied by since then."""
+
+    def begin(self) -> None:
+        """Start on the next batch."""
+        self.update += 1
+        self.epoch_of_update = self.epoch
+
+    def end(self, total: int) -> None:
+        """Go to the batch after it, in the next epoch when it was the last of ``total``."""
+        self.position += 1
+        if self.position >= total:
+            self.epoch, self.position = self.epoch + 1, 0
+
+    def state(self) -> dict[str, float]:
+        """Every counter by name."""
+        return asdict(self)
+
 
 _CARRY, _OPTIMIZER = "carry/", "optimizer/"
 

@@ -4,7 +4,7 @@ Places are bytes of the file in UTF-8, which is what every reader here is given 
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 UNTRANSLATED = "without a translation"
@@ -121,3 +121,19 @@ def matches(code: str, wanted: str) -> bool:
     """Whether text in the language ``code`` is in the one ``wanted``: en-US is en, but en need not be en-US."""
     code, wanted = (name.strip().replace("_", "-").casefold() for name in (code, wanted))
     return code == wanted or (bool(wanted) and code.startswith(f"{wanted}-"))
+
+
+class Reader:
+    """The entries of one file."""
+
+    def __init__(self, name: str, languages: tuple[str, str]) -> None:
+        """Of a file that messages call ``name``, in the ``languages`` of source and target."""
+        self.name, (self.source, self.target) = name, languages
+
+    def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
+        """The entries of a file in UTF-8; DataError, with the line, for what is not in its format."""
+        raise NotImplementedError
+
+    def declared(self, content: bytes) -> list[Edit]:
+        """From the whole file once it was read: what it has to declare when gaps were filled."""
+        return []

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape, unescape
 from html.parser import HTMLParser
 
-from anaphora.formats.entries.entry import UNTRANSLATED, Edit, Entry, Gap, Run, one_line
-from anaphora.formats.entries.reader import Reader
+from anaphora.formats.entries.entry import UNTRANSLATED, Edit, Entry, Gap, Reader, Run, one_line
 
 _INLINE = frozenset(
     (

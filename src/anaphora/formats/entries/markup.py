@@ -9,8 +9,7 @@ from typing import ClassVar
 from xml.parsers import expat
 
 from anaphora.errors import DataError
-from anaphora.formats.entries.entry import Content, Entry, Run
-from anaphora.formats.entries.reader import Reader
+from anaphora.formats.entries.entry import Content, Entry, Reader, Run
 from anaphora.formats.lines import LONGEST
 from anaphora.formats.safe_xml import feed, guarded
 

@@ -20,11 +20,11 @@ from anaphora.formats.entries.entry import (
     Edit,
     Entry,
     Gap,
+    Reader,
     Run,
     matches,
     one_line,
 )
-from anaphora.formats.entries.reader import Reader
 from anaphora.formats.lines import LONGEST, raw_lines
 
 _LINE = re.compile(

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from html import escape, unescape
 
-from anaphora.formats.entries.entry import UNTRANSLATED, Edit, Entry, Gap, Run, one_line
-from anaphora.formats.entries.reader import Reader
+from anaphora.formats.entries.entry import UNTRANSLATED, Edit, Entry, Gap, Reader, Run, one_line
 from anaphora.formats.lines import raw_lines
 
 _TIME = rb"(?:\d+:)?\d\d:\d\d[,.]\d+"

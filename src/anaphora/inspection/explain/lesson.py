@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 
 _PAGE = """<!doctype html>
 <html lang="en">

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 import torch
 
 from anaphora.evaluation.perplexity import perplexity_of_log10
-from anaphora.formats.figures import LN_10
+from anaphora.formats.json_text import LN_10
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.arguments import one_text
 from anaphora.prediction.running import ON_CPU

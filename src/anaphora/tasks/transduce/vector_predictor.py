@@ -11,7 +11,7 @@ from anaphora.batch import Batch
 from anaphora.data.traces import read_traces
 from anaphora.data.vector_batches import given_vectors, prediction_batches
 from anaphora.formats.arrays import Floats
-from anaphora.formats.labelled_vectors import read_vectors
+from anaphora.formats.labelled import read_vectors
 from anaphora.formats.traces import Trace, ink
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.vector_transducer import VectorTransducer

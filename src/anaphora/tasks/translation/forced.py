@@ -8,7 +8,7 @@ from anaphora.data.pairs import LazyBatches, search_batches
 from anaphora.data.ragged import Ragged
 from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
-from anaphora.formats.figures import LN_10
+from anaphora.formats.json_text import LN_10
 from anaphora.formats.pharaoh import Links
 from anaphora.formats.tsv import split_pairs
 from anaphora.kernels.backends import precision_of
