@@ -1,4 +1,4 @@
-"""What long work says while it runs: plain values, passed to a ``report`` callback.
+"""Events of long work: plain values, passed to a ``report`` callback.
 
 Nothing here prints. The command line attaches a progress bar to them, a notebook may collect them in a list, and
 ``silent`` drops them.
@@ -40,7 +40,7 @@ class Update:
     total: int
     epochs: int
     loss: float
-    """What was minimised, per target token, in nats: the mean negative log-likelihood under a plain softmax."""
+    """Training loss per target token, in nats: the mean negative log-likelihood under a plain softmax."""
     tokens: int
     """Target tokens of this update."""
     rate: float

@@ -10,7 +10,7 @@ from anaphora.experiment.averaging import average_run
 from anaphora.experiment.conduct import train
 from anaphora.experiment.reading import read_experiment
 from anaphora.run import Run
-from anaphora.run.about import about
+from anaphora.run.summary import about
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse
 from anaphora.tasks.runs import load, weights_of_runs

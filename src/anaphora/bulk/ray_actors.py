@@ -115,5 +115,5 @@ def _ray() -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """What Ray says of an error, without tracebacks and guesses."""
+    """Return Ray's message of an error, without tracebacks and guesses."""
     return str(error).strip().splitlines()[-1].partition(". ")[0].removesuffix(".")

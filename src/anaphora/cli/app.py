@@ -23,7 +23,7 @@ from anaphora.errors import AnaphoraError
 ENDED_BY = {129: "hung up.", 130: "interrupted.", 143: "terminated."}
 BROKEN_PIPE = 141
 _NO_MEMORY = ("can't allocate memory", "out of memory")
-"""What torch says where Python has a MemoryError, of the machine and of a GPU."""
+"""Messages of torch where Python has a MemoryError, of the machine and of a GPU."""
 
 # typer keeps the parser that it is built on to itself; this is what that parser raises for a wrong command line
 _UsageError: Any = typer.BadParameter.__base__
@@ -110,7 +110,7 @@ def _options(
 
 
 def _what_came(error: Any) -> str:
-    """The value that an option was given and cannot have, where the parser's sentence leaves it out."""
+    """Return the value that an option was given and cannot have, where the parser's sentence leaves it out."""
     cause = error.__cause__
     return f", but got {cause.errors()[0]['input']!r}" if isinstance(cause, ValidationError) else ""
 

@@ -65,7 +65,7 @@ _HEADS = ("text", "metric", "run", "value", "difference", "95% interval", "p (ra
 
 
 def markdown(table: "Table") -> list[str]:
-    """The table, aligned, and below it what its columns mean."""
+    """Return the table, aligned, and below it what its columns mean."""
     cells, above = [_HEADS], ("", "")
     large = {(row.text, row.metric) for row in table.rows if abs(row.value) >= 10}
     for row in table.rows:

@@ -34,7 +34,7 @@ PROJECT = "project"
 
 
 def document_kind(file: str, given: Sequence[str]) -> str:
-    """The kind of a file that is a document with a reader, or of a project; empty for text.
+    """Return the kind of a file that is a document with a reader, or of a project; empty for text.
 
     Raises ConfigError for a document with given options that are for lines of text.
     """
@@ -93,7 +93,7 @@ def translate_document(
 
 
 def _places(lines: Sequence[int]) -> str:
-    """The first of many lines."""
+    """Return the first of many lines."""
     return f"line {', '.join(map(str, lines[:5]))}" + (", ..." if len(lines) > 5 else "")
 
 
@@ -109,7 +109,7 @@ def _write(content: bytes, output: Path | None) -> None:
 
 
 MEMORY = Path("mt", "anaphora.tmx")
-"""Where in the folder of memories translations go."""
+"""Place of translations in the folder of memories."""
 
 
 def translate_project(
@@ -155,7 +155,7 @@ def translate_project(
 
 
 def translating(translator: "TranslationPredictor", min_confidence: float | None, how: dict[str, Any]) -> "Translate":
-    """What translates the texts of a document; None for those of a lower confidence."""
+    """Return a function that translates the texts of a document; None for those of a lower confidence."""
 
     def translate(texts: Sequence[str], protects: bool) -> Iterator[str | None]:
         options = how["options"] if protects else how["options"]._replace(protect=())
@@ -188,7 +188,7 @@ def _with_glossary(options: "SearchOptions", project: "Project", report: "Report
 
 
 def _memory_of(project: "Project") -> Path:
-    """The memory that is written, in a folder that is made where there is none."""
+    """Return the memory that is written, in a folder that is made where there is none."""
     file = project.memories / MEMORY
     try:
         file.parent.mkdir(parents=project.memories.is_relative_to(project.folder), exist_ok=True)

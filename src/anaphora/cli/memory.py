@@ -70,7 +70,7 @@ def _check_options(action: str, **given: object) -> None:
 
 
 def _languages(run_folder: Path) -> tuple[str, str]:
-    """The languages of a run; ConfigError where it does not say them."""
+    """Return the languages of a run; ConfigError where it does not say them."""
     from anaphora.tasks.runs import experiment_of
 
     data = getattr(experiment_of(run_folder), "data", None)
@@ -161,5 +161,5 @@ def _export(memory: "Memory", run_folder: Path, files: Sequence[str]) -> None:
 
 
 def _cell(text: str) -> str:
-    """A text for a column."""
+    """Return a text for a column."""
     return " ".join(text.split("\t")).replace("\r", " ").replace("\n", " ")

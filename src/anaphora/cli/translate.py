@@ -71,7 +71,7 @@ NoSplit = Annotated[
 
 @dataclass(frozen=True)
 class Framing:
-    """What the translations of a text begin and end with."""
+    """Prefixes and suffixes of the translations of a text."""
 
     prefixes: Annotated[
         Path | None, search_option(metavar="FILE", help="Beginnings of the translations, one a line, empty for none.")
@@ -88,7 +88,7 @@ class Framing:
         return [self.prefixes, self.suffixes]
 
     def over(self, lines: Iterable[str], faults: list[str]) -> "Iterator[str | Framed]":
-        """The lines, each with its prefix and suffix, which a line after the last of them lacks.
+        """Yield the lines, each with its prefix and suffix, which a line after the last of them lacks.
 
         What is wrong with a file of more lines than the text is put into ``faults``. Errors as for ``given_lines``.
         """
@@ -111,7 +111,7 @@ _memory_option = partial(typer.Option, rich_help_panel="Memory")
 
 @dataclass(frozen=True)
 class Remembering:
-    """Whether the memory is asked, and from which similarity segments are shown."""
+    """Use of the memory, and the minimum similarity of shown segments."""
 
     memory: Annotated[bool, _memory_option("--memory", help="Use the translations of the run's memory.")] = False
     fuzzy: Annotated[
@@ -130,7 +130,10 @@ class Remembering:
     )
 
     def over(self, translator: "TranslationPredictor", run_folder: Path, outputs: Outputs) -> "TranslationPredictor":
-        """The translator, with the memory of a run if that is asked for; similar segments are looked for if shown."""
+        """Return the translator, with the memory of a run if that is asked for.
+
+        Similar segments are looked for if shown.
+        """
         if not self.memory:
             return translator
         from anaphora.memory.memory import THRESHOLD
@@ -140,7 +143,7 @@ class Remembering:
         return RememberingTranslator(translator, _memory(run_folder), fuzzy)
 
     def adaptation(self, run_folder: Path) -> "Adaptation | None":
-        """What the search is adapted to, if that is asked for."""
+        """Return the memory that the search is adapted to, if that is asked for."""
         if not self.adapt:
             return None
         from anaphora.tasks.translation import adaptation_to
@@ -148,7 +151,7 @@ class Remembering:
         return adaptation_to(_memory(run_folder))
 
     def model(self, run_folder: Path) -> str:
-        """What JSON calls the model; empty where it does not say where translations come from."""
+        """Return the name of the model in JSON; empty where origins are not written."""
         return run_folder.name if self.memory else ""
 
 
@@ -226,7 +229,7 @@ def _translate_lines(
 
 
 class _Faults:
-    """What was wrong with lines that were refused, and with files beside the text."""
+    """Faults of refused lines, and of files beside the text."""
 
     def __init__(self) -> None:
         self.refused, self.others = 0, list[str]()
@@ -249,14 +252,17 @@ class _Faults:
 
 
 def _remembered(lines: Iterable[str], waiting: deque[str]) -> Iterator[str]:
-    """The lines, each put where it waits for its translation: they are read ahead, by another thread."""
+    """Yield the lines, each put where it waits for its translation: they are read ahead, by another thread."""
     for line in lines:
         waiting.append(line)
         yield line
 
 
 def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
-    """The run folders, and the file or project after them; "-" where there is none. The first is always a run."""
+    """Return the run folders, and the file or project after them.
+
+    "-" where there is none. The first is always a run.
+    """
     from anaphora.formats.omegat import is_project
 
     is_run = [not place or (Path(one).is_dir() and not is_project(Path(one))) for place, one in enumerate(given)]

@@ -16,13 +16,13 @@ class Row(NamedTuple):
     texts: tuple[str, ...]
     places: tuple[Place, ...]
     kept: bool = True
-    """Whether the corpus has this row; its files may have others."""
+    """True if the corpus has this row; its files may have others."""
 
 
 def rows(
     corpus: PairCorpus | TextCorpus, rejected: Callable[[str, Place], None] = lambda kind, place: None
 ) -> Iterator[Row]:
-    """Every line of a running text, or every pair in a corpus's files.
+    """Yield every line of a running text, or every pair in a corpus's files.
 
     ``rejected`` receives those that are no pair: the kind of their finding, and where and what they are.
     """

@@ -64,7 +64,7 @@ class SideSurvey:
         return frozenset(script for script, count in lines.items() if count >= least)
 
     def lines_outside(self, scripts: frozenset[str]) -> Tally:
-        """The lines without a letter of these scripts; none if there are no scripts."""
+        """Return the lines without a letter of these scripts; none if there are no scripts."""
         outside = [tally for found, tally in self._scripts.items() if scripts and found.isdisjoint(scripts)]
         places = sorted(place for tally in outside for place in tally.places)
         return Tally(sum(tally.count for tally in outside), places[:SHOWN])
@@ -73,12 +73,12 @@ class SideSurvey:
         return sum(self.letters[script] for script in scripts)
 
     def findings(self, scripts: frozenset[str]) -> Iterator[Finding]:
-        """The faults of single lines; ``scripts`` are the usual ones of this side in the training split."""
+        """Return the faults of single lines; ``scripts`` are the usual ones of this side in the training split."""
         tallies = {**self.faults, "long": self.lengths.too_long(), "script": self.lines_outside(scripts)}
         return findings(self.split, self.side, tallies, self.lines)
 
     def json(self) -> dict[str, Any]:
-        """The counts, for ``json.dumps``; the split is called ``part``."""
+        """Return the counts, for ``json.dumps``; the split is called ``part``."""
         counts = {
             "part": self.split,
             "side": self.side,
@@ -130,7 +130,7 @@ class SplitSurvey:
                 yield row, drawn
 
     def findings(self, scripts: Mapping[str, frozenset[str]]) -> Iterator[Finding]:
-        """What was found; ``scripts`` are the usual ones of the training split, by side."""
+        """Return the findings; ``scripts`` are the usual ones of the training split, by side."""
         for side in self.sides:
             yield from side.findings(scripts[side.side])
         lines = self.sides[0].lines
@@ -156,7 +156,7 @@ class SplitSurvey:
             self.faults[kind].add(place)
 
     def _is_drawn(self, place: Place) -> bool:
-        """Whether a line is in the sample, which is drawn evenly (multiplicative hashing, Knuth 1973)."""
+        """True if a line is in the sample, which is drawn evenly (multiplicative hashing, Knuth 1973)."""
         return self.every == 1 or (place.line - 1) * _GOLDEN % (1 << 32) * self.every < 1 << 32
 
     def _add(self, row: Row) -> None:

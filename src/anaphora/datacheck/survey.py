@@ -169,7 +169,7 @@ def _read(number: int, split: SplitSurvey, words: Sequence[HeldOutWords], repeat
 
 
 def _in_other_scripts(sides: Sequence[SideSurvey]) -> Iterator[Finding]:
-    """A finding for every side whose letters are mostly in no script of its language, by the languages' names."""
+    """Yield a finding for every side whose letters are mostly in no script of its language, by the languages' names."""
     for side in sides:
         if own := scripts_of(side.side):
             swapped = any(_mostly_in(side, other) and _mostly_in(other, side) for other in sides if other is not side)
@@ -179,12 +179,12 @@ def _in_other_scripts(sides: Sequence[SideSurvey]) -> Iterator[Finding]:
 
 
 def _mostly_in(side: SideSurvey, other: SideSurvey) -> bool:
-    """Whether most letters of a side are in the scripts of the other side's language."""
+    """True if most letters of a side are in the scripts of the other side's language."""
     return 2 * side.letters_in(scripts_of(other.side)) > side.letters.total()
 
 
 def _repeats(records: Records, split: int) -> Iterator[tuple[str, Records, Records]]:
-    """The repeats of a split in one slice: kind, lines, and the earlier line that each of them repeats."""
+    """Yield the repeats of a split in one slice: kind, lines, and the earlier line that each of them repeats."""
     own, train = records[records["split"] == split], records[np.isin(records["split"], (TRAIN, _REST))]
     first = _find(_pair_hashes(own), _pair_hashes(own))
     repeated = first != np.arange(len(own))
@@ -201,7 +201,7 @@ def _repeats(records: Records, split: int) -> Iterator[tuple[str, Records, Recor
 
 
 def _find(keys: Hashes, wanted: Hashes) -> Rows:
-    """The first row of the keys that has each wanted key, or -1."""
+    """Return the first row of the keys that has each wanted key, or -1."""
     if not len(wanted):
         return np.zeros(0, dtype=np.int64)
     order = np.argsort(keys, kind="stable")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from anaphora.datacheck.findings import Place, Tally
 from anaphora.text.normalise import Lowercase, lowered
-from anaphora.text.plain_words import plain_words
+from anaphora.text.punctuation import plain_words
 
 MAX_LINES = 100_000
 """Lines of a held-out split whose words are looked up; the rest of a larger split is assumed to be similar."""

@@ -1,4 +1,4 @@
-"""Accuracy, macro-F1, confusion and calibration of a classifier."""
+"""Accuracy, macro-F1, confusion and calibration of a classifier, and the reliability of any probabilities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,8 @@ from anaphora.evaluation.segments import Floats, SegmentMetric, counts, fraction
 from anaphora.wording import counted
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
-_BINS = 10
+BINS = 10
+"""Bins of equal width, by which a calibration error is computed."""
 
 
 class Bin(NamedTuple):
@@ -24,7 +25,7 @@ class Bin(NamedTuple):
 
 
 class Predictions(NamedTuple):
-    """What a classifier predicts for N examples."""
+    """Predictions of a classifier for N examples."""
 
     true_N: Integers
     predicted_N: Integers
@@ -85,7 +86,7 @@ class ClassificationScores:
         columns = []
         for c in range(len(self.labels)):
             columns += [predicted_N == c, true_N == c, right_N & (true_N == c)]
-        gap_NB = np.zeros((len(true_N), _BINS))
+        gap_NB = np.zeros((len(true_N), BINS))
         gap_NB[np.arange(len(true_N)), _bins(confidence_N)] = right_N - confidence_N
         return [
             SegmentMetric("accuracy", counts((right_N, ones_N)), fraction),
@@ -122,8 +123,8 @@ class ClassificationScores:
 
 
 def _bins(confidence_N: Floats) -> Integers:
-    """The bin of confidence of each prediction."""
-    return np.minimum((confidence_N * _BINS).astype(np.int64), _BINS - 1)
+    """Return the bin of confidence of each prediction."""
+    return np.minimum((confidence_N * BINS).astype(np.int64), BINS - 1)
 
 
 def _calibration_error(sums_NK: Floats) -> Floats:
@@ -137,7 +138,7 @@ def classification_scores(
     classes: Sequence[int] | np.ndarray[Any, np.dtype[Any]],
     probabilities_NC: np.ndarray[Any, np.dtype[np.float64]],
 ) -> ClassificationScores:
-    """The metrics of N >= 1 predictions whose true classes are ``classes``."""
+    """Return the metrics of N >= 1 predictions whose true classes are ``classes``."""
     true_N = np.asarray(classes)
     predicted_N, confidence_N = probabilities_NC.argmax(1), probabilities_NC.max(1)
     confusion = np.zeros((len(labels), len(labels)), dtype=np.int64)
@@ -147,10 +148,35 @@ def classification_scores(
     right_N = predicted_N == true_N
     bins = tuple(
         Bin(float(confidence_N[inside_N].mean()), float(right_N[inside_N].mean()), int(inside_N.sum()))
-        for inside_N in (bin_N == number for number in range(_BINS))
+        for inside_N in (bin_N == number for number in range(BINS))
         if inside_N.any()
     )
     gap = sum(abs(one.accuracy - one.confidence) * one.examples for one in bins) / len(true_N)
     predictions = Predictions(true_N, predicted_N, confidence_N, nats_N)
     table = tuple(tuple(int(cell) for cell in row) for row in confusion)
     return ClassificationScores(tuple(labels), table, float(nats_N.mean()), gap, bins, predictions)
+
+
+def area_under_curve(scores_N: Floats, labels_N: Floats) -> float | None:
+    """Return the probability that an example of label 1 has a higher score than one of label 0, ties counting half.
+
+    It is the area under the ROC curve (Hanley and McNeil 1982); None where all labels are alike.
+    """
+    positive = int(labels_N.sum())
+    negative = len(labels_N) - positive
+    if not positive or not negative:
+        return None
+    _, inverse_N, counts = np.unique(scores_N, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(counts) - (counts - 1) / 2
+    own = ranks[inverse_N][labels_N > 0].sum()
+    return float((own - positive * (positive + 1) / 2) / (positive * negative))
+
+
+def calibration_error(probabilities_N: Floats, labels_N: Floats) -> float:
+    """Expected calibration error (Guo et al. 2017); 0 without examples.
+
+    In bins of equal width, how far the mean probability is from the frequency of label 1, averaged over examples.
+    """
+    bins_N = _bins(probabilities_N)
+    gaps = np.abs(np.bincount(bins_N, weights=probabilities_N - labels_N, minlength=BINS))
+    return float(gaps.sum() / max(1, len(labels_N)))

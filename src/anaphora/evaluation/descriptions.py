@@ -74,7 +74,7 @@ class DescriptionScores:
 def description_scores(
     texts: Sequence[str], references: Sequence[Sequence[str]], *, language: str
 ) -> DescriptionScores:
-    """The scores of one text for each image, whose references may be any number but none.
+    """Return the scores of one text for each image, whose references may be any number but none.
 
     Raises DataError and MissingExtraError as ``bleu``.
     """
@@ -93,7 +93,7 @@ Ngram = tuple[str, ...]
 
 
 def cider_d(outputs: Sequence[Words], references: Sequence[Sequence[Words]]) -> list[float]:
-    """The score of each image, from one output and at least one reference each.
+    """Return the score of each image, from one output and at least one reference each.
 
     Document frequencies are those of ``references``, so the score of a single image alone is 0.
     """
@@ -119,7 +119,7 @@ class _Vectors(NamedTuple):
 
 
 def _ngrams(words: Words) -> Counter[Ngram]:
-    """How often each n-gram is in the text."""
+    """Count the n-grams of a text."""
     starts = [(order, start) for order in range(1, ORDERS + 1) for start in range(len(words) - order + 1)]
     return Counter(tuple(words[start : start + order]) for order, start in starts)
 

@@ -30,7 +30,7 @@ TOKENS = 1 << 16
 
 
 def sentence_log_probs(model: TextModel, ids: Iterable[int], before: int, end: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """The tokens of a text and ln p of each, some lines at a time; each line closes with ``end``.
+    """Yield the tokens of a text and ln p of each, some lines at a time; each line closes with ``end``.
 
     ``before`` precedes every line. A line of running text may have any length: a long one is read window by window. A
     model of sentences, for which ``before`` and ``end`` differ, reads each of them at once.
@@ -98,7 +98,10 @@ def _by_length(
 
 
 def _rows(ids: Iterable[int], end: int, most: int) -> Iterator[list[int]]:
-    """The tokens of every line with its end; DataError for one of more than ``most`` tokens, where that is not 0."""
+    """Yield the tokens of every line with its end.
+
+    DataError for one of more than ``most`` tokens, where that is not 0.
+    """
     row: list[int] = []
     number = 1
     for token in ids:
@@ -156,7 +159,7 @@ class PrefixTree:
 
     @property
     def saves(self) -> bool:
-        """Whether it is faster to read the tree than each line by itself."""
+        """True if it is faster to read the tree than each line by itself."""
         distinct, tokens = sum(len(level.ids) for level in self.levels), sum(map(len, self.paths))
         return distinct + LEVEL * len(self.levels) < tokens
 

@@ -73,7 +73,7 @@ class SeveralLabelScores:
 def several_label_scores(
     labels: Sequence[str], true_NC: Bools, probabilities_NC: Floats, thresholds_C: Floats
 ) -> SeveralLabelScores:
-    """The metrics of N >= 1 predictions: a label is predicted where its probability reaches its threshold."""
+    """Return the metrics of N >= 1 predictions: a label is predicted where its probability reaches its threshold."""
     predicted_NC = probabilities_NC >= thresholds_C
     right_C = (true_NC & predicted_NC).sum(0)
     matches = {

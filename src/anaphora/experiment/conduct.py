@@ -19,11 +19,11 @@ from anaphora.kernels.cells import Recorded
 from anaphora.kernels.device import device_for
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.run import Run
-from anaphora.run.about import damaged_logs
 from anaphora.run.folder import BOUNDS, set_bounds
-from anaphora.run.followed import FollowedRun
 from anaphora.run.layout import EXPERIMENT, check_free, discard
 from anaphora.run.loading import load_tokenizers
+from anaphora.run.replica import RunReplica
+from anaphora.run.summary import damaged_logs
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import kind_of
 from anaphora.tasks.runs import build, experiment_of, open_run, outline
@@ -165,7 +165,7 @@ def _follow(path: Path) -> _Begun:
         )
     experiment = experiment_of(path)
     work = work_of(experiment, silent)
-    run = FollowedRun.open(path, work.fingerprints)
+    run = RunReplica.open(path, work.fingerprints)
     tokenizers = load_tokenizers(run)
     model = _model(experiment, tokenizers, str(path / EXPERIMENT))
     return _Begun(run, experiment, model, tokenizers, work)

@@ -1,4 +1,4 @@
-"""What a decoder starts from and attends to, of one sequence."""
+"""Initial state and memory of a decoder, of one sequence."""
 
 from typing import NamedTuple
 
@@ -27,14 +27,14 @@ class Start:
         self._bridge = Parts(graph, "decoder.weights.", decoder.weights.tensors(), {})
 
     def given_out(self, encoded: Annotated) -> dict[str, Signal]:
-        """The memory, after it and ``state NAME`` were made outputs of the graph."""
+        """Return the memory, after it and ``state NAME`` were made outputs of the graph."""
         memory, first = self._of(encoded)
         for name, signal in (memory | {f"state {name}": signal for name, signal in first.items()}).items():
             self._graph.output(name, signal.name, signal.shape)
         return memory
 
     def _of(self, encoded: Annotated) -> tuple[dict[str, Signal], dict[str, Signal]]:
-        """The memory of the decoder, and its initial state for one row."""
+        """Return the memory of the decoder, and its initial state for one row."""
         annotations, summaries = encoded
         if self._decoder.config.sentence_encoding_layer == "tanh":
             projected = self._projected("summary", summaries[-1]["h"])
@@ -48,7 +48,7 @@ class Start:
         return self._bridge.project(name, whole, self._decoder.config.bias)
 
     def _first(self, annotations: str, summaries: list[dict[str, str]]) -> dict[str, Signal]:
-        """The initial state of all layers, and what input feeding feeds at first (see ``nn/bridge.py``)."""
+        """Return the initial state of all layers, and what input feeding feeds at first (see ``nn/bridge.py``)."""
         graph, config = self._graph, self._decoder.config
         if config.initial_state == "mean":
             summaries = [{"h": graph.mean(annotations)}]
@@ -77,7 +77,7 @@ class Start:
         return Signal(self._graph.node("Unsqueeze", vector, self._graph.constant([0])), (1, width))
 
     def _of_every_step(self, summary: str) -> dict[str, Signal]:
-        """The summary on its way into every step, where it enters there."""
+        """Return the summary on its way into every step, where it enters there."""
         weights, memory = self._decoder.weights.tensors(), dict[str, Signal]()
         bottom = "layer0.condition" if self._decoder.bridge.beside_state else "context.vector"
         for part, name in (("context", bottom), ("combine_context", "combine_context.vector")):
@@ -87,7 +87,7 @@ class Start:
         return memory
 
     def _attended(self, annotations: str) -> dict[str, Signal]:
-        """What attention looks at: values, and the keys of the score."""
+        """Return the memory of attention: values, and the keys of the score."""
         memory = {"attention.values": Signal(annotations, ("S", self._width))}
         match getattr(self._attention, "score", None):
             case Dot():
@@ -98,7 +98,7 @@ class Start:
         return memory
 
     def _carried(self, annotations: str) -> dict[str, Signal]:
-        """What attention carries, before the first step: weights of 1 at the first position, coverage, step 0."""
+        """Return the state of attention before the first step: weights of 1 at the first position, coverage, step 0."""
         graph, program = self._graph, self._decoder.program
         carried = {signal_of(read) for part in program.parts for read in part.reads if is_previous(read)}
         found = dict[str, Signal]()
@@ -117,7 +117,7 @@ class Start:
         return found
 
     def _beyond_first(self, positions: str) -> str:
-        """How a 1 x 1 matrix is padded to 1 x S."""
+        """Return the padding of a 1 x 1 matrix to 1 x S."""
         graph = self._graph
         rest = graph.node("Sub", positions, graph.constant([1]))
         return graph.node("Concat", graph.constant([0, 0, 0]), rest, axis=0)

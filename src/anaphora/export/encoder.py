@@ -14,7 +14,7 @@ _END = 1 << 40
 
 
 class Annotated(NamedTuple):
-    """What an encoder makes of a sequence."""
+    """Annotations and sentence encodings of a sequence."""
 
     annotations: str
     """S x M."""
@@ -23,7 +23,7 @@ class Annotated(NamedTuple):
 
 
 def encoded(graph: Graph, encoder: Encoder, x: str) -> Annotated:
-    """An encoder over vectors (S x D). Raises ConfigError for one without operators."""
+    """Return an encoder over vectors (S x D). Raises ConfigError for one without operators."""
     match encoder:
         case RecurrentEncoder():
             return _recurrent(graph, encoder, x)
@@ -70,7 +70,7 @@ def _turned(graph: Graph, x: str) -> str:
 
 
 def _words_turned(graph: Graph, x: str) -> str:
-    """All positions but the last, which is ``</s>``, in reverse."""
+    """Return all positions but the last, which is ``</s>``, in reverse."""
     return graph.join([_turned(graph, graph.slice(x, 0, -1)), graph.slice(x, -1, _END)], axis=0)
 
 

@@ -1,4 +1,4 @@
-"""What networks read, as vectors (S x D): ids of tokens, characters of words, scaled numbers."""
+"""Inputs of networks as vectors (S x D): ids of tokens, characters of words, scaled numbers."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ _WORDS = 1024
 
 
 def embedded(graph: Graph, name: str, embedding: Any, ids: str) -> str:
-    """The vectors of ids; those that are composed from characters become a table."""
+    """Return the vectors of ids; those that are composed from characters become a table."""
     if not isinstance(embedding, Embedding):
         with torch.no_grad():
             rows = torch.split(torch.arange(len(embedding.lengths_V)), _WORDS)
@@ -27,7 +27,10 @@ def embedded(graph: Graph, name: str, embedding: Any, ids: str) -> str:
 
 
 def scaled(graph: Graph, config: VectorsConfig, pen: int = 0) -> str:
-    """The input ``values`` by its means and deviations in training; ``pen`` flags behind them stay as they are."""
+    """Return the input ``values`` by its means and deviations in training.
+
+    ``pen`` flags behind them stay as they are.
+    """
     values = graph.input("values", ["S", len(config.mean) + pen])
     centred = graph.node("Sub", values, graph.constant([*config.mean, *[0.0] * pen]))
     return graph.node("Div", centred, graph.constant([*config.deviation, *[1.0] * pen]))

@@ -31,7 +31,7 @@ from anaphora.tasks.registry import kind_of
 from anaphora.tasks.task import Trained
 from anaphora.tasks.transduce.vector_predictor import SHORTEST
 from anaphora.text.characters import CharacterTokenizer
-from anaphora.text.joiner import OPENING, WORD, JoinerTokens
+from anaphora.text.joiner_tokens import OPENING, WORD, JoinerTokens
 from anaphora.text.symbols import SymbolTokenizer, can_copy
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer
@@ -84,7 +84,7 @@ def _sequence_graphs(trained: Trained) -> Graphs:
 
 
 def _read(graph: Graph, trained: Trained) -> tuple[str, dict[str, Any]]:
-    """The vectors that the encoder reads, and what the driver makes its input of.
+    """Return the vectors that the encoder reads, and what the driver makes its input of.
 
     ``longest`` bounds what is written: the least of a n + b for n tokens or vectors.
     """
@@ -284,12 +284,12 @@ def _mixture(graph: Graph, shape: MixtureShape, parameters: str) -> None:
 
 
 def spaces_of(tokenizer: Tokenizer) -> list[tuple[str, str]]:
-    """What is put for white space and for what cannot be seen: patterns and texts."""
+    """Return the substitutes for white space and invisible characters: patterns and texts."""
     return [(pattern.pattern, put) for pattern, put in tokenizer.rule.substitutions] if tokenizer.rule else []
 
 
 def tokens_of(trained: Trained, tokenizer: Tokenizer) -> dict[str, Any]:
-    """A tokenizer of a run; ConfigError for one that the driver does not have."""
+    """Return a tokenizer of a run; ConfigError for one that the driver does not have."""
     kind, segmentation = trained.experiment.text.tokenizer, getattr(trained.experiment.text, "segmentation", "")
     table: dict[str, Any] = {"kind": kind, "lowercase": tokenizer.lowercase, "spaces": spaces_of(tokenizer)}
     if isinstance(tokenizer, SymbolTokenizer):
@@ -312,7 +312,7 @@ def tokens_of(trained: Trained, tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def stepped(parts: Parts, program: Program, x: str) -> dict[str, str]:
-    """All signals of a step of N rows that reads ``x``; what it carries comes in and goes out, by name."""
+    """Return all signals of a step of N rows that reads ``x``; what it carries comes in and goes out, by name."""
     graph = parts.graph
     state = {previous(name): graph.input(f"state {name}", ["N", None]) for name in program.carried}
     signals = parts.step(program, {"x": x, **state})

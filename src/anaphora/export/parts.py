@@ -44,7 +44,7 @@ class Parts:
         return found
 
     def whole(self, program: Program, signals: Mapping[str, str], first: Mapping[str, str]) -> dict[str, str]:
-        """All steps of a sequence, S x width; ``last NAME`` is a carried signal after the last."""
+        """Return all steps of a sequence, S x width; ``last NAME`` is a carried signal after the last."""
         found = dict(signals)
         for stage in stages(program):
             if not stage.loops:
@@ -83,7 +83,7 @@ class Parts:
         return self.graph.add([product, self.vector(f"{name}.bias")]) if bias else product
 
     def _written(self, part: Part, signals: Mapping[str, str]) -> dict[str, str]:
-        """What a part writes."""
+        """Return the signals that a part writes."""
         return dict(zip(part.writes, self._lowered(part, [signals[read] for read in part.reads]), strict=True))
 
     def _lowered(self, part: Part, inputs: Sequence[str]) -> Sequence[str]:
@@ -122,7 +122,7 @@ class Parts:
         return self.graph.node("LayerNormalization", signal, self.vector(gain), *bias, epsilon=EPSILON)
 
     def _unit(self, part: Unit, x: str, state: Sequence[str]) -> Sequence[str]:
-        """The new state of a recurrent unit."""
+        """Return the new state of a recurrent unit."""
         graph, name = self.graph, part.name
 
         def product(short: str, signal: str) -> str:

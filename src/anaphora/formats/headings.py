@@ -1,4 +1,4 @@
-"""What the first line of a table may call its columns: by languages, or by source and target."""
+"""Headings of tables: columns named by languages, or by source and target."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _NAMES = """
 _CODES = dict(entry.split(":", 1) for entry in _NAMES.split())
 """Codes of languages by their names in English, in the language itself, and some in German, French and Spanish."""
 SIDES = ("source", "src", "sentence1"), ("target", "tgt", "trg", "sentence2")
-"""What headings call the two sides."""
+"""Names of the two sides in headings."""
 _SOURCES, _TARGETS = map(frozenset, SIDES)
 _BESIDE = frozenset(["column", "lang", "language", "phrase", "segment", "sentence", "string", "text"])
 """Words that headings add to a name, as in "Source text" and "sentence_de"."""
@@ -27,16 +27,16 @@ _LOCALE = re.compile(r"[a-z]{2,3}([-_][A-Z][a-z]{3})?[-_]([A-Z]{2}|\d{3})|[a-z]{
 
 
 class Column(NamedTuple):
-    """What a cell of a heading names."""
+    """Name in a cell of a heading."""
 
     name: str
     """A language, by its code where that is known, or a side; in lower case."""
     spelt: bool
-    """Whether it is a language that is written out, which its code alone is not."""
+    """True if it is a language that is written out, which its code alone is not."""
 
     @classmethod
     def of(cls, cell: str) -> "Column":
-        """That of "# Source text" is "source", those of "German" and "sentence_de" are "de"."""
+        """Return that of "# Source text" is "source", those of "German" and "sentence_de" are "de"."""
         words = [word for word in _WORD.findall(cell.casefold()) if word not in _BESIDE]
         word = words[0] if len(words) == 1 else cell.strip().casefold()
         return cls(_CODES.get(word, word), word in _CODES)
@@ -54,7 +54,7 @@ def is_heading(cells: Sequence[str], sides: tuple[str, str] = ("", "")) -> bool:
 
 
 def is_reversed(cells: Sequence[str], sides: tuple[str, str]) -> bool:
-    """Whether a heading names the target first."""
+    """True if a heading names the target first."""
     first, second = (Column.of(cell).name for cell in cells)
     target_first = first in _TARGETS and second in _SOURCES
     source, target = (side.casefold() for side in sides)
@@ -64,5 +64,5 @@ def is_reversed(cells: Sequence[str], sides: tuple[str, str]) -> bool:
 
 
 def _language(code: str) -> str:
-    """A code without its region and script."""
+    """Return a code without its region and script."""
     return re.split("[-_]", code.casefold())[0]

@@ -26,7 +26,7 @@ _UNWRITABLE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 
 
 def json_objects(lines: Iterable[str], where: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """The objects of JSON lines, each with the number and the text of its line; or those of one array.
+    """Yield the objects of JSON lines, each with the number and the text of its line; or those of one array.
 
     Errors as for ``any_json``.
     """
@@ -50,7 +50,10 @@ def json_objects(lines: Iterable[str], where: str) -> Iterator[tuple[int, str, d
 
 
 def parsed_json(content: str, place: str, kind: type[T]) -> T:
-    """The object or array, whichever ``kind`` is, that the text from ``place`` holds; errors as for ``any_json``."""
+    """Return the object or array, whichever ``kind`` is, that the text from ``place`` holds.
+
+    Errors as for ``any_json``.
+    """
     found = any_json(content, place)
     if not isinstance(found, kind):
         name = "object" if kind is dict else "array"
@@ -59,7 +62,7 @@ def parsed_json(content: str, place: str, kind: type[T]) -> T:
 
 
 def any_json(content: str, place: str) -> Any:
-    """What the text from ``place`` holds.
+    """Parse the JSON text from ``place``.
 
     Raises DataError for what is no JSON, for nesting that no parser goes through, and for strings with a NUL or with
     half a surrogate pair, which no text has.
@@ -75,7 +78,7 @@ def any_json(content: str, place: str) -> Any:
 
 
 def json_document(path: Path) -> Any:
-    """What a file of one JSON document holds, gzipped or not.
+    """Parse a file of one JSON document, gzipped or not.
 
     Raises DataError as ``any_json`` and ``formats.lines.unpacked``, for one of more than ``LARGEST`` bytes, and for one
     that is not in UTF-8.
@@ -116,7 +119,7 @@ class Jsonable:
 
 
 def figures_as_json(figures: Any, *, indent: int | None = None) -> str:
-    """The JSON text of objects, lists and values; null stands for NaN and for what is infinite."""
+    """Return the JSON text of objects, lists and values; null stands for NaN and for what is infinite."""
     return json.dumps(_finite(figures), ensure_ascii=False, allow_nan=False, indent=indent)
 
 

@@ -60,7 +60,7 @@ class Example(NamedTuple):
 def read_labelled(
     path: Path, *, encoding: str = "utf-8", separator: str | None = None, columns: TableColumns = TEXTS
 ) -> Iterator[Example]:
-    """The examples of a file, or of a folder with one folder of ``.txt`` files for each class.
+    """Yield the examples of a file, or of a folder with one folder of ``.txt`` files for each class.
 
     ``columns`` are those of text and label in a table.
     Without a ``separator`` every text has one label. With one it may have several, which the separator stands between
@@ -88,7 +88,7 @@ def columns_read(path: Path, *, encoding: str = "utf-8", columns: TableColumns =
 
 
 def class_folders(path: Path) -> list[Path]:
-    """The folders of a folder's classes, sorted; none where it holds anything but folders of ``.txt`` files."""
+    """Return the folders of a folder's classes, sorted; none where it holds anything but folders of ``.txt`` files."""
     folders = sorted(entry for entry in path.iterdir() if entry.is_dir() and not entry.name.startswith("."))
     return (
         folders if len(folders) > 1 and not any(any(f.is_dir() for f in folder.iterdir()) for folder in folders) else []
@@ -106,7 +106,7 @@ def _class_folders(path: Path, encoding: str) -> Iterator[Example]:
 
 
 def split_labels(place: str, labels: Sequence[str], separator: str | None) -> tuple[str, ...]:
-    """The labels of what stands at ``place``; ``separator`` and errors as for ``read_labelled``."""
+    """Return the labels of what stands at ``place``; ``separator`` and errors as for ``read_labelled``."""
     if separator:
         labels = [part for label in labels for part in label.split(separator)]
     labels = list(dict.fromkeys(filter(None, (label.strip() for label in labels))))
@@ -157,7 +157,7 @@ def _plain(path: Path, first: Sequence[TableRow], rows: Iterator[TableRow]) -> I
 
 
 def _names(words: Sequence[str]) -> list[str]:
-    """The labels that are marked in front of a line, empty ones among them."""
+    """Return the labels that are marked in front of a line, empty ones among them."""
     return [word.removeprefix(_MARK) for word in takewhile(lambda word: word.startswith(_MARK), words)]
 
 
@@ -217,12 +217,12 @@ ENDINGS = (".npz", ".safetensors")
 
 
 def is_array_file(path: Path) -> bool:
-    """Whether a name is that of an array file."""
+    """True if a name is that of an array file."""
     return path.name.lower().endswith(ENDINGS)
 
 
 def read_vectors(path: Path) -> Iterator[tuple[str, Floats]]:
-    """The place and the vectors of each sequence of an array file, labelled or not, or of one ``.npy`` file.
+    """Yield the place and the vectors of each sequence of an array file, labelled or not, or of one ``.npy`` file.
 
     Raises DataError, with its place, for a fault.
     """
@@ -235,7 +235,7 @@ def read_vectors(path: Path) -> Iterator[tuple[str, Floats]]:
 
 
 def read_labelled_vectors(path: Path, *, separator: str | None = None, steps: bool = False) -> Iterator[Example]:
-    """The labelled sequences of a file; the ``text`` of each is a digest of its vectors.
+    """Yield the labelled sequences of a file; the ``text`` of each is a digest of its vectors.
 
     With ``steps`` each vector has one label of its own, else ``separator`` is as for ``read_labelled``. Raises
     DataError, with its line or place, for a fault.
@@ -266,7 +266,7 @@ def read_labelled_vectors(path: Path, *, separator: str | None = None, steps: bo
 
 
 def _one_each(place: str, labels: Sequence[str], values_TD: Floats) -> tuple[str, ...]:
-    """The label of each vector; DataError for another number of them, and for an empty one."""
+    """Return the label of each vector; DataError for another number of them, and for an empty one."""
     if len(labels) != len(values_TD):
         raise DataError(
             f"{place} has {counted(len(labels), 'label')}, but {counted(len(values_TD), 'vector')}: give each vector "

@@ -12,7 +12,7 @@ from anaphora.formats.lines import LONGEST, unpacked
 
 
 def guarded(parser: expat.XMLParserType, name: str) -> expat.XMLParserType:
-    """The parser, which refuses to declare an entity and to leave out one that is not declared.
+    """Return the parser, which refuses to declare an entity and to leave out one that is not declared.
 
     A document type that lies elsewhere is passed over; ``name`` is what errors call the file.
     """
@@ -65,7 +65,7 @@ class Element:
     """Without the prefix of a namespace."""
     attributes: Mapping[str, str]
     line: int
-    """Where it begins, from 1."""
+    """Its first line, from 1."""
     pieces: list[str] = field(default_factory=list)
 
     @property
@@ -75,7 +75,7 @@ class Element:
 
 
 def xml_elements(path: Path) -> Iterator[Element]:
-    """The elements of a file, gzipped or not, in the order in which they end.
+    """Yield the elements of a file, gzipped or not, in the order in which they end.
 
     Raises DataError, with the line, for what is no XML, declares entities, is nested deeper than ``files.NESTING`` or
     longer than ``LARGEST``; and as ``formats.lines.unpacked`` does.

@@ -31,7 +31,7 @@ SIDE_NAMES = (
     ("target", "output", "pronunciation", "phones", "phoneme", "phonemes", "transcription", "form"),
     ("features", "tags"),
 )
-"""What headings and keys call source, target and features."""
+"""Usual names of source, target and features in headings and keys."""
 TABLE_ENDINGS = (".csv", ".jsonl", ".ndjson")
 """Of files that are read so, ``.gz`` aside."""
 _JSON = TABLE_ENDINGS[1:]
@@ -41,12 +41,12 @@ _SPACES = str.maketrans("\t\r\n", "   ")
 
 
 def lines_of(path: Path) -> Iterator[str]:
-    """The lines of a file; errors as for ``read_lines``."""
+    """Return the lines of a file; errors as for ``read_lines``."""
     return read_lines(path, any_format=is_table(path.name, *TABLE_ENDINGS))
 
 
 def string_lines(lines: Iterable[str], file: str, columns: TableColumns = STRINGS) -> Iterator[str]:
-    """The lines of a file, that of a heading empty; of CSV and JSON lines each row with tabs between its cells.
+    """Yield the lines of a file, that of a heading empty; of CSV and JSON lines each row with tabs between its cells.
 
     Of JSON objects, these are source, target and perhaps features alone. Raises DataError with its line for a row that
     is no pair.
@@ -65,7 +65,7 @@ def string_lines(lines: Iterable[str], file: str, columns: TableColumns = STRING
 
 
 def string_rows(lines: Iterable[str], file: str) -> Iterator[TableRow]:
-    """The rows of CSV, of JSON lines, whose items are objects or arrays, or of lines with tabs."""
+    """Yield the rows of CSV, of JSON lines, whose items are objects or arrays, or of lines with tabs."""
     if not is_table(file, *_JSON):
         yield from table_rows(lines, file)
         return
@@ -89,7 +89,7 @@ def sides_in(row: TableRow, place: str, columns: TableColumns = STRINGS) -> tupl
 
 
 def holds_strings(path: Path) -> bool:
-    """Whether JSON lines hold pairs of strings, by the first one."""
+    """True if JSON lines hold pairs of strings, by the first one."""
     if not is_table(path.name, *_JSON):
         return False
     row = next(string_rows(lines_of(path), str(path)), None)
@@ -97,7 +97,7 @@ def holds_strings(path: Path) -> bool:
 
 
 def _strings(row: TableRow, place: str, columns: TableColumns) -> list[str]:
-    """The cells of an array, or those of source, target and perhaps features in an object."""
+    """Return the cells of an array, or those of source, target and perhaps features in an object."""
     cells = row.cells
     if row.keys is not None:
         found = [row.cells[side] for side in sides_in(row, place, columns)[0]]
@@ -130,7 +130,7 @@ _FEATURES = re.compile(r"[A-Z0-9.+\-/{}()*_,|:=]+(?:;[A-Z0-9.+\-/{}()*_,|:=]*)*"
 
 
 class StringFormat(NamedTuple):
-    """Where the source, the target and perhaps the features stand in a line."""
+    """Columns of the source, the target and perhaps the features in a line."""
 
     kind: Kind
     columns: tuple[int, ...] = (1, 2)
@@ -139,12 +139,12 @@ class StringFormat(NamedTuple):
     width: int = 2
     """Columns of a line; 0 where any number is right that has those."""
     tabs: bool = True
-    """Whether tabs stand between columns."""
+    """True if tabs stand between columns."""
     variants: bool = False
-    """Whether a number in parentheses marks another pronunciation of the word before it."""
+    """True if a number in parentheses marks another pronunciation of the word before it."""
 
     def read(self, lines: Iterable[str], where: str) -> Iterator[Row]:
-        """The pairs of lines that came from the file ``where``, comments and blank lines left out.
+        """Yield the pairs of lines that came from the file ``where``, comments and blank lines left out.
 
         Raises DataError, with the line, for one with other columns or with an empty source, target or features.
         """
@@ -198,7 +198,7 @@ _NAMES: dict[Kind, str] = {
 
 
 def read_format(lines: Iterable[str], file: str, columns: TableColumns = STRINGS) -> tuple[StringFormat, TableColumns]:
-    """The format of a file by its first lines, and the columns that it has, none where it is no table.
+    """Return the format of a file by its first lines, and the columns that it has, none where it is no table.
 
     Errors as for ``recognized`` and ``string_lines``.
     """
@@ -216,7 +216,9 @@ def read_format(lines: Iterable[str], file: str, columns: TableColumns = STRINGS
 
 
 def recognized(lines: Iterable[str], where: str, columns: Sequence[int] = ()) -> StringFormat:
-    """The format of the file ``where`` by its first lines; ``columns`` name those of source, target and features.
+    """Return the format of the file ``where`` by its first lines.
+
+    ``columns`` name those of source, target and features.
 
     Raises DataError for a file of no format that is known.
     """
@@ -248,7 +250,7 @@ def recognized(lines: Iterable[str], where: str, columns: Sequence[int] = ()) ->
 
 
 def _dictionary(sample: Sequence[str], where: str) -> StringFormat:
-    """A dictionary without tabs."""
+    """Return a dictionary without tabs."""
     rows = [_REMARK.sub("", line).split() for line in sample]
     longest = max(map(len, rows))
     numbers = next(
@@ -267,13 +269,13 @@ def _dictionary(sample: Sequence[str], where: str) -> StringFormat:
 
 
 def _have_variants(sample: Sequence[str]) -> bool:
-    """Whether a word is there with a number in parentheses, and without."""
+    """True if a word is there with a number in parentheses, and without."""
     words = {line.split("\t")[0].strip() for line in sample}
     found = (_VARIANT.fullmatch(word) for word in words)
     return any(variant and variant[1] in words for variant in found)
 
 
 def _are(pattern: re.Pattern[str], cells: Iterable[str]) -> bool:
-    """Whether almost all cells that are not empty, at least one, are what a pattern says."""
+    """True if almost all cells that are not empty, at least one, are what a pattern says."""
     found = [bool(pattern.fullmatch(cell.strip())) for cell in cells if cell.strip()]
     return bool(found) and sum(found) >= _MOST * len(found)

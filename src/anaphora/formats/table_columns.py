@@ -50,7 +50,7 @@ class TableColumns(NamedTuple):
         raise DataError(f"{where} should have {read}{of}, but has {there}.{near} Name them with the option columns.")
 
     def _by_number(self, count: int, sides: Sequence[int]) -> list[int]:
-        """The places in rows of so many cells below no heading; none where they cannot be told."""
+        """Return the places in rows of so many cells below no heading; none where they cannot be told."""
         if count == len(sides) == 1:
             return [0]  # nothing but the input
         numbers, lacking = [one for one in self.chosen if isinstance(one, int)], len(self.header) - count
@@ -78,7 +78,7 @@ def new_name(names: Sequence[str]) -> str:
 
 
 def _place(heads: Sequence[str], *names: int | str) -> int | None:
-    """The place of the first column with one of these names, or of this number; None for none."""
+    """Return the place of the first column with one of these names, or of this number; None for none."""
     numbered = next((name - 1 for name in names if isinstance(name, int)), None)
     folded = (name.strip().casefold() for name in names if isinstance(name, str))
     return next((heads.index(name) for name in folded if name in heads), numbered)

@@ -53,7 +53,7 @@ def csv_records(lines: Iterable[str], where: str) -> Iterator[tuple[int, list[st
 
 
 def _delimiter(lines: Sequence[str]) -> str:
-    """What stands between the values of most lines, a comma where that cannot be told."""
+    """Return the delimiter of most lines; a comma where that cannot be found."""
     bare = [_QUOTED.sub("", line) for line in lines]
     counts = {one: Counter(line.count(one) for line in bare) for one in ",;\t"}
     return max(counts, key=lambda one: max((rows for count, rows in counts[one].items() if count), default=0))
@@ -92,7 +92,10 @@ class TableRow:
         return self.cells if self.keys is None else self.keys
 
     def with_cell(self, value: str | Sequence[str], name: str) -> str:
-        """The lines of the row with one value more, whose key is ``name`` in an object; a cell holds one string."""
+        """Return the lines of the row with one value more, whose key is ``name`` in an object.
+
+        A cell holds one string.
+        """
         content, end = split_end(self.lines)
         if not self.separator:
             inner = content.rstrip()
@@ -107,7 +110,7 @@ class TableRow:
 
 
 def table_rows(lines: Iterable[str], file: str) -> Iterator[TableRow]:
-    """The rows of a table: CSV and JSON by the name of the ``file``, else lines with tabs between their cells.
+    """Yield the rows of a table: CSV and JSON by the name of the ``file``, else lines with tabs between their cells.
 
     ``lines`` may have their ends and a byte order mark. Raises DataError with the line for what is no CSV or JSON.
     """
@@ -126,7 +129,7 @@ def table_rows(lines: Iterable[str], file: str) -> Iterator[TableRow]:
 def read_sides(
     rows: Iterable[TableRow], where: str, find: Callable[[TableRow, str], tuple[Sequence[int], bool]]
 ) -> Iterator[tuple[TableRow, list[Any] | None]]:
-    """The rows of the table ``where``, each with its values in some columns; None for a heading and blank lines.
+    """Yield the rows of the table ``where``, each with its values in some columns; None for a heading and blank lines.
 
     ``find`` returns the places of these columns in a first row, or an object, which stands at a place, and True if it
     is a heading. Raises DataError with its line for a row of another width than the first, and for a second heading.

@@ -53,7 +53,7 @@ class Chunk:
 
     @classmethod
     def after(cls, carry: Carry | None, batch: Batch, back: int) -> Self:
-        """The chunk of ``batch`` after ``carry``, in which older checkpoints have no context.
+        """Return the chunk of ``batch`` after ``carry``, in which older checkpoints have no context.
 
         A chunk has a context if gradients are computed and go back over ``back`` > 0 steps, and every row continues.
         """
@@ -69,7 +69,10 @@ class Chunk:
         return cls(ids_TB, lengths_B, state, 0)
 
     def carried(self, scanned: Windows, back: int) -> Carry:
-        """The carry: the detached state; with gradients over ``back`` steps, also the context of the next chunk."""
+        """Return the carry: the detached state.
+
+        With gradients over ``back`` steps, also the context of the next chunk.
+        """
         state = {name: h_BH.detach() for name, h_BH in scanned.state.items()}
         if not back or not scanned.earlier or int(self.lengths_B.min()) < len(self.ids_TB):
             return state
@@ -149,7 +152,9 @@ class LanguageModel(nn.Module):
         initialise_all((self.embedding, self.recurrence, self.output), self.config.initializer, seed)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a window, and the state for the next; rows that are not carried on start from the initial one.
+        """Return the loss of a window, and the state for the next.
+
+        Rows that are not carried on start from the initial one.
 
         A model of sentences carries nothing.
         """
@@ -158,7 +163,7 @@ class LanguageModel(nn.Module):
         return (self._regularized(loss, outputs, batch) if self.training else loss), after
 
     def _regularized(self, loss: Loss, outputs: Mapping[str, Tensor], batch: Batch) -> Loss:
-        """The loss, with the regularization of the states as its penalty."""
+        """Return the loss, with the regularization of the states as its penalty."""
         config, rows = self.config.recurrence, (batch.target_ids.lengths_B, batch.supervision.weights_B)
         penalties = []
         if config.activation_regularization:
@@ -172,17 +177,17 @@ class LanguageModel(nn.Module):
         return self.states_and_target_log_probs(batch, carry)[1:]
 
     def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Tensor, Carry]:
-        """The same, with the states: see ``protocols.StateModel``."""
+        """Return the same, with the states: see ``protocols.StateModel``."""
         outputs, after = self._read(batch, carry)
         states_TBH = outputs["h"]
         return states_TBH.transpose(0, 1), self.output.target_log_probs(states_TBH, batch.target_ids), after
 
     def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
-        """The state at the end of a window: see ``protocols.TextModel``."""
+        """Return the state at the end of a window: see ``protocols.TextModel``."""
         return self._read(batch, carry)[1]
 
     def _read(self, batch: Batch, carry: Carry | None) -> tuple[Mapping[str, Tensor], Carry]:
-        """The states to predict from as "h", T x B x width, and the state for the next window."""
+        """Return the states to predict from as "h", T x B x width, and the state for the next window."""
         truncation = self.config.recurrence.truncation
         back = truncation.steps if isinstance(truncation, WindowTruncation) else None
         chunk = Chunk.after(carry, batch, back or 0)
@@ -199,11 +204,11 @@ class LanguageModel(nn.Module):
         return h_1NH[0], {name: rows[0] for name, rows in after.items()}
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
-        """The parts of a step: see ``protocols.Programmed``."""
+        """Return the parts of a step: see ``protocols.Programmed``."""
         return {"recurrence": self.recurrence.described()}
 
     def stepper(self) -> "LanguageModelStepper":
-        """The model one token at a time; puts it into evaluation mode."""
+        """Return the model one token at a time; puts it into evaluation mode."""
         if self.training:
             self.eval()
         return LanguageModelStepper(self)
@@ -222,7 +227,7 @@ class LanguageModelStepper:
 
     @torch.inference_mode()
     def start(self, batch: Batch) -> SearchStart:
-        """The initial state for each row of the batch."""
+        """Return the initial state for each row of the batch."""
         state = self._model.recurrence.initial_state(batch.size)
         lengths_B = next(iter(state.values())).new_zeros(batch.size, dtype=torch.int64)
         return SearchStart(None, state, lengths_B)
@@ -254,7 +259,7 @@ class LanguageModelStepper:
 
     @torch.inference_mode()
     def unconditional(self) -> Step:
-        """The prediction after the end of a line: the network has learnt no other one without context."""
+        """Return the prediction after the end of a line: the network has learnt no other one without context."""
         return self.advance(
             None, self._model.recurrence.initial_state(1), torch.tensor([self.bos], device=device_of(self._model))
         )

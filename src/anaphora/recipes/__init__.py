@@ -18,12 +18,12 @@ def _files() -> dict[str, Path]:
 
 
 def names() -> list[str]:
-    """The names of all recipes, in alphabetical order."""
+    """Return the names of all recipes, in alphabetical order."""
     return sorted(_files())
 
 
 def read(name: str) -> str:
-    """The TOML text of a recipe; ConfigError with the nearest name when there is none called ``name``."""
+    """Return the TOML text of a recipe; ConfigError with the nearest name when there is none called ``name``."""
     files = _files()
     if name not in files:
         raise ConfigError(
@@ -34,5 +34,5 @@ def read(name: str) -> str:
 
 
 def describe(name: str) -> str:
-    """What a recipe is, in one line."""
+    """Return the description of a recipe, in one line."""
     return read(name).partition("\n")[0].removeprefix("#").strip()

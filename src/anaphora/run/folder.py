@@ -55,16 +55,16 @@ class Run:
         self.path = path
         self._digest = digest  # of the bytes of experiment.toml, by which older checkpoints know it
         self.experiment = experiment
-        """What ``create`` was given, without the format number; of an older format, as the present one says it."""
+        """Experiment given to ``create``, without the format number; one of an older format is upgraded."""
         self.format = number
         """The format of the folder as it lies there."""
         self.fingerprints = fingerprints
         """SHA-256 of ``experiment.toml`` less its bounds, and of every ``vocabulary/...`` and ``data/...``, by name."""
         self.use = ""  # Python that uses such a run, for its card
         self.kept = 2
-        """How many of the newest checkpoints stay, beside the best and the average; training sets it."""
+        """Number of newest checkpoints that stay, beside the best and the average; training sets it."""
         self.keeps_start = False
-        """Whether the checkpoint of update 0 stays too, where other runs or files gave the first weights."""
+        """True if the checkpoint of update 0 stays too, where other runs or files gave the first weights."""
         self.metrics = MetricsLog(path / "metrics.jsonl")
         self.evaluations = EvaluationLog(path / "evaluations.jsonl")
         self._checkpoints = path / "checkpoints"
@@ -117,11 +117,11 @@ class Run:
         return self._lock.held()
 
     def checkpoints(self) -> list[int]:
-        """The updates there are checkpoints of, ascending, not verified."""
+        """Return the updates there are checkpoints of, ascending, not verified."""
         return checkpoints.numbers(self._checkpoints)
 
     def best(self) -> CheckpointName | None:
-        """The update that was marked best, or "average", or None."""
+        """Return the update that was marked best, or "average", or None."""
         return _pointer(self.path / "best")
 
     def present(self) -> list[CheckpointName]:
@@ -257,7 +257,7 @@ class Run:
         return [name for name in names if (name, since.fingerprints.get(name)) not in same]
 
     def _trained_with(self) -> Mapping[str, str]:
-        """The fingerprints of this run, those of the data from the best checkpoint where they were not given."""
+        """Return the fingerprints of this run, those of the data from the best checkpoint where they were not given."""
         best = self.best()
         if best is None or any(name.startswith("data/") for name in self.fingerprints):
             return self.fingerprints
@@ -313,16 +313,16 @@ BOUNDS = (
     "training.device",
     "training.keep",
 )
-"""Where training stops, what carries it there, and how many checkpoints are kept."""
+"""Bounds of training, its device and threads, and the number of kept checkpoints."""
 
 
 def identity(experiment: Mapping[str, Any]) -> str:
-    """A SHA-256 of an experiment's tables, whatever its bounds and however its file is laid out."""
+    """Return a SHA-256 of an experiment's tables, whatever its bounds and however its file is laid out."""
     return sha256(json.dumps(_without_bounds(experiment), sort_keys=True, default=str).encode())
 
 
 def with_bounds(experiment: Mapping[str, Any], bounds: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of an experiment's tables with the bounds that the tables ``bounds`` have."""
+    """Return a copy of an experiment's tables with the bounds that the tables ``bounds`` have."""
     changed = {name: dict(value) if isinstance(value, Mapping) else value for name, value in experiment.items()}
     for table, option in _keys():
         if option in bounds.get(table, {}):

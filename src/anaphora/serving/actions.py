@@ -1,4 +1,4 @@
-"""What the server can be asked: one function for each route, from checked parameters to a value for JSON.
+"""Actions of the server: one function for each route, from checked parameters to a value for JSON.
 
 The names and values are those of LibreTranslate's API. ``alignment``, ``confidence`` and ``memory`` in a request are
 ours: the answer then has the links between the words of every text and its translation, how sure the model is of that
@@ -25,13 +25,13 @@ from anaphora.serving.limits import ServingLimits
 from anaphora.serving.metrics import Metrics
 from anaphora.serving.parameters import Parameters
 from anaphora.serving.refusal import Refusal, bad
-from anaphora.serving.remembering import CONFIRMED, Learning, translated
+from anaphora.serving.tm import CONFIRMED, Learning, translated
 from anaphora.serving.translators import Served, Translators
 from anaphora.tasks.translation import Translation
 
 FORMATS = ("text", "html")
 ORIGIN = ("model", "memory", "from")
-"""What an answer says of where a translation comes from."""
+"""Keys of an answer for the origin of a translation."""
 _SHOWN = 40
 """Characters of a text that say which one it is."""
 _PROBE = 1.0
@@ -40,7 +40,7 @@ _PROBE = 1.0
 
 @dataclass
 class Service:
-    """What actions work with."""
+    """Everything that actions share."""
 
     translators: Translators
     batching: Batching
@@ -56,17 +56,17 @@ class Service:
     proxies: Collection[str] = ()
     """Addresses and networks whose word for the address of a client counts."""
     learns: bool = False
-    """Whether all who are admitted may add to memories, and not only keys with that right."""
+    """True if all who are admitted may add to memories, and not only keys with that right."""
     learning: Learning = field(default_factory=Learning)
     documents: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, "documents"))
     """Reads and writes documents."""
     looking: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "looking"))
     """Looks for training pairs, for one request at a time."""
     stopping: bool = False
-    """Whether the server was asked to stop."""
+    """True if the server was asked to stop."""
 
     def learns_from(self, key: Key) -> bool:
-        """Whether the holder of a key may add to memories."""
+        """True if the holder of a key may add to memories."""
         return (self.learns or key.learns) and any(one.learning is not None for one in self.translators)
 
 
@@ -78,13 +78,13 @@ class Action:
     method: str
     run: Callable[[Service, Parameters], Awaitable[Any]]
     open: bool = False
-    """Whether no key is needed; that has to be said."""
+    """True if no key is needed; that has to be said."""
     own: bool = False
-    """Whether pages of other origins may not take it, though a browser sends it unasked."""
+    """True if pages of other origins may not take it, though a browser sends it unasked."""
     patient: bool = False
-    """Whether it has the deadline of documents."""
+    """True if it has the deadline of documents."""
     learns: bool = False
-    """Whether it changes a memory, which has to be allowed."""
+    """True if it changes a memory, which has to be allowed."""
     needs: tuple[str, ...] = ()
     """Fields without which it is refused."""
     takes: tuple[str, ...] = ()
@@ -230,7 +230,7 @@ async def _translated(
 
 
 def _links(translation: Translation) -> list[list[int]]:
-    """The links between words; none for what the memory has, where no model looked."""
+    """Return the links between words; none for what the memory has, where no model looked."""
     is_exact = translation.match is not None and translation.match.is_exact
     return [] if is_exact else [list(link) for link in sorted(translation.links())]
 
@@ -252,7 +252,7 @@ async def _translated_html(
 
 
 def _translating(service: Service, served: Served, given: Parameters) -> Translate:
-    """What translates the texts of a document, some at a time, so that other requests come in between."""
+    """Return a function that translates the texts of a document, some at a time, so that others come in between."""
 
     async def translate(texts: Sequence[str], protects: bool) -> list[str]:
         search = Search(served, served.options() if protects else served.options(protect=()))

@@ -154,7 +154,7 @@ def check_origin(origin: str | None, host: str, origins: Collection[str]) -> Non
 
 
 def _host(header: str) -> str:
-    """The name in a header, without its port; "" where there is none."""
+    """Return the name in a header, without its port; "" where there is none."""
     try:
         return (urlsplit(f"//{header}").hostname or "").lower()
     except ValueError:
@@ -170,7 +170,7 @@ def _is_address(host: str) -> bool:
 
 
 def application(service: Service, say: Say = lambda line: None) -> Starlette:
-    """The application. ``say`` takes a line for each request, which holds no text."""
+    """Yield the application. ``say`` takes a line for each request, which holds no text."""
 
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
@@ -242,7 +242,7 @@ def _key(request: Request, given: Parameters) -> str:
 
 
 async def _unless_gone(request: Request, work: Awaitable[Any]) -> Any:
-    """What ``work`` returns; it is cancelled once the client has gone."""
+    """Return the result of ``work``, which is cancelled once the client has gone."""
     working, gone = asyncio.ensure_future(work), asyncio.ensure_future(_gone(request))
     try:
         await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)

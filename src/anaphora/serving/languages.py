@@ -9,13 +9,13 @@ _SAME = (("zh", "zh-Hans"), ("zt", "zh-Hant"), ("pb", "pt-BR"), ("iw", "he"), ("
 
 
 def name_of(code: str) -> str:
-    """The English name of a language; the code itself for one without a two-letter code."""
+    """Return the English name of a language; the code itself for one without a two-letter code."""
     names = _names()
     return names.get(code) or names.get(code.split("-")[0]) or code
 
 
 def known_as(code: str, known: Collection[str]) -> str | None:
-    """The language among ``known`` that a client means by a code, or None.
+    """Return the language among ``known`` that a client means by a code, or None.
 
     Case and ``_`` for ``-`` make no difference, and old or other codes of the same language are understood. Where
     there is no model for a region ("en-GB"), the language without it is meant ("en"), and the other way round.

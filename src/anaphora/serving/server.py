@@ -196,7 +196,7 @@ class Server(uvicorn.Server):
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket at an address; ``port`` 0 takes any that is free. Raises ConfigError where it cannot be had."""
+    """Return a socket at an address; ``port`` 0 takes any that is free. Raises ConfigError where it cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends answers at once (TCP_NODELAY) on sockets that are said to be TCP
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -26,7 +26,7 @@ class Served(NamedTuple):
     target: str
     predictor: TranslationPredictor
     attends: bool
-    """Whether it can say which words became which."""
+    """True if it can say which words became which."""
     model: str = ""
     """The name of its run folder."""
     memory: Memory | None = None
@@ -34,14 +34,14 @@ class Served(NamedTuple):
     learning: Memory | None = None
     """The same to add to, where that is allowed: adding may wait for other processes, and finding should not."""
     adaptation: Adaptation | None = None
-    """What every search is adapted to, where that is asked for."""
+    """Memory that every search is adapted to, where that is asked for."""
     nearest: Nearest | None = None
     """Finds training pairs for clients, where that is allowed."""
     candidates: Shortlist | None = None
     """The part of the run's shortlist that every search is restricted to, where that is asked for."""
 
     def options(self, **others: Any) -> SearchOptions:
-        """How it searches, with ``others`` of the options."""
+        """Return its search options, with ``others`` changed."""
         return SearchOptions(adaptation=self.adaptation, candidates=self.candidates, **others)
 
 
@@ -68,7 +68,7 @@ class Translators:
         shortlist: bool = False,
         nearest: Callable[[Path], Nearest] | None = None,
     ) -> "Translators":
-        """The translators of some run folders.
+        """Return the translators of some run folders.
 
         With ``memory`` they use the memories of the runs; with ``learns`` a run without one gets one, which can be
         added to; with ``adapt`` similar segments take part in their predictions. With ``shortlist`` they write the
@@ -100,11 +100,11 @@ class Translators:
         return sorted({one.source for one in self._served.values()})
 
     def targets(self, source: str) -> list[str]:
-        """The languages that a source can be translated to, sorted."""
+        """Return the languages that a source can be translated to, sorted."""
         return sorted(one.target for one in self._served.values() if one.source == source)
 
     def find(self, source: str, target: str) -> Served:
-        """The translator that a client means by two codes.
+        """Return the translator that a client means by two codes.
 
         Raises Refusal for a language or a pair that is not served.
         """
@@ -133,14 +133,14 @@ def _load(run: Path, precision: InferencePrecision) -> Served:
 
 
 def _shortlisted(served: Served) -> Served:
-    """A translator that is restricted to the shortlist of its run, which is read now."""
+    """Return a translator that is restricted to the shortlist of its run, which is read now."""
     restricted = served._replace(candidates=Shortlist())
     served.predictor.translate(["a"], restricted.options(beam=1))
     return restricted
 
 
 def _remembering(served: Served, run: Path, *, learns: bool, adapt: bool) -> Served:
-    """A translator with the memory of its run, which is read now, and not when the first client waits for it."""
+    """Return a translator with the memory of its run, which is read now, and not when the first client waits for it."""
     memory = Memory(run, create=learns)
     memory.refresh()
     learning = Memory(run) if learns else None

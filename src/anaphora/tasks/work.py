@@ -120,7 +120,7 @@ class UpdatingWork(Work):
         if unknown:
             counts_V = torch.from_numpy(self.counts(begun, not_skipping(report)))
             for module in unknown:
-                module.observe(counts_V)
+                module.set_token_counts(counts_V)
 
     def learn(self, begun: Begun, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
         """Update by update; see ``Work.learn``."""

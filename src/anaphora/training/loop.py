@@ -54,7 +54,7 @@ Validate = Callable[[torch.nn.Module], Mapping[str, float]]
 """Metrics of a model in evaluation mode, on the device of training, by name; called without gradients."""
 
 Record = Callable[[torch.nn.Module], Mapping[str, Any]]
-"""What is logged beside the metrics of a validation, in a line of its own; called as Validate is; empty for nothing."""
+"""Log line beside the metrics of a validation; called as Validate is; empty for nothing."""
 
 Stop = Callable[[], bool]
 """Asked before the first update and after every one whether training should save itself and end."""
@@ -64,10 +64,10 @@ Reason = Literal["epochs", "patience", "minutes", "stopped", "fitted"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How training ended."""
+    """Outcome of training."""
 
     reason: Reason
-    """Which bound of the configuration was reached, that ``stop`` said so, or that the model was fitted in one go."""
+    """Reason of the end: a bound of the configuration, ``stop``, or a model that was fitted in one go."""
     update: int
     best_update: int
     """The update whose checkpoint is marked best; 0 when no validation gave a finite figure."""
@@ -123,7 +123,7 @@ def train(
 
 
 class _NotFinite(Exception):
-    """What is no longer finite, although updates were skipped."""
+    """Values that are not finite, although updates were skipped."""
 
 
 class _Training:
@@ -208,7 +208,7 @@ class _Training:
         return reason or ("stopped" if stopping else None)
 
     def _ending(self) -> tuple[Reason | None, bool]:
-        """The bound that is reached by the clock of the first rank, and whether any rank was told to stop."""
+        """Return the bound that is reached by the clock of the first rank, and whether any rank was told to stop."""
         answers = self._ranks.gathered((self._bound(), self._stop()))
         return answers[0][0], any(stopping for _, stopping in answers)
 
@@ -261,7 +261,7 @@ class _Training:
         cursor.end(total)
 
     def _gradient(self, value: float) -> tuple[torch.Tensor, float, str]:
-        """The norm of each gradient and of all of them, and what is not finite, if anything."""
+        """Return the norm of each gradient and of all of them, and what is not finite, if anything."""
         fault = log.fault("loss", value)
         if fault:
             return torch.zeros(0), 0.0, fault
@@ -335,7 +335,7 @@ class _Training:
         self._report(event)
 
     def _measured(self) -> tuple[Mapping[str, float], Mapping[str, Any]]:
-        """The metrics of a validation, and what is recorded beside them."""
+        """Return the metrics of a validation, and what is recorded beside them."""
         self._model.eval()
         with torch.no_grad(), self._state.optimizer.result():
             metrics = self._validate(self._model)
@@ -354,7 +354,7 @@ class _Training:
         self._run.mark_best(best.update)
 
     def _broken(self) -> str:
-        """The first weight that a checkpoint could not be loaded with, if there is any."""
+        """Return the first weight that a checkpoint could not be loaded with, if there is any."""
         return first_overflowing(tensors_of(self._model))
 
     def _check_finite(self) -> None:

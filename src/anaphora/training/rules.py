@@ -22,7 +22,7 @@ _DECAYS = "it would shrink the vectors of words that are not in a batch too"
 
 
 class Rule(Config):
-    """What all update rules share; g is the gradient of a weight w after clipping, r the learning rate."""
+    """Base of update rules; g is the gradient of a weight w after clipping, r the learning rate."""
 
     learning_rate: float = Field(1.0, gt=0)
     """Learning rate at the start."""
@@ -31,14 +31,14 @@ class Rule(Config):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether tables of word vectors have gradients for the words of a batch alone."""
+        """True if tables of word vectors have gradients for the words of a batch alone."""
         return False
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
         raise NotImplementedError
 
     def build_sparse(self, tables: Parameters) -> torch.optim.Optimizer:
-        """The same for such tables, of a rule that is sparse."""
+        """Return the same for such tables, of a rule that is sparse."""
         raise NotImplementedError
 
 
@@ -47,7 +47,7 @@ class Sgd(Rule):
 
     kind: Literal["sgd"] = "sgd"
     sparse: bool = False
-    """Whether tables of word vectors are updated in the rows of a batch alone, which gives the same weights up to
+    """True if tables of word vectors are updated in the rows of a batch alone, which gives the same weights up to
     rounding, and is faster with large vocabularies; tied, shared and frozen tables are not."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
@@ -75,7 +75,7 @@ class Momentum(Rule):
     momentum: float = Field(0.9, gt=0, lt=1)
     """The share m of the last step that is taken again."""
     nesterov: bool = False
-    """Whether the gradient counts as taken one step ahead (Sutskever et al. 2013): w -= r (g + m v)."""
+    """True if the gradient counts as taken one step ahead (Sutskever et al. 2013): w -= r (g + m v)."""
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
         """Steps that keep v."""
@@ -148,7 +148,7 @@ class RmsProp(Rule):
     momentum: Share = 0.0
     """The share m of v that is kept."""
     centered: bool = False
-    """Whether E is lessened by the square of the gradients' running mean M (Graves 2013, section 4.2): u = g /
+    """True if E is lessened by the square of the gradients' running mean M (Graves 2013, section 4.2): u = g /
     sqrt(E - M^2 + e)."""
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
@@ -168,7 +168,7 @@ class RmsProp(Rule):
 
 
 class Moments(Rule):
-    """What both kinds of Adam share (Kingma and Ba 2015, algorithm 1)."""
+    """Base of both kinds of Adam (Kingma and Ba 2015, algorithm 1)."""
 
     learning_rate: float = Field(1e-3, gt=0)
     """Learning rate at the start."""

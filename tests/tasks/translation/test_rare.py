@@ -23,7 +23,7 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.translation import TranslationPredictor
 from anaphora.tasks.translation.data import TranslationWork
 from anaphora.tasks.work import Begun
-from anaphora.text.rare import AnnotatedTokenizer, Rare
+from anaphora.text.rare_word_annotation import AnnotatedTokenizer, Rare
 from anaphora.text.tokenizer import MARKS, UNK, Tokenizer
 
 from ...conftest import NETWORK

@@ -43,7 +43,7 @@ class Document:
 
     @classmethod
     def read(cls, path: Path, kind: str, languages: tuple[str, str]) -> "Document":
-        """A file, gzipped or not. Raises DataError as above, and for one of more than ``LONGEST`` bytes."""
+        """Return a file, gzipped or not. Raises DataError as above, and for one of more than ``LONGEST`` bytes."""
         content = bytearray()
         for piece in unpacked(path):
             content += piece
@@ -53,16 +53,16 @@ class Document:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether entries are in other languages, and none in those of source and target."""
+        """True if entries are in other languages, and none in those of source and target."""
         ours = any(entry.gap or not entry.skipped for entry in self.entries)
         return not ours and any(entry.skipped == OTHER_LANGUAGES for entry in self.entries)
 
     def takes(self, text: str) -> bool:
-        """Whether its encoding has all characters of a text, or a way to write them."""
+        """True if its encoding has all characters of a text, or a way to write them."""
         return self.kind in MARKUP or not self._encoding.lacks(text)
 
     def sentences(self, gap: Gap) -> list[str]:
-        """What is to be translated in a gap, on a line each: the texts of its runs with short tags for the codes."""
+        """Return the lines to translate in a gap: the texts of its runs with short tags for the codes."""
         if self.kind == "subtitles":  # whose codes and speakers are text to others
             return [one_line(self._between(gap.runs[0].begin, gap.runs[-1].end))]
         flows = [list(runs) for _, runs in groupby(gap.runs, key=lambda run: run.flow)]
@@ -71,7 +71,7 @@ class Document:
         return [short_tagged(self._between, runs) for runs in flows]
 
     def _between(self, begin: int, end: int) -> str:
-        """The file from one place of its runs to another."""
+        """Return the file from one place of its runs to another."""
         return self._page[begin:end] if self._page else self._content[begin:end].decode(errors="ignore")
 
     @cached_property
@@ -80,7 +80,7 @@ class Document:
         return self._content.decode() if self.kind == "html" else ""
 
     def filled(self, translations: Mapping[int, Sequence[str]]) -> bytes:
-        """The file with translations, by the number of the entry a text for every run of its gap.
+        """Return the file with translations, by the number of the entry a text for every run of its gap.
 
         Without any, it is the file as it was.
         """
@@ -108,7 +108,7 @@ _Piece = re.Match[str] | str
 
 
 def short_tagged(read: Callable[[int, int], str], runs: Sequence[Run]) -> str:
-    """The text of runs with a short tag for each code between them, in single spaces.
+    """Return the text of runs with a short tag for each code between them, in single spaces.
 
     ``read`` gives what the file has from one place to another. A tag in front of the first run stays if its partner is
     between the runs, with all that follow it; so does one behind the last run, with all before it.
@@ -151,7 +151,7 @@ def _tags_at_start(text: str) -> list[_Piece]:
 
 
 def _partners(pieces: Sequence[_Piece]) -> dict[int, int]:
-    """The places of tags that open and close each other."""
+    """Return the places of tags that open and close each other."""
     partners = dict[int, int]()
     opened = defaultdict[str, list[int]](list)
     for place, piece in enumerate(pieces):

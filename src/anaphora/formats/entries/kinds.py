@@ -32,7 +32,7 @@ KINDS = ("tmx", "xliff", "po", "csv")
 
 
 def kind_of(path: Path) -> str:
-    """Which of ``formats.documents`` with a reader a file is, by its first bytes; empty for others.
+    """Return the reader's name of a file in ``formats.documents``, by its first bytes; empty for none.
 
     Raises DataError for a file that cannot be read.
     """
@@ -46,7 +46,7 @@ def kind_of(path: Path) -> str:
 
 
 def read_entries(path: Path, kind: str, languages: tuple[str, str], layout: Layout = PLAIN) -> Iterator[Entry]:
-    """The entries of a file of a ``kind`` that is read, gzipped or not, in constant memory.
+    """Return the entries of a file of a ``kind`` that is read, gzipped or not, in constant memory.
 
     ``languages`` are those of source and target; ``layout`` is for tables. Raises DataError, with the line, for what is
     not in its format, and as ``formats.lines.unpacked`` does.

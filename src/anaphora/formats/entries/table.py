@@ -28,7 +28,10 @@ class Csv:
         self.name, self._languages, self._layout = name, languages, layout
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
-        """The entries of a file in UTF-8; DataError, with the line, for a heading without the columns, wrong quotes."""
+        """Yield the entries of a file in UTF-8.
+
+        DataError, with the line, for a heading without the columns, wrong quotes.
+        """
         rows = _rows(pieces, self.name)
         _, heading, *_ = next(rows, (1, [], "", ""))
         source, target = self._columns(heading)
@@ -62,7 +65,7 @@ def _rows(pieces: Iterable[bytes], name: str) -> Iterator[tuple[int, list[str], 
 
 
 def languages_of_table(pieces: Iterable[bytes], name: str) -> tuple[str, ...]:
-    """The languages that a heading names, in the order of its columns."""
+    """Return the languages that a heading names, in the order of its columns."""
     _, heading, *_ = next(_rows(pieces, name), (1, [], "", ""))
     codes = [Column.of(cell).name for cell in heading]
     found = dict.fromkeys(code for code in codes if _CODE.fullmatch(code))

@@ -36,7 +36,7 @@ class _Variant(NamedTuple):
 
 
 def language_of(attributes: Attributes) -> str:
-    """The language that an element declares; empty without."""
+    """Return the language that an element declares; empty without."""
     return attributes.get("xml:lang") or attributes.get("lang", "")
 
 
@@ -46,7 +46,7 @@ class Tmx(Markup):
     natives = frozenset(("bpt", "ept", "ph", "it", "ut"))
 
     _form = ""
-    """How the file writes the target language."""
+    """Spelling of the target language in the file."""
 
     def begins(self, name: str, attributes: Attributes, at: int) -> bool:
         if name == "tu":
@@ -105,7 +105,10 @@ _NO_XML = {place: " " for place in range(32) if chr(place) not in "\t\n\r"} | {0
 
 
 def tmx_lines(pairs: Iterable[tuple[str, str]], languages: tuple[str, str]) -> Iterator[str]:
-    """The lines of a translation memory of pairs of texts in two languages; line ends inside of texts are escaped."""
+    """Yield the lines of a translation memory of pairs of texts in two languages.
+
+    Line ends inside of texts are escaped.
+    """
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     source, target = map(quoteattr, languages)
     yield (
@@ -122,5 +125,5 @@ def tmx_lines(pairs: Iterable[tuple[str, str]], languages: tuple[str, str]) -> I
 
 
 def escaped(text: str) -> str:
-    """A text as XML has it, on one line."""
+    """Return a text as XML has it, on one line."""
     return escape(text.translate(_NO_XML), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})

@@ -156,7 +156,7 @@ class Xliff(Markup):
         return [*edits, Edit(place, place, space_before(content, source.begin) + translation)]
 
     def declared(self, content: bytes) -> list[Edit]:
-        """What a document that now has translations has to declare: in version 2 their language."""
+        """Return the declarations of a document that now has translations: in version 2 their language."""
         if "srcLang" not in self._root or "trgLang" in self._root:
             return []
         tag = start_tag(content, self._root_begin)
@@ -199,7 +199,7 @@ class Level:
 
 
 def fits(levels: Sequence[Level], text: str) -> bool | None:
-    """Whether all ``levels``, the outermost first, allow a text of that size; None where that cannot be measured."""
+    """True if all ``levels``, the outermost first, allow a text of that size; None where that cannot be measured."""
     found = [*_of_version_1(levels, text), *_of_version_2(levels, text)]
     return False if False in found else None if None in found else True
 

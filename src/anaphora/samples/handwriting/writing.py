@@ -18,7 +18,7 @@ class Letter(NamedTuple):
     """One letter."""
 
     advance: float
-    """How much further right the next letter begins."""
+    """Distance to the next letter on the right."""
     strokes: tuple[Stroke, ...]
 
 
@@ -81,7 +81,7 @@ class Line(NamedTuple):
 
 
 class _Hand(NamedTuple):
-    """How a writer writes."""
+    """Style of a writer."""
 
     slant: float
     width: float
@@ -93,7 +93,7 @@ class _Hand(NamedTuple):
 
 
 def written(text: str, seed: int, number: int = 0) -> Line:
-    """A text of lowercase letters and spaces; KeyError for anything else."""
+    """Return a text of lowercase letters and spaces; KeyError for anything else."""
     draws = Draws(f"{seed}/{number}/hand")
     return Line(text, _write(text, _hand(draws), draws))
 
@@ -144,7 +144,7 @@ def _write(text: str, hand: _Hand, draws: Draws) -> list[list[tuple[int, int]]]:
 
 
 def _shaken(points: Sequence[Point], size: float, draws: Draws) -> list[Point]:
-    """The points, each a little off; the two of a corner alike."""
+    """Return the points, each a little off; the two of a corner alike."""
     off = {point: (size * draws.normal(), size * draws.normal()) for point in dict.fromkeys(points)}
     return [(x + off[x, y][0], y + off[x, y][1]) for x, y in points]
 
@@ -155,7 +155,7 @@ def _placed(point: Point, hand: _Hand) -> tuple[int, int]:
 
 
 def _curve(points: Sequence[Point]) -> list[Point]:
-    """A curve through the points (Catmull and Rom 1974)."""
+    """Return a curve through the points (Catmull and Rom 1974)."""
     around = [points[0], *points, points[-1]]
     fine = [points[0]]
     for a, b, c, d in zip(around, around[1:], around[2:], around[3:], strict=False):

@@ -17,8 +17,8 @@ from anaphora.protocols import TextModel, TextStepper
 from anaphora.tasks.language_model.context import Context
 from anaphora.tasks.language_model.context import State as Place
 from anaphora.tasks.language_model.lines import prompt_batch
-from anaphora.text.between import by_word, words_in
 from anaphora.text.tokenizer import EOS, MARKS, Tokenizer
+from anaphora.text.whitespace import by_word, words_in
 
 
 class FullScore(NamedTuple):

@@ -85,7 +85,7 @@ class TranslatorWork(PairWork, UpdatingWork):
         if unknown:
             train = self.encoded_train(begun.tokenizers, begun.encoded / "train", not_skipping(report))
             for module in unknown:  # </s> counts on both sides
-                module.observe(*(torch.from_numpy(side.lengths + 1) for side in (train.sources, train.targets)))
+                module.set_lengths(*(torch.from_numpy(side.lengths + 1) for side in (train.sources, train.targets)))
 
     def batches(self, begun: Begun, report: Report) -> Batches:
         """Batches by token budget."""

@@ -23,7 +23,7 @@ from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
 from anaphora.tasks.translation.translation import NO_LINKS, Translation
-from anaphora.text.rare import AnnotatedTokenizer
+from anaphora.text.rare_word_annotation import AnnotatedTokenizer
 from anaphora.text.tokenizer import UNK, Tokenizer
 
 _BATCH_TOKENS = 2048

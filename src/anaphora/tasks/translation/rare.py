@@ -10,7 +10,7 @@ from anaphora.events import Report
 from anaphora.models.alignment.aligner import BLOCK, by_row
 from anaphora.tasks.alignment import AlignmentPredictor
 from anaphora.tasks.translation.linked_words import LinkedWords
-from anaphora.text.rare import AnnotatedTokenizer
+from anaphora.text.rare_word_annotation import AnnotatedTokenizer
 from anaphora.text.tokenizer import Tokenizer
 
 
