@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from anaphora.bulk.dispatch import Dispatcher, Engine
+from anaphora.bulk.engines import LocalProcesses, RayActors
 from anaphora.bulk.folder import Identity, ShardFolder, Translated
-from anaphora.bulk.local import LocalProcesses
-from anaphora.bulk.ray_actors import RayActors
 from anaphora.bulk.shard import LINES, NONE, shards
 from anaphora.bulk.worker import Load, Refuse, Translate
 from anaphora.errors import AnaphoraError, RunError

@@ -17,8 +17,7 @@ import numpy as np
 from anaphora.data.corpora import Splits
 from anaphora.datacheck.distribution import Histogram
 from anaphora.datacheck.findings import SHOWN, Finding, Place, Tally, findings
-from anaphora.datacheck.splits import SideSurvey, SplitSurvey
-from anaphora.datacheck.words import HeldOutWords
+from anaphora.datacheck.splits import HeldOutWords, SideSurvey, SplitSurvey
 from anaphora.events import Progress, Report, silent
 from anaphora.text.normalise import lowercase_of, normalise
 from anaphora.text.scripts import scripts_of
@@ -44,7 +43,14 @@ _REST = 255
 
 
 class Repeats:
-    """Collects lines, then finds those that repeat, whatever white space is around or between their words."""
+    """Collects lines, then finds those that repeat, whatever white space is around or between their words.
+
+    A record is 23 bytes; records fall into 64 files by the hash of their source, so that all that could be equal is in
+    one file, and a corpus of 100 million pairs takes 2.3 GB of disk and about 100 MB of memory to compare.
+
+    Of a large training split a sample of sources is compared, each with all of its lines, so that the fraction that
+    repeats is that of the sample. Sources that a held-out split has are always found.
+    """
 
     def __init__(self, folder: Path, every: int = 1) -> None:
         """``folder`` must be empty; whoever made it removes it. One in ``every`` sources of the training split counts.

@@ -28,7 +28,7 @@ class Scaled:
     dynamic: Dynamic
     """The options."""
     sizes: tuple[Tensor, ...]
-    """See ``gradient_sizes.py``."""
+    """See ``dynamic.gradient_sizes``."""
 
     def __str__(self) -> str:
         return str(self.dynamic)

@@ -1,4 +1,4 @@
-"""Descriptions of images against several references each: BLEU, CIDEr-D, and how many are one of their references."""
+"""Descriptions of images against several references each: BLEU, CIDEr-D (Vedantam et al. 2015), and exact matches."""
 
 import math
 from collections import Counter
@@ -96,6 +96,15 @@ def cider_d(outputs: Sequence[Words], references: Sequence[Sequence[Words]]) -> 
     """Return the score of each image, from one output and at least one reference each.
 
     Document frequencies are those of ``references``, so the score of a single image alone is 0.
+
+    Both sides are vectors of n-gram counts, weighted by how few images have the n-gram in a reference:
+
+        g(w) = count(w) * (log images - log max(1, images with w))
+        similarity_n(r) = exp(-(l - l_r)^2 / (2 * 6^2)) * sum over w of min(g(w), g_r(w)) g_r(w) / (|g| |g_r|)
+        CIDEr-D_n = 10 * mean over references r of similarity_n(r)
+
+    and the score of an image is the mean of n = 1 to 4. As in the evaluation code of COCO captions, l is the number of
+    bigrams, and orders of which a side has no vector count 0. Values are from 0 to 10.
     """
     counted = [[_ngrams(words) for words in of_one] for of_one in references]
     images_with = Counter(ngram for of_one in counted for ngram in set().union(*of_one))

@@ -7,7 +7,7 @@ its summed loss, and back towards those of the trained network, W_0:
 
 (Mikolov et al. 2010; decay and both scales: Krause, Kahembwe, Murray and Renals 2018.) By the rule "sgd" s and
 r are 1. By "rms" every weight has a scale of its own, from the size q of its gradients in training, the root of their
-mean square (``gradient_sizes.py``):
+mean square (``gradient_sizes``):
 
     s = q + epsilon mean(q)        r = min(q / mean(q), 1 / decay)
 
@@ -45,6 +45,10 @@ def gradient_sizes(model: TextModel, tokens: Iterable[int], before: int, steps: 
     """The size of the gradient of each of ``weights_of(model)``, over segments of this many predictions of a text.
 
     ``model`` is in evaluation mode. Raises DataError for a text that is shorter than a segment.
+
+    The squares are those of the gradients of a segment's summed loss (Krause, Kahembwe, Murray and Renals 2018). Some
+    segments are read side by side, and their gradients come as one sum: in a trained network they are about zero in the
+    mean and agree by chance alone, so that the square of the sum is about the sum of the squares.
     """
     network = cast(nn.Module, model)
     weights, device = weights_of(network), device_of(network)
@@ -115,7 +119,7 @@ def dynamic_log_probs(
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield the tokens of a text and ln p of each before it was learnt from: as ``stream.stream_log_probs``.
 
-    ``sizes`` are those of gradients in training, which the rule "rms" alone has (``gradient_sizes.gradient_sizes``).
+    ``sizes`` are those of gradients in training, which the rule "rms" alone has (``gradient_sizes``).
     """
     learning = deepcopy(cast(nn.Module, model)).eval()
     weights = weights_of(learning)

@@ -136,7 +136,11 @@ class _Level(NamedTuple):
 
 
 class PrefixTree:
-    """The distinct prefixes of some lines."""
+    """The distinct prefixes of some lines.
+
+    The distinct prefixes of all lines form a tree. It is read by length, all prefixes of one length side by side; each
+    continues the state of the prefix that is a token shorter, and one prediction serves all tokens that follow it.
+    """
 
     def __init__(self, rows: Sequence[list[int]]) -> None:
         """``rows``: the tokens of the lines, each at least one, in ascending order."""

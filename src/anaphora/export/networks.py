@@ -6,10 +6,8 @@ from typing import Any, cast
 from torch import Tensor
 
 from anaphora.errors import ConfigError
-from anaphora.export.bridge import Start
-from anaphora.export.encoder import Annotated, encoded
+from anaphora.export.encoder import Annotated, Start, embedded, encoded, scaled, spelt
 from anaphora.export.graph import Graph, Graphs, unsupported
-from anaphora.export.inputs import embedded, scaled, spelt
 from anaphora.export.parts import Parts
 from anaphora.formats.tagged import PATTERN
 from anaphora.kernels.mixture import LARGEST, MixtureShape

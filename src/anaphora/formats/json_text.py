@@ -1,4 +1,4 @@
-"""JSON that a person's file holds: read within bounds, and every string in it can be written as text."""
+"""JSON: files of people, read within bounds, with strings that can be written as text; and results as JSON."""
 
 import json
 import math

@@ -239,6 +239,11 @@ def read_labelled_vectors(path: Path, *, separator: str | None = None, steps: bo
 
     With ``steps`` each vector has one label of its own, else ``separator`` is as for ``read_labelled``. Raises
     DataError, with its line or place, for a fault.
+
+    An ``.npz`` or ``.safetensors`` file has ``values`` and ``lengths`` (``arrays.Sequences``) and ``labels``, strings
+    or whole numbers, one a sequence, or one a vector. A table is one of ``formats.labelled`` whose texts are paths
+    beside it, of arrays steps x width, or width for one vector; the labels of vectors share a cell, spaces between
+    them.
     """
     if not is_array_file(path):
         for example in read_labelled(path, separator=None if steps else separator):

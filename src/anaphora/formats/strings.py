@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.headings import is_heading
 from anaphora.formats.json_text import any_json
 from anaphora.formats.lines import read_lines
-from anaphora.formats.table_columns import TableColumns
+from anaphora.formats.table_columns import TableColumns, is_heading
 from anaphora.formats.table_rows import TableRow, is_table, table_rows
 from anaphora.formats.tsv import Row
 from anaphora.wording import counted
@@ -50,6 +49,12 @@ def string_lines(lines: Iterable[str], file: str, columns: TableColumns = STRING
 
     Of JSON objects, these are source, target and perhaps features alone. Raises DataError with its line for a row that
     is no pair.
+
+        "color";"colour"                                    rows of CSV, perhaps below a heading
+        {"source": "color", "target": "colour"}             objects, perhaps with features: a string or a list of them
+        ["color", "colour"]                                 arrays, in the order of columns
+
+    A heading and the keys of objects may have any order and other columns among them. Lines keep their numbers.
     """
     last = width = 0
     for row in string_rows(lines, file):

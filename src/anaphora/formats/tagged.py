@@ -137,5 +137,22 @@ def token_places(text: str) -> list[tuple[int, int]]:
 
     >>> [("It doesn't cost 1,000...")[a:b] for a, b in token_places("It doesn't cost 1,000...")]
     ['It', 'does', "n't", 'cost', '1,000', '...']
+
+    Scripts without spaces between words are read by characters.
     """
     return [match.span() for match in _TOKEN.finditer(text)]
+
+
+class Plain:
+    """A sentence a line; see ``TaggedFormat``."""
+
+    def read(self, lines: Iterable[str], where: str, *, labelled: bool = False) -> Iterator[Sentence]:
+        """Yield the sentences, which have no tags; a line of white space has no words."""
+        for number, line in enumerate(lines, 1):
+            content = content_of(line)
+            yield Sentence(number, tuple(content[start:end] for start, end in token_places(content)), (), (line,), ())
+
+    def written(self, sentence: Sentence, tags: Sequence[str]) -> str:
+        """Return a word, a tab and its tag a line, and a blank line after the sentence; nothing for none."""
+        rows = "".join(f"{word}\t{tag}\n" for word, tag in zip(sentence.words, tags, strict=True))
+        return f"{rows}\n" if rows else ""

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.headings import Column, is_heading, is_reversed
 from anaphora.formats.lines import read_lines
-from anaphora.formats.table_columns import TableColumns
+from anaphora.formats.table_columns import Column, TableColumns, is_heading, is_reversed
 from anaphora.wording import counted
 
 

@@ -91,7 +91,12 @@ class Similar(NamedTuple):
 
 
 class Index:
-    """The words of segments."""
+    """The words of segments.
+
+    A segment whose similarity to a text is s shares at least a fraction s of the longer one's words with it. So the
+    shared words, which are counted for all segments at once, bound the similarity, and only segments whose bound is
+    high enough are compared.
+    """
 
     def __init__(self) -> None:
         self._ids = _Ids()

@@ -40,7 +40,11 @@ _IDS, _EARLIER = "context", "earlier."
 
 @dataclass(frozen=True)
 class Chunk:
-    """The steps of a chunk and of its context."""
+    """The steps of a chunk and of its context.
+
+    If losses reach k steps back into the chunk before, the last k ids and the state before them are carried too: the
+    next chunk computes these steps again as its context, with its own weights.
+    """
 
     ids_TB: Tensor
     """Those of the context, then those of the batch; T steps of both."""

@@ -11,6 +11,10 @@ _SUFFIX = ".toml"
 
 
 def _files() -> dict[str, Path]:
+    """Return the files of recipes by name.
+
+    Most are the papers' and lie beside this file; the folder of a task may hold more in a folder ``recipes``.
+    """
     specs = filter(None, map(find_spec, TASKS.values()))  # which imports no task
     places = [Path(place) / "recipes" for spec in specs for place in spec.submodule_search_locations or ()]
     files = [file for place in (Path(__file__).parent, *places) for file in place.glob(f"*{_SUFFIX}")]

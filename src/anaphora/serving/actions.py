@@ -20,13 +20,12 @@ from anaphora.serving.batching import Batching, Search, batches
 from anaphora.serving.detection import Detector
 from anaphora.serving.documents import ENDINGS, Downloads, Translate, document, html, translate_steps
 from anaphora.serving.keys import Doorkeeper, Key
-from anaphora.serving.languages import name_of
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.metrics import Metrics
 from anaphora.serving.parameters import Parameters
 from anaphora.serving.refusal import Refusal, bad
 from anaphora.serving.tm import CONFIRMED, Learning, translated
-from anaphora.serving.translators import Served, Translators
+from anaphora.serving.translators import Served, Translators, name_of
 from anaphora.tasks.translation import Translation
 
 FORMATS = ("text", "html")
@@ -303,4 +302,5 @@ async def memory_unit(service: Service, given: Parameters) -> list[dict[str, Any
 
 
 def _amagama_code(code: str) -> str:
+    """Return a code of a language as clients of amaGama (Weblate) write it: in lower case, ``_`` before a region."""
     return code.replace("-", "_").lower()

@@ -136,6 +136,9 @@ def check_host(header: str | None, names: Collection[str]) -> None:
     """Raise Refusal for a ``Host`` header that is no address, not "localhost" and none of ``names``.
 
     A client that sends none is no browser: checks of load balancers by HTTP/1.0 do not.
+
+    A name that another site moves to this address (DNS rebinding) makes its page look like ours, so that it could read
+    what is answered. So the host that a client names has to be known; an address cannot be moved.
     """
     if header is None:
         return

@@ -42,7 +42,11 @@ _LARGEST, _MARGIN = (1 << 31) - 1, 64 << 20
 
 
 def keep_freed_memory() -> bool:
-    """Tell the C library to keep what is freed; says whether it has that setting (glibc on Linux has)."""
+    """Tell the C library to keep what is freed; says whether it has that setting (glibc on Linux has).
+
+    The C library gives large blocks back to the system as soon as they are freed. An update frees and asks for hundreds
+    of megabytes, and every page that comes back costs a fault.
+    """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is None:
         return False

@@ -226,7 +226,15 @@ AnyRule = Annotated[
 
 
 class CentredRmsProp(torch.optim.Optimizer):
-    """The rule over some parameters; what it keeps of each is called as torch's own calls it."""
+    """The rule over some parameters; what it keeps of each is called as torch's own calls it.
+
+        E = d E + (1 - d) g^2        M = d M + (1 - d) g
+        u = g / sqrt(max(E - M^2, 0) + e)
+        v = m v + u                  w -= r v
+
+    torch's own adds e outside the root, where it cannot help: of a gradient that hardly changes, rounding makes E - M^2
+    negative, and its root no number.
+    """
 
     def __init__(
         self,

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.entry import EMPTY, UNTRANSLATED, WITHOUT_COLUMNS, Entry, matches, one_line
-from anaphora.formats.headings import SIDES, Column
 from anaphora.formats.lines import raw_lines
-from anaphora.formats.table_columns import TableColumns
+from anaphora.formats.table_columns import SIDES, Column, TableColumns
 from anaphora.formats.table_rows import csv_records
 from anaphora.formats.tsv import PLAIN, Layout
 

@@ -199,7 +199,13 @@ class Level:
 
 
 def fits(levels: Sequence[Level], text: str) -> bool | None:
-    """True if all ``levels``, the outermost first, allow a text of that size; None where that cannot be measured."""
+    """True if all ``levels``, the outermost first, allow a text of that size; None where that cannot be measured.
+
+    1.2: ``maxwidth``, ``maxheight``, ``maxbytes`` and their minima, of a ``trans-unit`` or the nearest ``group`` around
+    it that has them; widths and heights are in ``size-unit``, by default pixels. 2: the size and length restriction
+    module, by which all text of a ``file``, ``group`` or ``unit`` has a size together; where no profile says how, it is
+    counted in characters and in bytes of UTF-8.
+    """
     found = [*_of_version_1(levels, text), *_of_version_2(levels, text)]
     return False if False in found else None if None in found else True
 

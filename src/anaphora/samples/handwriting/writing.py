@@ -15,7 +15,11 @@ Stroke = tuple[Point, ...]
 
 
 class Letter(NamedTuple):
-    """One letter."""
+    """A lowercase letter as strokes of a pen.
+
+    A stroke is the points that a smooth curve passes through; a point that stands twice is a corner. x runs right, y
+    up; the base line is 0, the height of an x 1.
+    """
 
     advance: float
     """Distance to the next letter on the right."""

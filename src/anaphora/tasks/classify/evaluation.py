@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from anaphora.data.labelled import LabelledCorpus, labelled_corpus
-from anaphora.evaluation.several_labels import SeveralLabelScores
+from anaphora.evaluation.classification import SeveralLabelScores
 from anaphora.events import Report
 from anaphora.run.evaluations import Figure
 from anaphora.tasks.classify.config import ClassifierExperiment, ClassifyExperiment

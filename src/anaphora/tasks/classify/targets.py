@@ -5,8 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from anaphora.evaluation.classification import ClassificationScores, classification_scores
-from anaphora.evaluation.several_labels import SeveralLabelScores, best_thresholds, several_label_scores
+from anaphora.evaluation.classification import (
+    ClassificationScores,
+    SeveralLabelScores,
+    best_thresholds,
+    classification_scores,
+    several_label_scores,
+)
 from anaphora.models.classifier import ClassesConfig, PooledClassifier
 
 Scores = ClassificationScores | SeveralLabelScores

@@ -9,9 +9,8 @@ from typing import Any, Unpack
 from anaphora.data.tagged_store import TokenEncoder, TokenTable, prediction_batches
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import silent
-from anaphora.formats.plain import Plain
 from anaphora.formats.span_tags import Encoding
-from anaphora.formats.tagged import Sentence
+from anaphora.formats.tagged import Plain, Sentence
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.models.tagger import Tagger
 from anaphora.prediction.arguments import demand_several, demand_text, given_text
