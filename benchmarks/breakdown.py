@@ -15,8 +15,8 @@ from anaphora.batch import Batch
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.models.translator import Translator
-from anaphora.training.allocator import keep_freed_memory
 from anaphora.training.clipping import clip, global_norm
+from anaphora.training.loop import keep_freed_memory
 from benchmarks import ours
 from benchmarks.material import SentenceBatches, tokenizer_of
 from benchmarks.work import Setting

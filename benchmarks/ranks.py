@@ -24,7 +24,7 @@ from anaphora.data.columns import Floats
 from anaphora.events import Event, Update
 from anaphora.protocols import VocabularyInfo
 from anaphora.run import Run
-from anaphora.run.followed import FollowedRun
+from anaphora.run.replica import RunReplica
 from anaphora.training.loop import train
 from anaphora.training.ranks import Ranks, joined
 from benchmarks.ours import build
@@ -96,7 +96,7 @@ def main() -> None:
     with joined() as ranks, tempfile.TemporaryDirectory() as folder:
         clock, training = Clock(ranks), experiment.training.with_options({"micro_batches": ranks.size})
         path = Path(ranks.told(lambda: folder)) / "run"
-        run = ranks.led(lambda: Run.create(path, experiment.tables(), {})) or FollowedRun.open(path)
+        run = ranks.led(lambda: Run.create(path, experiment.tables(), {})) or RunReplica.open(path)
         ended = chain(repeat(False, WARM_UP + UPDATES), repeat(True)).__next__
         train(model, Pairs(), training, run, lambda model: {"loss": 0.0}, clock.see, ended, ranks=ranks)
         if ranks.first:

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from anaphora.formats.entries.writing import tmx_lines
+from anaphora.formats.entries.tmx import tmx_lines
 from benchmarks.memory import WORDS
 
 _READ = """

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from anaphora.formats.replacing import replacing
+from anaphora.formats.lines import replacing
 from benchmarks.report import FOLDER
 
 _HEAD = """# Records

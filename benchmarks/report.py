@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from statistics import median
 
-from anaphora.formats.replacing import replacing
+from anaphora.formats.lines import replacing
 from benchmarks.compare import Comparison
 from benchmarks.machine import Machine
 from benchmarks.work import Precision, Sample, Setting

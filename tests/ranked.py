@@ -26,7 +26,7 @@ from anaphora.batch import Batch
 from anaphora.cli.app import main
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.run import Run
-from anaphora.run.followed import FollowedRun
+from anaphora.run.replica import RunReplica
 from anaphora.tasks.registry import TASKS
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import train
@@ -78,7 +78,7 @@ def train_toy(request: dict[str, Any]) -> dict[str, Any]:
         if here and "fragile" in request:
             toy.make_fragile(model, request["fragile"])
         ranks.led(lambda: None if path.exists() else Run.create(path, toy.EXPERIMENT, {}))
-        run = (Run if ranks.first else FollowedRun).open(path)
+        run = (Run if ranks.first else RunReplica).open(path)
         outcome = train(model, batches, config, run, toy.validate, stop=stop, ranks=ranks)
         sums = [float(weight.double().sum()) for weight in model.state_dict().values()]
         return {"reason": outcome.reason, "update": outcome.update, "sums": sums}

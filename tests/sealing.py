@@ -13,7 +13,7 @@ import torch
 from anaphora.errors import RunError
 from anaphora.files import json_bytes, parse_toml, sealed
 from anaphora.run import manifest, shortlists, weights
-from anaphora.run.identity import identity
+from anaphora.run.folder import identity
 
 
 def reseal(folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import regex
 
-from anaphora.text import joiner
+from anaphora.text import joiner_tokens
 from anaphora.text.text_rule import TextRule
 from tests.package import code, tree_of
 
@@ -29,8 +29,8 @@ def patterns_in(value: object) -> Iterator[Any]:
 
 
 MADE: dict[str, tuple[Any, tuple[str, ...]]] = {
-    f"anaphora.text.joiner._pattern({language})": (joiner._pattern(language), ("findall",))
-    for language in ("en", "de", *sorted(joiner._BEGINS_WORD)[:1], *sorted(joiner._ENDS_WORD)[:1])
+    f"anaphora.text.joiner_tokens._pattern({language})": (joiner_tokens._pattern(language), ("findall",))
+    for language in ("en", "de", *sorted(joiner_tokens._BEGINS_WORD)[:1], *sorted(joiner_tokens._ENDS_WORD)[:1])
 } | {
     f"anaphora.text.text_rule.substitutions({number})": (pattern, ("sub",))
     for number, (pattern, _) in enumerate(TextRule().substitutions)

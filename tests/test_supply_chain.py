@@ -124,9 +124,9 @@ def test_fetching_and_serving_may_use_the_network_and_nothing_else() -> None:
 
 
 def test_only_translation_in_bulk_and_encoding_may_start_processes_and_nothing_else() -> None:
-    assert not faults(ast.parse("from multiprocessing.connection import Connection"), "bulk/local.py")
-    assert not faults(ast.parse("import ray"), "bulk/ray_actors.py")
+    assert not faults(ast.parse("from multiprocessing.connection import Connection"), "bulk/engines.py")
+    assert not faults(ast.parse("import ray"), "bulk/engines.py")
     assert faults(ast.parse("import ray"), "data/example_store.py")
     assert faults(ast.parse("from multiprocessing.connection import Connection"), "data/example_store.py")
-    assert faults(ast.parse("import pickle"), "bulk/local.py")
-    assert faults(ast.parse("import subprocess"), "bulk/local.py")
+    assert faults(ast.parse("import pickle"), "bulk/engines.py")
+    assert faults(ast.parse("import subprocess"), "bulk/engines.py")

@@ -22,7 +22,7 @@ from anaphora.experiment.run_training import train
 from anaphora.formats.pharaoh import Links, words_between_spaces
 from anaphora.prediction.candidates import Candidates
 from anaphora.prediction.options import SearchOptions
-from anaphora.run.about import about
+from anaphora.run.summary import about
 from anaphora.tasks.alignment import AlignmentPredictor
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData

@@ -17,7 +17,7 @@ from anaphora.data.running_text import TextWindows
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.protocols import Carry
-from anaphora.training.allocator import keep_freed_memory
+from anaphora.training.loop import keep_freed_memory
 from benchmarks import ours
 from benchmarks.material import prepare_treebank, treebank_windows
 from benchmarks.work import Sample, Setting, Work, peak_mib

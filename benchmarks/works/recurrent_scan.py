@@ -14,7 +14,7 @@ from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn.randomness import generator
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Xavier
-from anaphora.training.allocator import keep_freed_memory
+from anaphora.training.loop import keep_freed_memory
 from benchmarks.material import SentenceBatches, prepare_pairs
 from benchmarks.ours import WARM_UP, parameters
 from benchmarks.work import Sample, Setting, Work, peak_mib

@@ -29,7 +29,7 @@ class Ids:
     """int64, at least 1; always on the CPU, where it decides what is computed."""
 
     def to(self, device: torch.device) -> Ids:
-        """The same rows with the ids on ``device``."""
+        """Return the same rows with the ids on ``device``."""
         return replace(self, ids_BT=self.ids_BT.to(device))
 
     @property
@@ -50,7 +50,7 @@ class SpeltIds(Ids):
     """int64, at least 1, on the device of the characters."""
 
     def to(self, device: torch.device) -> SpeltIds:
-        """The same rows with everything but their lengths on ``device``."""
+        """Return the same rows with everything but their lengths on ``device``."""
         return replace(
             self,
             ids_BT=self.ids_BT.to(device),
@@ -102,12 +102,12 @@ class Labels:
 
 
 Items = Ids | Values | Grid | Labels
-"""What a model reads or predicts, one item a row."""
+"""Inputs or targets of a model, one item a row."""
 
 
 @dataclass(frozen=True)
 class Supervision:
-    """What training uses beside the targets; the default adds nothing."""
+    """Training signals beside the targets; the default adds nothing."""
 
     weights_B: Tensor | None = None
     """Factor of the loss of each row; None for 1."""
@@ -121,7 +121,7 @@ class Supervision:
     among them; for outputs that are trained by partitions. None where the corpus is not partitioned."""
 
     def to(self, device: torch.device) -> Supervision:
-        """The same with every tensor on ``device``."""
+        """Return the same with every tensor on ``device``."""
         return replace(
             self,
             weights_B=_to(self.weights_B, device),
@@ -132,18 +132,18 @@ class Supervision:
 
 @dataclass(frozen=True)
 class Constraints:
-    """What restricts a search; the default restricts nothing."""
+    """Restrictions of a search; the default restricts nothing."""
 
     candidates: Ids | None = None
     """The ids that each output may use, each once, ``</s>`` and the prefix among them; None for the whole
     vocabulary."""
     prefixes: Ids | None = None
-    """What each output must begin with; None for nothing."""
+    """Required beginning of each output; None for nothing."""
     narrow: bool = False
     """True where the steps of a ``CompiledStepper`` are over the candidates alone (``Step.candidates_BC``)."""
 
     def to(self, device: torch.device) -> Constraints:
-        """The same with all ids on ``device``."""
+        """Return the same with all ids on ``device``."""
         return replace(self, candidates=_to(self.candidates, device), prefixes=_to(self.prefixes, device))
 
 
@@ -177,7 +177,7 @@ class Batch:
         supervision: Supervision = NO_SUPERVISION,
         constraints: Constraints = UNCONSTRAINED,
     ) -> Batch:
-        """A batch of rows that continue none of another batch."""
+        """Return a batch of rows that continue none of another batch."""
         ids_B = torch.from_numpy(np.array(example_ids, dtype=np.int64))
         return cls(inputs, targets, ids_B, torch.zeros(len(ids_B), dtype=torch.bool), supervision, constraints)
 
@@ -203,7 +203,7 @@ class Batch:
         return _ids(self.targets, "targets")
 
     def to(self, device: torch.device) -> Batch:
-        """The same batch with everything that a network computes with on ``device``.
+        """Return the same batch with everything that a network computes with on ``device``.
 
         Lengths and example ids stay on the CPU: reading them must not wait for the device.
         """

@@ -44,10 +44,10 @@ class Conflict(NamedTuple):
     """Why, and what to do instead; the whole sentence where ``options`` looks at a table. ``{at}size`` is the key of an
     option of the table, ``{table.size}`` its value."""
     written: bool = False
-    """Whether only experiments that a person writes are refused; stored runs of older versions may have it."""
+    """True if only experiments that a person writes are refused; stored runs of older versions may have it."""
 
     def refusal(self, table: BaseModel, at: str = "") -> str:
-        """The message for a table that conflicts, whose keys begin with ``at``; empty for any other."""
+        """Return the message for a table that conflicts, whose keys begin with ``at``; empty for any other."""
         if callable(self.options):
             return f"{self.remedy.format(table=table, at=at)}." if self.options(table) else ""
         found = {name: _option(table, name) for name in self.options}
@@ -60,7 +60,7 @@ class Conflict(NamedTuple):
 
 
 def _option(table: Any, key: str) -> tuple[Any, Any] | None:
-    """The value at a dotted key and its default; None where there is no such option."""
+    """Return the value at a dotted key and its default; None where there is no such option."""
     *path, name = key.split(".")
     for part in path:
         table = getattr(table, part, None)
@@ -85,7 +85,7 @@ class Config(BaseModel):
     """A frozen table of options. Unknown keys are refused; the sentence under a field says what it is."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = ()
-    """What its options must not say together; subclasses add to those of their bases."""
+    """Conflicts between its options; subclasses add to those of their bases."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -112,7 +112,7 @@ class Config(BaseModel):
         return self
 
     def with_options(self, options: Mapping[str, Any]) -> Self:
-        """A copy with other values of options, given by their dotted keys; they are not validated."""
+        """Return a copy with other values of options, given by their dotted keys; they are not validated."""
         changed: dict[str, Any] = {}
         for key, value in options.items():
             name, _, inner = key.partition(".")
@@ -129,7 +129,7 @@ class Config(BaseModel):
 
     @classmethod
     def _conflicts(cls, *, written: bool) -> Iterator[Conflict]:
-        """Those of its bases first."""
+        """Return those of its bases first."""
         every = (conflict for owner in reversed(cls.__mro__) for conflict in vars(owner).get("conflicts", ()))
         return (conflict for conflict in every if conflict.written is written)
 
@@ -166,13 +166,13 @@ def by_kind_or(kind: str) -> BeforeValidator:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint " Did you mean 'x'?" when a known name is close, else nothing."""
+    """Return a hint " Did you mean 'x'?" when a known name is close, else nothing."""
     matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.65)
     return f" Did you mean '{matches[0]}'?" if matches else ""
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """The sentences for a name that is none of the known ones, with the nearest of them."""
+    """Return the sentences for a name that is none of the known ones, with the nearest of them."""
     names = sorted(known)
     return f"{what} '{name}' is unknown.{nearest(name, names)} Known: {', '.join(names)}."
 
@@ -194,11 +194,11 @@ _EXPECTED = {
     "less_than": "less than {lt:,.12g}",
     "less_than_equal": "at most {le:,.12g}",
 }
-"""What should have come, by pydantic's name of the fault."""
+"""Expected values, by pydantic's name of the fault."""
 
 
 class _Place(NamedTuple):
-    """Where in a configuration a fault is."""
+    """Place of a fault in a configuration."""
 
     key: str
     """With dots."""
@@ -248,12 +248,12 @@ def _complaint(fault: ErrorDetails, key: str, annotation: Any) -> str:
 
 
 def _label(context: Mapping[str, Any]) -> str:
-    """The option that tells the members of a union apart."""
+    """Return the option that tells the members of a union apart."""
     return str(context["discriminator"]).strip("'")
 
 
 def _of_another_kind(place: _Place) -> tuple[str, str] | None:
-    """What to say of an option that its table would have if it were of another kind, and what to do; else None."""
+    """Return a remedy for an option that its table would have if it were of another kind; else None."""
     table, _, name = place.key.rpartition(".")
     mine = _marks(place.annotation)
     having = [_marks(kind) for kind in place.kinds if name in kind.model_fields]
@@ -287,7 +287,7 @@ def _not_an_option(key: str, annotation: Any) -> str:
 
 
 def _keys_below(annotation: Any, name: str) -> Iterator[str]:
-    """The dotted keys of the options of that name in the tables of this one."""
+    """Yield the dotted keys of the options of that name in the tables of this one."""
     for table in [annotation] if _is_config(annotation) else members(annotation):
         for key, field in table.model_fields.items():
             yield from (f"{key}.{inner}" for inner in _keys_below(field.annotation, name))
@@ -296,7 +296,7 @@ def _keys_below(annotation: Any, name: str) -> Iterator[str]:
 
 
 def _shown(value: Any) -> str:
-    """A value as a person wrote it in TOML."""
+    """Return a value as a person wrote it in TOML."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):
@@ -307,7 +307,7 @@ def _shown(value: Any) -> str:
 
 
 def _place(root: _Place, loc: tuple[int | str, ...]) -> _Place:
-    """The place below ``root`` that pydantic names.
+    """Return the place below ``root`` that pydantic names.
 
     It puts the tag of a union among the keys ("cell", "lstm", "size"); nobody wrote it, so it is left out.
     """
@@ -335,7 +335,7 @@ def _is_config(annotation: Any) -> bool:
 
 
 def members(annotation: Any) -> Iterator[Any]:
-    """The tables that a union may be, through ``Annotated``; nothing for what is no union."""
+    """Yield the tables that a union may be, through ``Annotated``; nothing for what is no union."""
     origin = get_origin(annotation)
     if origin is Annotated:
         yield from members(get_args(annotation)[0])
@@ -345,12 +345,12 @@ def members(annotation: Any) -> Iterator[Any]:
 
 
 def kind_names(member: type[BaseModel]) -> set[str]:
-    """The names by which a union may know its member: the values of its one-word Literal fields."""
+    """Return the names by which a union may know its member: the values of its one-word Literal fields."""
     return set(_marks(member).values())
 
 
 def _marks(member: type[BaseModel]) -> dict[str, Any]:
-    """The one-word Literal fields of a table, and their words."""
+    """Return the one-word Literal fields of a table, and their words."""
     fields = {name: field.annotation for name, field in member.model_fields.items()}
     words = {name: get_args(annotation) for name, annotation in fields.items() if _is_literal(annotation)}
     return {name: args[0] for name, args in words.items() if len(args) == 1}
@@ -369,7 +369,7 @@ def _is_literal(annotation: Any) -> bool:
 
 
 def label_of(table: type[Config]) -> tuple[str, str]:
-    """The option that tells a table from the others that may stand in its place, and what it is in this one."""
+    """Return the option that tells a table from the others that may stand in its place, and what it is in this one."""
     names = kind_names(table)
     for key, field in table.model_fields.items():
         if names.intersection(get_args(field.annotation)):
@@ -378,7 +378,7 @@ def label_of(table: type[Config]) -> tuple[str, str]:
 
 
 def as_toml(value: Any) -> str:
-    """A value as one writes it after ``--set KEY=``."""
+    """Return a value as one writes it after ``--set KEY=``."""
     if isinstance(value, Config):
         label, name = label_of(type(value))
         fields = type(value).model_fields

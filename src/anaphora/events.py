@@ -40,7 +40,7 @@ class Update:
     total: int
     epochs: int
     loss: float
-    """Objective per target token, in nats: the mean negative log-likelihood under a plain softmax."""
+    """Training loss per target token, in nats: the mean negative log-likelihood under a plain softmax."""
     tokens: int
     """Target tokens of this update."""
     rate: float

@@ -38,7 +38,7 @@ class DamagedError(RunError):
 
 
 def sha256(content: bytes | mmap) -> str:
-    """The SHA-256 of ``content`` in hexadecimal digits."""
+    """Return the SHA-256 of ``content`` in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -74,12 +74,12 @@ def sync(path: Path) -> None:
 
 
 def part_of(path: Path) -> Path:
-    """The hidden name under which this process writes ``path`` until it is whole."""
+    """Return the hidden name under which this process writes ``path`` until it is whole."""
     return path.with_name(f".{zlib.crc32(os.fsencode(path.name)):08x}.{os.getpid()}.part")  # the name may be long
 
 
 def abandoned(folder: Path, path: Path | None = None) -> list[Path]:
-    """What killed processes left half-written in ``folder``: everything, or what was to become ``path``."""
+    """Yield what killed processes left half-written in ``folder``: everything, or what was to become ``path``."""
     begin = part_of(path).name[:9] if path else "."
     matches = [(entry, _PART.fullmatch(entry.name)) for entry in folder.iterdir()] if folder.is_dir() else []
     return [
@@ -119,7 +119,7 @@ def replace_durably(path: Path, content: bytes) -> None:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """A regular file to read; DamagedError when there is none, or something else in its place."""
+    """Yield a regular file to read; DamagedError when there is none, or something else in its place."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -138,7 +138,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def read(path: Path, most: int = MEGABYTE) -> bytes:
-    """The bytes of a regular file; DamagedError when there is none, or it has more than ``most`` bytes."""
+    """Return the bytes of a regular file; DamagedError when there is none, or it has more than ``most`` bytes."""
     with opened(path) as file:
         content = _read(file, path, most + 1)
     if len(content) > most:
@@ -147,14 +147,19 @@ def read(path: Path, most: int = MEGABYTE) -> bytes:
 
 
 def read_exactly(path: Path, size: int) -> bytes:
-    """The bytes of a regular file that has ``size`` of them; DamagedError, before any is read, when it has not."""
+    """Return the bytes of a regular file that has ``size`` of them.
+
+    DamagedError, before any is read, when it has not.
+    """
     with opened(path) as file:
         _demand_size(file, path, size)
         return _read(file, path, size)
 
 
 def mapped(path: Path, size: int) -> mmap:
-    """A regular file of ``size`` bytes in memory that the system fills and drops as needed; DamagedError as above.
+    """Return a regular file of ``size`` bytes in memory that the system fills and drops as needed.
+
+    DamagedError as above.
 
     What is written into it stays with this process. A file that is shortened meanwhile ends the process.
     """
@@ -167,7 +172,9 @@ def mapped(path: Path, size: int) -> mmap:
 
 
 def lines(path: Path) -> Iterator[bytes]:
-    """The lines of a log with their ends; nothing where there is no file. A line over ``MEGABYTE`` comes in pieces.
+    """Yield the lines of a log with their ends.
+
+    Nothing where there is no file. A line over ``MEGABYTE`` comes in pieces.
 
     Raises DamagedError for what is no regular file, and for a log longer than that of any training.
     """
@@ -182,12 +189,12 @@ def lines(path: Path) -> Iterator[bytes]:
 
 
 def read_json(path: Path, most: int = MEGABYTE) -> dict[str, Any]:
-    """The object in a JSON file; DamagedError when it holds anything else, or more than ``most`` bytes."""
+    """Return the object in a JSON file; DamagedError when it holds anything else, or more than ``most`` bytes."""
     return parse_json(read(path, most), path)
 
 
 def parse_json(content: bytes, path: Path) -> dict[str, Any]:
-    """The object in the JSON text that came from ``path``; DamagedError when it is anything else."""
+    """Return the object in the JSON text that came from ``path``; DamagedError when it is anything else."""
     try:
         text = content.decode()
         _check_nesting(text)
@@ -211,7 +218,7 @@ def sealed(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_sealed(table: dict[str, Any]) -> bool:
-    """Whether ``table`` is what ``sealed`` returned."""
+    """True if ``table`` is what ``sealed`` returned."""
     try:
         return sealed(table) == table
     except (ValueError, RecursionError):  # JSON that can be read but not written: NaN, half a surrogate pair
@@ -219,7 +226,10 @@ def is_sealed(table: dict[str, Any]) -> bool:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """The table that a TOML text holds; ValueError for what is no TOML, or nested more than ``NESTING`` levels."""
+    """Return the table that a TOML text holds.
+
+    ValueError for what is no TOML, or nested more than ``NESTING`` levels.
+    """
     _check_nesting(text)
     return tomllib.loads(text)
 
@@ -227,7 +237,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 _TOKEN = re.compile(
     r"""\"{3}(?s:.*?)\"{3}|'{3}(?s:.*?)'{3}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|\#[^\n]*|[][{}.=,\n]""",
 )
-"""What nesting can be told from in TOML and in JSON; brackets within strings and comments are passed over."""
+"""Brackets and keys by which nesting is found in TOML and JSON, those within strings and comments left out."""
 
 
 def _check_nesting(text: str) -> None:

@@ -23,7 +23,7 @@ class Option(NamedTuple):
     min: float | None = None
     max: float | None = None
     default: str = ""
-    """What None stands for."""
+    """Meaning of None."""
     metavar: str | None = None
     words: str = ""
     """A format of the value, for a description of the settings; empty for an option that changes no result."""

@@ -40,7 +40,7 @@ class Batches(Protocol):
     """A training corpus as batches whose order is a pure function of (seed, epoch, position)."""
 
     def epoch(self, number: int) -> Sequence[Batch]:
-        """The batches of one epoch (from 1), by position; looking one up costs no more than making it."""
+        """Return the batches of one epoch (from 1), by position; looking one up costs no more than making it."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Searchable(Protocol):
     """A model that can be searched: it predicts one token after the other."""
 
     def stepper(self) -> Stepper:
-        """The same model one step at a time, for search and scoring; puts the model into evaluation mode."""
+        """Return the same model one step at a time, for search and scoring; puts the model into evaluation mode."""
 
 
 @runtime_checkable
@@ -79,7 +79,7 @@ class Predicts(Protocol):
     """A model that answers without a search: all of its predictions follow from the inputs at once."""
 
     def predict(self, batch: Batch) -> Items:
-        """The predictions, in the form of the targets; puts the model into evaluation mode."""
+        """Return the predictions, in the form of the targets; puts the model into evaluation mode."""
 
 
 class Read(NamedTuple):
@@ -117,7 +117,7 @@ class Programmed(Protocol):
     """A model whose steps are programs of parts."""
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
-        """The parts of each step in order, by the name of what takes it; puts the model into evaluation mode."""
+        """Return the parts of each step in order, by the name of what takes it; puts the model into evaluation mode."""
 
 
 class TextModel(Model, Searchable, Protocol):
@@ -127,14 +127,14 @@ class TextModel(Model, Searchable, Protocol):
         """ln p of every target, B x T in float64, 0 in the padding; and the state for the next batch."""
 
     def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
-        """The state for the next batch alone; for networks much cheaper, as they predict nothing for it."""
+        """Return the state for the next batch alone; for networks much cheaper, as they predict nothing for it."""
 
 
 class StateModel(TextModel, Protocol):
     """A TextModel that is a network: it predicts each token from a hidden state, and returns these states."""
 
     def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Tensor, Carry]:
-        """The hidden states of all predictions, B x T x width; then the results of ``target_log_probs``."""
+        """Return the hidden states of all predictions, B x T x width; then the results of ``target_log_probs``."""
 
 
 @runtime_checkable
@@ -191,10 +191,10 @@ class Stepper(Protocol):
         """Read one token a row and predict the next; N is a multiple of memory's B."""
 
     def select(self, state: Any, rows_N: Tensor) -> Any:
-        """The state of the given rows, in that order; rows may be repeated or left out."""
+        """Return the state of the given rows, in that order; rows may be repeated or left out."""
 
     def keep(self, memory: Any, sentences_B: Tensor) -> Any:
-        """The memory of the given sentences, in that order."""
+        """Return the memory of the given sentences, in that order."""
 
 
 class CompiledRequest(NamedTuple):
@@ -302,7 +302,7 @@ class TextStepper(Stepper, Protocol):
     """Length of the longest n-grams that predictions depend on; 0 where they depend on the whole history."""
 
     def unconditional(self) -> Step:
-        """The prediction for one row without any context."""
+        """Return the prediction for one row without any context."""
 
     def matched(self, state: Any, ids_N: Tensor, read: int) -> int:
         """Length of the n-gram, ending in the first of ``ids_N``, that the model uses; ``read`` tokens precede it."""

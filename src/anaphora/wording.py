@@ -21,12 +21,12 @@ _PLURAL_VERB = re.compile(rf"\b(?:{'|'.join(_VERBS)})\b")
 
 
 def counted(count: int, noun: str) -> str:
-    """A number with its noun, given in the singular: "1 source token", "2,000 source tokens"."""
+    """Return a number with its noun, given in the singular: "1 source token", "2,000 source tokens"."""
     return f"{count:,} {noun if count == 1 else plural(noun)}"
 
 
 def plural(noun: str) -> str:
-    """The plural of a noun; of several words, the last one's."""
+    """Return the plural of a noun; of several words, the last one's."""
     *before, last = noun.split(" ")
     if last in _IRREGULAR:
         last = _IRREGULAR[last]
@@ -40,10 +40,10 @@ def plural(noun: str) -> str:
 
 
 def singular(noun: str) -> str:
-    """The singular of a regular plural: "entries" becomes "entry"."""
+    """Return the singular of a regular plural: "entries" becomes "entry"."""
     return f"{noun[:-3]}y" if noun.endswith("ies") else noun.removesuffix("s")
 
 
 def agreeing(count: int, clause: str) -> str:
-    """A clause with its first plural verb in the singular if ``count`` is 1: "are empty" becomes "is empty"."""
+    """Return a clause with its first plural verb in the singular if ``count`` is 1: "are empty" becomes "is empty"."""
     return _PLURAL_VERB.sub(lambda verb: _VERBS[verb.group()], clause, count=1) if count == 1 else clause

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from anaphora.bulk.ray_actors import USAGE_STATISTICS, RayActors
+from anaphora.bulk.engines import USAGE_STATISTICS, RayActors
 
 
 @pytest.mark.parametrize(("address", "sent"), [("", "0"), ("local", "0"), ("10.0.0.1:6379", "1")])

@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from anaphora.cli.help import GroupedCommand
+from anaphora.cli.app import GroupedCommand
 from anaphora.cli.tables import given_in, with_tables
 from anaphora.options import Excludes, Needs
 

@@ -6,7 +6,7 @@ import pytest
 
 from anaphora.data.filters import FILTERS, Filter, Filters
 from anaphora.data.sources import translation_splits
-from anaphora.datacheck.rows import rows
+from anaphora.datacheck.splits import rows
 from anaphora.events import Event, Skipped
 
 USUAL = [("a small dog", "ein kleiner Hund")] * 10

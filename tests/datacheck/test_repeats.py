@@ -6,9 +6,9 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from anaphora.datacheck import repeats
+from anaphora.datacheck import survey
 from anaphora.datacheck.findings import Place, Tally
-from anaphora.datacheck.repeats import Repeats
+from anaphora.datacheck.survey import Repeats
 
 Line = tuple[int, str, str]
 lines = st.lists(st.tuples(st.integers(0, 2), st.sampled_from("abcdef"), st.sampled_from("xyz")), max_size=60)
@@ -17,7 +17,7 @@ lines = st.lists(st.tuples(st.integers(0, 2), st.sampled_from("abcdef"), st.samp
 @given(lines=lines, buffered=st.sampled_from([1, 3, 1000]))
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_counts_are_those_of_dictionaries(lines: list[Line], buffered: int, tmp_path_factory, monkeypatch) -> None:
-    monkeypatch.setattr(repeats, "_BUFFERED", buffered)
+    monkeypatch.setattr(survey, "_BUFFERED", buffered)
     found = Repeats(tmp_path_factory.mktemp("repeats"))
     for number, (part, source, target) in enumerate(lines, 1):
         found.add(part, Place(Path(f"part{part}"), number), source, target)
@@ -50,7 +50,7 @@ def test_a_sample_has_all_lines_of_its_sources_and_all_that_held_out_splits_shar
         for found in (whole, sample)
     )
     assert results[1:] == expected[1:]
-    drawn = [(s, t) for split, s, t in lines if split == 0 and (repeats._hash(s) >> 32) % every == 0]
+    drawn = [(s, t) for split, s, t in lines if split == 0 and (survey._hash(s) >> 32) % every == 0]
     assert sample.compared == len(drawn)
     assert results[0].get("duplicate", Tally()).count == len(drawn) - len(set(drawn))
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.evaluation import dynamic, gradient_sizes, neural_cache
+from anaphora.evaluation import dynamic, neural_cache
 from anaphora.evaluation.adaptation import Adaptation, Scaled, Static, adapted_log_probs, fitted_adaptation
 from anaphora.evaluation.dynamic import Dynamic
 from anaphora.evaluation.neural_cache import NeuralCache
@@ -149,14 +149,14 @@ def test_the_sizes_of_gradients_are_those_over_all_segments(
     kind: str, units: int, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = make(kind)
-    monkeypatch.setattr(gradient_sizes, "ROWS", 1)
-    found = gradient_sizes.gradient_sizes(model, iter(TEXT[:units]), 3, steps)
+    monkeypatch.setattr(dynamic, "ROWS", 1)
+    found = dynamic.gradient_sizes(model, iter(TEXT[:units]), 3, steps)
     torch.testing.assert_close(found, sizes_by_hand(model, TEXT[:units], steps))
 
 
 def test_segments_side_by_side_are_those_of_equal_stretches() -> None:
     model, steps = make(), 5
-    weights = gradient_sizes.weights_of(model)
+    weights = dynamic.weights_of(model)
     squares = [torch.zeros_like(weight) for weight in weights]
     carry = None
     for first in 0, 5, 10:  # 32 rows of 17 units each, of which three segments are whole
@@ -164,7 +164,7 @@ def test_segments_side_by_side_are_those_of_equal_stretches() -> None:
         loss, carry = model(rows_of_text(rows, torch.full((32,), first > 0)), carry)
         for square, gradient in zip(squares, torch.autograd.grad(loss.sum, weights), strict=True):
             square += gradient**2 / 96
-    found = gradient_sizes.gradient_sizes(model, iter(LONG), 3, steps)
+    found = dynamic.gradient_sizes(model, iter(LONG), 3, steps)
     torch.testing.assert_close(found, tuple(square.sqrt() for square in squares))
 
 

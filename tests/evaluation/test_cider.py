@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.evaluation.cider import cider_d
-from anaphora.evaluation.descriptions import description_scores
+from anaphora.evaluation.descriptions import cider_d, description_scores
 
 texts = st.lists(st.sampled_from("abcd"), max_size=6)
 images = st.lists(st.tuples(texts, st.lists(texts, min_size=1, max_size=3)), min_size=1, max_size=5)

@@ -8,9 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from anaphora.evaluation import prefixes, sentences
-from anaphora.evaluation.prefixes import PrefixTree
-from anaphora.evaluation.sentences import line_log_probs
+from anaphora.evaluation import sentences
+from anaphora.evaluation.sentences import PrefixTree, line_log_probs
 from anaphora.kernels.backends import InferencePrecision
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.models.language_model import LanguageModel
@@ -73,7 +72,7 @@ def test_each_distinct_prefix_is_in_the_tree_once(rows: list[list[int]]) -> None
 
 def test_lines_are_read_as_trees_where_that_is_less_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentences, "TREE", 3)
-    monkeypatch.setattr(prefixes, "LEVEL", 1)
+    monkeypatch.setattr(sentences, "LEVEL", 1)
     model, read = network("lstm"), list[int]()
     of_tree = PrefixTree.log_probs
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError
+from anaphora.evaluation.classification import BINS, area_under_curve, calibration_error
 from anaphora.evaluation.logistic import Logistic
-from anaphora.evaluation.reliability import BINS, area_under_curve, calibration_error
 from anaphora.evaluation.strings import in_common
 
 EXAMPLES = st.lists(st.tuples(st.integers(0, 20).map(lambda n: n / 20), st.booleans()), min_size=1, max_size=30)

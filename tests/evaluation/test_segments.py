@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.evaluation.bleu import bleu_of_several
-from anaphora.evaluation.classification import classification_scores
+from anaphora.evaluation.classification import classification_scores, several_label_scores
 from anaphora.evaluation.descriptions import description_scores
 from anaphora.evaluation.perplexity import LineSums
 from anaphora.evaluation.segments import SegmentMetric
-from anaphora.evaluation.several_labels import several_label_scores
 from anaphora.evaluation.strings import StringScores
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.evaluation.several_labels import best_thresholds, several_label_scores
+from anaphora.evaluation.classification import best_thresholds, several_label_scores
 
 TRUE_NC = np.array([[True, False], [True, True], [False, False]])
 PROBABILITIES_NC = np.array([[0.9, 0.2], [0.3, 0.8], [0.4, 0.1]])

@@ -11,7 +11,7 @@ from anaphora.experiment.averaging import average_run
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
-from anaphora.run.about import about
+from anaphora.run.summary import about
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse
 from anaphora.tasks.runs import load, weights_of_runs

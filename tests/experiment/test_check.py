@@ -8,7 +8,7 @@ import pytest
 import anaphora
 from anaphora.datacheck.findings import Finding
 from anaphora.experiment.check import Checked, check
-from anaphora.run.about import about
+from anaphora.run.summary import about
 from anaphora.tasks.runs import weights_of_runs
 
 

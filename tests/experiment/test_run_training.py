@@ -10,7 +10,7 @@ from anaphora.errors import AnaphoraError, ConfigError, DataError, MissingExtraE
 from anaphora.events import Event, Note, Skipped, Update, Validated
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
-from anaphora.run.about import about
+from anaphora.run.summary import about
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse
 from anaphora.tasks.runs import experiment_of, weights_of_runs

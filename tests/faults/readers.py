@@ -26,19 +26,16 @@ from anaphora.formats.entries.document import Document
 from anaphora.formats.entries.kinds import read_entries
 from anaphora.formats.glossary import read_glossary
 from anaphora.formats.ink_xml import read_ink_xml
-from anaphora.formats.labelled import read_labelled
-from anaphora.formats.labelled_vectors import read_labelled_vectors
+from anaphora.formats.labelled import read_labelled, read_labelled_vectors
 from anaphora.formats.lines import read_lines, unpacked
 from anaphora.formats.nbest import FORMATS
 from anaphora.formats.offsets import Offsets
 from anaphora.formats.omegat import read_project
 from anaphora.formats.pharaoh import each_links
-from anaphora.formats.plain import Plain
-from anaphora.formats.string_tables import lines_of, string_lines
-from anaphora.formats.strings import read_format
+from anaphora.formats.strings import lines_of, read_format, string_lines
 from anaphora.formats.stroke_json import read_stroke_json
 from anaphora.formats.table_rows import read_sides, table_rows
-from anaphora.formats.tagged import TaggedFormat
+from anaphora.formats.tagged import Plain, TaggedFormat
 from anaphora.formats.term_bases import read_terms
 from anaphora.formats.tsv import Layout, read_pairs
 from anaphora.formats.vectors import read_vectors

@@ -9,7 +9,7 @@ import pytest
 
 from anaphora.data.corpora import fingerprint
 from anaphora.errors import DataError
-from anaphora.formats import csv_rows, json_text, labelled
+from anaphora.formats import json_text, labelled, table_rows
 from anaphora.formats.columns import Columns
 from anaphora.formats.conllu import Conllu
 from anaphora.formats.labelled import read_labelled
@@ -40,7 +40,7 @@ def test_an_array_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_row_or_a_text_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (csv_rows, labelled):
+    for module in (table_rows, labelled):
         monkeypatch.setattr(module, "LONGEST", 10_000)
     table = tmp_path / "a.csv"
     table.write_text("label,text\nx,y\n" + 'x,"a\n' + 'b","c\n' * 3_000)

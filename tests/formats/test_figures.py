@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.formats.figures import figures_as_json
+from anaphora.formats.json_text import figures_as_json
 
 FIGURES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

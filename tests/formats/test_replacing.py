@@ -10,7 +10,7 @@ import pytest
 
 from anaphora.errors import DataError
 from anaphora.files import part_of
-from anaphora.formats.replacing import replacing
+from anaphora.formats.lines import replacing
 
 
 def test_a_failing_block_leaves_no_trace(tmp_path: Path) -> None:

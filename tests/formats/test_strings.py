@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from anaphora.data.corpora import StringFile
 from anaphora.errors import DataError
-from anaphora.formats.string_tables import holds_strings, string_lines
-from anaphora.formats.strings import recognized
+from anaphora.formats.strings import holds_strings, recognized, string_lines
 
 CMUDICT = """\
 ;;; # CMUdict  --  Major Version: 0.07

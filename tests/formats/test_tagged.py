@@ -13,9 +13,7 @@ from anaphora.formats.columns import WORDS, Columns
 from anaphora.formats.conllu import Conllu
 from anaphora.formats.lines import read_lines, writing_text
 from anaphora.formats.offsets import Offsets
-from anaphora.formats.plain import Plain
-from anaphora.formats.tagged import Sentence, TaggedFormat
-from anaphora.formats.tokens import token_places
+from anaphora.formats.tagged import Plain, Sentence, TaggedFormat, token_places
 
 CONLLU = """\
 # newdoc

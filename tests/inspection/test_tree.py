@@ -12,7 +12,7 @@ from torch import Tensor
 
 from anaphora.batch import Batch, pad
 from anaphora.errors import ConfigError, DataError
-from anaphora.formats.figures import LN_10
+from anaphora.formats.json_text import LN_10
 from anaphora.inspection.subject import Subject
 from anaphora.inspection.tree import LARGEST, Tree, greedy_against_beam, tree, tree_of
 from anaphora.prediction.examples import Search

@@ -7,7 +7,7 @@ import pytest
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.kinds import read_entries
-from anaphora.formats.entries.writing import tmx_lines
+from anaphora.formats.entries.tmx import tmx_lines
 from anaphora.memory.reading import segments_in
 
 PO = """msgid ""

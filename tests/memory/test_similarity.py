@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.memory.index import Index
-from anaphora.memory.similarity import END, distance, percent, places, words, words_of_all
+from anaphora.memory.memory import END, Index, distance, percent, places, words, words_of_all
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=9)
 

@@ -47,7 +47,7 @@ def make(network: str, output: Any) -> LanguageModel | FeedForwardLanguageModel 
 def counts_of(model: nn.Module, counts_V: torch.Tensor) -> None:
     for module in model.modules():
         if isinstance(module, Counts):
-            module.observe(counts_V)
+            module.set_token_counts(counts_V)
 
 
 def batch() -> Batch:

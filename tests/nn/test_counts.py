@@ -25,7 +25,7 @@ def test_what_is_derived_is_made_once_and_anew_when_other_counts_are_filled_in()
     counts = Counts(3)
     assert not counts.known
     assert (counts.derive(make), counts.derive(make)) == (1, 1)
-    counts.observe(torch.tensor([4, 0, 2]))
+    counts.set_token_counts(torch.tensor([4, 0, 2]))
     assert counts.known
     assert (counts.derive(make), counts.derive(make)) == (2, 2)
     tensors_of(counts)["observed"].copy_(torch.tensor([1, 1, 1]))  # as a checkpoint is filled in
@@ -48,7 +48,7 @@ def test_what_is_derived_while_searching_can_be_used_in_training() -> None:
 
 def test_units_that_came_later_are_known_as_such_and_count_as_never_seen() -> None:
     counts = Counts(4)
-    counts.observe(torch.tensor([4, 0, 0, 0]))
+    counts.set_token_counts(torch.tensor([4, 0, 0, 0]))
     assert not counts.later.any()
     counts.append(2)
     assert counts.later.tolist() == [False, False, True, True]

@@ -97,7 +97,7 @@ def test_every_word_of_the_source_is_heard_in_a_translation_of_any_length(wanted
 def test_without_a_translation_there_are_as_many_columns_as_are_expected() -> None:
     encoder, x_BSD = made({"kind": "ngram-convolution"}), torch.randn(1, 5, 12)
     assert isinstance(encoder, NgramConvolutionEncoder)
-    encoder.lengths.observe(torch.tensor([5, 5]), torch.tensor([9, 9]))
+    encoder.lengths.set_lengths(torch.tensor([5, 5]), torch.tensor([9, 9]))
     expected = columns(encoder(x_BSD, torch.tensor([5])))
     assert torch.equal(expected, columns(encoder(x_BSD, torch.tensor([5]), torch.tensor([9]))))
 

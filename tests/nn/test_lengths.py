@@ -9,7 +9,7 @@ from anaphora.nn.lengths import Lengths
 
 def observed(pairs: list[tuple[int, int]], longest: int = 9) -> Lengths:
     lengths = Lengths(longest)
-    lengths.observe(*torch.tensor(pairs).T)
+    lengths.set_lengths(*torch.tensor(pairs).T)
     return lengths
 
 
@@ -35,7 +35,7 @@ def test_before_anything_was_seen_translations_are_as_long_as_their_sources() ->
 
 def test_what_is_observed_again_takes_the_place_of_what_was() -> None:
     lengths = observed([(3, 9)] * 5)
-    lengths.observe(torch.tensor([3]), torch.tensor([3]))
+    lengths.set_lengths(torch.tensor([3]), torch.tensor([3]))
     assert lengths.known
     assert lengths.expected(torch.tensor([3])).tolist() == [3]
 

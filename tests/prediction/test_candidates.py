@@ -3,7 +3,7 @@ import pytest
 from anaphora.errors import ConfigError
 from anaphora.prediction.candidates import Candidates
 from anaphora.text.characters import CharacterTokenizer
-from anaphora.text.rare import AnnotatedTokenizer, Rare, annotations
+from anaphora.text.rare_word_annotation import AnnotatedTokenizer, Rare, annotations
 from anaphora.text.tokenizer import EOS, UNK
 from anaphora.text.words import WordTokenizer
 

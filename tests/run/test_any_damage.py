@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from anaphora.errors import AnaphoraError
 from anaphora.events import Event
 from anaphora.run import Run
-from anaphora.run.identity import identity
+from anaphora.run.folder import identity
 from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.runs import load_trained
 from tests.faults.damage import KINDS, Damage

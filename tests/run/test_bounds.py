@@ -4,7 +4,7 @@ from pathlib import Path
 
 from anaphora.events import Event
 from anaphora.run import Run
-from anaphora.run.bounds import set_bounds
+from anaphora.run.folder import set_bounds
 
 Save = Callable[[Run, int], Path]
 

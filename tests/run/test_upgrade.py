@@ -11,8 +11,8 @@ from anaphora.events import Event
 from anaphora.experiment.run_training import train
 from anaphora.formats.pharaoh import to_pharaoh
 from anaphora.run import Run, upgrade
-from anaphora.run.about import about
 from anaphora.run.manifest import FORMAT
+from anaphora.run.summary import about
 from anaphora.run.upgrade import UPGRADES, upgraded
 from anaphora.tasks.alignment import AlignmentPredictor
 from anaphora.tasks.language_model import LanguageModelPredictor

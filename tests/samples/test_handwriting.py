@@ -9,7 +9,7 @@ import pytest
 from anaphora.data.finding import Names
 from anaphora.data.traces import trace_splits
 from anaphora.samples.handwriting import lines, write, written
-from anaphora.samples.handwriting.letters import LETTERS
+from anaphora.samples.handwriting.writing import LETTERS
 
 
 def test_a_longer_stream_begins_with_the_shorter_and_another_seed_gives_other_lines() -> None:

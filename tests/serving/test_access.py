@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.errors import ConfigError
-from anaphora.serving.app import ACTIONS
-from anaphora.serving.hosts import check_host, check_origin
+from anaphora.serving.app import ACTIONS, check_host, check_origin
 from anaphora.serving.keys import FAILURES, Doorkeeper, new_key, read_keys
 from anaphora.serving.refusal import Refusal
 from tests.serving.conftest import Serve

@@ -9,7 +9,7 @@ from py3langid import modelio
 from anaphora.errors import MissingExtraError
 from anaphora.serving import detection
 from anaphora.serving.detection import Detector
-from anaphora.serving.languages import known_as, name_of
+from anaphora.serving.translators import known_as, name_of
 
 
 @pytest.mark.parametrize(

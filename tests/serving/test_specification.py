@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from anaphora.serving.action import Action
+from anaphora.serving.actions import Action
 from anaphora.serving.app import ACTIONS
 from anaphora.serving.parameters import Parameters
 from anaphora.serving.translators import Served

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from anaphora.errors import RunError
 from anaphora.text.bytes import ByteTokenizer
-from anaphora.text.extending import extended
 from anaphora.text.normalise import normalise
 from anaphora.text.tokenization import Byte
 from anaphora.text.tokenizer import MARKS, UNKNOWN
+from anaphora.text.vocabulary_extension import extended
 
 CODER = ByteTokenizer(lowercase=False)
 ANY_LINE = st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"]))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from anaphora.text.plain_words import plain_words
+from anaphora.text.punctuation import plain_words
 from anaphora.text.scripts import are_run_together, script_of
 
 CUT = {

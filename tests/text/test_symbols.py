@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import RunError
-from anaphora.text.between import by_word
 from anaphora.text.symbols import SymbolTokenizer, are_separated
 from anaphora.text.tokenization import Symbol, fit, load, save
 from anaphora.text.tokenizer import UNK
+from anaphora.text.whitespace import by_word
 
 ALPHABET = ["a", "V", "\tV", " ", "AA1", "ß"]
 

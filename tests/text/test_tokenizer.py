@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from anaphora.errors import DataError
 from anaphora.evaluation.alignment import words_of
-from anaphora.text.between import by_word
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.normalise import normalise
 from anaphora.text.subwords import SubwordTokenizer
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, Tokenizer
+from anaphora.text.whitespace import by_word
 
 LINES = ["The man walks.", "A woman is reading a book.", "Two dogs run; the man sees them.", "Où est la clé ?"] * 3
 CODERS: dict[str, Callable[[bool], Tokenizer]] = {

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError, RunError
-from anaphora.text.between import by_word
 from anaphora.text.segmentation import Segmentation
 from anaphora.text.tokenizer import EOS, MARKS, UNK
+from anaphora.text.whitespace import by_word
 from anaphora.text.words import WordTokenizer, written
 
 LINES = ['Hello, world! It\'s "fine".', "The world (all of it) costs 3.5 %.", "Hello, you."]

@@ -9,7 +9,7 @@ import pytest
 _PROGRAM = """
 import json, resource
 import torch
-from anaphora.training.allocator import keep_freed_memory
+from anaphora.training.loop import keep_freed_memory
 
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import torch
 
+from anaphora import recipes
 from anaphora.batch import Batch, Ids, Supervision
 from anaphora.errors import ConfigError
 from anaphora.kernels import scan
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.device import device_for
 from anaphora.protocols import VocabularyInfo
-from anaphora.recipes import catalogue
 from anaphora.training.config import TrainingConfig
 from anaphora.training.reduction import reduced, weighted
 from tests.networks import build
@@ -30,7 +30,7 @@ def recipe(name: str) -> dict[str, Any]:
 # neither networks, nor words that are spelt: how many different ones a batch has hangs on values
 OTHERS = {"aligner", "ptb-ngram", "kim2016-small"}
 NETWORKS = [
-    name for name in catalogue.names() if name not in OTHERS and recipe(name)["task"] in ("translate", "language-model")
+    name for name in recipes.names() if name not in OTHERS and recipe(name)["task"] in ("translate", "language-model")
 ]
 
 

@@ -31,7 +31,7 @@ Worker = TypeVar("Worker")
 
 
 class Engine(AbstractContextManager[object], Protocol[Worker]):
-    """Where workers run, each an iterator ``worker.working``; leaving it ends all of them."""
+    """Place of workers, each an iterator ``worker.working``; leaving it ends all of them."""
 
     def start(self) -> Worker:
         """Start a worker, which can be a key of a dictionary."""
@@ -58,7 +58,7 @@ class Task:
 
     @property
     def assignment(self) -> Assignment:
-        """What a worker is to do: what workers died with comes first."""
+        """Return the next shard for a worker: those of workers that died come first."""
         pieces = sorted(self._pieces, key=lambda piece: -self._deaths[piece])  # stable
         return Assignment(self.shard, tuple(pieces), tuple(self._given_up))
 
@@ -80,7 +80,7 @@ class Task:
 
 @dataclass
 class _State:
-    """What a worker does."""
+    """Work of one worker."""
 
     ready: bool = False
     task: Task | None = None
@@ -171,7 +171,7 @@ class Dispatcher(Generic[Worker]):
         return next(tasks, None)
 
     def _bury(self, worker: Worker, died: Died) -> None:
-        """What a worker died with is to be done again."""
+        """Put back the shard of a worker that died."""
         state = self._workers.pop(worker)
         if not state.ready:
             self._unready += 1

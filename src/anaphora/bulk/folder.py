@@ -20,14 +20,13 @@ from anaphora import files
 from anaphora.bulk.shard import MOST_NOTED, Finished, Refused, Shard
 from anaphora.errors import DataError, RunError
 from anaphora.files import DamagedError
-from anaphora.formats.lines import packed_by_name
-from anaphora.formats.replacing import replacing
+from anaphora.formats.lines import packed_by_name, replacing
 
 _IDENTITY = "shards.json"
 
 
 class Identity(NamedTuple):
-    """What the translations of a shard depend on, beside its lines."""
+    """Everything that the translations of a shard depend on, beside its lines."""
 
     model: str
     """SHA-256 of the checkpoints."""
@@ -42,13 +41,13 @@ class Identity(NamedTuple):
         return files.sha256(json.dumps(self).encode())
 
     def differing(self, other: Mapping[str, object]) -> str:
-        """What differs from that of ``other``, in words; nothing where they are the same."""
+        """Return the differences from ``other``, in words; nothing where they are the same."""
         words = {"model": "another model", "options": "other search options", "lines": "shards of another length"}
         return " and ".join(words[name] for name, value in self._asdict().items() if other.get(name) != value)
 
 
 class Translated(NamedTuple):
-    """What came of a text."""
+    """Result of a text."""
 
     lines: int
     refused: list[Refused]
@@ -92,11 +91,14 @@ class ShardFolder:
             )
 
     def has_shards(self) -> bool:
-        """Whether there is any finished shard, of whatever model."""
+        """True if there is any finished shard, of whatever model."""
         return any(self.path.glob("[0-9]*.json"))
 
     def find(self, shard: Shard) -> Finished | None:
-        """The note of a shard that is finished, None for one that is missing or damaged; RunError for another's."""
+        """Return the note of a shard that is finished, None for one that is missing or damaged.
+
+        RunError for another's.
+        """
         path = self._note(shard.number)
         try:
             found = Finished.parse(files.read(path, MOST_NOTED), path)

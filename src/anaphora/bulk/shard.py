@@ -80,7 +80,7 @@ class Refused(NamedTuple):
 
 @dataclass(frozen=True)
 class Finished:
-    """What is noted of the translations of a shard, in a file of JSON beside them."""
+    """Note about the translations of a shard, in a file of JSON beside them."""
 
     number: int
     first: int
@@ -96,12 +96,12 @@ class Finished:
     translations: str
     """SHA-256 of the translations."""
     made_by: str
-    """What translated it: see ``folder.Identity``."""
+    """Identity of the translator: see ``folder.Identity``."""
     refused: tuple[Refused, ...]
 
     @classmethod
     def of(cls, shard: Shard, translations: bytes, made_by: str, refused: Iterable[Refused]) -> Self:
-        """The note of a shard that was translated."""
+        """Return the note of a shard that was translated."""
         source = shard.source
         return cls(
             shard.number,
@@ -117,12 +117,12 @@ class Finished:
         )
 
     def serialise(self) -> bytes:
-        """The note as JSON with its own SHA-256."""
+        """Return the note as JSON with its own SHA-256."""
         return json_bytes(sealed(asdict(self)))
 
     @classmethod
     def parse(cls, content: bytes, path: Path) -> Self:
-        """The note in a file; DamagedError where it is not what was written."""
+        """Return the note in a file; DamagedError where it is not what was written."""
         table: dict[str, Any] = parse_json(content, path)
         if not is_sealed(table) or table.keys() != {field.name for field in fields(cls)} | {"sha256"}:
             raise DamagedError(f"{path} was changed after it was written: its content does not fit its own SHA-256.")

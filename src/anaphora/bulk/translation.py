@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from anaphora.bulk.dispatch import Dispatcher, Engine
+from anaphora.bulk.engines import LocalProcesses, RayActors
 from anaphora.bulk.folder import Identity, ShardFolder, Translated
-from anaphora.bulk.local import LocalProcesses
-from anaphora.bulk.ray_actors import RayActors
 from anaphora.bulk.shard import LINES, NONE, shards
 from anaphora.bulk.worker import Load, Refuse, Translate
 from anaphora.errors import AnaphoraError, RunError
@@ -30,7 +29,7 @@ from anaphora.search.ensemble import Mean
 from anaphora.version import VERSION
 
 EngineName = Literal["local", "ray"]
-"""Where workers run: processes of this machine, or actors of a Ray cluster."""
+"""Place of workers: processes of this machine, or actors of a Ray cluster."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class LoadTranslator:
     threads: int = 1
     """CPU threads of a worker."""
     model: str = ""
-    """What ``model_digest`` gave when the work began."""
+    """Value of ``model_digest`` when the work began."""
 
     def __call__(self) -> Translate:
         """Load them; RunError where they would not translate as when the work began, and as ``load_together``."""
@@ -74,14 +73,14 @@ class LoadTranslator:
         return translate
 
     def model_digest(self, report: Report = silent) -> str:
-        """A SHA-256 of the best checkpoints with all that they belong to, how combined, and by what computed."""
+        """Return a SHA-256 of the best checkpoints with all that they belong to, how combined, and by what computed."""
         models = [_digest(run, report) for run in (*self.runs, *([self.fusion[0]] if self.fusion else []))]
         combined = self.mean, self.fusion and self.fusion[1], self.device, self.precision
         computed = VERSION, ROUNDING if available() else 0
         return sha256(json.dumps([models, combined, computed]).encode())
 
     def options_digest(self) -> str:
-        """A SHA-256 of the search options, and of every dictionary, shortlist and glossary in them."""
+        """Return a SHA-256 of the search options, and of every dictionary, shortlist and glossary in them."""
         asked = self.options._asdict()
         assert asked.pop("adaptation") is None
         if terms := asked["terms"]:
@@ -97,7 +96,7 @@ class LoadTranslator:
 
 
 def _digest(path: Path, report: Report) -> list[object]:
-    """What a run translates with: its best checkpoint by its manifest, and the files beside it."""
+    """Return a digest of the best checkpoint of a run, by its manifest, and of the files beside it."""
     run = Run.open(path)
     checkpoint = run.load("best", report)
     return [sha256(read(checkpoint.path / manifest.NAME)), sorted(run.fingerprints.items())]
@@ -148,7 +147,7 @@ def translate_with(
     threads: int = 1,
     unreadable: Mapping[int, str] = NONE,
 ) -> Translated:
-    """The same with any translator that can be loaded, whose ``identity`` says when shards are not its own.
+    """Return the same with any translator that can be loaded, whose ``identity`` says when shards are not its own.
 
     ``threads`` is how many CPUs a worker takes in a cluster.
     """

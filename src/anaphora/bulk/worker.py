@@ -1,4 +1,4 @@
-"""What a worker does, wherever it runs: load a translator, then translate the shards that it is sent, and keep each."""
+"""A worker, wherever it runs: it loads a translator, then translates the shards that it is sent, and keeps each."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NamedTuple, Protocol
@@ -82,7 +82,7 @@ Working = Generator[Said, Assignment | None]
 
 
 def working(load: Load, folder: ShardFolder) -> Working:
-    """The whole life of a worker, which goes on when it is asked for what comes next."""
+    """Yield the whole life of a worker, which goes on when it is asked for what comes next."""
     try:
         translate = load()
         said: Said = Ready()
@@ -115,7 +115,10 @@ class _Careful:
         self._failing = 0
 
     def translated(self, piece: Piece, *, again: bool = False) -> Iterator[tuple[int, str]]:
-        """The translations of a piece by place, without those of failing lines; these are tried twice, then refused."""
+        """Yield the translations of a piece by place, without those of failing lines.
+
+        These are tried twice, then refused.
+        """
         first = self._shard.first + piece.begin
         try:
             found = self._translate(self._shard.lines[piece.begin : piece.end], first, self._refused.__setitem__)

@@ -60,7 +60,7 @@ def run(
     use_threads(threads)
 
     from anaphora.evaluation.alignment import agreement
-    from anaphora.formats.figures import figures_as_json
+    from anaphora.formats.json_text import figures_as_json
     from anaphora.formats.pharaoh import to_pharaoh
     from anaphora.formats.tsv import split_pairs
 

@@ -13,9 +13,9 @@ from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
+from typer.core import TyperCommand
 
 import anaphora
-from anaphora.cli.help import GroupedCommand
 from anaphora.cli.tables import with_tables
 from anaphora.cli.talk import complain, shown_safely
 from anaphora.errors import AnaphoraError
@@ -23,10 +23,28 @@ from anaphora.errors import AnaphoraError
 ENDED_BY = {129: "hung up.", 130: "interrupted.", 143: "terminated."}
 BROKEN_PIPE = 141
 _NO_MEMORY = ("can't allocate memory", "out of memory")
-"""What torch says where Python has a MemoryError, of the machine and of a GPU."""
+"""Messages of torch where Python has a MemoryError, of the machine and of a GPU."""
 
 # typer keeps the parser that it is built on to itself; this is what that parser raises for a wrong command line
 _UsageError: Any = typer.BadParameter.__base__
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose options are listed by heading, those without one first."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, then every group of options."""
+        groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                usual = "Arguments" if param.param_type_name == "argument" else "Options"
+                groups.setdefault(getattr(param, "rich_help_panel", None) or usual, []).append(record)
+        for heading, records in groups.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
 
 app = typer.Typer(
     name="anaphora",
@@ -92,7 +110,7 @@ def _options(
 
 
 def _what_came(error: Any) -> str:
-    """The value that an option was given and cannot have, where the parser's sentence leaves it out."""
+    """Return the value that an option was given and cannot have, where the parser's sentence leaves it out."""
     cause = error.__cause__
     return f", but got {cause.errors()[0]['input']!r}" if isinstance(cause, ValidationError) else ""
 

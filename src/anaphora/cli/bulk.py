@@ -33,7 +33,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class Workers:
-    """How many processes translate; 0 for this one alone."""
+    """Number of processes that translate; 0 for this one alone."""
 
     count: Annotated[
         int,

@@ -47,7 +47,7 @@ def run(
 
 
 def _print(found: "Calibration", run_folder: Path, as_json: bool) -> None:
-    from anaphora.formats.figures import figures_as_json
+    from anaphora.formats.json_text import figures_as_json
     from anaphora.tasks.translation.calibration import described
 
     if as_json:

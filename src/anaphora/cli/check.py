@@ -57,7 +57,7 @@ def run(
     asked = options.asked(recipe)
 
     from anaphora.experiment.check import check
-    from anaphora.formats.figures import figures_as_json
+    from anaphora.formats.json_text import figures_as_json
 
     with listening() as report:
         experiment = experiment_asked(with_languages(asked, report), report)

@@ -47,7 +47,7 @@ def run(
     check_writable(output, read=[*runs, source, reference, text or None, data])
     use_threads(threads)
 
-    from anaphora.formats.figures import figures_as_json
+    from anaphora.formats.json_text import figures_as_json
     from anaphora.tasks.comparison import compare_runs
     from anaphora.tasks.evaluation import Request, Text
     from anaphora.tasks.runs import task_at
@@ -65,7 +65,7 @@ _HEADS = ("text", "metric", "run", "value", "difference", "95% interval", "p (ra
 
 
 def markdown(table: "Table") -> list[str]:
-    """The table, aligned, and below it what its columns mean."""
+    """Return the table, aligned, and below it what its columns mean."""
     cells, above = [_HEADS], ("", "")
     large = {(row.text, row.metric) for row in table.rows if abs(row.value) >= 10}
     for row in table.rows:

@@ -60,7 +60,7 @@ def run(
 
 
 def _print(found: "Distilled", run_folder: Path, as_json: bool) -> None:
-    from anaphora.formats.figures import figures_as_json
+    from anaphora.formats.json_text import figures_as_json
 
     if as_json:
         systems = [{"name": system.name, **system.metrics} for system in found.systems]

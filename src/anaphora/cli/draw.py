@@ -74,7 +74,7 @@ def run(
 
 
 def _first(path: Path | None) -> "Trace | None":
-    """The first sequence of a file."""
+    """Return the first sequence of a file."""
     if path is None:
         return None
     from anaphora.data.traces import read_traces

@@ -142,7 +142,7 @@ def _check_number(runs: list[Path], ensemble: bool, models: Combination, *, of_t
 
 
 def _print_json(answer: "Answer") -> None:
-    from anaphora.formats.figures import figures_as_json
+    from anaphora.formats.json_text import figures_as_json
 
     first, *others = answer.scored
     printed = first.json()

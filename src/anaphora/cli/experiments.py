@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from anaphora.text.tokenization import AnyTokenizer
 
 AUTO = "auto"
-"""What the experiment is called that the data chooses."""
+"""Name of the experiment that the data chooses."""
 
 
 class Asked(NamedTuple):
@@ -34,7 +34,7 @@ class Asked(NamedTuple):
     target: str = ""
     task: str = ""
     settings: Sequence[str] = ()
-    """What is put into it."""
+    """Values that are put into it."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class ExperimentOptions:
 
 
 def experiment_text(asked: Asked, report: Report, text: "AnyTokenizer | None" = None) -> tuple[str, str]:
-    """The TOML of an experiment, and what messages call it; ConfigError when there is none.
+    """Return the TOML of an experiment, and what messages call it; ConfigError when there is none.
 
     ``text`` is that of the run whose vocabulary it takes over, where it does.
     """
@@ -135,7 +135,10 @@ def experiment_asked(
     text: "tuple[str | Table, str] | None" = None,
     start: "StartConfig | None" = None,
 ) -> "ExperimentBase":
-    """The experiment, in a TOML ``text`` or that of ``experiment_text``; errors as for ``reading.read_experiment``."""
+    """Return the experiment, in a TOML ``text`` or that of ``experiment_text``.
+
+    Errors as for ``reading.read_experiment``.
+    """
     from anaphora.experiment.reading import read_experiment
 
     toml, where = text or experiment_text(asked, report)
@@ -144,7 +147,7 @@ def experiment_asked(
 
 
 def _of_pairs(task: str) -> bool:
-    """Whether the data of a task, or of the one that is chosen by the data, may be pairs in two languages."""
+    """True if the data of a task, or of the one that is chosen by the data, may be pairs in two languages."""
     from anaphora.tasks.registry import TASKS, tasks_named
 
     kinds = tasks_named(task) if task in TASKS else ()
@@ -153,7 +156,7 @@ def _of_pairs(task: str) -> bool:
 
 
 def _recipe(name: str, own_text: bool, settings: Sequence[str], report: Report) -> str:
-    """The TOML of a recipe, with the settings that its task has for text of one's own."""
+    """Return the TOML of a recipe, with the settings that its task has for text of one's own."""
     from anaphora import recipes
     from anaphora.experiment.overrides import override, read_table
     from anaphora.tasks.registry import named_in

@@ -28,7 +28,7 @@ EXAMPLES = (
 
 
 NETWORKS = ("html", "onnx")
-"""What networks are written as, whatever their task, where they can be computed there."""
+"""Formats of exported networks, whatever their task."""
 
 _MEASURED = 200
 """Lines of the validation split on which rounding to int8 is measured."""

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def is_typed(file: str) -> bool:
-    """Whether ``file`` is standard input, and a person types there and reads the answers."""
+    """True if ``file`` is standard input, and a person types there and reads the answers."""
     return file == "-" and all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def typed_texts() -> Iterator[str]:
-    """The lines that a person types after a prompt, to be answered one by one, until Ctrl-D; none is kept."""
+    """Yield the lines that a person types after a prompt, to be answered one by one, until Ctrl-D; none is kept."""
     with suppress(ImportError):
         import readline  # noqa: F401 - what edits the line of ``input``, where the system has it
 
@@ -35,7 +35,7 @@ def typed_texts() -> Iterator[str]:
 
 
 def given_texts(file: str, refuse: "Refuse | None" = None) -> Iterator[str]:
-    """The lines of ``given_lines`` without special tokens at the ends of their columns, which is said once."""
+    """Yield the lines of ``given_lines`` without special tokens at the ends of their columns, which is said once."""
     from anaphora.text.special_tokens import without_special_tokens
 
     said = False
@@ -48,12 +48,14 @@ def given_texts(file: str, refuse: "Refuse | None" = None) -> Iterator[str]:
 
 
 def text_for(task: "Task", file: str) -> Iterator[str]:
-    """The lines of a file that a task evaluates: texts, or those of a format of its own as they are."""
+    """Return the lines of a file that a task evaluates: texts, or those of a format of its own as they are."""
     return given_lines(file, exact=True) if task.own_formats else given_texts(file)
 
 
 def given_lines(file: str, *, exact: bool = False, refuse: "Refuse | None" = None) -> Iterator[str]:
-    """The lines of a file as they are read, or of standard input for ``-``; ``refuse`` and errors as ``formats.lines``.
+    """Return the lines of a file as they are read, or of standard input for ``-``.
+
+    ``refuse`` and errors as ``formats.lines``.
 
     With ``exact``, those of any format, with their ends.
     """
@@ -69,7 +71,7 @@ def given_lines(file: str, *, exact: bool = False, refuse: "Refuse | None" = Non
 
 
 def named(file: str) -> str:
-    """What messages call a file, or standard input."""
+    """Return the name of a file, or of standard input, in messages."""
     return "standard input" if file == "-" else file
 
 
@@ -93,7 +95,7 @@ def check_writable(*files: Path | None, read: Iterable[str | Path | None] = ()) 
 
 
 def _is_of_a_run(file: Path) -> bool:
-    """Whether a file, perhaps one that is not there yet, is a part of a run folder."""
+    """True if a file, perhaps one that is not there yet, is a part of a run folder."""
     for folder in file.parents:
         if (folder / "experiment.toml").exists():
             from anaphora.run.layout import FILES, FOLDERS
@@ -118,7 +120,7 @@ def writing(path: Path | None) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def writing_exact(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """A function that writes text with its own line ends to such a file, or prints it, byte for byte."""
+    """Yield a function that writes text with its own line ends to such a file, or prints it, byte for byte."""
     if path is None:
         yield lambda text: put(text.encode())
         return

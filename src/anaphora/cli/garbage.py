@@ -1,4 +1,4 @@
-"""How often a command looks for garbage: rarely while it imports, which leaves a million objects and none of it."""
+"""Garbage collection of a command: rare while it imports, which leaves a million objects and no garbage."""
 
 import gc
 

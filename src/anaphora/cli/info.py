@@ -11,8 +11,8 @@ from anaphora.errors import ConfigError
 from anaphora.wording import counted
 
 if TYPE_CHECKING:
-    from anaphora.run.about import CheckpointInfo, RunInfo
     from anaphora.run.evaluations import Evaluation
+    from anaphora.run.summary import CheckpointInfo, RunInfo
 
 EXAMPLES = (
     "anaphora info runs/en-de",
@@ -25,8 +25,8 @@ def run(run_folder: RunFolder, as_json: Json = False) -> None:
 
     Exits with 1 when no checkpoint can be used.
     """
-    from anaphora.formats.figures import figures_as_json
-    from anaphora.run.about import about
+    from anaphora.formats.json_text import figures_as_json
+    from anaphora.run.summary import about
     from anaphora.tasks.runs import weights_of_runs
 
     found = about(run_folder, weights_of_runs)

@@ -168,7 +168,7 @@ def _list(runs: Sequence[str], known: dict[str, Verb]) -> None:
 
 
 def _print(shown: Sequence[Result], request: Request, as_json: bool) -> None:
-    from anaphora.formats.figures import figures_as_json
+    from anaphora.formats.json_text import figures_as_json
 
     for stem, result in shown:
         if as_json:
@@ -185,7 +185,7 @@ def _as_json(result: Any) -> Any:
 
 def _write(shown: Sequence[Result], request: Request, output: Path) -> None:
     """Write lessons as HTML, everything else as PNG and SVG; and the numbers as JSON."""
-    from anaphora.formats.figures import figures_as_json
+    from anaphora.formats.json_text import figures_as_json
     from anaphora.inspection import drawing
 
     if (output / "experiment.toml").exists() or output.is_file():

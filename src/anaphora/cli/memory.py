@@ -70,7 +70,7 @@ def _check_options(action: str, **given: object) -> None:
 
 
 def _languages(run_folder: Path) -> tuple[str, str]:
-    """The languages of a run; ConfigError where it does not say them."""
+    """Return the languages of a run; ConfigError where it does not say them."""
     from anaphora.tasks.runs import experiment_of
 
     data = getattr(experiment_of(run_folder), "data", None)
@@ -112,7 +112,7 @@ def _add(memory: "Memory", run_folder: Path, files: Sequence[str]) -> None:
 
 
 def _list(memory: "Memory", arguments: Sequence[str], origin: str, text: str, fuzzy: int, *, as_json: bool) -> None:
-    from anaphora.formats.figures import figures_as_json
+    from anaphora.formats.json_text import figures_as_json
 
     if arguments:
         raise ConfigError(f"list takes no {arguments[0]!r}: say --text TEXT or --origin FILE.")
@@ -145,7 +145,7 @@ def _remove(memory: "Memory", numbers: Sequence[str], origin: str) -> None:
 
 
 def _export(memory: "Memory", run_folder: Path, files: Sequence[str]) -> None:
-    from anaphora.formats.entries.writing import tmx_lines
+    from anaphora.formats.entries.tmx import tmx_lines
 
     ending = Path(files[0].lower().removesuffix(".gz")).suffix if len(files) == 1 else ""
     if ending not in (".tmx", ".tsv"):
@@ -161,5 +161,5 @@ def _export(memory: "Memory", run_folder: Path, files: Sequence[str]) -> None:
 
 
 def _cell(text: str) -> str:
-    """A text for a column."""
+    """Return a text for a column."""
     return " ".join(text.split("\t")).replace("\r", " ").replace("\n", " ")

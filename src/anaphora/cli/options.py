@@ -105,14 +105,14 @@ class AdaptationOptions:
 
 @dataclass(frozen=True)
 class Machine:
-    """What a trained network is computed with."""
+    """Device, precision and threads of a trained network."""
 
     threads: Threads = 0
     device: Annotated[str, typer.Option(metavar="cpu|cuda", help="Device of the network.")] = "cpu"
     precision: PrecisionOption = "fp32"
 
     def used(self) -> "tuple[DeviceName, PrecisionName]":
-        """The device and the precision, with the threads set; ConfigError for a name that is none."""
+        """Return the device and the precision, with the threads set; ConfigError for a name that is none."""
         use_threads(self.threads)
         return known_device(self.device), known_precision(self.precision)
 
@@ -121,7 +121,10 @@ _DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:
 
 
 def minutes(text: str) -> float:
-    """The minutes in a time such as ``30m``, ``1h30m`` or ``90s``; ConfigError for anything else, and for none."""
+    """Return the minutes in a time such as ``30m``, ``1h30m`` or ``90s``.
+
+    ConfigError for anything else, and for none.
+    """
     match = _DURATION.fullmatch(text.strip().lower())
     hours, rest, seconds = (float(part or 0) for part in match.groups()) if match else (0.0, 0.0, 0.0)
     found = hours * 60 + rest + seconds / 60
@@ -131,7 +134,10 @@ def minutes(text: str) -> float:
 
 
 def known_mean(name: str, runs: int) -> "MeanName":
-    """The mean of that name, the usual one for none; ConfigError for another name, or where one run was given."""
+    """Return the mean of that name, the usual one for none.
+
+    ConfigError for another name, or where one run was given.
+    """
     from anaphora.config import unknown
     from anaphora.search.ensemble import Mean
 
@@ -145,7 +151,7 @@ def known_mean(name: str, runs: int) -> "MeanName":
 
 
 def replacements_in(dictionary: Path) -> dict[str, str]:
-    """The most probable translation of every word of a dictionary; errors as for ``read_dictionary``."""
+    """Return the most probable translation of every word of a dictionary; errors as for ``read_dictionary``."""
     from anaphora.formats.dictionary import read_dictionary
 
     return {word: translations[0] for word, translations in read_dictionary(dictionary).items()}
@@ -154,7 +160,7 @@ def replacements_in(dictionary: Path) -> dict[str, str]:
 def candidates_of(
     dictionary: Path | None, shortlist: bool, frequent: int | None, each: int | None
 ) -> "Candidates | Shortlist | None":
-    """What translations may be written with, None for every word; errors as for ``read_dictionary``."""
+    """Return the words of translations, None for every word; errors as for ``read_dictionary``."""
     from anaphora.formats.dictionary import read_dictionary
     from anaphora.prediction.candidates import Candidates, Shortlist
 
@@ -165,7 +171,7 @@ def candidates_of(
 
 
 def _table(text: str, first: str) -> dict[str, int | float | str]:
-    """The options in ``key=value,key=value``; a value alone is that of ``first``."""
+    """Return the options in ``key=value,key=value``; a value alone is that of ``first``."""
     pairs = [part.partition("=") for part in (text if "=" in text else f"{first}={text}").split(",")]
     return {key.strip(): _number(value.strip()) for key, _, value in pairs}
 
@@ -180,19 +186,19 @@ def _number(text: str) -> int | float | str:
 
 
 def columns_in(named: str) -> list[int | str]:
-    """The columns in ``ColumnsOption``, each a number or a name."""
+    """Return the columns in ``ColumnsOption``, each a number or a name."""
     return [int(one) if one.isdecimal() else one for one in map(str.strip, named.split(","))] if named else []
 
 
 def known_device(name: str) -> "DeviceName":
-    """The device of that name; ConfigError for another name."""
+    """Return the device of that name; ConfigError for another name."""
     from anaphora.kernels.device import Device
 
     return cast("DeviceName", _known("--device", name, Device))
 
 
 def known_precision(name: str) -> "PrecisionName":
-    """The precision of that name; ConfigError for another name."""
+    """Return the precision of that name; ConfigError for another name."""
     from anaphora.kernels.backends import InferencePrecision
 
     return cast("PrecisionName", _known("--precision", name, InferencePrecision))

@@ -87,7 +87,7 @@ def run(
 def _predictions(
     model: Any, run_folder: Path, file: str, format_: str, columns: list[int | str], report: "Report"
 ) -> tuple[Iterator[Any], bool]:
-    """The predictions for a file, and True if they have the lines of the file as they stand there."""
+    """Return the predictions for a file, and True if they have the lines of the file as they stand there."""
     from anaphora.formats.table_rows import is_table
     from anaphora.prediction.tables import predict_table
     from anaphora.tasks.runs import experiment_of

@@ -23,7 +23,7 @@ QUIET_SECONDS = 15.0
 
 @dataclass
 class Pace:
-    """How fast training goes, over its last updates."""
+    """Speed of training, over its last updates."""
 
     recent: deque[Update] = field(default_factory=lambda: deque(maxlen=50))
 
@@ -59,7 +59,10 @@ class Pace:
 
 @contextmanager
 def listening(*, bars: bool = True) -> Iterator[Report]:
-    """A listener for the events of one command, chosen by where standard error goes; without ``bars``, lines alone."""
+    """Yield a listener for the events of one command, chosen by where standard error goes.
+
+    Without ``bars``, lines alone.
+    """
     usually()  # a command listens from when its work begins
     if not (bars and sys.stderr.isatty()):
         yield LastingReport(_Lines().report)
@@ -79,7 +82,7 @@ def listening(*, bars: bool = True) -> Iterator[Report]:
 
 
 def sentence(event: Event) -> str:
-    """What a person reads of an event that is said once; nothing for those that only move a bar."""
+    """Return the line of an event for people; empty for those that only move a bar."""
     match event:
         case Note(text, warning):
             return f"warning: {text}" if warning else text

@@ -66,7 +66,7 @@ def run(
 
 
 def _free(folder: Path | None) -> Path:
-    """A folder that is not there yet: the one asked for, or the first free one of runs/quickstart, -2, -3 ..."""
+    """Return a folder that is not there yet: the one asked for, or the first free one of runs/quickstart, -2, -3 ..."""
     if folder is None:
         numbered = (Path(f"runs/quickstart{f'-{n}' if n > 1 else ''}") for n in count(1))
         return next(place for place in numbered if not place.exists())

@@ -74,12 +74,12 @@ def _print_program(name: str, as_json: bool) -> None:
 
 
 def _as_table(part: "PartDescription") -> Mapping[str, object]:
-    """A part for ``json.dumps``."""
+    """Return a part for ``json.dumps``."""
     return part._asdict() | {"reads": [read._asdict() for read in part.reads], "loops": part.loops}
 
 
 def _lines(step: str, parts: "Sequence[PartDescription]") -> Iterator[str]:
-    """A step for people: a line a part, and below it what it uses; then the loops, and what runs them."""
+    """Yield a step for people: a line a part, and below it what it uses; then the loops, and what runs them."""
     yield step
     if not parts:
         yield "  no steps: it reads the whole sentence at once"

@@ -67,7 +67,10 @@ class SearchTable:
         return [self.dictionary, self.candidates, self.terms]
 
     def options(self, **others: Any) -> SearchOptions:
-        """The search that is asked for, with ``others`` of its fields; ConfigError for what does not go together."""
+        """Return the search that is asked for, with ``others`` of its fields.
+
+        ConfigError for what does not go together.
+        """
         replaced = replacements_in(self.dictionary) if self.dictionary else {}
         asked = SearchOptions(
             **declared_in(self, SearchOptions),
@@ -90,7 +93,7 @@ class SearchTable:
         return Glossary(read_glossary(self.terms))
 
     def _protected(self) -> "tuple[Kind, ...] | None":
-        """What ``--protect`` names, None where it is not given; ConfigError for a kind that is none."""
+        """Return the kinds in ``--protect``, None where it is not given; ConfigError for an unknown kind."""
         from anaphora.text.placeholders import KINDS, checked_kinds
 
         named = {"": None, "all": KINDS, "none": ()}

@@ -36,7 +36,7 @@ _PAIRS = 3
 
 @dataclass(frozen=True)
 class RunFiles:
-    """What is used of the run folders beside their models: memories, which may grow, shortlists, training data."""
+    """Use of run folders beside their models: memories, which may grow, shortlists, training data."""
 
     memory: Annotated[bool, _memory_option("--memory", help="Use the memories of the runs.")] = False
     adapt: Annotated[
@@ -61,7 +61,7 @@ class RunFiles:
     )
 
     def load(self, runs: list[Path], precision: str, keys: "list[Key]") -> "Translators":
-        """The translators of runs with what is used beside them."""
+        """Return the translators of runs with what is used beside them."""
         from anaphora.serving.translators import Translators
 
         usually()
@@ -167,7 +167,7 @@ def run(
 
 
 def _nearest(run: Path) -> "Nearest":
-    """What finds the training pairs of a run; errors as for ``inspection.neighbours.neighbours``."""
+    """Return a search for training pairs of a run; errors as for ``inspection.neighbours.neighbours``."""
     from anaphora.inspection.neighbours import index_of, neighbours_in
     from anaphora.inspection.subject import Subject
 
@@ -195,7 +195,7 @@ def _add_key(keys: Path | None, name: str, *, learns: bool) -> None:
 
 
 def _is_own(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """True if only this machine can reach an address."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -42,7 +42,7 @@ def run(
 
 
 def tables(found: "list[tuple[str, Owned]]") -> Iterator[str]:
-    """A line for each table and option at the top of an experiment."""
+    """Yield a line for each table and option at the top of an experiment."""
     names = dict.fromkeys(owned.setting.name for _, owned in found)
     width = max(map(len, names))
     for name in names:
@@ -53,7 +53,7 @@ def tables(found: "list[tuple[str, Owned]]") -> Iterator[str]:
 
 
 def part_of(prefix: str, owned: "Owned") -> Iterator[str]:
-    """A setting with its sentence; of a table, all that it may hold."""
+    """Yield a setting with its sentence; of a table, all that it may hold."""
     key = f"{prefix}{owned.setting.name}"
     yield from _lines(key, owned.setting, "", _of(owned))
     for kind in owned.setting.kinds:
@@ -65,7 +65,7 @@ def part_of(prefix: str, owned: "Owned") -> Iterator[str]:
 
 
 def _lines(name: str, setting: "Setting", more: str, of: str = "") -> Iterator[str]:
-    """What is to be said of a setting; ``more`` is the key under which its own settings are shown."""
+    """Return the description of a setting; ``more`` is the key under which its own settings are shown."""
     yield f"{name} = {setting.default}{of}" if setting.default else f"{name}{of}"
     takes = setting.takes or "a table"
     if setting.kinds and more:
@@ -75,7 +75,7 @@ def _lines(name: str, setting: "Setting", more: str, of: str = "") -> Iterator[s
 
 
 def _plain(text: str) -> str:
-    """A sentence without the special tokens of code."""
+    """Return a sentence without the special tokens of code."""
     return text.replace("``", "")
 
 

@@ -14,7 +14,7 @@ def run(run_folder: RunFolder, as_json: Json = False, threads: Threads = 0) -> N
     """Learn a shortlist for faster beam search from the training pairs of a run."""
     use_threads(threads)
 
-    from anaphora.formats.figures import figures_as_json
+    from anaphora.formats.json_text import figures_as_json
     from anaphora.tasks.translation.shortlisting import make_shortlist
 
     with listening() as report:

@@ -30,7 +30,7 @@ class Signals:
         self._asked = False
 
     def stop(self) -> bool:
-        """Whether training should save itself and end; until this is asked first, there is nothing to save."""
+        """True if training should save itself and end; until this is asked first, there is nothing to save."""
         self._asked = True
         return bool(self._caught)
 
@@ -88,5 +88,5 @@ def say_what_is_kept(folder: Path) -> None:
 
 
 def how_to_go_on(folder: Path) -> str:
-    """The command that continues a training."""
+    """Return the command that continues a training."""
     return f"to continue: anaphora train --resume --run {quote(str(folder))}"

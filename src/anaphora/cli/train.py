@@ -108,7 +108,7 @@ def run(
 
 @contextmanager
 def _reporting(first: bool, folder: Path | None) -> "Iterator[Report]":
-    """What the first of several processes reports to: standard error, and with a folder TensorBoard too."""
+    """Yield the report of the first process: to standard error, and with a folder to TensorBoard too."""
     if not first:
         yield silent
         return
@@ -139,7 +139,7 @@ def _experiment(
 
 
 def _begun_with(run: Path, asked: Asked) -> Asked:
-    """What a run that goes on was begun with, unless the command or the file of an experiment names other files."""
+    """Return the data of a resumed run, unless the command or the file of an experiment names other files."""
     from anaphora.experiment.overrides import read_table
     from anaphora.tasks.runs import experiment_of
 
@@ -176,7 +176,7 @@ def _toml(
 
 
 def _start(parent: Path | None, vocabulary: str, replay: float | None, recipe: str) -> "StartConfig | None":
-    """What the command line says of the start of a new run; nothing without ``--from``."""
+    """Return the options for the start of a new run; nothing without ``--from``."""
     if parent is None:
         return None
     if (parent / "experiment.toml").exists():  # reported before the imports below, which take seconds
@@ -197,7 +197,7 @@ def _start(parent: Path | None, vocabulary: str, replay: float | None, recipe: s
 
 
 def _ending(outcome: "Outcome", folder: Path, experiment: "Experiment") -> str:
-    """What a person wants to know when training is over, and what to do next."""
+    """Print the summary of a finished training, and the next command."""
     from anaphora.tasks.registry import task_of
 
     figures = ", ".join(f"{name} {value:.4g}" for name, value in outcome.metrics.items())

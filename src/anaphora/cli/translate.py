@@ -11,10 +11,8 @@ import typer
 from anaphora.cli.bulk import Workers
 from anaphora.cli.documents import document_kind, translate_document
 from anaphora.cli.files import given_texts, is_typed, typed_texts
-from anaphora.cli.framing import Framing
 from anaphora.cli.options import Combination, Machine, known_mean
 from anaphora.cli.progress import listening
-from anaphora.cli.remembering import Remembering
 from anaphora.cli.searching import SearchTable
 from anaphora.cli.tables import declared_option, given_in
 from anaphora.cli.talk import complain
@@ -25,6 +23,25 @@ from anaphora.wording import agreeing, counted
 
 if TYPE_CHECKING:
     from anaphora.tasks.translation import Framed, TranslationPredictor
+from dataclasses import dataclass
+from itertools import repeat
+from typing import TYPE_CHECKING, ClassVar
+
+from anaphora.cli.files import given_lines
+from anaphora.cli.options import search_option
+from anaphora.options import Excludes
+
+if TYPE_CHECKING:
+    from anaphora.tasks.translation import Framed
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from anaphora.options import Needs
+
+if TYPE_CHECKING:
+    from anaphora.memory import Memory
+    from anaphora.prediction.adaptation import Adaptation
+    from anaphora.tasks.translation import TranslationPredictor
 
 EXAMPLES = (
     "anaphora translate runs/en-de test.en --output test.de",
@@ -50,6 +67,92 @@ EXAMPLES = (
 NoSplit = Annotated[
     bool, typer.Option("--no-split", help="Translate each line as one sentence, stripped of outer white space.")
 ]
+
+
+@dataclass(frozen=True)
+class Framing:
+    """Prefixes and suffixes of the translations of a text."""
+
+    prefixes: Annotated[
+        Path | None, search_option(metavar="FILE", help="Beginnings of the translations, one a line, empty for none.")
+    ] = None
+    suffixes: Annotated[
+        Path | None, search_option(metavar="FILE", help="Ends of the translations, one a line, empty for none.")
+    ] = None
+
+    conflicts: ClassVar = (Excludes("--prefixes --suffixes", "--memory", "What comes from a memory is not framed"),)
+
+    @property
+    def read(self) -> list[Path | None]:
+        """The files that are read for it."""
+        return [self.prefixes, self.suffixes]
+
+    def over(self, lines: Iterable[str], faults: list[str]) -> "Iterator[str | Framed]":
+        """Yield the lines, each with its prefix and suffix, which a line after the last of them lacks.
+
+        What is wrong with a file of more lines than the text is put into ``faults``. Errors as for ``given_lines``.
+        """
+        if not any(self.read):
+            yield from lines
+            return
+        from anaphora.tasks.translation import Framed
+
+        prefixes, suffixes = (repeat("") if file is None else given_lines(str(file)) for file in self.read)
+        number = 0
+        for number, line in enumerate(lines, 1):  # noqa: B007
+            yield Framed(line, next(prefixes, None), next(suffixes, None))
+        for file, given in zip(self.read, (prefixes, suffixes), strict=True):
+            if file is not None and next(given, None) is not None:
+                faults.append(f"{file} has more lines than the text, which has {number:,}: give one for every line.")
+
+
+_memory_option = partial(typer.Option, rich_help_panel="Memory")
+
+
+@dataclass(frozen=True)
+class Remembering:
+    """Use of the memory, and the minimum similarity of shown segments."""
+
+    memory: Annotated[bool, _memory_option("--memory", help="Use the translations of the run's memory.")] = False
+    fuzzy: Annotated[
+        int | None,
+        _memory_option(min=1, max=100, help="With --json: minimum similarity of a segment in percent. [default: 75]"),
+    ] = None
+    adapt: Annotated[
+        bool, _memory_option("--adapt", help="Mix what the memory has of similar texts into predictions.")
+    ] = False
+
+    conflicts: ClassVar = (
+        Needs("--fuzzy", "--memory"),
+        Needs("--fuzzy", "--json"),
+        Needs("--adapt", "--memory"),
+        Excludes("--memory", "--alignments --soft-alignments", "What comes from a memory has no word alignments"),
+    )
+
+    def over(self, translator: "TranslationPredictor", run_folder: Path, outputs: Outputs) -> "TranslationPredictor":
+        """Return the translator, with the memory of a run if that is asked for.
+
+        Similar segments are looked for if shown.
+        """
+        if not self.memory:
+            return translator
+        from anaphora.memory.memory import THRESHOLD
+        from anaphora.tasks.translation import RememberingTranslator
+
+        fuzzy = (self.fuzzy or THRESHOLD) if outputs.as_json else 100
+        return RememberingTranslator(translator, _memory(run_folder), fuzzy)
+
+    def adaptation(self, run_folder: Path) -> "Adaptation | None":
+        """Return the memory that the search is adapted to, if that is asked for."""
+        if not self.adapt:
+            return None
+        from anaphora.tasks.translation import adaptation_to
+
+        return adaptation_to(_memory(run_folder))
+
+    def model(self, run_folder: Path) -> str:
+        """Return the name of the model in JSON; empty where origins are not written."""
+        return run_folder.name if self.memory else ""
 
 
 def run(
@@ -126,7 +229,7 @@ def _translate_lines(
 
 
 class _Faults:
-    """What was wrong with lines that were refused, and with files beside the text."""
+    """Faults of refused lines, and of files beside the text."""
 
     def __init__(self) -> None:
         self.refused, self.others = 0, list[str]()
@@ -149,14 +252,17 @@ class _Faults:
 
 
 def _remembered(lines: Iterable[str], waiting: deque[str]) -> Iterator[str]:
-    """The lines, each put where it waits for its translation: they are read ahead, by another thread."""
+    """Yield the lines, each put where it waits for its translation: they are read ahead, by another thread."""
     for line in lines:
         waiting.append(line)
         yield line
 
 
 def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
-    """The run folders, and the file or project after them; "-" where there is none. The first is always a run."""
+    """Return the run folders, and the file or project after them.
+
+    "-" where there is none. The first is always a run.
+    """
     from anaphora.formats.omegat import is_project
 
     is_run = [not place or (Path(one).is_dir() and not is_project(Path(one))) for place, one in enumerate(given)]
@@ -168,3 +274,10 @@ def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
             f"give one text a time."
         )
     return runs, files[0] if files else "-"
+
+
+@cache
+def _memory(run_folder: Path) -> "Memory":
+    from anaphora.memory import Memory
+
+    return Memory(run_folder)

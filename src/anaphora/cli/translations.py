@@ -74,17 +74,17 @@ class Outputs:
 
     @property
     def judges(self) -> bool:
-        """Whether confidence is needed."""
+        """True if confidence is needed."""
         return self.confidence or self.min_confidence is not None
 
     @property
     def aligns(self) -> bool:
-        """Whether word alignments are written."""
+        """True if word alignments are written."""
         return self.alignments is not None or self.soft_alignments is not None
 
     @property
     def attention(self) -> bool:
-        """Whether alignments are the attention of the search."""
+        """True if alignments are the attention of the search."""
         return self.aligns and self.align_with is None
 
     conflicts: ClassVar = (
@@ -93,7 +93,7 @@ class Outputs:
     )
 
     def aligner(self, translator: "TranslationPredictor", report: Report) -> Aligned:
-        """What aligns the translations of a translator; ConfigError where no attention does."""
+        """Return a function that aligns translations; ConfigError where no attention does."""
         from anaphora.tasks.translation import NO_LINKS, load_together
 
         other = None if self.align_with is None else load_together([self.align_with], report=report)
@@ -136,7 +136,7 @@ class Outputs:
 
         With the name of a ``model``, JSON says of each whether it comes from that or from its memory.
         """
-        from anaphora.formats.figures import figures_as_json
+        from anaphora.formats.json_text import figures_as_json
         from anaphora.formats.pharaoh import to_pharaoh
         from anaphora.text.tokenizer import MARKS, UNK
 
@@ -188,8 +188,8 @@ class Outputs:
     def _lines(
         self, number: int, translation: "Translation", differing: "list[Difference]", model: str
     ) -> Iterable[str]:
-        """What is written for translation ``number``, from 0."""
-        from anaphora.formats.figures import figures_as_json
+        """Return the lines of translation ``number``, from 0."""
+        from anaphora.formats.json_text import figures_as_json
         from anaphora.formats.nbest import moses_line
 
         if self.as_json:
@@ -233,7 +233,7 @@ class _Losses:
         self._lines = self._lossy = 0
 
     def of(self, line: str, translation: str) -> "list[Difference]":
-        """What differs between the next line and its translation, which is reported of the first ones."""
+        """Return the differences of the next line and its translation, and report the first ones."""
         from anaphora.text.quality import differences
         from anaphora.text.tokenizer import MARKS, UNK
 
@@ -258,18 +258,18 @@ class _Losses:
 
 
 def _rounded(confidence: float | None) -> str:
-    """A confidence as a column; empty for a line with nothing to translate."""
+    """Return a confidence as a column; empty for a line with nothing to translate."""
     return "" if confidence is None else f"{confidence:.4f}"
 
 
 def _unsure(unsure: int, count: int, least: float) -> Note:
-    """How many lines are left empty for their confidence."""
+    """Return a note on lines that are left empty for their confidence."""
     was = agreeing(unsure, "were left empty")
     return Note(f"{unsure:,} of {counted(count, 'line')} {was}: their confidence is below {least:g}.", warning=True)
 
 
 def _fewer(fewer: int, count: int, nbest: int) -> Note:
-    """How many lines have fewer hypotheses than were asked for."""
+    """Return a note on lines with fewer hypotheses than were asked for."""
     return Note(
         f"{fewer:,} of {counted(count, 'line')} {agreeing(fewer, 'have')} fewer than {counted(nbest, 'translation')}, "
         f"since the search finished fewer that differ: a larger beam finds more.",
@@ -278,7 +278,7 @@ def _fewer(fewer: int, count: int, nbest: int) -> Note:
 
 
 def _unknown_in_pairs(unknown: int, count: int) -> Note:
-    """How many pairs to train on hold ``<unk>``, which training takes for any other text."""
+    """Return a note on training pairs with ``<unk>``, which training takes for any other text."""
     from anaphora.text.tokenizer import MARKS, UNK
 
     return Note(

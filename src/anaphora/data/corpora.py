@@ -12,8 +12,7 @@ from anaphora.data.filters import Filters
 from anaphora.errors import DataError
 from anaphora.formats.entries.kinds import read_entries
 from anaphora.formats.lines import check_regular, read_lines
-from anaphora.formats.string_tables import STRINGS, lines_of, string_lines
-from anaphora.formats.strings import COLUMNS, StringFormat, read_format
+from anaphora.formats.strings import COLUMNS, STRINGS, StringFormat, lines_of, read_format, string_lines
 from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tsv import PLAIN, Layout, Rejected, Row, ignore, read_pairs
 from anaphora.text.special_tokens import without_special_tokens

@@ -12,8 +12,7 @@ from anaphora.data.catalogue import CORPORA, KnownCorpus, PairArchive, RemoteFil
 from anaphora.data.download import Download, PartFile, download
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
-from anaphora.formats.lines import unpacked
-from anaphora.formats.replacing import replacing
+from anaphora.formats.lines import replacing, unpacked
 
 AGAIN = "fetch it from where it was published"
 """What to do about a file that is another than it should be."""

@@ -23,8 +23,17 @@ from anaphora.data.finding import Names, demand_data, demand_path, refuse_packed
 from anaphora.errors import DataError
 from anaphora.events import Note, Report, silent
 from anaphora.formats.evidence import Evidence
-from anaphora.formats.labelled import TABLES, TEXTS, Example, class_folders, columns_read, read_labelled
-from anaphora.formats.labelled_vectors import ENDINGS, is_array_file, read_labelled_vectors
+from anaphora.formats.labelled import (
+    ENDINGS,
+    TABLES,
+    TEXTS,
+    Example,
+    class_folders,
+    columns_read,
+    is_array_file,
+    read_labelled,
+    read_labelled_vectors,
+)
 from anaphora.formats.lines import check_regular, read_lines, write_lines
 from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.table_rows import is_table
@@ -45,7 +54,7 @@ class LabelledFormat(NamedTuple):
     separator: str | None = None
     """As for ``formats.labelled.read_labelled``."""
     vectors: bool = False
-    """Whether examples are sequences of vectors (``formats.labelled_vectors``)."""
+    """Whether examples are sequences of vectors (``formats.labelled``)."""
     steps: bool = False
     """Whether each of the vectors has a tag of its own; with a ``separator``, one of several labels."""
     columns: TableColumns = TEXTS

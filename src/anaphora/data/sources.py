@@ -33,15 +33,14 @@ from anaphora.data.holdout import LARGEST_COUNT, LARGEST_SHARE, HeldOut
 from anaphora.data.readings import Facts, known_or_read
 from anaphora.errors import DataError
 from anaphora.events import Event, Note, Report, Skipped, silent
-from anaphora.formats import string_tables
 from anaphora.formats.lines import read_lines
-from anaphora.formats.string_tables import STRINGS
+from anaphora.formats.strings import STRINGS, TABLE_ENDINGS
 from anaphora.formats.table_columns import TableColumns
 from anaphora.formats.tsv import HEADING
 from anaphora.text.special_tokens import without_special_tokens
 from anaphora.wording import agreeing, counted
 
-_STRING_ENDINGS = (".tsv", ".txt", ".dict", ".dic", *string_tables.ENDINGS)
+_STRING_ENDINGS = (".tsv", ".txt", ".dict", ".dic", *TABLE_ENDINGS)
 _TENTH = 0.1
 """Fraction of the inputs of strings that is held out at most."""
 

@@ -19,9 +19,9 @@ from anaphora.errors import DataError
 from anaphora.events import Report, silent
 from anaphora.formats.arrays import ArrayFile, Sequences
 from anaphora.formats.ink_xml import read_ink_xml
-from anaphora.formats.labelled_vectors import read_vectors
+from anaphora.formats.labelled import read_vectors
 from anaphora.formats.lines import read_lines, write_lines
-from anaphora.formats.string_tables import holds_strings
+from anaphora.formats.strings import holds_strings
 from anaphora.formats.stroke_json import read_stroke_json
 from anaphora.formats.traces import Trace
 from anaphora.wording import counted

@@ -58,7 +58,7 @@ class Distribution:
             (heappush if len(heap) < SHOWN else heappushpop)(heap, extreme)
 
     def quantile(self, fraction: float) -> int:
-        """The least step that ``fraction`` of the values do not exceed; 0 without values."""
+        """Return the least step that ``fraction`` of the values do not exceed; 0 without values."""
         wanted, seen = fraction * self.counts.total(), 0
         for step in sorted(self.counts):
             seen += self.counts[step]
@@ -67,7 +67,7 @@ class Distribution:
         return 0
 
     def outside(self, low: float, high: float) -> Tally:
-        """The values below ``low`` or above ``high``, the most extreme places first."""
+        """Return the values below ``low`` or above ``high``, the most extreme places first."""
         count = sum(n for step, n in self.counts.items() if step / self._scale > high or (step + 1) / self._scale < low)
         highest, lowest = (
             [place._replace(shown=self._shown.format(*numbers)) for m, _, place, numbers in ordered if m > bound]

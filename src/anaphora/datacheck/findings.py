@@ -50,7 +50,7 @@ class Finding:
     side: str
     count: int
     total: int
-    """What ``count`` is a fraction of; 0 when nothing was counted."""
+    """Total that ``count`` is a fraction of; 0 when nothing was counted."""
     what: str
     remedy: str
     places: tuple[Place, ...] = ()
@@ -63,7 +63,7 @@ class Finding:
         return f"{sentence} {self.remedy}".strip()
 
     def _places(self) -> str:
-        """The places in brackets, each file named once."""
+        """Return the places in brackets, each file named once."""
         names: list[str] = []
         file = None
         for place in self.places:
@@ -75,7 +75,7 @@ class Finding:
         return f" [{', '.join(names)}]" if names else ""
 
     def json(self) -> dict[str, Any]:
-        """Every field, for ``json.dumps``; the split is called ``part``."""
+        """Return every field, for ``json.dumps``; the split is called ``part``."""
         places = [{"file": str(p.file), "line": p.line, "shown": p.shown} for p in self.places]
         fields = vars(self) | {"places": places}
         return {"part" if name == "split" else name: value for name, value in fields.items()}
@@ -93,10 +93,10 @@ class Rule:
     what: str
     """The predicate of the finding: "lines contain a control character"."""
     remedy: str
-    """What to do, in one sentence."""
+    """Remedy, in one sentence."""
 
     def finding(self, split: str, side: str, count: int, total: int, places: Sequence[Place] = ()) -> Finding | None:
-        """The finding for ``count`` of ``total``, or None if there are none or too few to report."""
+        """Return the finding for ``count`` of ``total``, or None if there are none or too few to report."""
         fraction = count / total if total else 0.0
         if not count or fraction < self.silent_below:
             return None
@@ -115,7 +115,7 @@ RULES = {rule.kind: rule for rule in _rules()}
 
 
 def findings(split: str, side: str, tallies: Mapping[str, Tally], total: int) -> Iterator[Finding]:
-    """The findings for tallies by kind, of ``total`` lines or words, in the order of the rules."""
+    """Yield the findings for tallies by kind, of ``total`` lines or words, in the order of the rules."""
     for kind, rule in RULES.items():
         tally = tallies.get(kind, Tally())
         if finding := rule.finding(split, side, tally.count, total, tally.places):

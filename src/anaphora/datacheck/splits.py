@@ -1,18 +1,124 @@
-"""Surveys of a split and of its sides, line by line, in constant memory; of large training splits, of a sample."""
+"""Surveys of a split, its sides and words, line by line, in constant memory; of large training splits, of a sample."""
 
+import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple
 
-from anaphora.data.corpora import PairCorpus, TextCorpus
+from anaphora.data.corpora import EntryFile, LocatedCorpus, PairCorpus, PairFiles, TextCorpus
 from anaphora.data.filters import MIN_LETTERS, log_ratio
 from anaphora.datacheck.distribution import Histogram, Lengths, Ratios, length_histogram
 from anaphora.datacheck.findings import SHOWN, Finding, Place, Tally, findings
-from anaphora.datacheck.rows import Row, rows
-from anaphora.datacheck.words import Unknown
 from anaphora.formats.entries.entry import REASONS
+from anaphora.formats.lines import read_lines
+from anaphora.formats.tsv import HEADING
+from anaphora.text.normalise import Lowercase, lowered
+from anaphora.text.punctuation import plain_words
 from anaphora.text.quality import line_faults, pair_faults
 from anaphora.text.scripts import script_of
+
+MAX_LINES = 100_000
+"""Lines of a held-out split whose words are looked up; the rest of a larger split is assumed to be similar."""
+
+
+@dataclass
+class Unknown:
+    """Running words of a held-out split that training does not have."""
+
+    running: int = 0
+    """Running words looked up."""
+    unknown: Tally = field(default_factory=Tally)
+    """Those that do not occur in training in any case."""
+    in_other_case: Tally = field(default_factory=Tally)
+    """Those that occur in training only in another case."""
+
+
+class HeldOutWords:
+    """The words of one side of the held-out splits; call ``gather`` for all of them before ``strike``."""
+
+    def __init__(self, *, lowercase: Lowercase) -> None:
+        """``lowercase`` lower-cases all text first, like the experiment's tokenizer."""
+        self._lowercase = lowercase
+        self._lines: Counter[int] = Counter()
+        self._counts: dict[int, Counter[str]] = {}
+        self._first: dict[tuple[int, str], Place] = {}
+        self._unseen: set[str] = set()
+        self._unseen_folded: set[str] = set()
+
+    def gather(self, split: int, text: str, place: Place) -> None:
+        """Add a line of a held-out split."""
+        self._lines[split] += 1
+        if self._lines[split] > MAX_LINES:
+            return
+        words = self._words(text)
+        self._counts.setdefault(split, Counter()).update(words)
+        for word in words:
+            self._first.setdefault((split, word), place)
+        self._unseen.update(words)
+        self._unseen_folded.update(map(str.casefold, words))
+
+    def strike(self, text: str) -> None:
+        """Remove the words of a training line."""
+        words = self._words(text)
+        self._unseen.difference_update(words)
+        self._unseen_folded.difference_update(map(str.casefold, words))
+
+    def result(self, split: int) -> Unknown:
+        counts = self._counts.get(split, Counter())
+        result = Unknown(counts.total())
+        for word, count in counts.items():
+            if word in self._unseen:
+                tally = result.unknown if word.casefold() in self._unseen_folded else result.in_other_case
+                tally.add(self._first[split, word], word, count)
+        return result
+
+    def _words(self, text: str) -> list[str]:
+        composed = unicodedata.normalize("NFC", text)
+        return plain_words(lowered(composed, self._lowercase))
+
+
+class Row(NamedTuple):
+    """A line of running text, or a pair of lines, and the place of each."""
+
+    texts: tuple[str, ...]
+    places: tuple[Place, ...]
+    kept: bool = True
+    """True if the corpus has this row; its files may have others."""
+
+
+def rows(
+    corpus: PairCorpus | TextCorpus, rejected: Callable[[str, Place], None] = lambda kind, place: None
+) -> Iterator[Row]:
+    """Yield every line of a running text, or every pair in a corpus's files.
+
+    ``rejected`` receives those that are no pair: the kind of their finding, and where and what they are.
+    """
+    if isinstance(corpus, LocatedCorpus):
+        for file, number, text in corpus.located():
+            yield Row((text,), (Place(file, number),))
+        return
+    if isinstance(corpus, TextCorpus):
+        lines = ((file, *line) for file in corpus.files for line in enumerate(read_lines(file), 1))
+        for file, number, text in islice(lines, corpus.start, corpus.start + corpus.count):
+            yield Row((text,), (Place(file, number),))
+        return
+    keeps = corpus.kept()
+    for pair_file in corpus.files:
+        source_file, target_file = pair_file.paths[0], pair_file.paths[-1]
+        for number, source, target in _pairs(pair_file, rejected):
+            places = Place(source_file, number), Place(target_file, number)
+            yield Row((source, target), places, keeps(source, target))
+
+
+def _pairs(file: PairFiles, rejected: Callable[[str, Place], None]) -> Iterator[tuple[int, str, str]]:
+    def reject(line: int, why: str) -> None:
+        kind = "header" if why == HEADING else why if isinstance(file, EntryFile) else "columns"
+        rejected(kind, Place(file.paths[0], line, why))
+
+    return ((row.line, row.source, row.target) for row in file.rows(reject))
+
 
 LARGE, SAMPLED = 1_000_000, 200_000
 """Of a training split of so many lines or more, so many are surveyed, or some more."""
@@ -64,7 +170,7 @@ class SideSurvey:
         return frozenset(script for script, count in lines.items() if count >= least)
 
     def lines_outside(self, scripts: frozenset[str]) -> Tally:
-        """The lines without a letter of these scripts; none if there are no scripts."""
+        """Return the lines without a letter of these scripts; none if there are no scripts."""
         outside = [tally for found, tally in self._scripts.items() if scripts and found.isdisjoint(scripts)]
         places = sorted(place for tally in outside for place in tally.places)
         return Tally(sum(tally.count for tally in outside), places[:SHOWN])
@@ -73,12 +179,12 @@ class SideSurvey:
         return sum(self.letters[script] for script in scripts)
 
     def findings(self, scripts: frozenset[str]) -> Iterator[Finding]:
-        """The faults of single lines; ``scripts`` are the usual ones of this side in the training split."""
+        """Return the faults of single lines; ``scripts`` are the usual ones of this side in the training split."""
         tallies = {**self.faults, "long": self.lengths.too_long(), "script": self.lines_outside(scripts)}
         return findings(self.split, self.side, tallies, self.lines)
 
     def json(self) -> dict[str, Any]:
-        """The counts, for ``json.dumps``; the split is called ``part``."""
+        """Return the counts, for ``json.dumps``; the split is called ``part``."""
         counts = {
             "part": self.split,
             "side": self.side,
@@ -130,7 +236,7 @@ class SplitSurvey:
                 yield row, drawn
 
     def findings(self, scripts: Mapping[str, frozenset[str]]) -> Iterator[Finding]:
-        """What was found; ``scripts`` are the usual ones of the training split, by side."""
+        """Return the findings; ``scripts`` are the usual ones of the training split, by side."""
         for side in self.sides:
             yield from side.findings(scripts[side.side])
         lines = self.sides[0].lines
@@ -156,7 +262,7 @@ class SplitSurvey:
             self.faults[kind].add(place)
 
     def _is_drawn(self, place: Place) -> bool:
-        """Whether a line is in the sample, which is drawn evenly (multiplicative hashing, Knuth 1973)."""
+        """True if a line is in the sample, which is drawn evenly (multiplicative hashing, Knuth 1973)."""
         return self.every == 1 or (place.line - 1) * _GOLDEN % (1 << 32) * self.every < 1 << 32
 
     def _add(self, row: Row) -> None:

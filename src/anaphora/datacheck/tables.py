@@ -22,7 +22,7 @@ class Table:
 
 
 def survey_tables(survey: Survey) -> list[Table]:
-    """A table of counts, one of unknown words if a split is held out, and one for each histogram."""
+    """Return a table of counts, one of unknown words if a split is held out, and one for each histogram."""
     counts = [
         (
             side.split,

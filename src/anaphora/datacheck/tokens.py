@@ -5,7 +5,7 @@ from itertools import islice
 
 from anaphora.data.corpora import PairCorpus, TextCorpus
 from anaphora.datacheck.findings import RULES, Finding, Rule, Tally
-from anaphora.datacheck.rows import rows
+from anaphora.datacheck.splits import rows
 from anaphora.text.tokenizer import Tokenizer
 
 MAX_LINES = 10_000

@@ -1,1 +1,1 @@
-"""How good outputs are: BLEU and chrF, perplexity and bits, word alignments."""
+"""Quality of outputs: BLEU and chrF, perplexity and bits, word alignments."""

@@ -1,4 +1,4 @@
-"""What a language model does with the text that it has predicted so far, beside carrying its state."""
+"""Adaptation of a language model to the text that it has predicted so far, beside carrying its state."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -8,8 +8,7 @@ from torch import Tensor
 
 from anaphora.config import Config
 from anaphora.errors import ConfigError
-from anaphora.evaluation.dynamic import Dynamic, dynamic_log_probs, fitted_dynamic
-from anaphora.evaluation.gradient_sizes import gradient_sizes
+from anaphora.evaluation.dynamic import Dynamic, dynamic_log_probs, fitted_dynamic, gradient_sizes
 from anaphora.evaluation.neural_cache import NeuralCache, fitted_cache, neural_cache_log_probs
 from anaphora.evaluation.stream import stream_log_probs
 from anaphora.protocols import StateModel, TextModel
@@ -29,7 +28,7 @@ class Scaled:
     dynamic: Dynamic
     """The options."""
     sizes: tuple[Tensor, ...]
-    """See ``gradient_sizes.py``."""
+    """See ``dynamic.gradient_sizes``."""
 
     def __str__(self) -> str:
         return str(self.dynamic)
@@ -41,7 +40,7 @@ Adaptation = Static | NeuralCache | Dynamic | Scaled
 def adapted_log_probs(
     model: TextModel, tokens: Iterable[int], before: int, adaptation: Adaptation
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """The tokens of a text and ln p of each, some at a time; ``before`` stands in front of them.
+    """Return the tokens of a text and ln p of each, some at a time; ``before`` stands in front of them.
 
     Raises ConfigError for a model that cannot adapt so, and for an adaptation that leaves something to be found.
     """
@@ -63,7 +62,7 @@ def adapted_log_probs(
 def fitted_adaptation(
     model: TextModel, tokens: Iterable[int], trained_on: Iterable[int], before: int, adaptation: Adaptation
 ) -> Adaptation:
-    """The adaptation with the numbers that suit a text best, where they are not given; raises as above.
+    """Return the adaptation with the numbers that suit a text best, where they are not given; raises as above.
 
     What the rule "rms" scales by is found on the tokens that the model was ``trained_on``; nothing else reads them.
     """
@@ -80,14 +79,14 @@ def fitted_adaptation(
 
 
 def is_fitted(adaptation: Adaptation) -> bool:
-    """Whether nothing about an adaptation is left to be found."""
+    """True if nothing about an adaptation is left to be found."""
     if isinstance(adaptation, NeuralCache):
         return None not in (adaptation.theta, adaptation.weight)
     return not isinstance(adaptation, Dynamic) or (adaptation.rule == "sgd" and adaptation.learning_rate > 0)
 
 
 def network_of(model: TextModel) -> StateModel:
-    """The model, if it is one network; else ConfigError."""
+    """Return the model, if it is one network; else ConfigError."""
     if not hasattr(model, "states_and_target_log_probs"):
         raise ConfigError(
             "A neural cache and dynamic evaluation need one network, not n-grams or an interpolation: evaluate the "

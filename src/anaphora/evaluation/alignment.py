@@ -28,7 +28,7 @@ def hard_links(weights_TS: npt.NDArray[Any], source: int, target: int) -> Links:
 
 
 def words_of(pieces: Sequence[str]) -> list[int | None]:
-    """The word, counted from 0, that each piece belongs to; None for a piece that is only space."""
+    """Return the word, counted from 0, that each piece belongs to; None for a piece that is only space."""
     words: list[int | None] = []
     word, open_word = -1, False
     for piece in pieces:
@@ -42,7 +42,7 @@ def words_of(pieces: Sequence[str]) -> list[int | None]:
 
 
 def spaced(pieces: Sequence[str], space: bool) -> list[str]:
-    """The pieces of a text with the space in front of the first, or without it, whatever it had."""
+    """Return the pieces of a text with the space in front of the first, or without it, whatever it had."""
     first, *others = pieces or [""]
     bare = first.removeprefix(SPACE)
     return [SPACE + bare if space else bare, *others][: len(pieces)]
@@ -55,7 +55,7 @@ def merge(links: Iterable[tuple[int, int]], source: Sequence[int | None], target
 
 
 class SoftLinks(NamedTuple):
-    """How the attention of each word of a translation is divided among the words of its source."""
+    """Attention of each word of a translation to the words of its source."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
@@ -80,7 +80,7 @@ class SoftLinks(NamedTuple):
 
 
 def _grouped(pieces: Sequence[str]) -> tuple[tuple[str, ...], npt.NDArray[np.float64]]:
-    """The words that pieces make, and 1 for each piece of each word."""
+    """Return the words that pieces make, and 1 for each piece of each word."""
     places = words_of(pieces)
     words = [""] * (1 + max((place for place in places if place is not None), default=-1))
     members = np.zeros((len(words), len(pieces)))
@@ -92,7 +92,7 @@ def _grouped(pieces: Sequence[str]) -> tuple[tuple[str, ...], npt.NDArray[np.flo
 
 
 class Agreement(NamedTuple):
-    """How far found links are the right ones, each figure from 0 to 1."""
+    """Agreement of found links with the right ones, each number from 0 to 1."""
 
     error_rate: float
     """1 - (|A & S| + |A & P|) / (|A| + |S|), the best being 0 (Och and Ney 2003); A found, S sure, P possible ones."""
@@ -114,7 +114,7 @@ class Agreement(NamedTuple):
 
 
 def agreement(found: Sequence[Links], sure: Sequence[Links], possible: Sequence[Links] = ()) -> Agreement:
-    """How ``found`` links agree with ``sure`` ones over all sentences; the links of nothing count as all right.
+    """Compare ``found`` links with ``sure`` ones over all sentences; the links of nothing count as all right.
 
     ``possible`` links are those allowed beside the sure ones, if the gold standard knows them. Raises DataError for
     unequal counts of sentences, or where there is no link at all.

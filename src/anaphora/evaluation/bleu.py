@@ -14,7 +14,7 @@ import numpy as np
 
 from anaphora.errors import DataError, MissingExtraError
 from anaphora.evaluation.segments import Floats, SegmentMetric
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 from anaphora.text.language import bare
 from anaphora.text.normalise import normalise
 from anaphora.wording import counted
@@ -44,7 +44,7 @@ class Score(Jsonable):
     signature: str
     """sacreBLEU's own."""
     condition: Condition
-    """What was done to both sides before sacreBLEU saw them."""
+    """Preprocessing of both sides before sacreBLEU."""
 
     def __str__(self) -> str:
         return f"{self.name} = {self.value:.2f} ({self.condition}; {self.signature})"
@@ -89,7 +89,7 @@ def sentence_scores(
 def segment_metric(
     hypotheses: Sequence[str], references: Sequence[str], name: Metric, *, language: str, condition: Condition = "raw"
 ) -> SegmentMetric:
-    """A metric as sums over sentences, for resampling; errors as for ``bleu``."""
+    """Return a metric as sums over sentences, for resampling; errors as for ``bleu``."""
     texts, correct = prepared(hypotheses, references, language, condition)
     return _segments(metric_of(name, language, condition), name, texts, [correct], condition)
 
@@ -103,7 +103,10 @@ def segment_bleu_of_several(
 
 
 def word_splitter(language: str) -> Callable[[str], list[str]]:
-    """A function to the words that BLEU counts, in lower case and without punctuation; raises as ``metric_of``."""
+    """Return a function to the words that BLEU counts, in lower case and without punctuation.
+
+    Raises as ``metric_of``.
+    """
     metric = cast("BLEU", metric_of("BLEU", language, "raw"))
     tokenize = metric.tokenizer
     return lambda text: [token for token in tokenize(text.lower()).split() if any(map(str.isalnum, token))]
@@ -181,5 +184,5 @@ def _segments(
 
 
 def _of_100(result: "BLEUScore | CHRFScore") -> float:
-    """The figure, which sums of logarithms may leave an ulp above what it can be."""
+    """Return the figure, which sums of logarithms may leave an ulp above what it can be."""
     return min(100.0, float(result.score))

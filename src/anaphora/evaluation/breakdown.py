@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 from anaphora.text.normalise import Lowercase, normalise
-from anaphora.text.plain_words import plain_words
+from anaphora.text.punctuation import plain_words
 
 Groups = Mapping[str, Sequence[int]]
 """Sentences by the name of their group, in the order they should be shown."""
@@ -16,7 +16,7 @@ LONGEST = 50
 
 
 def words_of_text(text: str, lowercase: Lowercase) -> list[str]:
-    """The words of a text, without punctuation; in scripts without spaces every letter is one."""
+    """Return the words of a text, without punctuation; in scripts without spaces every letter is one."""
     return plain_words(normalise(text, lowercase=lowercase))
 
 

@@ -7,7 +7,7 @@ its summed loss, and back towards those of the trained network, W_0:
 
 (Mikolov et al. 2010; decay and both scales: Krause, Kahembwe, Murray and Renals 2018.) By the rule "sgd" s and
 r are 1. By "rms" every weight has a scale of its own, from the size q of its gradients in training, the root of their
-mean square (``gradient_sizes.py``):
+mean square (``gradient_sizes``):
 
     s = q + epsilon mean(q)        r = min(q / mean(q), 1 / decay)
 
@@ -25,14 +25,66 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.config import MAX_LENGTH, SET, Config, Conflict
-from anaphora.evaluation.gradient_sizes import weights_of
-from anaphora.evaluation.windows import windows
+from anaphora.errors import DataError
+from anaphora.evaluation.windows import blocks, rows_of_text, windows
 from anaphora.nn.device import device_of
 from anaphora.protocols import Carry, TextModel
 from anaphora.wording import counted
 
+ROWS = 32
+"""Segments side by side, at most."""
+
+STRETCH = 100
+"""Segments that a state is carried over, at most."""
+
+FOUND_ON = 200_000
+"""Predictions of the text that are looked at, at most."""
+
+
+def gradient_sizes(model: TextModel, tokens: Iterable[int], before: int, steps: int) -> tuple[Tensor, ...]:
+    """The size of the gradient of each of ``weights_of(model)``, over segments of this many predictions of a text.
+
+    ``model`` is in evaluation mode. Raises DataError for a text that is shorter than a segment.
+
+    The squares are those of the gradients of a segment's summed loss (Krause, Kahembwe, Murray and Renals 2018). Some
+    segments are read side by side, and their gradients come as one sum: in a trained network they are about zero in the
+    mean and agree by chance alone, so that the square of the sum is about the sum of the squares.
+    """
+    network = cast(nn.Module, model)
+    weights, device = weights_of(network), device_of(network)
+    squares, count = [torch.zeros_like(weight) for weight in weights], 0
+    for ids_N in blocks(islice(tokens, FOUND_ON), before, ROWS * STRETCH * steps):
+        rows = min(ROWS, (len(ids_N) - 1) // steps)
+        carry: Carry | None = None
+        for place, ids_RL in enumerate(_side_by_side(ids_N, rows, steps)):
+            with torch.enable_grad():
+                loss, carry = model(rows_of_text(ids_RL, torch.full((rows,), place > 0)).to(device), carry)
+                gradients = torch.autograd.grad(loss.sum, weights)
+            torch._foreach_addcmul_(squares, gradients, gradients)
+            count += rows
+    if not count:
+        raise DataError(
+            f"The training text has fewer than {counted(steps, 'prediction')}: lower steps, or take the rule 'sgd'."
+        )
+    return tuple((square / count).sqrt() for square in squares)
+
+
+def weights_of(network: nn.Module) -> list[Tensor]:
+    """Return the trained parameters of a network, without empty ones."""
+    return [weight for weight in network.parameters() if weight.numel()]
+
+
+def _side_by_side(ids_N: Tensor, rows: int, steps: int) -> list[Tensor]:
+    """The segments of ``rows`` equal stretches of a block, one after the other, each after the token before it."""
+    if not rows:
+        return []
+    length = (len(ids_N) - 1) // rows
+    stretches_RL = ids_N.unfold(0, length + 1, length)[:rows]
+    return list(stretches_RL.unfold(1, steps + 1, steps).unbind(1))
+
+
 RATES = {"sgd": (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03), "rms": (0.0001, 0.0003, 0.0006, 0.001, 0.002, 0.004)}
-"""What is tried by each rule where the rate is not given."""
+"""Rates that each rule tries where none is given."""
 
 TRIED_ON = 5_000
 """Predictions of the validation text that rates are tried on, at most."""
@@ -48,7 +100,7 @@ class Dynamic(Config):
     steps: int = Field(20, ge=1, le=MAX_LENGTH)
     """Predictions of a segment."""
     decay: float = Field(0.0, ge=0, le=1)
-    """How far the weights go back towards the trained ones after each segment."""
+    """Fraction of the way back towards the trained weights after each segment."""
     epsilon: float = Field(0.3, gt=0)
     """Of the rule "rms": what is added to a weight's scale, in units of the mean scale."""
 
@@ -65,9 +117,9 @@ class Dynamic(Config):
 def dynamic_log_probs(
     model: TextModel, tokens: Iterable[int], before: int, dynamic: Dynamic, sizes: Sequence[Tensor] = ()
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """The tokens of a text and ln p of each before it was learnt from: as ``stream.stream_log_probs``.
+    """Yield the tokens of a text and ln p of each before it was learnt from: as ``stream.stream_log_probs``.
 
-    ``sizes`` are those of gradients in training, which the rule "rms" alone has (``gradient_sizes.gradient_sizes``).
+    ``sizes`` are those of gradients in training, which the rule "rms" alone has (``gradient_sizes``).
     """
     learning = deepcopy(cast(nn.Module, model)).eval()
     weights = weights_of(learning)

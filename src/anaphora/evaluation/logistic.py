@@ -25,7 +25,7 @@ class Logistic:
 
     @classmethod
     def fit(cls, features_NF: Floats, labels_N: Floats) -> Self:
-        """The greatest penalized likelihood of labels that are 0 or 1.
+        """Return the greatest penalized likelihood of labels that are 0 or 1.
 
         Labels are moved from 0 and 1 as far as two more observations would move their mean (Platt 1999), so that
         probabilities stay between 0 and 1 where all labels are alike. Raises DataError without examples.
@@ -53,7 +53,7 @@ class Logistic:
         return cls(means_F.tolist(), scales_F.tolist(), weights, bias)
 
     def probabilities(self, features_NF: Floats) -> Floats:
-        """The probability of each row; it depends on that row alone."""
+        """Return the probability of each row; it depends on that row alone."""
         terms_NF = (features_NF - np.array(self.means)) / np.array(self.scales) * np.array(self.weights)
         return _sigmoid(self.bias + terms_NF.sum(axis=1))
 

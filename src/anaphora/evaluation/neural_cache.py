@@ -23,7 +23,7 @@ from anaphora.protocols import StateModel
 from anaphora.wording import counted
 
 THETAS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
-"""What is tried where theta is not given."""
+"""Values of theta that are tried where none is given."""
 
 WINDOW = 128
 """Places that are looked up at once."""
@@ -50,7 +50,7 @@ class NeuralCache(Config):
 
 
 class Found(NamedTuple):
-    """What is known of N tokens of a text."""
+    """Log-probabilities of N tokens of a text."""
 
     ids_N: Tensor
     own_N: Tensor
@@ -58,13 +58,13 @@ class Found(NamedTuple):
     cached_KN: Tensor
     """ln p by the cache, for each theta."""
     known_N: Tensor
-    """Whether anything was remembered by then."""
+    """True if anything was remembered by then."""
 
 
 def neural_cache_log_probs(
     model: StateModel, tokens: Iterable[int], before: int, cache: NeuralCache
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """The tokens of a text and ln p of each, read one by one: as ``stream.stream_log_probs``."""
+    """Yield the tokens of a text and ln p of each, read one by one: as ``stream.stream_log_probs``."""
     theta, weight = cache.settled()
     weights_K = torch.tensor([1 - weight, weight], dtype=torch.float64)
     for found in looked_up(model, tokens, before, cache.tokens, [theta]):
@@ -72,7 +72,7 @@ def neural_cache_log_probs(
 
 
 def fitted_cache(model: StateModel, tokens: Iterable[int], before: int, cache: NeuralCache) -> NeuralCache:
-    """The cache with the theta and the weight under which a text is most probable, where they are not given."""
+    """Return the cache with the theta and the weight under which a text is most probable, where they are not given."""
     thetas = list(THETAS) if cache.theta is None else [cache.theta]
     parts = zip(*looked_up(model, tokens, before, cache.tokens, thetas), strict=True)
     _, own_N, cached_KN, known_N = (torch.cat(some, dim=-1) for some in parts)
@@ -90,7 +90,7 @@ def fitted_cache(model: StateModel, tokens: Iterable[int], before: int, cache: N
 def looked_up(
     model: StateModel, tokens: Iterable[int], before: int, size: int, thetas: Sequence[float]
 ) -> Iterator[Found]:
-    """What network and cache say of every token of a text, some at a time; the cache remembers ``size`` tokens."""
+    """Yield the predictions of network and cache for the tokens of a text; the cache remembers ``size`` tokens."""
     device = device_of(model)
     carry, keys_MH, said_M = None, torch.empty(0, 0), torch.empty(0, dtype=torch.int64)
     for window in windows(tokens, before, WINDOW):
@@ -124,5 +124,5 @@ def _look_up(
 
 
 def _both(own_N: Tensor, cached_N: Tensor, known_N: Tensor) -> tuple[Tensor, Tensor]:
-    """The network, which always knows something, and the cache."""
+    """Return the network, which always knows something, and the cache."""
     return torch.stack([own_N, cached_N]), torch.stack([torch.ones_like(known_N), known_N])

@@ -1,4 +1,4 @@
-"""How well a language model predicts a text, in units that can be compared.
+"""Perplexity and bits of a text under a language model, in units that can be compared.
 
 Perplexity depends on what the model calls a token; that of a word and bits per character and per byte do not. All of
 them need the same sum of -ln p, and every prediction counts, the ``</s>`` of each line included.
@@ -12,15 +12,15 @@ import numpy as np
 
 from anaphora.errors import DataError, demand_number
 from anaphora.evaluation.segments import Floats, Score, SegmentMetric, counts, fraction
-from anaphora.formats.figures import LN_10
-from anaphora.text.between import words_in
+from anaphora.formats.json_text import LN_10
+from anaphora.text.whitespace import words_in
 from anaphora.wording import counted
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def perplexity(nats: float, tokens: int) -> float:
-    """The exponential of nats / tokens, infinite where a float cannot hold it; DataError without a token."""
+    """Return the exponential of nats / tokens, infinite where a float cannot hold it; DataError without a token."""
     if tokens < 1:
         raise DataError("Perplexity needs at least one prediction, but the text is empty: give a text.")
     try:
@@ -30,13 +30,13 @@ def perplexity(nats: float, tokens: int) -> float:
 
 
 def perplexity_of_log10(total: float, predictions: int) -> float:
-    """The same of a sum of log10 p, which is what n-gram toolkits print."""
+    """Return the same of a sum of log10 p, which is what n-gram toolkits print."""
     return perplexity(-total * LN_10, predictions)
 
 
 @dataclass(frozen=True)
 class TextSize:
-    """How long a text is, its line ends included."""
+    """Length of a text, its line ends included."""
 
     characters: int
     """Code points."""
@@ -51,7 +51,7 @@ class TextSize:
 
 
 def size_of_line(line: str) -> TextSize:
-    """The size of a line and its end in a file: what a compressor of that file would have to spell."""
+    """Return the size of a line and its end in a file: what a compressor of that file would have to spell."""
     return TextSize(len(line) + 1, len(line.encode()) + 1, len(words_in(line)) + 1)
 
 
@@ -76,7 +76,7 @@ class LineSums:
             self._open = sums_LK[closed] if closed < len(sums_LK) else 0.0
 
     def lines(self) -> Floats:
-        """The sums of every line that is closed."""
+        """Return the sums of every line that is closed."""
         return np.concatenate(self._done)
 
 
@@ -89,7 +89,7 @@ _FIGURES = (
 
 @dataclass(frozen=True)
 class Prediction:
-    """What it cost a language model to predict a text, in one pass and line by line."""
+    """Negative log-likelihood of a text under a language model, in one pass and line by line."""
 
     nats: float
     """The sum of -ln p over all tokens, the text read in one pass."""
@@ -100,13 +100,13 @@ class Prediction:
     known_size: TextSize
     """Length of the text of known tokens, which bits without unknown tokens are divided by."""
     unknown_nats: float
-    """What of ``nats`` the unknown tokens cost."""
+    """Part of ``nats`` that is of unknown tokens."""
     sentence_nats: float
     """The sum of -ln p over all tokens, each line read by itself."""
     carried: bool
-    """Whether there was such a pass; a model of sentences reads each line by itself, and both sums are one."""
+    """True if there was such a pass; a model of sentences reads each line by itself, and both sums are one."""
     adaptation: str
-    """What the model did, in one pass, with the text that it had read, in words."""
+    """Adaptation of the model to the text that it had read in one pass, in words."""
     by_line: Floats = field(default_factory=lambda: np.zeros((0, 8)), compare=False, repr=False)
     """Of every line: nats, unknown nats, tokens, unknown tokens, sentence nats, characters, bytes, words."""
 
@@ -151,7 +151,7 @@ class Prediction:
 
     @property
     def tokens_are_words(self) -> bool:
-        """Whether there are as many tokens as words, so that a word is what ``perplexity`` is of."""
+        """True if there are as many tokens as words, so that a word is what ``perplexity`` is of."""
         return self.tokens == self.size.words
 
     @property

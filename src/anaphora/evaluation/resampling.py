@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from anaphora.evaluation.segments import Floats, SegmentMetric
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 
 SAMPLES = 1000
 SEED = 12345
@@ -27,7 +27,7 @@ System = Sequence[SegmentMetric]
 
 @dataclass(frozen=True)
 class Contrast(Jsonable):
-    """How a system differs from another by one metric."""
+    """Difference between two systems by one metric."""
 
     difference: float
     """Its score minus that of the other."""
@@ -35,7 +35,7 @@ class Contrast(Jsonable):
     """Holds the difference in 95 of 100 bootstrap draws."""
     bootstrap_p: float
     randomisation_p: float
-    """How often chance alone would give a difference as large in either direction, by both tests."""
+    """Probability of a difference as large in either direction by chance, by both tests."""
 
 
 class Drawn(NamedTuple):
@@ -57,7 +57,7 @@ def contrast(first: System, second: System, samples: int = SAMPLES, seed: int = 
 
 
 def paired(first: System, second: System, samples: int, seed: int) -> Drawn:
-    """The paired bootstrap of ``second`` minus ``first``."""
+    """Return the paired bootstrap of ``second`` minus ``first``."""
     real = _mean([run.value for run in second]) - _mean([run.value for run in first])
     drawn_N = bootstrap(second, samples, seed) - bootstrap(first, samples, seed)
     mean = float(drawn_N.mean())
@@ -66,7 +66,7 @@ def paired(first: System, second: System, samples: int, seed: int) -> Drawn:
 
 
 def p_value(by_chance_N: Floats, real: float) -> float:
-    """The fraction of differences by chance that are as far from none as the real one, that one counted too."""
+    """Return the fraction of differences by chance that are as far from none as the real one, that one counted too."""
     # sums in another order may differ in the last bit
     as_far = np.abs(by_chance_N) >= abs(real) * (1 - 1e-9)
     return float(as_far.sum() + 1) / (len(by_chance_N) + 1)

@@ -26,7 +26,7 @@ class SegmentMetric:
     score: Score = field(repr=False)
     better: Better = "higher"
     conditions: str = ""
-    """What changes its value; metrics of one name are compared only under the same conditions."""
+    """Settings that change its value; metrics of one name are compared only under the same conditions."""
 
     @property
     def value(self) -> float:
@@ -40,7 +40,7 @@ def counts(columns: Iterable[Any]) -> Floats:
 
 
 def fraction(sums_NK: Floats) -> Floats:
-    """The first sum over the second; 0 where that is 0."""
+    """Return the first sum over the second; 0 where that is 0."""
     found: Floats = np.divide(
         sums_NK[:, 0], sums_NK[:, 1], out=np.zeros(len(sums_NK)), where=np.not_equal(sums_NK[:, 1], 0)
     )

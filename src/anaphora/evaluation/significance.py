@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from anaphora.errors import DataError
 from anaphora.evaluation.bleu import Condition, Metric, segment_metric
 from anaphora.evaluation.resampling import SAMPLES, SEED, paired
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 from anaphora.wording import counted
 
 
@@ -29,7 +29,7 @@ class Comparison(Jsonable):
     interval: tuple[float, float]
     """Holds the difference in 95 of 100 draws."""
     p_value: float
-    """How often chance alone would give a difference as large, in either direction."""
+    """Probability of a difference as large by chance, in either direction."""
     sentences: int
     samples: int
     seed: int

@@ -55,7 +55,7 @@ Rows = tuple[Carry, Tensor] | None
 
 
 def stream_log_probs(model: TextModel, ids: Iterable[int], before: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """The tokens of a text and ln p of each, some thousands at a time; ``before`` precedes them.
+    """Yield the tokens of a text and ln p of each, some thousands at a time; ``before`` precedes them.
 
     ``model`` is in evaluation mode; no gradients are made.
     """
@@ -67,7 +67,7 @@ def stream_log_probs(model: TextModel, ids: Iterable[int], before: int) -> Itera
 
 
 def stream_loss(model: TextModel, ids: Iterable[int], before: int) -> tuple[float, int]:
-    """The summed -ln p of every token of a text, in nats, and the number of tokens: see ``stream_log_probs``."""
+    """Return the summed -ln p of every token of a text, in nats, and the number of tokens: see ``stream_log_probs``."""
     nats, tokens = 0.0, 0
     for ids_N, log_probs_N in stream_log_probs(model, ids, before):
         nats, tokens = nats - float(log_probs_N.sum()), tokens + len(ids_N)
@@ -75,7 +75,7 @@ def stream_loss(model: TextModel, ids: Iterable[int], before: int) -> tuple[floa
 
 
 def stream_components(model: Interpolation, ids: Iterable[int], before: int) -> Iterator[ComponentPredictions]:
-    """The predictions of every component for every token of a text, K x N at a time: see ``stream_log_probs``."""
+    """Yield the predictions of every component for every token of a text, K x N at a time: see ``stream_log_probs``."""
     carry = None
     for ids_N in blocks(ids, before, ROWS * SEGMENT):
         with torch.no_grad():
@@ -105,7 +105,7 @@ def _block(model: TextModel, ids_N: Tensor, carry: Carry | None) -> tuple[Tensor
 
 
 def _components(model: Interpolation, ids_N: Tensor, carry: Carry | None) -> tuple[ComponentPredictions, Carry]:
-    """The predictions of all components for a block, which each member reads in its own way."""
+    """Return the predictions of all components for a block, which each member reads in its own way."""
     read = []
     for member, own in zip(model.members, model.split_carry(carry), strict=True):
         log_probs_N, after = _block(cast(TextModel, member), ids_N, own)
@@ -120,7 +120,7 @@ def _alone(model: TextModel, ids_N: Tensor, start: Rows) -> tuple[Tensor, Carry]
 
 
 class _Window(NamedTuple):
-    """What was read of a window of rows."""
+    """Predictions and states of a window of rows."""
 
     log_probs_RT: Tensor
     after: Carry
@@ -169,7 +169,7 @@ def _read_again(model: TextModel, segments_RL: Tensor, read: Sequence[_Window], 
 
 
 def _read(model: TextModel, ids_RL: Tensor, start: Rows) -> list[_Window]:
-    """The windows of rows of one length, each token read after the first of its row."""
+    """Return the windows of rows of one length, each token read after the first of its row."""
     carry, carry_mask_R = start or (None, torch.zeros(len(ids_RL), dtype=torch.bool))
     device, read = device_of(model), list[_Window]()
     for place in range(0, ids_RL.shape[1] - 1, WINDOW):
@@ -184,12 +184,12 @@ def _window(ids_RL: Tensor, place: int, carry_mask_R: Tensor) -> Batch:
 
 
 def _of_rows(carry: Carry, rows: Tensor) -> Carry:
-    """The states of some rows."""
+    """Return the states of some rows."""
     return {name: state_RH[rows] for name, state_RH in carry.items()}
 
 
 def _agree(before: Carry, after: Carry) -> Tensor:
-    """Which rows have the same state in both."""
+    """Return a mask of the rows that have the same state in both."""
     tolerance = TOLERANCE[precision_of(current().inference_backend)]
     apart = [(after[name] - state_MH).abs() > tolerance * (1 + state_MH.abs()) for name, state_MH in before.items()]
     return ~torch.cat([of_one.flatten(1) for of_one in apart], dim=1).any(dim=1)

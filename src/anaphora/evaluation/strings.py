@@ -1,4 +1,4 @@
-"""How good the outputs of a transducer are, where an input may have several right answers."""
+"""Quality of the outputs of a transducer, where an input may have several right answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ def edit_distance(first: Symbols, second: Symbols) -> int:
 
 
 def in_common(first: Symbols, second: Symbols) -> list[bool]:
-    """Which symbols of ``first`` are in a longest common subsequence with ``second``; of several, the earliest."""
+    """Mark the symbols of ``first`` in a longest common subsequence with ``second``; of several, the earliest."""
     longest = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]
     for i in reversed(range(len(first))):
         for j in reversed(range(len(second))):

@@ -1,4 +1,4 @@
-"""How good tags are: the fraction of right ones, and of whole spans precision, recall and F1."""
+"""Quality of tags: the fraction of right ones, and of whole spans precision, recall and F1."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ def by_frequency(matches: Mapping[str, Matches]) -> list[tuple[str, Matches]]:
 
 
 def most_frequent_shown(matches: Mapping[str, Matches]) -> list[str]:
-    """A line for each of the most frequent tags or labels."""
+    """Return a line for each of the most frequent tags or labels."""
     return [
         f"  {name}: precision {one.precision:.4f}, recall {one.recall:.4f}, F1 {one.f1:.4f}, {one.expected:,}"
         for name, one in by_frequency(matches)[:_SHOWN]
@@ -60,7 +60,7 @@ class TagCounts:
     encoding: Encoding | None = None
     """Of spans; None where tags are not of spans."""
     several: bool = False
-    """Whether a token may have several labels, with ``|`` between them in its tag and ``_`` for none."""
+    """True if a token may have several labels, with ``|`` between them in its tag and ``_`` for none."""
     tokens: int = 0
     right: int = 0
     unknown: int = 0
@@ -83,7 +83,7 @@ class TagCounts:
         self._match(self._labels(expected), self._labels(predicted))
 
     def _labels(self, tags: Sequence[str]) -> list[tuple[Any, str]]:
-        """What is counted by itself: spans, labels or tags, each with its place and its name."""
+        """Yield the items that are counted: spans, labels or tags, each with its place and its name."""
         if self.encoding is not None:
             return [(span, span.type or ONE_TYPE) for span in spans_of(tags, self.encoding)]
         if self.several:

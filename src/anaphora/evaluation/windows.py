@@ -10,7 +10,7 @@ from anaphora.batch import Batch, Ids
 
 
 def windows(ids: Iterable[int], before: int, steps: int) -> Iterator[Batch]:
-    """The tokens of a text, ``steps`` predictions at a time; ``before`` precedes the first."""
+    """Yield the tokens of a text, ``steps`` predictions at a time; ``before`` precedes the first."""
     first = True
     for ids_N in blocks(ids, before, steps):
         yield rows_of_text(ids_N.unsqueeze(0), torch.tensor([not first]))
@@ -18,7 +18,7 @@ def windows(ids: Iterable[int], before: int, steps: int) -> Iterator[Batch]:
 
 
 def blocks(ids: Iterable[int], before: int, count: int) -> Iterator[Tensor]:
-    """The tokens ``count`` at a time, each block with the token before it in front."""
+    """Yield the tokens ``count`` at a time, each block with the token before it in front."""
     rest = iter(ids)
     while block := list(islice(rest, count)):
         yield torch.tensor([before, *block], dtype=torch.int64)

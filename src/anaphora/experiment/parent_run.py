@@ -18,9 +18,9 @@ from anaphora.run.weights import tensors_of
 from anaphora.tasks.base import AnyExperiment, ExperimentBase
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import begun_with, load_fitting
-from anaphora.text.extending import extended
 from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
+from anaphora.text.vocabulary_extension import extended
 
 Tokenizers = Mapping[str, Tokenizer]
 

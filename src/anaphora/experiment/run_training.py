@@ -21,11 +21,10 @@ from anaphora.experiment.plan import (
 )
 from anaphora.kernels.device import device_for
 from anaphora.run import Run
-from anaphora.run.about import damaged_logs
-from anaphora.run.bounds import set_bounds
-from anaphora.run.followed import FollowedRun
-from anaphora.run.identity import BOUNDS
+from anaphora.run.folder import BOUNDS, set_bounds
 from anaphora.run.layout import EXPERIMENT, check_free, discard
+from anaphora.run.replica import RunReplica
+from anaphora.run.summary import damaged_logs
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import experiment_of
@@ -123,7 +122,7 @@ def _follow(path: Path) -> tuple[Plan, Run]:
     begun = experiment_of(path)
     task = task_of(begun)
     job = task.job(begun, silent)
-    run = FollowedRun.open(path, job.fingerprints)
+    run = RunReplica.open(path, job.fingerprints)
     return plan_of(run, begun, begun, task, job), run
 
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from anaphora.export.graph import Operands
-from anaphora.export.refusal import unsupported
+from anaphora.export.graph import Operands, unsupported
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.scores import Concat, Dot, General, Hybrid, Location
 from anaphora.kernels.spans import Global, LocalMonotonic, LocalPredictive, Median

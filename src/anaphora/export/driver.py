@@ -38,16 +38,16 @@ class Model:
         self.tokens = {side: Tokens(table) for side, table in self.config.get("tokenizers", {}).items()}
 
     def run(self, name: str, feeds: Arrays) -> Arrays:
-        """The outputs of a graph."""
+        """Return the outputs of a graph."""
         outputs = [output.name for output in self.graphs[name].get_outputs()]
         return dict(zip(outputs, self.graphs[name].run(outputs, feeds), strict=True))
 
     def side(self, name: str) -> Tokens:
-        """The tokens of source or target; a model of one text has one kind."""
+        """Return the tokens of source or target; a model of one text has one kind."""
         return self.tokens.get(name) or self.tokens["text"]
 
     def feeds(self, given: Any) -> Arrays:
-        """The input of the first graph: ids, or vectors (steps x width)."""
+        """Return the input of the first graph: ids, or vectors (steps x width)."""
         if self.config["reads"] == "text":
             return {"ids": np.array([*given, EOS], np.int64)}
         values = np.asarray(given, np.float32)
@@ -58,7 +58,7 @@ class Writer(Model):
     """A model that writes a text: translators, language models, transducers, describers."""
 
     def start(self, given: Any) -> tuple[Arrays, Arrays]:
-        """The memory of an input and the first state; a language model reads nothing before it writes."""
+        """Return the memory of an input and the first state; a language model reads nothing before it writes."""
         if "encoder" not in self.graphs:
             return {}, {f"state {n}": np.array([row], np.float32) for n, row in self.config["initial"].items()}
         found = self.run("encoder", self.feeds(given))
@@ -75,7 +75,10 @@ class Writer(Model):
     def write(
         self, given: Any, beam: int = 1, length_penalty: float = 0.0, longest: int = 0
     ) -> tuple[list[int], float]:
-        """The best tokens found, at most ``longest``, and ln p of them; a language model continues the ids given."""
+        """Return the best tokens found, at most ``longest``, and ln p of them.
+
+        A language model continues the ids given.
+        """
         forced = [] if "encoder" in self.graphs else list(given)
         longest = longest or min(factor * len(given) + more for factor, more in self.config["longest"])
         memory, state = self.start(given)
@@ -158,7 +161,7 @@ class Tagger(Model):
     """A model that gives each word or vector a tag, or any number of labels."""
 
     def feeds(self, given: Any) -> Arrays:
-        """The input of the graph: words as ids and characters, or vectors."""
+        """Return the input of the graph: words as ids and characters, or vectors."""
         if self.config["reads"] != "words":
             return super().feeds(given)
         table = self.config | {"kind": "word", "pieces": [""] * 4 + self.config["words"]}
@@ -172,7 +175,7 @@ class Tagger(Model):
         return feeds
 
     def tags(self, given: Any) -> list[str]:
-        """The tags of words, or of vectors."""
+        """Return the tags of words, or of vectors."""
         found, names = self.run("tagger", self.feeds(given)), self.config["names"]
         if self.config["output"] == "sigmoid":
             rows = [[name for name, score in zip(names, row, strict=True) if score > 0] for row in found["scores"]]
@@ -189,7 +192,7 @@ class Tagger(Model):
 
 
 def best_path(scores: Any, transitions: Any, first: Any, last: Any) -> list[int]:
-    """The best sequence of tags (Viterbi 1967)."""
+    """Return the best sequence of tags (Viterbi 1967)."""
     best, sources = first + scores[0], list[Any]()
     for row in scores[1:]:
         through = best[:, None] + transitions
@@ -202,7 +205,7 @@ def best_path(scores: Any, transitions: Any, first: Any, last: Any) -> list[int]
 
 
 def opened(folder: str | Path, threads: int = 1) -> Any:
-    """The model in a folder."""
+    """Return the model in a folder."""
     answers = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))["answers"]
     return {"text": Writer, "classes": Classifier, "tags": Tagger}[answers](folder, threads)
 

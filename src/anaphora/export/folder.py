@@ -22,7 +22,7 @@ Example = str | tuple[str, str]
 
 @dataclass(frozen=True)
 class Rounded:
-    """What rounding weights to int8 changed."""
+    """Change of the outputs by rounding weights to int8."""
 
     bytes_before: int
     bytes_after: int
@@ -31,7 +31,7 @@ class Rounded:
     loss_after: float
     """Mean -ln p of a token of the examples; nan without any."""
     examples: int
-    """How many there were."""
+    """Number of outputs that were compared."""
 
     def __str__(self) -> str:
         sizes = f"int8: {_size(self.bytes_after)} in place of {_size(self.bytes_before)}"

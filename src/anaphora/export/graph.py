@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from torch import Tensor
 
-from anaphora.errors import MissingExtraError
+from anaphora.errors import ConfigError, MissingExtraError
 
 OPSET = 18
 IR_VERSION = 9
@@ -18,7 +18,7 @@ _LAST = -1
 
 
 def library(name: str) -> Any:
-    """A module of the extra ``onnx``; MissingExtraError with the line that installs it."""
+    """Return a module of the extra ``onnx``; MissingExtraError with the line that installs it."""
     from importlib import import_module
 
     try:
@@ -33,7 +33,7 @@ class Graphs(NamedTuple):
     models: Mapping[str, Any]
     """By name."""
     config: Mapping[str, Any]
-    """What the driver needs beside them."""
+    """Configuration of the driver beside them."""
 
 
 class Graph:
@@ -52,25 +52,25 @@ class Graph:
             self._weights: dict[str, np.ndarray[Any, Any]] = {}
 
     def node(self, operator: str, *inputs: str, **attributes: Any) -> str:
-        """The name of what an operator makes of signals."""
+        """Return the name of what an operator makes of signals."""
         [made] = self.nodes(operator, *inputs, outputs=1, **attributes)
         return made
 
     def nodes(self, operator: str, *inputs: str, outputs: int, **attributes: Any) -> list[str]:
-        """The names of the several signals that an operator makes."""
+        """Return the names of the several signals that an operator makes."""
         made = [self._fresh(operator) for _ in range(outputs)]
         self._nodes.append(self._helper.make_node(operator, inputs, made, **attributes))
         return made
 
     def weight(self, name: str, tensor: Tensor, *, transposed: bool = False) -> str:
-        """A tensor of the network, perhaps transposed, which is stored once."""
+        """Return a tensor of the network, perhaps transposed, which is stored once."""
         stored = f"{name}.transposed" if transposed else name
         values = tensor.detach().float().numpy()
         self._root._weights.setdefault(stored, np.ascontiguousarray(values.T if transposed else values))
         return stored
 
     def constant(self, value: Any) -> str:
-        """A number or a list: float32, or int64 for whole numbers."""
+        """Return a number or a list: float32, or int64 for whole numbers."""
         array = np.asarray(value)
         array = array.astype(np.float32 if array.dtype.kind == "f" else np.int64)
         name = f"constant {array.dtype} {array.tolist()}"
@@ -78,7 +78,7 @@ class Graph:
         return name
 
     def input(self, name: str, shape: Sequence[int | str | None], *, integers: bool = False) -> str:
-        """A signal from outside."""
+        """Return a signal from outside."""
         kinds = library("onnx").TensorProto
         self._inputs.append(self._helper.make_tensor_value_info(name, kinds.INT64 if integers else kinds.FLOAT, shape))
         return name
@@ -99,11 +99,11 @@ class Graph:
         return self.nodes("Scan", *first, *rows, outputs=len(first) + outputs, **attributes)
 
     def add(self, signals: Sequence[str]) -> str:
-        """The sum of signals."""
+        """Return the sum of signals."""
         return signals[0] if len(signals) == 1 else self.node("Sum", *signals)
 
     def split(self, signal: str, parts: int) -> list[str]:
-        """A vector in parts of one size."""
+        """Return a vector in parts of one size."""
         if parts == 1:
             return [signal]
         return self.nodes("Split", signal, outputs=parts, axis=_LAST, num_outputs=parts)
@@ -113,7 +113,7 @@ class Graph:
         return signals[0] if len(signals) == 1 else self.node("Concat", *signals, axis=axis)
 
     def slice(self, signal: str, start: int, end: int, step: int = 1, axis: int = 0) -> str:
-        """A part of a signal along an axis, perhaps backwards."""
+        """Return a part of a signal along an axis, perhaps backwards."""
         return self.node("Slice", signal, *(self.constant([number]) for number in (start, end, axis, step)))
 
     def row(self, signal: str, place: int) -> str:
@@ -121,17 +121,17 @@ class Graph:
         return self.node("Gather", signal, self.constant(place))
 
     def mean(self, signal: str) -> str:
-        """The mean of all rows."""
+        """Return the mean of all rows."""
         return self.node("ReduceMean", signal, self.constant([0]), keepdims=0)
 
     def proto(self) -> Any:
-        """The graph as ONNX has it; the outermost one with all weights."""
+        """Return the graph as ONNX has it; the outermost one with all weights."""
         weights: Mapping[str, Any] = self._weights if self._root is self else {}
         initializers = [library("onnx").numpy_helper.from_array(array, name) for name, array in weights.items()]
         return self._helper.make_graph(self._nodes, self._name, self._inputs, self._outputs, initializers)
 
     def model(self) -> Any:
-        """The graph as a model that was checked."""
+        """Return the graph as a model that was checked."""
         onnx = library("onnx")
         opsets = [self._helper.make_opsetid("", OPSET)]
         made = self._helper.make_model(
@@ -170,3 +170,11 @@ class Operands:
         """W a (+ b)."""
         product = self.matmul(f"{name}.weight", signal)
         return self.graph.add([product, self.vector(f"{name}.bias")]) if bias else product
+
+
+def unsupported(what: str) -> ConfigError:
+    """Return the refusal of a network that has no graph."""
+    return ConfigError(
+        f"Networks of recurrent encoders, LSTM, GRU and vanilla cells, and a softmax over the vocabulary can be "
+        f"exported to ONNX, but not {what}: train a run without it to export it."
+    )

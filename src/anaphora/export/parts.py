@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from anaphora.export.attention import Attention, attend_through_window, move_gaussians
-from anaphora.export.graph import Operands
-from anaphora.export.refusal import unsupported
+from anaphora.export.graph import Operands, unsupported
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.cells import Elman, Gru, Lstm
 from anaphora.kernels.clock import Clock
@@ -36,7 +35,7 @@ class Parts(Operands):
         return found
 
     def whole(self, program: Program, signals: Mapping[str, str], first: Mapping[str, str]) -> dict[str, str]:
-        """All steps of a sequence, S x width; ``last NAME`` is a carried signal after the last."""
+        """Return all steps of a sequence, S x width; ``last NAME`` is a carried signal after the last."""
         found = dict(signals)
         for stage in stages(program):
             if not stage.loops:
@@ -99,7 +98,7 @@ class Parts(Operands):
         return self.graph.node("LayerNormalization", signal, self.vector(gain), *bias, epsilon=EPSILON)
 
     def _unit(self, part: Unit, x: str, state: Sequence[str]) -> Sequence[str]:
-        """The new state of a recurrent unit."""
+        """Return the new state of a recurrent unit."""
         graph, name = self.graph, part.name
 
         def product(short: str, signal: str) -> str:

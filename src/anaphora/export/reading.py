@@ -1,4 +1,4 @@
-"""What exported models read: text as ids, the arrays of a file, strokes. On numpy alone, and regex for running text."""
+"""Inputs of exported models: text as ids, the arrays of a file, strokes. On numpy alone, and regex for running text."""
 
 import json
 import re
@@ -39,7 +39,7 @@ class Tokens:
         return text
 
     def normal(self, text: str) -> str:
-        """The same in normal form, and lower-cased where the model has no case."""
+        """Return the same in normal form, and lower-cased where the model has no case."""
         text = unicodedata.normalize("NFC", self.plain(text))
         if self.lowercase == "tr":
             text = text.replace("\u0130", "i").replace("I\u0307", "i").replace("I", "\u0131")
@@ -74,7 +74,7 @@ class Tokens:
         return tokens
 
     def marks_first(self, first: str, second: str) -> bool:
-        """Whether it is the first of two tokens without a space between them that is marked."""
+        """True if it is the first of two tokens without a space between them that is marked."""
         if "<unk>" in (first, second):
             return second == "<unk>" != first
         word = self.patterns["word"]
@@ -95,7 +95,7 @@ class Tokens:
         return found
 
     def merged(self, symbols: list[str]) -> list[int]:
-        """The pair of neighbours whose token was learnt first is merged first, the leftmost of equal ones."""
+        """Return the pair of neighbours whose token was learnt first is merged first, the leftmost of equal ones."""
         while True:
             pairs = enumerate(map("".join, pairwise(symbols)))
             found = min(((self.ids[pair], place) for place, pair in pairs if pair in self.ids), default=None)
@@ -140,20 +140,20 @@ def between(tokens: Iterable[str]) -> str:
 
 
 def bytes_of(run: str) -> str:
-    """The text of bytes in hexadecimal; U+FFFD for each that is part of no character."""
+    """Return the text of bytes in hexadecimal; U+FFFD for each that is part of no character."""
     raw = bytes(int(byte, 16) for byte in re.findall("<0x(..)>", run))
     return raw.decode("utf-8", "surrogateescape").translate({0xDC00 + byte: UNKNOWN for byte in range(128, 256)})
 
 
 def array(file: IO[bytes]) -> Any:
-    """The array of an ``.npy`` file, of numbers or strings."""
+    """Return the array of an ``.npy`` file, of numbers or strings."""
     np.lib.format.read_magic(file)
     shape, by_column, dtype = np.lib.format.read_array_header_1_0(file)
     return np.frombuffer(file.read(), dtype).reshape(shape, order="F" if by_column else "C")
 
 
 def arrays(path: Path) -> Iterator[tuple[str, Any]]:
-    """The sequences or grids of an ``.npy`` or ``.npz`` file, with the names that they have there."""
+    """Yield the sequences or grids of an ``.npy`` or ``.npz`` file, with the names that they have there."""
     if not zipfile.is_zipfile(path):
         with path.open("rb") as file:
             yield path.stem, array(file)
@@ -171,7 +171,7 @@ def arrays(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def strokes(line: str, upward: bool) -> Any:
-    """A sequence of strokes as JSON: offsets from point to point, and 1 where the pen is lifted."""
+    """Return a sequence of strokes as JSON: offsets from point to point, and 1 where the pen is lifted."""
     try:
         whole = json.loads(line)
         drawn = whole["strokes"] if isinstance(whole, dict) else whole

@@ -22,19 +22,19 @@ class Sampler(Model):
     """A model that predicts vectors, perhaps from a text."""
 
     def start(self, text: str) -> tuple[Arrays, Arrays]:
-        """The memory of a text and the first state."""
+        """Return the memory of a text and the first state."""
         if "encoder" not in self.graphs:
             return {}, {f"state {n}": np.array([row], np.float32) for n, row in self.config["initial"].items()}
         found = self.run("encoder", self.feeds(self.tokens["text"].encode(text)))
         return {name: found.pop(name) for name in self.config["memory"]}, found
 
     def step(self, memory: Arrays, state: Arrays, values: Any) -> tuple[Arrays, Arrays]:
-        """The density of the next vector after N x width scaled vectors, and the next state."""
+        """Return the density of the next vector after N x width scaled vectors, and the next state."""
         found = self.run("step", {**memory, **state, "values": np.asarray(values, np.float32)})
         return found, {f"state {name}": found.pop(f"next {name}") for name in self.config["state"]}
 
     def draw(self, text: str = "", *, row: int = 0, seed: int = 0, bias: float = 0.0, length: int = 700) -> Any:
-        """A drawing as JSON; it depends on the seed and on ``row``, its place among others."""
+        """Return a drawing as JSON; it depends on the seed and on ``row``, its place among others."""
         pen, mean, deviation = (self.config[name] for name in ("pen", "mean", "deviation"))
         drawn, ended, size = list[Any](), False, len(mean)
         read = np.zeros(size + pen)
@@ -61,7 +61,7 @@ class Sampler(Model):
 
 
 def drawn_from(density: Arrays, bias: float, uniform: float, normal: Any) -> Any:
-    """A vector of a mixture with less spread (Graves 2013, section 5.4); the expected one without a density."""
+    """Return a vector of a mixture with less spread (Graves 2013, section 5.4); the expected one without a density."""
     if "log_weights" not in density:
         return density["means"][0].astype(np.float64)
     log_weights, means, log_deviations = (

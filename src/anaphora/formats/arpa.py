@@ -31,15 +31,14 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from anaphora.errors import DataError
-from anaphora.formats.lines import packed_by_name, read_blocks
-from anaphora.formats.replacing import replacing
+from anaphora.formats.lines import packed_by_name, read_blocks, replacing
 from anaphora.wording import counted
 
 NEVER = -99.0
 """log10 p of what is never predicted, as these files write it."""
 
 CAPITAL_UNKNOWN = "<UNK>"
-"""What some toolkits call ``<unk>``, and others read as such."""
+"""Other spelling of ``<unk>``, which some toolkits write and read."""
 
 Places = np.ndarray[Any, np.dtype[np.int32]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -85,7 +84,7 @@ class Arpa(NamedTuple):
     """From 1 up."""
 
     def grams(self, order: int) -> Iterator[ArpaGram]:
-        """The n-grams of one order as words."""
+        """Yield the n-grams of one order as words."""
         places_NK, log10_N, backoffs_N = self.orders[order - 1]
         for start in range(0, len(places_NK), _WRITTEN):
             columns = (numbers[start : start + _WRITTEN].tolist() for numbers in (log10_N, places_NK, backoffs_N))
@@ -94,7 +93,7 @@ class Arpa(NamedTuple):
 
 
 def read_arpa(path: Path) -> Arpa:
-    """The n-grams of a file, which may be gzipped.
+    """Return the n-grams of a file, which may be gzipped.
 
     Raises DataError, with the line, for a file that is not one or not whole, that lists an n-gram twice, or that gives
     one of the highest order a back-off weight.
@@ -184,14 +183,14 @@ class _Lines:
         self.number -= len(lines) - 1 - count
 
     def _filled(self) -> bool:
-        """Whether there is another line."""
+        """True if there is another line."""
         if self._at == len(self._block):
             self._block, self._at = next(self._blocks, b""), 0
         return bool(self._block)
 
 
 def _header(lines: _Lines) -> list[int]:
-    """How many n-grams there are of every order."""
+    """Return the number of n-grams of every order."""
     path = lines.path
     for line in lines:
         if line.strip() == "\\data\\":
@@ -271,7 +270,7 @@ def _parsed(part: bytes, order: int, vocabulary: _Vocabulary, *, backs_off: bool
 
 
 def _read_singly(lines: _Lines, part: bytes, order: int, *, backs_off: bool) -> list[ArpaGram]:
-    """The same lines one by one, up to one that ends the part after all."""
+    """Return the same lines one by one, up to one that ends the part after all."""
     read, first = list[ArpaGram](), lines.number + 1 - part.count(b"\n")
     for number, line in enumerate(part.decode().split("\n")[:-1], first):
         if _ends_a_part(line):
@@ -288,7 +287,7 @@ def _arrays(grams: Sequence[ArpaGram], order: int, vocabulary: _Vocabulary) -> A
 
 
 def _repeated(places_NK: Places) -> int | None:
-    """Which n-gram is the first that was there before."""
+    """Return the place of the first repeated n-gram."""
     keys_N = np.zeros(len(places_NK), np.uint64)
     for places_N in places_NK.T:
         keys_N = keys_N * _MULTIPLIER + places_N.astype(np.uint64)
@@ -303,7 +302,7 @@ def _repeated(places_NK: Places) -> int | None:
 
 
 def _ends_a_part(line: str) -> bool:
-    """Whether a line is empty, or names the next part."""
+    """True if a line is empty, or names the next part."""
     return not line.strip() or line.lstrip().startswith("\\")
 
 

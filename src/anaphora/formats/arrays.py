@@ -42,7 +42,7 @@ _NOT_READ = (ValueError, TypeError, SyntaxError, tokenize.TokenError, RecursionE
 
 
 class _Layout(NamedTuple):
-    """Where an array is in its file."""
+    """Place of an array in its file."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -131,7 +131,10 @@ class ArrayFile:
         return list(self._members or self._layouts)
 
     def real(self, name: str) -> RealArray:
-        """The real numbers of that name, of one or more axes; DataError for an array of something else, or none."""
+        """Return the real numbers of that name, of one or more axes.
+
+        DataError for an array of something else, or none.
+        """
         layout, where = self._found(name), self._where(name)
         if not (layout.dtype.kind in "iub" or (layout.dtype.kind == "f" and layout.dtype.itemsize <= 8)):
             raise DataError(f"{where} should have real numbers, but has {layout.dtype}: convert it to float32.")
@@ -140,7 +143,7 @@ class ArrayFile:
         return RealArray(where, layout.shape, partial(self._raw, name), layout.is_bfloat16)
 
     def integers(self, name: str) -> list[int]:
-        """The whole numbers of that name, of one axis; DataError for anything else."""
+        """Return the whole numbers of that name, of one axis; DataError for anything else."""
         layout = self._found(name)
         if layout.dtype.kind not in "iu" or len(layout.shape) != 1:
             raise DataError(
@@ -150,7 +153,10 @@ class ArrayFile:
         return [int(one) for one in self._raw(name)]
 
     def strings(self, name: str) -> list[str]:
-        """The strings of that name, of one axis (numpy's ``str`` or UTF-8 ``bytes``); DataError for anything else."""
+        """Return the strings of that name, of one axis (numpy's ``str`` or UTF-8 ``bytes``).
+
+        DataError for anything else.
+        """
         layout = self._found(name)
         if layout.dtype.kind not in "US" or len(layout.shape) != 1:
             raise DataError(
@@ -203,7 +209,7 @@ class ArrayFile:
             self._layouts[name] = _Layout(dtype, tuple(entry["shape"]), "C", begin, half)
 
     def _found(self, name: str) -> _Layout:
-        """Where an array is; DataError for none, or one that is no plain numbers."""
+        """Return the place of an array; DataError for none, or one that is no plain numbers."""
         if name not in self._layouts:
             if name not in self._members:
                 raise DataError(f"{self.path} has no array '{name}': it has {', '.join(self.names[:5])}.")
@@ -233,7 +239,7 @@ class ArrayFile:
         return self._layout(header, info.file_size, offset, where, name)
 
     def _layout(self, header: IO[bytes], size: int, offset: int, where: str, name: str | None = None) -> _Layout:
-        """What the header of an ``.npy`` says, whose ``size`` bytes begin at ``offset``."""
+        """Read the header of an ``.npy``, whose ``size`` bytes begin at ``offset``."""
         try:
             version = np.lib.format.read_magic(header)
             read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
@@ -253,7 +259,7 @@ class ArrayFile:
         return _Layout(dtype, shape, "F" if fortran else "C", offset + header.tell())
 
     def _raw(self, name: str) -> Raw:
-        """The numbers as they are stored: a view of the file, or unpacked."""
+        """Return the numbers as they are stored: a view of the file, or unpacked."""
         layout, info = self._found(name), self._members.get(name)
         buffer = self._bytes
         if info is not None and info.compress_type != zipfile.ZIP_STORED:
@@ -337,7 +343,7 @@ def _line(error: object) -> str:
 
 
 def _place(key: int | slice | tuple[int, slice], place: list[int], shape: tuple[int, ...]) -> str:
-    """Where a number is in the whole array, from where it is in what ``key`` took."""
+    """Return the index of a number in the whole array, from its index in what ``key`` took."""
     whole: list[int] = []
     for axis, one in enumerate(key if isinstance(key, tuple) else (key,)):
         steps = range(shape[axis])

@@ -41,7 +41,7 @@ class Caption(NamedTuple):
 
 
 def image_key(name: str) -> str:
-    """The name that captions and features of an image share: without folders, without the ending of a picture.
+    """Return the name that captions and features of an image share: without folders, without the ending of a picture.
 
     >>> image_key("train2014/COCO_train2014_000000000009.jpg")
     'COCO_train2014_000000000009'
@@ -51,7 +51,7 @@ def image_key(name: str) -> str:
 
 
 def read_captions(path: Path) -> Iterator[Caption]:
-    """The captions of a file in its order; its ending decides between JSON and a table.
+    """Yield the captions of a file in its order; its ending decides between JSON and a table.
 
     Raises DataError with the place of what is no caption, as ``read_lines`` does, and for an empty file.
     """
@@ -76,7 +76,7 @@ def _table(path: Path) -> Iterator[Caption]:
 
 
 def _columns(row: TableRow, place: str) -> tuple[list[int], bool]:
-    """The places of image and caption, and True for a heading."""
+    """Return the places of image and caption, and True for a heading."""
     if len(row.cells) != 2:
         there = counted(len(row.cells), "column")
         raise DataError(f"{place} should be the file name of an image, a tab and its caption, but has {there}.")

@@ -14,7 +14,7 @@ from anaphora.formats.tagged import Block, Sentence, content_of, split_end, with
 from anaphora.wording import counted
 
 DOCUMENT = "-DOCSTART-"
-"""What begins a line that marks a document."""
+"""Beginning of a line that marks a document."""
 WORDS = TableColumns((("token", "word", "form", "text", "tokens", "words"), ()))
 """Columns of words, by their usual names, and of tags."""
 _HEADING = re.compile(
@@ -58,7 +58,7 @@ class Columns:
         return replace(self, word=word + 1, column=tag + 1, table=WORDS, headed=headed)
 
     def read(self, lines: Iterable[str], where: str, *, labelled: bool = False) -> Iterator[Sentence]:
-        """The sentences. Raises DataError for a row with another number of columns than the first."""
+        """Yield the sentences. Raises DataError for a row with another number of columns than the first."""
         block, number, first, count, separator, fit = Block(), 0, 0, 0, None, self
         for number, line in enumerate(lines, 1):
             content, place = content_of(line), f"{where}:{number}"
@@ -97,7 +97,7 @@ class Columns:
         return "".join(lines)
 
     def _with_tag(self, line: str, read: Sequence[str], tag: str) -> str:
-        """The line with another tag; ``read`` are its word and, if it has one, its tag, as they were read."""
+        """Return the line with another tag; ``read`` are its word and, if it has one, its tag, as they were read."""
         if len(read) == 1:
             return _with_new(line, tag)
         cells = content_of(line).split("\t")
@@ -108,14 +108,14 @@ class Columns:
 
 
 def _with_new(line: str, cell: str) -> str:
-    """The line with a cell more."""
+    """Return the line with a cell more."""
     content, end = split_end(line)
     separator = " " if "\t" not in content and len(content.split()) > 1 else "\t"
     return f"{content}{separator}{cell}{end}"
 
 
 def cells_of(line: str) -> list[str]:
-    """The cells of a first row."""
+    """Return the cells of a first row."""
     return line.split("\t" if "\t" in line else None)
 
 

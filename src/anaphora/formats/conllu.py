@@ -25,7 +25,7 @@ class Conllu:
     """One of ``COLUMNS``; empty where tags get a new column after the last."""
 
     def read(self, lines: Iterable[str], where: str, *, labelled: bool = False) -> Iterator[Sentence]:
-        """The sentences.
+        """Yield the sentences.
 
         Raises DataError for a row without ten columns, an ID out of order, and a sentence without a blank line after
         it.
@@ -69,7 +69,10 @@ class Conllu:
         block.add(cells[1], [cells[COLUMNS.index(self.column)]] if self.column else [], place)
 
     def written(self, sentence: Sentence, tags: Sequence[str]) -> str:
-        """The lines of a sentence with these tags in the column; ranges and empty nodes have none in a new one."""
+        """Return the lines of a sentence with these tags in the column.
+
+        Ranges and empty nodes have none in a new one.
+        """
         lines, place = list(sentence.lines), COLUMNS.index(self.column) if self.column else len(COLUMNS)
         if not self.column:
             lines = [with_cell(line, place, "_", "\t") if _BETWEEN.match(line) else line for line in lines]

@@ -26,7 +26,7 @@ def write_dictionary(path: Path, entries: Iterable[Entry]) -> None:
 
 
 def read_dictionary(path: Path) -> dict[str, list[str]]:
-    """The translations of every word, the most probable first, equally likely ones as they come.
+    """Return the translations of every word, the most probable first, equally likely ones as they come.
 
     Raises DataError as ``read_lines`` does, for a line that is no entry, and for a file without any.
     """

@@ -32,13 +32,13 @@ class Document(NamedTuple):
     name: str
     """With its article."""
     remedy: str
-    """What to do to have its text read; ``{file}`` is the file."""
+    """Remedy that makes its text readable; ``{file}`` is the file."""
     begin: re.Pattern[str]
-    """How a file of it begins, a byte a character."""
+    """Beginning of such files, a byte a character."""
     endings: tuple[str, ...] = ()
-    """Where it cannot be known by its beginning alone: how its name ends, and then ``begin`` need only match."""
+    """Endings of names, for formats that are not known by their beginning alone; then ``begin`` need only match."""
     reader: str = ""
-    """Which of ``formats.entries`` reads it; empty for none."""
+    """Name of its reader in ``formats.entries``; empty for none."""
 
 
 def _document(name: str, remedy: str, begin: str, *endings: str, reader: str = "") -> Document:
@@ -170,7 +170,7 @@ DOCUMENTS = (
 
 
 def recognized(start: bytes, name: str) -> Document | None:
-    """The format of a file called ``name`` whose first bytes are ``start``; None for what may be text."""
+    """Return the format of a file called ``name`` whose first bytes are ``start``; None for what may be text."""
     start = start[:PEEKED]
     ending = PurePath(name.lower().removesuffix(".gz")).suffix
     for text in _readings(start):
@@ -181,7 +181,7 @@ def recognized(start: bytes, name: str) -> Document | None:
 
 
 def _readings(start: bytes) -> tuple[str, ...]:
-    """The bytes as characters, in UTF-16 too where they say that they are."""
+    """Return the bytes as characters, in UTF-16 too where they say that they are."""
     if start.startswith((BOM_UTF32_LE, BOM_UTF32_BE)):
         return (start.decode("latin-1"),)
     if start.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):

@@ -33,7 +33,10 @@ class GlossaryEntry(NamedTuple):
 
 
 def read_glossary(path: Path) -> list[GlossaryEntry]:
-    """The entries of a glossary; DataError as ``read_lines``, for the first line that is none, and without any."""
+    """Return the entries of a glossary.
+
+    DataError as ``read_lines``, for the first line that is none, and without any.
+    """
     lines = enumerate(read_lines(path), 1)
     entries = [_entry(line, f"{path}:{number}") for number, line in lines if line.strip()]
     if not entries:

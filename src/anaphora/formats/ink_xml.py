@@ -13,8 +13,8 @@ from pathlib import Path
 
 from anaphora.errors import DataError
 from anaphora.formats.lines import read_lines
+from anaphora.formats.safe_xml import Element, xml_elements
 from anaphora.formats.traces import Trace, ink
-from anaphora.formats.xml_elements import Element, xml_elements
 from anaphora.wording import counted
 
 _TRUTHS = ("truth", "label", "transcription", "text")
@@ -23,7 +23,7 @@ _INKML_STROKE = "trace"
 
 
 def read_ink_xml(path: Path) -> Iterator[Trace]:
-    """The one sequence of a file; DataError with its line for a fault, and as ``xml_elements`` does."""
+    """Yield the one sequence of a file; DataError with its line for a fault, and as ``xml_elements`` does."""
     points: list[list[float]] = []
     strokes: list[list[list[float]]] = []
     channels: list[str] = []
@@ -74,7 +74,7 @@ def _trace_points(text: str, channels: Sequence[str], place: str) -> list[list[f
 
 
 def _text_of(path: Path) -> str:
-    """The line of a text of IAM-OnDB, or a text beside the strokes; empty without."""
+    """Return the line of a text of IAM-OnDB, or a text beside the strokes; empty without."""
     found = re.fullmatch(r"(.+)-(\d+)\.xml(?:\.gz)?", path.name)
     parts = list(path.parts)
     if found and "lineStrokes" in parts:

@@ -1,9 +1,11 @@
-"""JSON that a person's file holds: read within bounds, and every string in it can be written as text."""
+"""JSON: files of people, read within bounds, with strings that can be written as text; and results as JSON."""
 
 import json
+import math
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,7 +26,7 @@ _UNWRITABLE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 
 
 def json_objects(lines: Iterable[str], where: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """The objects of JSON lines, each with the number and the text of its line; or those of one array.
+    """Yield the objects of JSON lines, each with the number and the text of its line; or those of one array.
 
     Errors as for ``any_json``.
     """
@@ -48,7 +50,10 @@ def json_objects(lines: Iterable[str], where: str) -> Iterator[tuple[int, str, d
 
 
 def parsed_json(content: str, place: str, kind: type[T]) -> T:
-    """The object or array, whichever ``kind`` is, that the text from ``place`` holds; errors as for ``any_json``."""
+    """Return the object or array, whichever ``kind`` is, that the text from ``place`` holds.
+
+    Errors as for ``any_json``.
+    """
     found = any_json(content, place)
     if not isinstance(found, kind):
         name = "object" if kind is dict else "array"
@@ -57,7 +62,7 @@ def parsed_json(content: str, place: str, kind: type[T]) -> T:
 
 
 def any_json(content: str, place: str) -> Any:
-    """What the text from ``place`` holds.
+    """Parse the JSON text from ``place``.
 
     Raises DataError for what is no JSON, for nesting that no parser goes through, and for strings with a NUL or with
     half a surrogate pair, which no text has.
@@ -73,7 +78,7 @@ def any_json(content: str, place: str) -> Any:
 
 
 def json_document(path: Path) -> Any:
-    """What a file of one JSON document holds, gzipped or not.
+    """Parse a file of one JSON document, gzipped or not.
 
     Raises DataError as ``any_json`` and ``formats.lines.unpacked``, for one of more than ``LARGEST`` bytes, and for one
     that is not in UTF-8.
@@ -98,3 +103,29 @@ def _check(value: object) -> None:
     elif isinstance(value, dict | list):
         for one in [*value, *value.values()] if isinstance(value, dict) else value:
             _check(one)
+
+
+LN_10 = math.log(10)
+"""Logarithms are natural inside, and to base 10 in the files of other toolkits."""
+
+
+@dataclass(frozen=True)
+class Jsonable:
+    """A dataclass that is its own JSON object."""
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``."""
+        return asdict(self)
+
+
+def figures_as_json(figures: Any, *, indent: int | None = None) -> str:
+    """Return the JSON text of objects, lists and values; null stands for NaN and for what is infinite."""
+    return json.dumps(_finite(figures), ensure_ascii=False, allow_nan=False, indent=indent)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: _finite(one) for name, one in value.items()}
+    return [_finite(one) for one in value] if isinstance(value, list | tuple) else value

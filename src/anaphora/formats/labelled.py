@@ -9,12 +9,13 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
+from hashlib import sha256
 from itertools import chain, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.arrays import Floats
+from anaphora.formats.arrays import ArrayFile, Floats, Sequences
 from anaphora.formats.evidence import RARE, Evidence
 from anaphora.formats.lines import LONGEST, bounded, read_lines
 from anaphora.formats.table_columns import TableColumns
@@ -47,7 +48,7 @@ class Example(NamedTuple):
     """One, unless a text may have several, or none."""
     text: str
     values_TD: Floats | None = None
-    """The vectors of a sequence in place of a text (``formats.labelled_vectors``)."""
+    """The vectors of a sequence in place of a text."""
 
     @property
     def vectors(self) -> Floats:
@@ -59,7 +60,7 @@ class Example(NamedTuple):
 def read_labelled(
     path: Path, *, encoding: str = "utf-8", separator: str | None = None, columns: TableColumns = TEXTS
 ) -> Iterator[Example]:
-    """The examples of a file, or of a folder with one folder of ``.txt`` files for each class.
+    """Yield the examples of a file, or of a folder with one folder of ``.txt`` files for each class.
 
     ``columns`` are those of text and label in a table.
     Without a ``separator`` every text has one label. With one it may have several, which the separator stands between
@@ -87,7 +88,7 @@ def columns_read(path: Path, *, encoding: str = "utf-8", columns: TableColumns =
 
 
 def class_folders(path: Path) -> list[Path]:
-    """The folders of a folder's classes, sorted; none where it holds anything but folders of ``.txt`` files."""
+    """Return the folders of a folder's classes, sorted; none where it holds anything but folders of ``.txt`` files."""
     folders = sorted(entry for entry in path.iterdir() if entry.is_dir() and not entry.name.startswith("."))
     return (
         folders if len(folders) > 1 and not any(any(f.is_dir() for f in folder.iterdir()) for folder in folders) else []
@@ -105,7 +106,7 @@ def _class_folders(path: Path, encoding: str) -> Iterator[Example]:
 
 
 def split_labels(place: str, labels: Sequence[str], separator: str | None) -> tuple[str, ...]:
-    """The labels of what stands at ``place``; ``separator`` and errors as for ``read_labelled``."""
+    """Return the labels of what stands at ``place``; ``separator`` and errors as for ``read_labelled``."""
     if separator:
         labels = [part for label in labels for part in label.split(separator)]
     labels = list(dict.fromkeys(filter(None, (label.strip() for label in labels))))
@@ -156,7 +157,7 @@ def _plain(path: Path, first: Sequence[TableRow], rows: Iterator[TableRow]) -> I
 
 
 def _names(words: Sequence[str]) -> list[str]:
-    """The labels that are marked in front of a line, empty ones among them."""
+    """Return the labels that are marked in front of a line, empty ones among them."""
     return [word.removeprefix(_MARK) for word in takewhile(lambda word: word.startswith(_MARK), words)]
 
 
@@ -209,3 +210,98 @@ def _is_unlike(heads: Sequence[str], label: int, others: Sequence[str]) -> bool:
     is_alone = heads[label].strip() not in counts and [*counts.values()].count(1) <= max(1, RARE * len(others))
     are_words = all(0 < len(cell.split()) <= 3 and not cell.strip().isnumeric() for cell in heads)
     return is_alone and are_words and len(others) >= _FEWEST
+
+
+ENDINGS = (".npz", ".safetensors")
+"""Of array files."""
+
+
+def is_array_file(path: Path) -> bool:
+    """True if a name is that of an array file."""
+    return path.name.lower().endswith(ENDINGS)
+
+
+def read_vectors(path: Path) -> Iterator[tuple[str, Floats]]:
+    """Yield the place and the vectors of each sequence of an array file, labelled or not, or of one ``.npy`` file.
+
+    Raises DataError, with its place, for a fault.
+    """
+    if path.name.lower().endswith(".npy"):
+        yield str(path), _array(path)
+        return
+    sequences = Sequences(ArrayFile(path))
+    for number in range(len(sequences)):
+        yield f"{path}: sequence {number + 1}", sequences[number]
+
+
+def read_labelled_vectors(path: Path, *, separator: str | None = None, steps: bool = False) -> Iterator[Example]:
+    """Yield the labelled sequences of a file; the ``text`` of each is a digest of its vectors.
+
+    With ``steps`` each vector has one label of its own, else ``separator`` is as for ``read_labelled``. Raises
+    DataError, with its line or place, for a fault.
+
+    An ``.npz`` or ``.safetensors`` file has ``values`` and ``lengths`` (``arrays.Sequences``) and ``labels``, strings
+    or whole numbers, one a sequence, or one a vector. A table is one of ``formats.labelled`` whose texts are paths
+    beside it, of arrays steps x width, or width for one vector; the labels of vectors share a cell, spaces between
+    them.
+    """
+    if not is_array_file(path):
+        for example in read_labelled(path, separator=None if steps else separator):
+            values_TD = _array(path.parent / example.text)
+            if steps:
+                found = _one_each(example.place, " ".join(example.labels).split(), values_TD)
+                example = example._replace(labels=found)
+            yield example._replace(text=_digest(values_TD), values_TD=values_TD)
+        return
+    labels, sequences = _labels(ArrayFile(path)), Sequences(ArrayFile(path))
+    expected, what = (sum(sequences.lengths), "vector") if steps else (len(sequences), "sequence")
+    if len(labels) != expected:
+        raise DataError(
+            f"{path} has {counted(len(labels), 'label')}, but {counted(expected, what)}: give each {what} one label."
+        )
+    begin = 0
+    for number, length in enumerate(sequences.lengths):
+        place, values_TD = f"{path}: sequence {number + 1}", sequences[number]
+        if steps:
+            found = _one_each(place, labels[begin : begin + length], values_TD)
+        else:
+            found = split_labels(place, [labels[number]], separator)
+        begin += length
+        yield Example(place, found, _digest(values_TD), values_TD)
+
+
+def _one_each(place: str, labels: Sequence[str], values_TD: Floats) -> tuple[str, ...]:
+    """Return the label of each vector; DataError for another number of them, and for an empty one."""
+    if len(labels) != len(values_TD):
+        raise DataError(
+            f"{place} has {counted(len(labels), 'label')}, but {counted(len(values_TD), 'vector')}: give each vector "
+            f"one label."
+        )
+    for step, label in enumerate(labels, 1):
+        if not is_label(label) or any(map(str.isspace, label)):
+            raise DataError(
+                f"{place}, vector {step}, should have a label without spaces, but has {label!r:.40}: correct it."
+            )
+    return tuple(labels)
+
+
+def _labels(file: ArrayFile) -> list[str]:
+    if "labels" not in file.names:
+        raise DataError(f"{file.path} has no array 'labels', which training and evaluation need: add one.")
+    try:
+        return list(map(str, file.integers("labels")))
+    except DataError:
+        return file.strings("labels")
+
+
+def _array(path: Path) -> Floats:
+    file = ArrayFile(path)
+    [name, *_] = file.names
+    array = file.real(name)
+    if len(array.shape) > 2:
+        raise DataError(f"{array.where} should be steps x width, but its shape is {array.shape}: reshape it.")
+    return array[:].reshape(-1, array.shape[-1])
+
+
+def _digest(values_TD: Floats) -> str:
+    return sha256(values_TD.tobytes()).hexdigest()

@@ -5,18 +5,19 @@ from the first line. gzip is known by its first bytes, whatever the name.
 """
 
 import gzip
+import os
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BufferedReader, BytesIO, RawIOBase
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from anaphora.errors import DataError
+from anaphora.files import part_of, sweep
 from anaphora.formats.documents import PEEKED, recognized
-from anaphora.formats.replacing import replacing
 
 LONGEST = 1 << 24
 """Bytes of the longest line that is read."""
@@ -41,7 +42,7 @@ def read_lines(
     pipes: bool = False,
     refuse: Refuse | None = None,
 ) -> Iterator[str]:
-    """The lines of a file in ``encoding``, gzipped or not, one at a time.
+    """Yield the lines of a file in ``encoding``, gzipped or not, one at a time.
 
     With ``any_format``, those of a table or a document too, which the caller parses. ``exact`` lines keep their line
     end and a byte order mark. With ``pipes``, a pipe or a device is read to its end; without, it is refused, since
@@ -57,7 +58,10 @@ def read_lines(
 
 
 def read_blocks(path: Path) -> Iterator[bytes]:
-    """The lines of ``read_lines`` in UTF-8, many whole ones at a time, a line feed after each; errors as for it."""
+    """Yield the lines of ``read_lines`` in UTF-8, many whole ones at a time, a line feed after each.
+
+    Errors as for it.
+    """
     name, first = str(path), 1
     with _open(path) as stream:
         _check_is_text(stream, name)
@@ -70,13 +74,13 @@ def read_blocks(path: Path) -> Iterator[bytes]:
 
 
 def unpacked(path: Path) -> Iterator[bytes]:
-    """The bytes of a file, unpacked when it is gzipped, a piece at a time; DataError as for ``read_lines``."""
+    """Yield the bytes of a file, unpacked when it is gzipped, a piece at a time; DataError as for ``read_lines``."""
     with _open(path) as stream:
         yield from _sound(iter(lambda: stream.read(_PIECE), b""), str(path))
 
 
 def raw_lines(pieces: Iterable[bytes], name: str) -> Iterator[tuple[int, bytes]]:
-    """The lines of bytes in UTF-8 with their ends, and where they begin; DataError for one that is too long."""
+    """Yield the lines of bytes in UTF-8 with their ends, and where they begin; DataError for one that is too long."""
     at, rest = 0, b""
     for piece in pieces:
         *whole, rest = (rest + piece).split(b"\n")
@@ -96,7 +100,9 @@ def check_regular(path: Path) -> None:
 
 
 def bounded(lines: Iterable[str], place: str, most: int) -> Iterator[str]:
-    """The lines of what is kept as a whole, such as a document; DataError when it is longer than ``most`` characters.
+    """Yield the lines of what is kept as a whole, such as a document.
+
+    DataError when it is longer than ``most`` characters.
 
     ``place`` is where it begins.
     """
@@ -111,7 +117,10 @@ def bounded(lines: Iterable[str], place: str, most: int) -> Iterator[str]:
 def decode_lines(
     stream: BinaryIO, name: str, *, any_format: bool = False, exact: bool = False, refuse: Refuse | None = None
 ) -> Iterator[str]:
-    """The lines of an open stream of bytes as ``read_lines``; ``name`` is what errors call it (standard input, say)."""
+    """Yield the lines of an open stream of bytes as ``read_lines``.
+
+    ``name`` is what errors call it (standard input, say).
+    """
     buffered: BufferedReader = BufferedReader(cast(RawIOBase, stream))
     try:
         with _plain(buffered, name) as plain:
@@ -149,7 +158,7 @@ def _lines(
     exact: bool = False,
     refuse: Refuse | None = None,
 ) -> Iterator[str]:
-    """The lines of a stream that begins with line ``first``."""
+    """Yield the lines of a stream that begins with line ``first``."""
     pieces = _sound(iter(lambda: stream.readline(LONGEST + 1), b""), name)
     for number, raw in enumerate(pieces, first):
         content = raw.removesuffix(b"\n").removesuffix(b"\r")
@@ -174,7 +183,7 @@ def _lines(
 
 
 def _decoded_line(content: bytes, place: str, encoding: str, errors: str) -> str:
-    """A line without its end; DataError, naming the ``place``, where it is no text in that encoding."""
+    """Return a line without its end; DataError, naming the ``place``, where it is no text in that encoding."""
     if 0 in content:
         raise DataError(f"{place} has a NUL at byte {content.index(0) + 1}: is it text? Remove it.")
     try:
@@ -187,7 +196,7 @@ def _decoded_line(content: bytes, place: str, encoding: str, errors: str) -> str
 
 
 def _sound_lines(block: bytes, name: str, first: int) -> Iterator[bytes]:
-    """The lines before one that is refused, and its DataError; nothing where none is."""
+    """Yield the lines before one that is refused, and its DataError; nothing where none is."""
     sound = list[str]()
     try:
         for line in _lines(BytesIO(block), name, first):
@@ -207,7 +216,7 @@ def _is_utf8(block: bytes) -> bool:
 
 
 def _begin(stream: BinaryIO, name: str) -> bytes:
-    """The first bytes of a stream that is read from its beginning, as far as they are there; they stay in it."""
+    """Return the first bytes of a stream that is read from its beginning, as far as they are there; they stay in it."""
     return next(_sound((cast(BufferedReader, stream).peek(PEEKED) for _ in range(1)), name))
 
 
@@ -223,7 +232,10 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 @contextmanager
 def writing_lines(path: Path) -> Iterator[Callable[[str], None]]:
-    """A function that writes the next line of a file, whole once the block ends well; errors as ``write_lines``."""
+    """Yield a function that writes the next line of a file, whole once the block ends well.
+
+    Errors as ``write_lines``.
+    """
     with replacing(path) as plain, packed_by_name(path, plain) as stream:
         numbers = count(1)
 
@@ -238,7 +250,7 @@ def writing_lines(path: Path) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def writing_text(path: Path) -> Iterator[Callable[[str], None]]:
-    """What appends text, with the line ends that it has, to a file that is there, whole, when the block ends well."""
+    """Yield a function that writes text as it is; the file is there, whole, when the block ends well."""
     with replacing(path) as plain, packed_by_name(path, plain) as stream:
 
         def write(text: str) -> None:
@@ -249,7 +261,7 @@ def writing_text(path: Path) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def packed_by_name(path: Path, stream: BinaryIO) -> Iterator[BinaryIO]:
-    """What packs its bytes into ``stream`` where the name ends in ``.gz``, else the stream itself."""
+    """Yield a stream that gzips into ``stream`` where the name ends in ``.gz``, else ``stream``."""
     if path.suffix.lower() != ".gz":
         yield stream
         return
@@ -275,7 +287,7 @@ def _open(path: Path, *, pipes: bool = False) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _plain(stream: BufferedReader, name: str) -> Iterator[BinaryIO]:
-    """The stream, unpacked when it is gzipped."""
+    """Yield the stream, unpacked when it is gzipped."""
     try:
         begin = stream.peek(2)[:2]
     except OSError as error:
@@ -288,7 +300,7 @@ def _plain(stream: BufferedReader, name: str) -> Iterator[BinaryIO]:
 
 
 def _sound(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """The same pieces, a fault of the archive or the disk told as DataError."""
+    """Yield the same pieces, a fault of the archive or the disk told as DataError."""
     try:
         yield from pieces
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -299,3 +311,29 @@ def _sound(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
 
 def _unreadable(name: str, error: OSError) -> DataError:
     return DataError(f"The file {name} cannot be read: {error.strerror or error}.")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Yield a stream whose bytes take the place of ``path`` when the block ends well, and vanish when it does not.
+
+    What is no regular file (a pipe, ``/dev/stdout``) is written straight. Raises DataError when writing fails.
+    """
+    final = path.resolve()
+    part = part_of(final)
+    try:
+        if path.exists() and not path.is_file():  # an open pipe has a path, but what that resolves to is none
+            with path.open("wb") as stream:
+                yield stream
+            return
+        sweep(final.parent, final)
+        with part.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(final)
+    except OSError as error:
+        raise DataError(f"The file {path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        with suppress(OSError):
+            part.unlink()

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.formats.figures import LN_10
+from anaphora.formats.json_text import LN_10
 from anaphora.wording import counted
 
 _BLANKS = " \t"
@@ -25,7 +25,7 @@ _NUMBER = r"[-+]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|(?i:inf
 _FEATURE = re.compile(rf"(\S+)[=:](?:{_NUMBER})?|{_NUMBER}")
 _LINK = r"(?:[0-9]+-[0-9]+|[0-9.eE+-]+(?:,[0-9.eE+-]+)+)"
 _BESIDE = re.compile(rf"[ \t]*(?:WordScores=.*|(?:{_LINK}(?:[ \t]+|\Z))*)", re.DOTALL)
-"""What Marian writes between a hypothesis and its features: word alignments, hard or soft, and word scores."""
+"""Marian's fields between a hypothesis and its features: word alignments, hard or soft, and word scores."""
 _KALDI = re.compile(r"([^ \t]+-[0-9]+)(?:([ \t]+)(.*))?", re.DOTALL)
 _SRILM = re.compile(r"([ \t]*([^ \t]+)[ \t]+)([^ \t]+)([ \t]+([^ \t]+)(?:[ \t]+(.*))?)", re.DOTALL)
 
@@ -44,7 +44,7 @@ class Entry:
     features: frozenset[str] = frozenset()
     """The names of its scores, where they have some."""
     place: int = 0
-    """Which of its fields has them, from 0, where a line has fields."""
+    """Number of the field that has them, from 0, where a line has fields."""
 
 
 class NbestFormat(ABC):
@@ -54,15 +54,15 @@ class NbestFormat(ABC):
     base: str
     """The base of its logarithms, for people."""
     names_features = False
-    """Whether its scores have names."""
+    """True if its scores have names."""
 
     @abstractmethod
     def parse(self, line: str, where: str) -> Entry:
-        """A line, read; DataError naming ``where`` it stands for one that is none."""
+        """Return a line, read; DataError naming ``where`` it stands for one that is none."""
 
     @abstractmethod
     def scored(self, entry: Entry, log10: float, feature: str) -> str:
-        """The line with the hypothesis's log10 p added as ``feature``, in the base of the format."""
+        """Return the line with the hypothesis's log10 p added as ``feature``, in the base of the format."""
 
 
 class Moses(NbestFormat):
@@ -102,7 +102,10 @@ class Moses(NbestFormat):
 
 
 def moses_line(number: int, text: str, features: Mapping[str, float], total: float) -> str:
-    """A line of a Moses list: hypotheses of one input share its ``number``, from 0; bars in a text are escaped."""
+    """Return a line of a Moses list: hypotheses of one input share its ``number``, from 0.
+
+    Bars in a text are escaped.
+    """
     scores = " ".join(
         f"{name}= {value:.6f}" if isinstance(value, float) else f"{name}= {value}" for name, value in features.items()
     )
@@ -111,13 +114,13 @@ def moses_line(number: int, text: str, features: Mapping[str, float], total: flo
 
 
 def _names(field: str) -> list[str] | None:
-    """The names of the scores in a field, nothing for one without; None where something else stands in it."""
+    """Return the names of the scores in a field, nothing for one without; None where something else stands in it."""
     found = [_FEATURE.fullmatch(one) for one in field.split()]
     return None if None in found else [one[1] or "" for one in found if one]
 
 
 def _place(fields: list[str]) -> int:
-    """Where the features are: in the first field with names after links and scores of words, else in the third."""
+    """Return the field of features: the first with names after links and scores of words, else the third."""
     for place, field in enumerate(fields[2:], 2):
         if not _BESIDE.fullmatch(field):
             return place if any(_names(field) or ()) else 2
@@ -131,14 +134,14 @@ class Kaldi(NbestFormat):
     base = "e"
 
     def parse(self, line: str, where: str) -> Entry:
-        """A name with a rank after its last dash."""
+        """Return a name with a rank after its last dash."""
         found = _KALDI.fullmatch(line)
         if found is None:
             raise DataError(f"{where} should begin with NAME-RANK, not '{''.join(line.split()[:1])[:40]}': {_OTHER}")
         return Entry((found[3] or "").strip(_BLANKS), line)
 
     def scored(self, entry: Entry, log10: float, feature: str) -> str:
-        """The name and -ln p."""
+        """Return the name and -ln p."""
         found = _KALDI.fullmatch(entry.line)
         assert found
         return f"{found[1]}{found[2] or ' '}{-log10 * LN_10:.6f}"

@@ -18,15 +18,14 @@ from typing import Any
 from anaphora.errors import DataError
 from anaphora.formats.json_text import json_objects
 from anaphora.formats.span_tags import ONE_TYPE, Encoding, Span, spans_of, tags_of
-from anaphora.formats.tagged import Sentence, content_of, is_label, split_end
-from anaphora.formats.tokens import token_places
+from anaphora.formats.tagged import Sentence, content_of, is_label, split_end, token_places
 from anaphora.wording import counted
 
 _LABELS = ("label", "labels", "entities", "spans")
 """Keys that spans may be under."""
 
 Labelled = tuple[int, int, str]
-"""Where a span begins and ends in its text, and its type."""
+"""Begin, end and type of a span in its text."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,9 @@ class Offsets:
     encoding: Encoding
 
     def read(self, lines: Iterable[str], where: str, *, labelled: bool = False) -> Iterator[Sentence]:
-        """The texts, each as one sentence; where a span of a labelled one begins or ends inside of a token, it is cut.
+        """Yield the texts, each as one sentence.
+
+        Where a span of a labelled one begins or ends inside of a token, it is cut.
 
         Raises DataError for a line that is no such object, and spans that overlap or lie outside of their text.
         """
@@ -55,7 +56,7 @@ class Offsets:
             yield Sentence(number, words, tags, (line,), ())
 
     def written(self, sentence: Sentence, tags: Sequence[str]) -> str:
-        """The object with the spans of these tags under "label", or the key that it had them under."""
+        """Return the object with the spans of these tags under "label", or the key that it had them under."""
         (line,) = sentence.lines
         content, end = split_end(line)
         item = json.loads(content_of(content))
@@ -66,7 +67,7 @@ class Offsets:
 
 
 def _places_of(words: Sequence[str], text: str) -> list[tuple[int, int]]:
-    """Where the words of a text begin and end; those that a span cut are words of their own."""
+    """Return begin and end of the words of a text; those that a span cut are words of their own."""
     places, end = list[tuple[int, int]](), 0
     for word in words:
         start = text.index(word, end)
@@ -141,7 +142,7 @@ def _cut(places: Sequence[tuple[int, int]], edges: Sequence[int]) -> list[tuple[
 
 
 def _of_tokens(spans: Sequence[Labelled], places: Sequence[tuple[int, int]]) -> Iterator[Span]:
-    """The spans by the numbers of their tokens; those of white space alone have none."""
+    """Yield the spans by the numbers of their tokens; those of white space alone have none."""
     for start, end, type_ in spans:
         inside = [number for number, (a, b) in enumerate(places) if start <= a and b <= end]
         if inside:

@@ -12,20 +12,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.xml_elements import xml_elements
+from anaphora.formats.safe_xml import xml_elements
 
 NAME = "omegat.project"
 _USUAL = "__DEFAULT__"
 
 
 class Project(NamedTuple):
-    """What a project file says."""
+    """Content of a project file."""
 
     folder: Path
     languages: tuple[str, str]
     """Codes of source and target, as the project writes them."""
     by_sentences: bool
-    """Whether paragraphs are segmented into sentences."""
+    """True if paragraphs are segmented into sentences."""
     source: Path
     memories: Path
     glossary: Path
@@ -38,12 +38,12 @@ class Project(NamedTuple):
         return self.folder / "omegat" / "project_save.tmx"
 
     def others(self) -> list[Path]:
-        """The other memories of people, in their order."""
+        """Return the other memories of people, in their order."""
         given = sorted(self.memories.rglob("*.tmx"))
         return [path for path in given if path.relative_to(self.memories).parts[0] != "mt"]
 
     def documents(self) -> list[Path]:
-        """The files to translate, in their order; DataError where their folder is missing."""
+        """Return the files to translate, in their order; DataError where their folder is missing."""
         if not self.source.is_dir():
             raise DataError(f"{self.source} should be the folder of documents in {self.folder / NAME}: make it.")
         masks = [tuple(mask.split("/")) for mask in self.excluded]
@@ -59,7 +59,7 @@ def is_project(folder: Path) -> bool:
 
 
 def read_project(folder: Path) -> Project:
-    """The project of a folder; DataError for a file that is no project or does not name its languages."""
+    """Return the project of a folder; DataError for a file that is no project or does not name its languages."""
     path = folder / NAME
     said = defaultdict[str, list[str]](list)
     for element in xml_elements(path):
@@ -83,7 +83,7 @@ def read_project(folder: Path) -> Project:
 
 
 def _fits(names: Sequence[str], mask: Sequence[str]) -> bool:
-    """Whether a path fits a mask as Ant has them, both as their parts: ``**`` is any folders."""
+    """True if a path fits a mask as Ant has them, both as their parts: ``**`` is any folders."""
     if not mask:
         return not names
     if mask[0] == "**":

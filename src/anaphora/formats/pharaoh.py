@@ -15,7 +15,10 @@ Links = frozenset[tuple[int, int]]
 
 
 def words_between_spaces(text: str) -> list[str]:
-    """The words of a text as links count them; a no-break space or a tab is a part of the word that it stands in."""
+    """Return the words of a text as links count them.
+
+    A no-break space or a tab is a part of the word that it stands in.
+    """
     return [word for word in text.split(" ") if word]
 
 
@@ -25,7 +28,10 @@ def to_pharaoh(links: Iterable[tuple[int, int]]) -> str:
 
 
 def from_pharaoh(line: str, where: str) -> Links:
-    """The links of one line; for anything else than ``i-j`` with spaces between, DataError naming ``where`` it is."""
+    """Return the links of one line.
+
+    For anything else than ``i-j`` with spaces between, DataError naming ``where`` it is.
+    """
     links = []
     for field in line.split():
         link = _LINK.fullmatch(field)
@@ -36,7 +42,7 @@ def from_pharaoh(line: str, where: str) -> Links:
 
 
 def each_links(path: Path, lengths: Iterable[tuple[int, int] | None]) -> Iterator[Links]:
-    """The links of pairs of sentences, a line each, one line at a time.
+    """Yield the links of pairs of sentences, a line each, one line at a time.
 
     ``lengths`` has the words on both sides of each pair, or None where links are not compared with them. Raises
     DataError as ``read_lines`` does, for a line that is none, in the end for more or fewer lines than pairs, and then

@@ -1,15 +1,18 @@
 """XML from anywhere, parsed by expat: no entity is expanded and nothing is fetched."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
 from anaphora.errors import DataError
-from anaphora.formats.lines import LONGEST
+from anaphora.files import NESTING
+from anaphora.formats.lines import LONGEST, unpacked
 
 
 def guarded(parser: expat.XMLParserType, name: str) -> expat.XMLParserType:
-    """The parser, which refuses to declare an entity and to leave out one that is not declared.
+    """Return the parser, which refuses to declare an entity and to leave out one that is not declared.
 
     A document type that lies elsewhere is passed over; ``name`` is what errors call the file.
     """
@@ -48,3 +51,53 @@ def feed(parser: expat.XMLParserType, pieces: Iterable[bytes], name: str) -> Ite
         if ended and read:
             raise DataError(f"{name}:{error.lineno} is no XML (it ends before its last tag): get all of it.") from None
         raise DataError(f"{name}:{error.lineno} is no XML ({expat.ErrorString(error.code)}): correct it.") from None
+
+
+LARGEST = 1 << 26
+"""Bytes of the longest document that is read."""
+
+
+@dataclass
+class Element:
+    """One element, when it ends; those inside of it have ended before."""
+
+    name: str
+    """Without the prefix of a namespace."""
+    attributes: Mapping[str, str]
+    line: int
+    """Its first line, from 1."""
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Its own text, without that of elements inside."""
+        return "".join(self.pieces)
+
+
+def xml_elements(path: Path) -> Iterator[Element]:
+    """Yield the elements of a file, gzipped or not, in the order in which they end.
+
+    Raises DataError, with the line, for what is no XML, declares entities, is nested deeper than ``files.NESTING`` or
+    longer than ``LARGEST``; and as ``formats.lines.unpacked`` does.
+    """
+    parser = guarded(expat.ParserCreate(), str(path))
+    open_elements: list[Element] = []
+    ended: list[Element] = []
+
+    def begin(name: str, attributes: dict[str, str]) -> None:
+        if len(open_elements) >= NESTING:
+            raise DataError(f"{path}:{parser.CurrentLineNumber} is nested deeper than {NESTING} elements: is it ink?")
+        open_elements.append(Element(name.rpartition(":")[2], attributes, parser.CurrentLineNumber))
+
+    def text(data: str) -> None:
+        if open_elements:
+            open_elements[-1].pieces.append(data)
+
+    parser.StartElementHandler = begin
+    parser.EndElementHandler = lambda name: ended.append(open_elements.pop())
+    parser.CharacterDataHandler = text
+    for read in feed(parser, unpacked(path), str(path)):
+        if read > LARGEST:
+            raise DataError(f"{path} is longer than {LARGEST:,} bytes: split it.")
+        yield from ended
+        ended.clear()

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 from anaphora.errors import DataError
 
 Encoding = Literal["iob1", "iob2", "bioes"]
-"""How spans are written as tags."""
+"""Encodings of spans as tags."""
 
 OUTSIDE = "O"
 """The tag outside of spans."""
@@ -63,7 +63,7 @@ TagsInPlace = tuple[Sequence[str], Callable[[int], str]]
 
 @lru_cache(1 << 16)
 def parsed(tag: str, encoding: Encoding) -> Tag | None:
-    """A tag's prefix and type; None where the encoding has no such tag."""
+    """Return a tag's prefix and type; None where the encoding has no such tag."""
     if tag == OUTSIDE:
         return _BEYOND
     prefix, hyphen, type_ = tag.partition("-")
@@ -74,7 +74,7 @@ def parsed(tag: str, encoding: Encoding) -> Tag | None:
 
 
 def may_follow(before: Tag, after: Tag, encoding: Encoding) -> bool:
-    """Whether a tag may come right after another; ``Tag("O", "")`` also stands for both ends of a sentence."""
+    """True if a tag may come right after another; ``Tag("O", "")`` also stands for both ends of a sentence."""
     same = before.type == after.type
     match encoding:
         case "iob1":
@@ -87,7 +87,10 @@ def may_follow(before: Tag, after: Tag, encoding: Encoding) -> bool:
 
 
 def first_fault(tags: Sequence[str], encoding: Encoding) -> int | None:
-    """The first token of a sentence whose tag the encoding has not, or not there; the last where a span stays open."""
+    """Return the first token of a sentence whose tag the encoding has not, or not there.
+
+    The last where a span stays open.
+    """
     before = _BEYOND
     for place, tag in enumerate(tags):
         now = parsed(tag, encoding)
@@ -98,7 +101,7 @@ def first_fault(tags: Sequence[str], encoding: Encoding) -> int | None:
 
 
 def spans_of(tags: Sequence[str], encoding: Encoding) -> list[Span]:
-    """The spans of a sentence, in their order.
+    """Return the spans of a sentence, in their order.
 
     Strict: tags that do not make a whole span in this encoding (``I-`` without ``B-`` in IOB2, ``B-`` without ``E-`` in
     BIOES) make none.
@@ -119,27 +122,27 @@ def spans_of(tags: Sequence[str], encoding: Encoding) -> list[Span]:
 
 
 def _goes_on(before: Tag, now: Tag, encoding: Encoding) -> bool:
-    """Whether a tag is in the span of the one before."""
+    """True if a tag is in the span of the one before."""
     inside = "IE" if encoding == "bioes" else "I"
     return now.prefix in inside and before.prefix in "BI" and now.type == before.type
 
 
 def _is_whole(before: Tag, now: Tag, encoding: Encoding) -> bool:
-    """Whether a span whose last tag is ``before`` may end there; as seqeval's strict mode has it in faulty IOB1 too."""
+    """True if a span whose last tag is ``before`` may end there; as seqeval's strict mode has it in faulty IOB1 too."""
     if encoding == "bioes":
         return before.prefix in "ES"
     return encoding == "iob2" or (before.prefix, now.prefix) != ("B", "B") or before.type == now.type
 
 
 def _begins(before: Tag, now: Tag, encoding: Encoding) -> bool:
-    """Whether a tag, which is not in the span of the one before, begins one."""
+    """True if a tag, which is not in the span of the one before, begins one."""
     if encoding == "iob1":
         return now.prefix == "I" or (now.prefix == "B" and may_follow(before, now, encoding))
     return now.prefix in ("B", "S")
 
 
 def tags_of(spans: Iterable[Span], length: int, encoding: Encoding) -> list[str]:
-    """The tags of a sentence of ``length`` tokens; spans are in order and do not overlap."""
+    """Return the tags of a sentence of ``length`` tokens; spans are in order and do not overlap."""
     tags, end, type_ = [OUTSIDE] * length, -1, ""
     for span in spans:
         of = f"-{span.type}" if span.type else ""
@@ -156,7 +159,7 @@ def tags_of(spans: Iterable[Span], length: int, encoding: Encoding) -> list[str]
 
 
 def encoding_of(sentences: Iterable[Sequence[str]]) -> Encoding | None:
-    """The encoding that most sentences keep to, IOB2 before the others.
+    """Return the encoding that most sentences keep to, IOB2 before the others.
 
     None where most of the different tags are neither prefixes with a type nor prefixes alone, as of one type of span.
     """

@@ -3,7 +3,7 @@
     dictionary   a word, white space, phones; perhaps probabilities between them. CMUdict (``;;;`` and `` #`` begin
                  comments, ``WORD(2)`` is another pronunciation of WORD) and MFA
     inflection   lemma, form and features between tabs, or features before form or lemma. UniMorph and SIGMORPHON
-    columns      source and target between tabs, WikiPron; CSV and JSON lines (``formats.string_tables``)
+    columns      source and target between tabs, WikiPron; CSV and JSON lines
 
 The format is known by what is in the file, never by its name. Features follow the lemma, a tab between them, so that
 both are the source.
@@ -13,13 +13,111 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Literal, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.string_tables import SIDES, STRINGS, sides_in, string_lines, string_rows
-from anaphora.formats.table_columns import TableColumns
+from anaphora.formats.json_text import any_json
+from anaphora.formats.lines import read_lines
+from anaphora.formats.table_columns import TableColumns, is_heading
+from anaphora.formats.table_rows import TableRow, is_table, table_rows
 from anaphora.formats.tsv import Row
 from anaphora.wording import counted
+
+SIDES = ("source", "target", "features")
+SIDE_NAMES = (
+    ("source", "input", "word", "spelling", "grapheme", "graphemes", "lemma"),
+    ("target", "output", "pronunciation", "phones", "phoneme", "phonemes", "transcription", "form"),
+    ("features", "tags"),
+)
+"""Usual names of source, target and features in headings and keys."""
+TABLE_ENDINGS = (".csv", ".jsonl", ".ndjson")
+"""Of files that are read so, ``.gz`` aside."""
+_JSON = TABLE_ENDINGS[1:]
+STRINGS = TableColumns(SIDE_NAMES)
+"""Columns of source, target and features by their usual names."""
+_SPACES = str.maketrans("\t\r\n", "   ")
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    """Return the lines of a file; errors as for ``read_lines``."""
+    return read_lines(path, any_format=is_table(path.name, *TABLE_ENDINGS))
+
+
+def string_lines(lines: Iterable[str], file: str, columns: TableColumns = STRINGS) -> Iterator[str]:
+    """Yield the lines of a file, that of a heading empty; of CSV and JSON lines each row with tabs between its cells.
+
+    Of JSON objects, these are source, target and perhaps features alone. Raises DataError with its line for a row that
+    is no pair.
+
+        "color";"colour"                                    rows of CSV, perhaps below a heading
+        {"source": "color", "target": "colour"}             objects, perhaps with features: a string or a list of them
+        ["color", "colour"]                                 arrays, in the order of columns
+
+    A heading and the keys of objects may have any order and other columns among them. Lines keep their numbers.
+    """
+    last = width = 0
+    for row in string_rows(lines, file):
+        place = f"{file}:{row.number}"
+        cells = row.cells if row.separator else _strings(row, place, columns)
+        is_first, width = not width, width or len(cells)
+        if is_first and cells and row.separator and (sides_in(row, place, columns)[1] or is_heading(cells)):
+            cells = []
+        missing = 0 if row.separator else width - len(cells)  # features, of arrays
+        yield from [""] * (row.number - last - 1)
+        yield "\t".join([*(cell.translate(_SPACES) for cell in cells), *[""] * missing])
+        last = row.number
+
+
+def string_rows(lines: Iterable[str], file: str) -> Iterator[TableRow]:
+    """Yield the rows of CSV, of JSON lines, whose items are objects or arrays, or of lines with tabs."""
+    if not is_table(file, *_JSON):
+        yield from table_rows(lines, file)
+        return
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            item = any_json(line, f"{file}:{number}")
+            cells = [*item.values()] if isinstance(item, dict) else item if isinstance(item, list) else [item]
+            yield TableRow(number, line, cells, [*item] if isinstance(item, dict) else None)
+
+
+def sides_in(row: TableRow, place: str, columns: TableColumns = STRINGS) -> tuple[list[int], bool]:
+    """Places of source, target and perhaps features in a first row, none where nothing says; True for a heading.
+
+    Errors as for ``TableColumns.find``.
+    """
+    if not row.separator and row.keys is None:
+        return [], False
+    sides = [range(len(columns.chosen))] if columns.chosen else [range(3), range(2)]
+    found = (columns.find(row.heads, place, of_these, keys=row.keys is not None) for of_these in sides)
+    return next((one for one in found if one is not None), ([], False))
+
+
+def holds_strings(path: Path) -> bool:
+    """True if JSON lines hold pairs of strings, by the first one."""
+    if not is_table(path.name, *_JSON):
+        return False
+    row = next(string_rows(lines_of(path), str(path)), None)
+    return row is not None and (bool(sides_in(row, str(path))[0]) or (row.keys is None and _are_strings(row.cells)))
+
+
+def _strings(row: TableRow, place: str, columns: TableColumns) -> list[str]:
+    """Return the cells of an array, or those of source, target and perhaps features in an object."""
+    cells = row.cells
+    if row.keys is not None:
+        found = [row.cells[side] for side in sides_in(row, place, columns)[0]]
+        cells = [";".join(value) if _are_strings(value, 0) else value for value in found]
+    if not _are_strings(cells):
+        raise DataError(
+            f'{place} should be an object like {{"source": "color", "target": "colour"}} or an array of strings, but '
+            f"is {row.lines.strip()[:60]}: correct the line."
+        )
+    return list(cells)
+
+
+def _are_strings(value: Any, least: int = 2) -> bool:
+    return isinstance(value, list) and len(value) >= least and all(isinstance(one, str) for one in value)
+
 
 Kind = Literal["dictionary", "inflection", "columns"]
 
@@ -37,7 +135,7 @@ _FEATURES = re.compile(r"[A-Z0-9.+\-/{}()*_,|:=]+(?:;[A-Z0-9.+\-/{}()*_,|:=]*)*"
 
 
 class StringFormat(NamedTuple):
-    """Where the source, the target and perhaps the features stand in a line."""
+    """Columns of the source, the target and perhaps the features in a line."""
 
     kind: Kind
     columns: tuple[int, ...] = (1, 2)
@@ -46,12 +144,12 @@ class StringFormat(NamedTuple):
     width: int = 2
     """Columns of a line; 0 where any number is right that has those."""
     tabs: bool = True
-    """Whether tabs stand between columns."""
+    """True if tabs stand between columns."""
     variants: bool = False
-    """Whether a number in parentheses marks another pronunciation of the word before it."""
+    """True if a number in parentheses marks another pronunciation of the word before it."""
 
     def read(self, lines: Iterable[str], where: str) -> Iterator[Row]:
-        """The pairs of lines that came from the file ``where``, comments and blank lines left out.
+        """Yield the pairs of lines that came from the file ``where``, comments and blank lines left out.
 
         Raises DataError, with the line, for one with other columns or with an empty source, target or features.
         """
@@ -105,7 +203,7 @@ _NAMES: dict[Kind, str] = {
 
 
 def read_format(lines: Iterable[str], file: str, columns: TableColumns = STRINGS) -> tuple[StringFormat, TableColumns]:
-    """The format of a file by its first lines, and the columns that it has, none where it is no table.
+    """Return the format of a file by its first lines, and the columns that it has, none where it is no table.
 
     Errors as for ``recognized`` and ``string_lines``.
     """
@@ -123,7 +221,9 @@ def read_format(lines: Iterable[str], file: str, columns: TableColumns = STRINGS
 
 
 def recognized(lines: Iterable[str], where: str, columns: Sequence[int] = ()) -> StringFormat:
-    """The format of the file ``where`` by its first lines; ``columns`` name those of source, target and features.
+    """Return the format of the file ``where`` by its first lines.
+
+    ``columns`` name those of source, target and features.
 
     Raises DataError for a file of no format that is known.
     """
@@ -155,7 +255,7 @@ def recognized(lines: Iterable[str], where: str, columns: Sequence[int] = ()) ->
 
 
 def _dictionary(sample: Sequence[str], where: str) -> StringFormat:
-    """A dictionary without tabs."""
+    """Return a dictionary without tabs."""
     rows = [_REMARK.sub("", line).split() for line in sample]
     longest = max(map(len, rows))
     numbers = next(
@@ -174,13 +274,13 @@ def _dictionary(sample: Sequence[str], where: str) -> StringFormat:
 
 
 def _have_variants(sample: Sequence[str]) -> bool:
-    """Whether a word is there with a number in parentheses, and without."""
+    """True if a word is there with a number in parentheses, and without."""
     words = {line.split("\t")[0].strip() for line in sample}
     found = (_VARIANT.fullmatch(word) for word in words)
     return any(variant and variant[1] in words for variant in found)
 
 
 def _are(pattern: re.Pattern[str], cells: Iterable[str]) -> bool:
-    """Whether almost all cells that are not empty, at least one, are what a pattern says."""
+    """True if almost all cells that are not empty, at least one, are what a pattern says."""
     found = [bool(pattern.fullmatch(cell.strip())) for cell in cells if cell.strip()]
     return bool(found) and sum(found) >= _MOST * len(found)

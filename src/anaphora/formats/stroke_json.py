@@ -23,7 +23,7 @@ _EXPECTED = 'an object like {"text": "..", "strokes": [[[x, y], ..], ..]}, or an
 
 
 def read_stroke_json(path: Path) -> Iterator[Trace]:
-    """The sequences of a file; DataError with the line or number of the sequence, and as ``read_lines`` does."""
+    """Yield the sequences of a file; DataError with the line or number of the sequence, and as ``read_lines`` does."""
     if path.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson")):
         for number, line in enumerate(read_lines(path, any_format=True), 1):
             if line.strip():
@@ -42,14 +42,14 @@ def read_stroke_json(path: Path) -> Iterator[Trace]:
 
 
 def _is_one(value: Any) -> bool:
-    """Whether a document is one sequence: an object, pen rows, or strokes; not an array of sequences of pen rows."""
+    """True if a document is one sequence: an object, pen rows, or strokes; not an array of sequences of pen rows."""
     return (
         isinstance(value, Mapping) or 0 < _depth(value) < 3 or (_depth(value) == 3 and not all(map(_has_bits, value)))
     )
 
 
 def _has_bits(rows: Any) -> bool:
-    """Whether rows end in pen bits, where strokes would have times."""
+    """True if rows end in pen bits, where strokes would have times."""
     return isinstance(rows, list) and all(
         isinstance(row, list) and row[2:] and all(bit in (0, 1) for bit in row[2:]) for row in rows
     )
@@ -86,7 +86,7 @@ def _trace(item: Any, place: str) -> Trace:
 
 
 def _are_columns(strokes: list[Any]) -> bool:
-    """Whether strokes are arrays of x, of y and perhaps of times, rather than of points."""
+    """True if strokes are arrays of x, of y and perhaps of times, rather than of points."""
     return all(len(stroke) in (2, 3) and all(isinstance(one, list) for one in stroke) for stroke in strokes) and any(
         len(stroke[0]) > 3 for stroke in strokes
     )

@@ -1,16 +1,63 @@
 """Rows of tables with their lines as they stand in the file, so that a row can be written back with one cell more."""
 
+import csv
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 from anaphora.errors import DataError
-from anaphora.formats.csv_rows import csv_records
 from anaphora.formats.json_text import json_objects
-from anaphora.formats.lines import BOM
+from anaphora.formats.lines import BOM, LONGEST
 from anaphora.formats.tagged import content_of, split_end
 from anaphora.wording import counted
+
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_LOOKED_AT = 20
+"""Lines that tell what stands between values."""
+
+
+def csv_records(lines: Iterable[str], where: str) -> Iterator[tuple[int, list[str], str, str]]:
+    """The rows of the file ``where``: the number of the first line, the cells, the lines as given, and the delimiter.
+
+    Lines have their ends or not. Raises DataError with the line for wrong quotes.
+    """
+    begin, length, taken = 0, 0, list[str]()
+    rest = iter(lines)
+    first = list(islice(rest, _LOOKED_AT))
+    delimiter = _delimiter(first)
+
+    def fed() -> Iterator[str]:
+        nonlocal length
+        for line in chain(first, rest):
+            taken.append(line)
+            length += len(line) + 1
+            if length > LONGEST:
+                raise DataError(
+                    f"{where}:{begin + 1} begins a row of more than {LONGEST:,} characters: check its quotes."
+                )
+            text = line.removeprefix(BOM)
+            yield text if text.endswith("\n") else text + "\n"
+
+    reader = csv.reader(fed(), delimiter=delimiter, strict=True)
+    try:
+        for row in reader:
+            yield begin + 1, row, "".join(taken), delimiter
+            begin, length = reader.line_num, 0
+            taken.clear()
+    except csv.Error as error:
+        raise DataError(f"{where}:{begin + 1} is no CSV that can be read ({error}): check its quotes.") from None
+
+
+def _delimiter(lines: Sequence[str]) -> str:
+    """Return the delimiter of most lines; a comma where that cannot be found."""
+    bare = [_QUOTED.sub("", line) for line in lines]
+    counts = {one: Counter(line.count(one) for line in bare) for one in ",;\t"}
+    return max(counts, key=lambda one: max((rows for count, rows in counts[one].items() if count), default=0))
+
 
 _JSON = (".jsonl", ".ndjson", ".json")
 ENDINGS = (".tsv", ".csv", *_JSON)
@@ -45,7 +92,10 @@ class TableRow:
         return self.cells if self.keys is None else self.keys
 
     def with_cell(self, value: str | Sequence[str], name: str) -> str:
-        """The lines of the row with one value more, whose key is ``name`` in an object; a cell holds one string."""
+        """Return the lines of the row with one value more, whose key is ``name`` in an object.
+
+        A cell holds one string.
+        """
         content, end = split_end(self.lines)
         if not self.separator:
             inner = content.rstrip()
@@ -60,7 +110,7 @@ class TableRow:
 
 
 def table_rows(lines: Iterable[str], file: str) -> Iterator[TableRow]:
-    """The rows of a table: CSV and JSON by the name of the ``file``, else lines with tabs between their cells.
+    """Yield the rows of a table: CSV and JSON by the name of the ``file``, else lines with tabs between their cells.
 
     ``lines`` may have their ends and a byte order mark. Raises DataError with the line for what is no CSV or JSON.
     """
@@ -79,7 +129,7 @@ def table_rows(lines: Iterable[str], file: str) -> Iterator[TableRow]:
 def read_sides(
     rows: Iterable[TableRow], where: str, find: Callable[[TableRow, str], tuple[Sequence[int], bool]]
 ) -> Iterator[tuple[TableRow, list[Any] | None]]:
-    """The rows of the table ``where``, each with its values in some columns; None for a heading and blank lines.
+    """Yield the rows of the table ``where``, each with its values in some columns; None for a heading and blank lines.
 
     ``find`` returns the places of these columns in a first row, or an object, which stands at a place, and True if it
     is a heading. Raises DataError with its line for a row of another width than the first, and for a second heading.

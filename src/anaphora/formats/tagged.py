@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+import regex
+
 from anaphora.errors import DataError
 from anaphora.formats.lines import BOM, LONGEST
 
@@ -19,7 +21,7 @@ _MOST_LINES = 1 << 18
 
 
 def labels_of(tag: str) -> list[str]:
-    """The labels in a tag that may have several, each once: ``A|B``, or ``_`` for none."""
+    """Return the labels in a tag that may have several, each once: ``A|B``, or ``_`` for none."""
     return [] if tag == NO_LABEL else list(dict.fromkeys(tag.split("|")))
 
 
@@ -37,19 +39,19 @@ class Sentence(NamedTuple):
     """The place of each word's line in ``lines``; where a line is a sentence, of none."""
 
     def line_of(self, word: int) -> int:
-        """The line of the file that a word is in, from 1."""
+        """Return the line of the file that a word is in, from 1."""
         return self.line + (self.rows[word] if self.rows else 0)
 
 
 class TaggedFormat(Protocol):
     def read(self, lines: Iterable[str], where: str, *, labelled: bool = False) -> Iterator[Sentence]:
-        """The sentences in lines that came from ``where``; ``labelled`` ones must have their tags.
+        """Return the sentences in lines that came from ``where``; ``labelled`` ones must have their tags.
 
         Raises DataError with the line for one that is not in the format.
         """
 
     def written(self, sentence: Sentence, tags: Sequence[str]) -> str:
-        """The lines of a sentence with these tags in the place of its own."""
+        """Return the lines of a sentence with these tags in the place of its own."""
 
 
 @dataclass
@@ -81,13 +83,13 @@ class Block:
         self.rows.append(len(self.lines) - 1)
 
     def sentence(self, number: int) -> Sentence:
-        """The sentence whose last line has this number."""
+        """Return the sentence whose last line has this number."""
         first = number - len(self.lines) + 1
         return Sentence(first, tuple(self.words), tuple(self.tags), tuple(self.lines), tuple(self.rows))
 
 
 def is_label(text: str) -> bool:
-    """Whether a text can be a label: not empty, one line, one cell of a table."""
+    """True if a text can be a label: not empty, one line, one cell of a table."""
     return bool(text.strip()) and text.splitlines() == [text] and "\t" not in text
 
 
@@ -97,13 +99,60 @@ def split_end(line: str) -> tuple[str, str]:
 
 
 def content_of(line: str) -> str:
-    """A line without its end and a byte order mark."""
+    """Return a line without its end and a byte order mark."""
     return split_end(line)[0].removeprefix(BOM)
 
 
 def with_cell(line: str, place: int, value: str, separator: str) -> str:
-    """A line with ``value`` in one of its cells, or in a new one after the last; everything else stays as it is."""
+    """Return a line with ``value`` in one of its cells, or in a new one after the last.
+
+    Everything else stays as it is.
+    """
     content, end = split_end(line)
     cells = content.split(separator)
     cells[place : place + 1] = [value]
     return separator.join(cells) + end
+
+
+_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+_WORD = rf"[\w\p{{No}}--{_UNSPACED}]+"
+_SIGN = r"[^\w\p{No}\s\x1c-\x1f][\p{M}\p{Emoji_Modifier}]*"
+
+PATTERN = rf"""(?V1)(?x)
+    \d+(?:[.,:]\d+)+                 # 1,000.50  10:30
+  | {_UNSPACED}\p{{M}}*
+  | {_WORD}(?=(?i:n['’]t)\b)         # do|n't
+  | (?i:n['’]t)\b
+  | ['’](?i:s|m|d|re|ve|ll)\b       # it|'s
+  | {_WORD}
+  | ({_SIGN}(?:\u200d{_SIGN})*)\1*  # ...  !!
+    """
+"""Of one token, for ``regex``."""
+
+_TOKEN = regex.compile(PATTERN)
+
+
+def token_places(text: str) -> list[tuple[int, int]]:
+    """Return begin and end of each token; white space is in none.
+
+    >>> [("It doesn't cost 1,000...")[a:b] for a, b in token_places("It doesn't cost 1,000...")]
+    ['It', 'does', "n't", 'cost', '1,000', '...']
+
+    Scripts without spaces between words are read by characters.
+    """
+    return [match.span() for match in _TOKEN.finditer(text)]
+
+
+class Plain:
+    """A sentence a line; see ``TaggedFormat``."""
+
+    def read(self, lines: Iterable[str], where: str, *, labelled: bool = False) -> Iterator[Sentence]:
+        """Yield the sentences, which have no tags; a line of white space has no words."""
+        for number, line in enumerate(lines, 1):
+            content = content_of(line)
+            yield Sentence(number, tuple(content[start:end] for start, end in token_places(content)), (), (line,), ())
+
+    def written(self, sentence: Sentence, tags: Sequence[str]) -> str:
+        """Return a word, a tab and its tag a line, and a blank line after the sentence; nothing for none."""
+        rows = "".join(f"{word}\t{tag}\n" for word, tag in zip(sentence.words, tags, strict=True))
+        return f"{rows}\n" if rows else ""

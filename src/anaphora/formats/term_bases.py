@@ -11,8 +11,8 @@ from typing import NamedTuple
 from anaphora.formats.entries.entry import matches
 from anaphora.formats.glossary import ANY, GlossaryEntry
 from anaphora.formats.lines import read_lines
+from anaphora.formats.safe_xml import xml_elements
 from anaphora.formats.table_rows import table_rows
-from anaphora.formats.xml_elements import xml_elements
 
 _ENDINGS = (".txt", ".tab", ".tsv", ".utf8", ".csv")
 """Of tables."""
@@ -30,7 +30,7 @@ class Term(NamedTuple):
 
 
 def read_term_bases(folder: Path, languages: tuple[str, str]) -> list[GlossaryEntry]:
-    """The terms of all glossaries in a folder and those in it; ``languages`` are those of source and target.
+    """Return the terms of all glossaries in a folder and those in it; ``languages`` are those of source and target.
 
     Lines without two columns, and those that begin with ``#``, are left out. Raises DataError as ``read_lines`` and
     ``xml_elements``, and for wrong quotes in a CSV file.
@@ -52,7 +52,7 @@ def _plain(text: str) -> str:
 
 
 def read_terms(path: Path, languages: tuple[str, str]) -> Iterator[Term]:
-    """The terms of one glossary, as it has them; none of a file that is called otherwise. Errors as above."""
+    """Return the terms of one glossary, as it has them; none of a file that is called otherwise. Errors as above."""
     ending = path.suffix.lower()
     if ending in _ENDINGS:
         rows = table_rows(read_lines(path, any_format=True), str(path))

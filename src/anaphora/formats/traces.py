@@ -23,15 +23,15 @@ class Trace(NamedTuple):
     values_TD: Floats
     """Vectors; of a pen x and y."""
     ends_T: Booleans | None
-    """Whether the pen is lifted after each point; None where there is no pen."""
+    """True if the pen is lifted after each point; None where there is no pen."""
     text: str = ""
-    """What is written; empty where nobody says."""
+    """The written text; empty where it is unknown."""
     offsets: bool | None = False
-    """Whether points are relative to the point before; None where the format does not tell."""
+    """True if points are relative to the point before; None where the format does not tell."""
 
 
 def ink(place: str, strokes: Iterable[Sequence[Sequence[float]]], text: str = "") -> Trace:
-    """A sequence of strokes, each the x, y and perhaps time of its points.
+    """Return a sequence of strokes, each the x, y and perhaps time of its points.
 
     Raises DataError for a stroke without points, a number that is none, and times that run backwards.
     """

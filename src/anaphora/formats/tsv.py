@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.headings import Column, is_heading, is_reversed
 from anaphora.formats.lines import read_lines
-from anaphora.formats.table_columns import TableColumns
+from anaphora.formats.table_columns import Column, TableColumns, is_heading, is_reversed
 from anaphora.wording import counted
 
 
@@ -24,19 +23,19 @@ class Row(NamedTuple):
     source: str
     target: str
     trimmed: bool = False
-    """Whether empty columns at its end were left out."""
+    """True if empty columns at its end were left out."""
 
 
 class Layout(NamedTuple):
-    """Where the pairs stand in a table."""
+    """Columns and quoting of the pairs in a table."""
 
     columns: tuple[int | str, int | str] | None = None
     """Those of source and target, counted from 1 or named as in the first line; None for the only two."""
     quoted: bool = False
-    """Whether cells may stand in double quotes, with those inside doubled."""
+    """True if cells may stand in double quotes, with those inside doubled."""
 
     def split(self, line: str) -> list[str]:
-        """All columns of a line; none if its quotes are wrong."""
+        """Return all columns of a line; none if its quotes are wrong."""
         if not self.quoted:
             return line.split("\t")
         try:
@@ -45,7 +44,7 @@ class Layout(NamedTuple):
             return []
 
     def cells(self, line: str, columns: tuple[int, int] | None) -> tuple[list[str], bool]:
-        """Those of a line that count, two if it is a pair, and whether empty ones at its end were left out."""
+        """Return those of a line that count, two if it is a pair, and whether empty ones at its end were left out."""
         every = cells = self.split(line)
         while len(cells) > 2 and not cells[-1]:
             cells = cells[:-1]
@@ -54,7 +53,7 @@ class Layout(NamedTuple):
         return [cells[column - 1] for column in columns] if len(cells) >= max(columns) else cells[:1], False
 
     def numbered(self, path: Path, first: str) -> tuple[int, int] | None:
-        """The columns as numbers; DataError if the first line of the table has no column of a name."""
+        """Return the columns as numbers; DataError if the first line of the table has no column of a name."""
         numbers = [column for column in self.columns or () if isinstance(column, int)]
         if self.columns is None or len(numbers) == 2:
             return (numbers[0], numbers[1]) if numbers else None
@@ -79,7 +78,9 @@ PLAIN = Layout()
 
 
 def languages_of_heading(path: Path, layout: Layout = PLAIN) -> tuple[str, str]:
-    """The two languages that the first line of a table names, as codes or as the name has it; else empty strings.
+    """Return the two languages that the first line of a table names, as codes or as the name has it.
+
+    Else empty strings.
 
     Raises DataError where it has none of the columns that ``layout`` names.
     """
@@ -98,7 +99,7 @@ def read_pairs(
     rejected: Rejected = ignore,
     choice: str = "data.columns = [{}]",
 ) -> Iterator[Row]:
-    """The pairs of a table; ``rejected`` receives the line number of every other line and why it is none.
+    """Yield the pairs of a table; ``rejected`` receives the line number of every other line and why it is none.
 
     That is ``HEADING`` for a first line that names the columns, else how many columns there are; ``sides`` are the
     languages of source and target, and ``choice`` is how errors say that two columns are chosen.
@@ -135,7 +136,7 @@ def read_pairs(
 
 
 def has_two_columns(path: Path) -> bool:
-    """Whether a file looks like a table of pairs, whatever its name: of ten first lines nine have text around a tab.
+    """True if a file looks like a table of pairs, whatever its name: of ten first lines nine have text around a tab.
 
     Raises DataError as ``read_lines`` does.
     """

@@ -27,7 +27,7 @@ def check_vectors(path: Path, size: int) -> None:
 
 
 def read_vectors(path: Path, size: int, wanted: Container[str]) -> Iterator[tuple[str, list[float]]]:
-    """The vectors of those words without a space that are ``wanted``, in the order of the file, a line at a time.
+    """Yield the vectors of those words without a space that are ``wanted``, in the order of the file, a line at a time.
 
     Raises DataError as ``read_lines`` does, but for bytes that are no UTF-8, which no wanted word holds; for vectors of
     another ``size``; and for a line that is no word with that many numbers, as far as it has to be read.
@@ -49,13 +49,13 @@ def read_vectors(path: Path, size: int, wanted: Container[str]) -> Iterator[tupl
 
 
 def _fields(line: str) -> tuple[str, str, int]:
-    """A word, its numbers as text, and how many they are."""
+    """Return a word, its numbers as text, and how many they are."""
     word, _, rest = line.rstrip(" \t").partition(" ")
     return word, rest, rest.count(" ") + 1 if rest else 0
 
 
 def _is_header(line: str, size: int, path: Path) -> bool:
-    """Whether the first line is one; DataError where it speaks of another size."""
+    """True if the first line is one; DataError where it speaks of another size."""
     word, rest, numbers = _fields(line)
     is_header = numbers == 1 and _COUNT.fullmatch(word) is not None and _COUNT.fullmatch(rest) is not None
     came = int(rest) if is_header else numbers

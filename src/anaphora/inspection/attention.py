@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import LONGEST, Subject, demand_page, layers_of
 from anaphora.text.sentences import is_blank

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from anaphora.batch import Batch, Ids, pad
 from anaphora.errors import ConfigError
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Subject, demand_page
 from anaphora.kernels.runtime import running

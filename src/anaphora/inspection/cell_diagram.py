@@ -11,7 +11,7 @@ from typing import Any, get_args
 from torch import fx
 from torch.fx.proxy import GraphAppendingTracer
 
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 from anaphora.kernels.cells import AnyCell, Cell
 from anaphora.kernels.naive.units import unit_step
 

@@ -9,8 +9,8 @@ from anaphora.datacheck.distribution import Histogram
 from anaphora.datacheck.findings import Finding
 from anaphora.datacheck.tables import Table
 from anaphora.errors import DataError, MissingExtraError
-from anaphora.formats.figures import figures_as_json
-from anaphora.formats.replacing import replacing
+from anaphora.formats.json_text import figures_as_json
+from anaphora.formats.lines import replacing
 from anaphora.inspection.drawing import canvas
 from anaphora.inspection.drawing.canvas import COLOURS
 from anaphora.inspection.page import page, picture, table

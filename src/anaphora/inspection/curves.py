@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from anaphora.errors import RunError
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 from anaphora.run import Run
 from anaphora.run.metrics import numbers_in
 from anaphora.wording import counted

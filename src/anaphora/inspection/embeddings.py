@@ -9,7 +9,7 @@ from torch import Tensor
 from anaphora.data.columns import stored_column
 from anaphora.data.ragged import token_counts
 from anaphora.errors import DataError
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.subject import Subject, layers_of
 from anaphora.nn.embedding import Embedding
 from anaphora.tasks.training_job import TRAIN

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.subject import LONGEST, Layer, Subject, demand_page, layers_of
 from anaphora.prediction.examples import GivesSearches
 from anaphora.wording import counted

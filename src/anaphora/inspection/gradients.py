@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Layer, Recorder, Subject, demand_page, layers_of
 from anaphora.kernels.cells import Cell, Elman, Gru, Lstm

@@ -8,7 +8,7 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.bleu import bleu
 from anaphora.evaluation.breakdown import by_length
 from anaphora.events import Report, silent
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.subject import Subject
 from anaphora.prediction.scores import LineScore
 from anaphora.wording import counted

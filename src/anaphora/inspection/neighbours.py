@@ -17,7 +17,7 @@ from torch import Tensor
 from anaphora.data.columns import Bound, Table, Writer
 from anaphora.evaluation.alignment import words_of
 from anaphora.events import Note, Report, silent
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Subject, demand_page
 from anaphora.inspection.training_states import TrainingSplit, all_states, example_states, training_split

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anaphora.events import Progress, Report, silent
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.learner import TASKS, Learner, Setting
 from anaphora.kernels.cells import Elman, Lstm
 from anaphora.nn.stack import StackConfig

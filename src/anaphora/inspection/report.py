@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anaphora.errors import AnaphoraError, DataError
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.attention import alignments
 from anaphora.inspection.curves import curves
 from anaphora.inspection.embeddings import tables_of, word_neighbours

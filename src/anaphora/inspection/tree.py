@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from torch import Tensor
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Subject
 from anaphora.kernels.runtime import Runtime, running

@@ -1,16 +1,176 @@
 """The memory of a run: which segments are found for a text, and in which order."""
 
 import os
+import re
 import threading
 import time
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from heapq import heappush, heappushpop
 from pathlib import Path
+from typing import NamedTuple
 
-from anaphora.memory.index import Index
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
 from anaphora.memory.segment import EXACT, Match, Segment, key_of
-from anaphora.memory.similarity import NEARLY
 from anaphora.memory.store import NAME, Store
+
+_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+_WORD = regex.compile(rf"{_UNSPACED}\p{{M}}*+|(?:(?!{_UNSPACED})[\w\p{{M}}])++|[^\w\s]")
+_PLAIN = re.compile(
+    "[\0-\x1b -\xb1\xb4-\xb8\xba\xbb\xbf-\u02ff\u0370-\u0482\u048a-\u052f\u1e00-\u1fff\u2010-\u203e\u20a0-\u20cf]*+"
+)
+_PLAIN_WORD = re.compile(r"\w+|[^\w\s]")
+"""A faster pattern that finds the same in Latin, Greek and Cyrillic."""
+END = "\0"
+"""Separator behind each of several texts."""
+NEARLY = 99
+"""Percent of a text that differs from another in nothing that the distance sees, such as case."""
+
+
+def words(text: str) -> list[str]:
+    """Words and punctuation marks in lower case; each character of scripts that are written without spaces."""
+    text = text.casefold()
+    return _PLAIN_WORD.findall(text) if _PLAIN.fullmatch(text) else list(_WORD.findall(text))
+
+
+def words_of_all(texts: Sequence[str]) -> list[str]:
+    """Return the words of texts one after the other, with ``END`` behind each text."""
+    return words("".join([f"{text.replace(END, ' ')} {END}" for text in texts]))
+
+
+def places(word_list: Sequence[Hashable]) -> dict[Hashable, int]:
+    """For each word the steps at which it stands, as the bits of a number: one side of ``distance``."""
+    bits: dict[Hashable, int] = {}
+    for step, word in enumerate(word_list):
+        bits[word] = bits.get(word, 0) | 1 << step
+    return bits
+
+
+def distance(bits: Mapping[Hashable, int], length: int, other: Sequence[Hashable]) -> int:
+    """Fewest insertions, deletions and substitutions that turn a sequence into another.
+
+    The first is given by its ``places`` and its ``length``. All differences of a column of the table are kept in two
+    numbers (Myers 1999, in the form of Hyyrö 2003), so that a word of ``other`` takes a few operations.
+    """
+    if not length:
+        return len(other)
+    mask, last = (1 << length) - 1, 1 << length - 1
+    up, down, total = mask, 0, length
+    for word in other:
+        same = bits.get(word, 0)
+        diagonal = (((same & up) + up) ^ up) | same | down
+        right_up = down | ~(diagonal | up)
+        right_down = diagonal & up
+        total += bool(right_up & last) - bool(right_down & last)
+        right_up = right_up << 1 | 1
+        up = (right_down << 1 | ~(diagonal | right_up)) & mask
+        down = diagonal & right_up & mask
+    return total
+
+
+def percent(edits: int, longer: int) -> int:
+    """Similarity of two texts that are not the same, where the longer has so many words: at most ``NEARLY``."""
+    return min(NEARLY, int(100 * Fraction(longer - edits, longer))) if longer else 0
+
+
+_MOST = 255
+"""Occurrences of a word in a segment are counted up to here; a segment with more has a looser bound."""
+
+
+class Similar(NamedTuple):
+    """A segment that is similar to a text."""
+
+    percent: int
+    number: int
+    """Of the segment in the memory."""
+
+
+class Index:
+    """The words of segments.
+
+    A segment whose similarity to a text is s shares at least a fraction s of the longer one's words with it. So the
+    shared words, which are counted for all segments at once, bound the similarity, and only segments whose bound is
+    high enough are compared.
+    """
+
+    def __init__(self) -> None:
+        self._ids = _Ids()
+        self._words, self._nth = array("i"), array("B")
+        """The words of one segment after the other, 0 behind each, and which occurrence there each of them is."""
+        self._ends, self._numbers = array("q", [0]), array("q")
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def add(self, segments: Sequence[tuple[int, str]]) -> None:
+        """Add segments, each by its number and source text."""
+        found = words_of_all([text for _, text in segments])
+        ids = np.fromiter(map(self._ids.__getitem__, found), np.int32, len(found))
+        (ends,) = np.nonzero(ids == 0)
+        rows = np.repeat(np.arange(len(segments)), np.diff(ends, prepend=-1))
+        self._words.frombytes(ids.tobytes())
+        self._nth.frombytes(np.minimum(_occurrences(rows * len(self._ids) + ids), _MOST).astype(np.uint8).tobytes())
+        self._ends.extend((ends + 1 + self._ends[-1]).tolist())
+        self._numbers.extend(number for number, _ in segments)
+
+    def similar(self, text: str, least: int, most: int) -> list[Similar]:
+        """Return the ``most`` segments that are most similar to a text, of at least ``least`` percent.
+
+        The most similar comes first; of those alike the one with the highest number, which is the newest.
+        """
+        asked = [self._ids.get(word, -1 - place) for place, word in enumerate(words(text))]
+        if not asked or not len(self):
+            return []
+        bits, best = places(asked), list[Similar]()
+        for place, bound in zip(*self._bounds(asked, least), strict=True):
+            if len(best) == most and bound < best[0].percent:
+                break
+            other = self._words[self._ends[place] : self._ends[place + 1] - 1]
+            found = Similar(
+                percent(distance(bits, len(asked), other), max(len(asked), len(other))), self._numbers[place]
+            )
+            if found.percent >= least:
+                heappush(best, found) if len(best) < most else heappushpop(best, found)
+        return sorted(best, reverse=True)
+
+    def _bounds(self, asked: Sequence[int], least: int) -> tuple[list[int], list[int]]:
+        """Places of segments that may be similar enough, and the percentages that they cannot exceed, highest first."""
+        times = np.zeros(len(self._ids), np.uint8)
+        for word, count in Counter(word for word in asked if word > 0).items():
+            times[word] = min(count, _MOST)
+        ends = np.frombuffer(self._ends, np.int64)
+        is_shared = np.frombuffer(self._nth, np.uint8) < times.take(np.frombuffer(self._words, np.int32))
+        shared = np.add.reduceat(is_shared, ends[:-1], dtype=np.int32)
+        bounds = 100 * shared // np.maximum(np.diff(ends) - 1, len(asked))
+        (near,) = np.nonzero(bounds >= max(1, least))
+        near = near[np.argsort(-bounds[near], kind="stable")]
+        return near.tolist(), bounds[near].tolist()
+
+
+class _Ids(dict[str, int]):
+    """Numbers of words in the order in which they were seen; that of ``END`` is 0."""
+
+    def __init__(self) -> None:
+        super().__init__({END: 0})
+
+    def __missing__(self, word: str) -> int:
+        self[word] = number = len(self)
+        return number
+
+
+def _occurrences(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each value how many equal ones stand before it."""
+    order = np.argsort(values, kind="stable")
+    (begins,) = np.nonzero(np.diff(values[order], prepend=-1))
+    found = np.empty_like(values)
+    found[order] = np.arange(len(values)) - np.repeat(begins, np.diff(begins, append=len(values)))
+    return found
+
 
 THRESHOLD = 75
 """Percent from which a segment counts as similar, unless another is asked for."""
@@ -32,7 +192,7 @@ class Memory:
 
     @staticmethod
     def is_in(folder: Path) -> bool:
-        """Whether a run folder has a memory."""
+        """True if a run folder has a memory."""
         return os.path.lexists(folder / NAME)
 
     def close(self) -> None:
@@ -55,7 +215,7 @@ class Memory:
         return self._store.after(0)
 
     def origins(self) -> dict[str, int]:
-        """How many segments there are of every origin."""
+        """Return the number of segments of every origin."""
         with self._lock:
             return self._store.origins()
 
@@ -91,7 +251,7 @@ class Memory:
             return self._store.remove_origin(origin)
 
     def exact(self, source: str, before: str = "", after: str = "") -> list[Match]:
-        """The segments of a text, white space apart, one for each of their targets.
+        """Return the segments of a text, white space apart, one for each of their targets.
 
         Those that were between the same neighbours come first, then the newest, then those of the most frequent target.
         """
@@ -147,5 +307,5 @@ class Memory:
                 self._indexed, _ = added[-1]
 
     def find(self, source: str, least: int = THRESHOLD, most: int = MATCHES) -> list[Match]:
-        """The exact matches of a text, then the similar ones, as ``exact`` and ``fuzzy`` find them."""
+        """Return the exact matches of a text, then the similar ones, as ``exact`` and ``fuzzy`` find them."""
         return [*self.exact(source), *self.fuzzy(source, least, most)]

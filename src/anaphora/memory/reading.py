@@ -15,7 +15,7 @@ BLANK = "without text on both sides"
 def segments_in(
     path: Path, languages: tuple[str, str], skipped: Callable[[int, str], None] = ignore
 ) -> Iterator[Segment]:
-    """The segments of a TMX, PO, XLIFF, CSV or TSV file, gzipped or not, as a stream.
+    """Return the segments of a TMX, PO, XLIFF, CSV or TSV file, gzipped or not, as a stream.
 
     ``languages`` are those of source and target; ``skipped`` takes the line of every other entry, and why it is none.
     Raises DataError for a file that is none of these, and for one that is not in its format.

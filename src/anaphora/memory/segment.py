@@ -1,4 +1,4 @@
-"""What a memory holds, and what it answers with."""
+"""Segments of a translation memory, and the matches that it finds."""
 
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ class Segment(NamedTuple):
     added: float = 0.0
     """When it entered the memory, in seconds since 1970."""
     times: int = 1
-    """How often it was in its file."""
+    """Number of times that it was in its file."""
     number: int = 0
     """Its number in the memory; 0 for one that is in none."""
 
@@ -28,7 +28,7 @@ class Segment(NamedTuple):
         return datetime.fromtimestamp(self.added, UTC).date().isoformat()
 
     def json(self) -> dict[str, Any]:
-        """The segment for ``json.dumps``."""
+        """Return the segment for ``json.dumps``."""
         return {
             "number": self.number,
             "source": self.source,
@@ -47,7 +47,7 @@ class Match(NamedTuple):
 
     @property
     def is_exact(self) -> bool:
-        """Whether the texts are the same."""
+        """True if the texts are the same."""
         return self.percent == EXACT
 
     def __str__(self) -> str:
@@ -58,5 +58,5 @@ EXACT = 100
 
 
 def key_of(text: str) -> str:
-    """A text with single spaces for its white space and none at its ends: what exact matches compare."""
+    """Return a text with single spaces for its white space and none at its ends: what exact matches compare."""
     return " ".join(text.split())

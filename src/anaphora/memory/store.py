@@ -18,7 +18,7 @@ from anaphora.memory.segment import Segment, key_of
 
 NAME = "memory.sqlite"
 FILES = (NAME, f"{NAME}-wal", f"{NAME}-shm", f"{NAME}-journal")
-"""What a memory has in a run folder; the last three while it is open."""
+"""Files of a memory in a run folder; the last three while it is open."""
 
 PATIENCE = 10.0
 """Seconds to wait for another process that writes."""
@@ -96,16 +96,16 @@ class Store:
             return self._database.execute("DELETE FROM segments WHERE origin = ?", (origin,)).rowcount
 
     def of_key(self, key: str) -> list[Segment]:
-        """The segments whose source is a text, white space apart, in the order in which they were added."""
+        """Return the segments whose source is a text, white space apart, in the order in which they were added."""
         return self._read("WHERE key = ? ORDER BY number", (key,))
 
     def numbered(self, numbers: Sequence[int]) -> dict[int, Segment]:
-        """The segments of some numbers, as far as there are any, by their numbers."""
+        """Return the segments of some numbers, as far as there are any, by their numbers."""
         marks = ", ".join("?" * len(numbers))
         return {one.number: one for one in self._read(f"WHERE number IN ({marks})", tuple(numbers))}
 
     def after(self, number: int) -> Iterator[Segment]:
-        """The segments with a higher number, in the order in which they were added."""
+        """Yield the segments with a higher number, in the order in which they were added."""
         while page := self._read("WHERE number > ? ORDER BY number LIMIT ?", (number, _PAGE)):
             yield from page
             number = page[-1].number
@@ -117,7 +117,7 @@ class Store:
             return [(self._typed(row, (int, str))[0], row[1]) for row in cursor.execute(query, (number, _PAGE))]
 
     def origins(self) -> dict[str, int]:
-        """How many segments there are of every origin."""
+        """Return the number of segments of every origin."""
         with self._faults():
             query = "SELECT origin, count(*) FROM segments GROUP BY origin ORDER BY origin"
             return {self._typed(row, (str, int))[0]: row[1] for row in self._database.execute(query)}
@@ -169,7 +169,7 @@ class Store:
                 raise RunError(f"{path} names another file, which no journal of a memory does: move it away.")
 
     def _opened(self, create: bool) -> sqlite3.Connection:
-        """A connection: for writing where that is allowed, else for reading."""
+        """Return a connection: for writing where that is allowed, else for reading."""
         address = self.path.absolute().as_uri()
         for mode in ("rwc" if create else "rw", "ro", "ro&immutable=1"):
             # transactions begin where we say so; the callers of a connection take turns
@@ -236,5 +236,5 @@ def _values(segment: Segment) -> dict[str, Any]:
 
 
 def _is_refused(error: sqlite3.OperationalError) -> bool:
-    """Whether a file cannot be opened in this way, or not be written to."""
+    """True if a file cannot be opened in this way, or not be written to."""
     return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)

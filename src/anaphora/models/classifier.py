@@ -47,7 +47,7 @@ class ClassesConfig(Config):
 
     @property
     def several(self) -> bool:
-        """Whether an example may have several labels."""
+        """True if an example may have several labels."""
         return self.output == "sigmoid"
 
 
@@ -113,10 +113,10 @@ class PooledClassifier(nn.Module, ABC):
 
     @abstractmethod
     def vectors(self, batch: Batch) -> tuple[Tensor, Ids | Values]:
-        """What the encoder reads, B x S x D, and the rows that it is made of."""
+        """Return the input of the encoder, B x S x D, and the rows that it is made of."""
 
     def scores_BC(self, batch: Batch, carry: Carry | None = None) -> Tensor:
-        """The unnormalised log-probability of each class."""
+        """Return the unnormalised log-probability of each class."""
         x_BSD, rows = self.vectors(batch)
         encoded = self.encoder(x_BSD, rows.lengths_B, None, carry, batch.carry_mask_B)
         weights = self.weights.tensors()
@@ -135,7 +135,7 @@ class PooledClassifier(nn.Module, ABC):
         return linear(pooled_BM, weights["output.weight"]) + weights["output.bias"]
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a batch, one prediction a row; nothing is carried on.
+        """Return the loss of a batch, one prediction a row; nothing is carried on.
 
         Rows of the batch's carry mask start from the state in ``carry``, as for ``RecurrentEncoder``.
         """
@@ -146,7 +146,7 @@ class PooledClassifier(nn.Module, ABC):
         return Loss(nats, batch.size), {}
 
     def predict(self, batch: Batch) -> Labels:
-        """The probability of each class, B x C; puts the model into evaluation mode."""
+        """Return the probability of each class, B x C; puts the model into evaluation mode."""
         self.eval()
         with torch.no_grad():
             scores_BC = self.scores_BC(batch).double()
@@ -166,7 +166,7 @@ class PooledClassifier(nn.Module, ABC):
         self.thresholds_C.copy_(torch.from_numpy(thresholds_C))
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
-        """The parts of each step of the encoder; puts the model into evaluation mode."""
+        """Return the parts of each step of the encoder; puts the model into evaluation mode."""
         self.eval()
         return self.encoder.programs()
 
@@ -180,7 +180,7 @@ class Classifier(PooledClassifier):
         self.symbols = text
 
     def vectors(self, batch: Batch) -> tuple[Tensor, Ids]:
-        """The vectors of the tokens."""
+        """Return the vectors of the tokens."""
         ids = batch.input_ids
         return self.embedding.vectors(ids.ids_BT.transpose(0, 1)).transpose(0, 1), ids
 
@@ -194,5 +194,5 @@ class VectorClassifier(PooledClassifier):
         self.scale = VectorScale(config.vectors)
 
     def vectors(self, batch: Batch) -> tuple[Tensor, Values]:
-        """The vectors, scaled; ShapeError for a batch of anything else."""
+        """Return the vectors, scaled; ShapeError for a batch of anything else."""
         return self.scale.scaled(batch.inputs)

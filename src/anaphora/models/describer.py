@@ -61,7 +61,7 @@ class Describer(Writer):
         return self.encoder(grid.values_BSD, lengths_B), lengths_B
 
     def example(self) -> Batch:
-        """A grid of zeros."""
+        """Return a grid of zeros."""
         config = self.config.encoder
         grid = Grid(torch.zeros(1, config.rows * config.columns, config.width))
         return Batch.of_rows([0], grid)

@@ -1,4 +1,4 @@
-"""What every encoder-decoder shares, whatever its encoder reads: the loss, and the same network one step at a time.
+"""Encoder-decoders, whatever their encoder reads: the loss, and the same network one step at a time.
 
 A subclass encodes its inputs; the decoder (``nn/decoder.py``) then writes tokens over what it attends to.
 """
@@ -37,10 +37,10 @@ from anaphora.protocols import (
 
 
 class Memory(NamedTuple):
-    """What the decoder knows of the inputs; all by signal, B in front."""
+    """Encoded inputs for the decoder; all by signal, B in front."""
 
     signals: dict[str, Tensor]
-    """What it attends to."""
+    """Memory of attention."""
     first: dict[str, Tensor]
     """Its initial state."""
     lengths_B: Tensor
@@ -70,10 +70,10 @@ class EncoderDecoder(nn.Module, ABC):
 
     @abstractmethod
     def example(self) -> Batch:
-        """The smallest batch that it can encode, without targets."""
+        """Return the smallest batch that it can encode, without targets."""
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of the targets given the inputs; the alignment loss is its penalty; nothing is carried."""
+        """Return the loss of the targets given the inputs; the alignment loss is its penalty; nothing is carried."""
         targets, memory = batch.target_ids, self.encode(batch)
         states_TBH, weights_TBS = self._decoded(targets, memory)
         loss = self.output.loss(states_TBH, targets, batch.supervision)
@@ -81,12 +81,12 @@ class EncoderDecoder(nn.Module, ABC):
         return (loss if penalty is None else replace(loss, penalty=penalty)), {}
 
     def target_states(self, batch: Batch) -> Tensor:
-        """The states that the targets are predicted from, T x B x width."""
+        """Return the states that the targets are predicted from, T x B x width."""
         states_TBH, _ = self._decoded(batch.target_ids, self.encode(batch))
         return states_TBH
 
     def _decoded(self, targets: Ids, memory: Memory) -> tuple[Tensor, Tensor | None]:
-        """What the decoder makes of the targets, each read after the one before; and its attention, T x B x S."""
+        """Return the decoder's outputs for the targets, each read after the one before; and attention, T x B x S."""
         ids_TB = targets.ids_BT.T
         shifted_TB = torch.cat([torch.full_like(ids_TB[:1], self.symbols.bos), ids_TB[:-1]])
         sampling = self.decoder.config.scheduled_sampling
@@ -98,7 +98,7 @@ class EncoderDecoder(nn.Module, ABC):
         return states_TBH, weights_TBS
 
     def penalty(self, weights_TBS: Tensor | None, memory_lengths_B: Tensor, batch: Batch) -> Tensor | None:
-        """What training minimises beside the loss: attention that leaves positions out or returns to them."""
+        """Return the penalty beside the loss, of attention that leaves positions out or returns to them."""
         factor = self.attention.doubly_stochastic if isinstance(self.attention, AttentionConfig) else 0.0
         if not factor or weights_TBS is None:
             return None
@@ -106,12 +106,12 @@ class EncoderDecoder(nn.Module, ABC):
         return factor * doubly_stochastic(weights_TBS, lengths_B, memory_lengths_B, weights_B)
 
     def encode(self, batch: Batch) -> Memory:
-        """The memory that the decoder attends to, and its initial state."""
+        """Return the memory that the decoder attends to, and its initial state."""
         encoded, lengths_B = self.encoded(batch)
         return Memory(self.decoder.prepare(encoded, lengths_B), self.decoder.first(encoded, lengths_B), lengths_B)
 
     def initial_state(self, decoder: dict[str, Tensor]) -> "DecodingState":
-        """The initial state of a row for each sentence, from that of the decoder."""
+        """Return the initial state of a row for each sentence, from that of the decoder."""
         sentences = len(next(iter(decoder.values())))
         return DecodingState(decoder, self.language_model.first(sentences) if self.language_model else {})
 
@@ -136,7 +136,7 @@ class EncoderDecoder(nn.Module, ABC):
 
     @torch.no_grad()
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
-        """The parts of the steps of encoder, language model and decoder: see ``protocols.Programmed``."""
+        """Return the parts of the steps of encoder, language model and decoder: see ``protocols.Programmed``."""
         self.eval()
         memory = self.encode(self.example())
         bos_11 = torch.tensor([[self.symbols.bos]])
@@ -148,7 +148,7 @@ class EncoderDecoder(nn.Module, ABC):
         return {**self.encoder.programs(), **of_language, "decoder": of_decoder}
 
     def stepper(self) -> "DecodingStepper":
-        """The model one token at a time; puts it into evaluation mode."""
+        """Return the model one token at a time; puts it into evaluation mode."""
         if self.training:
             self.eval()
         return DecodingStepper(self)
@@ -164,14 +164,14 @@ class DecodingState(NamedTuple):
 
 
 class DecodingMemory(NamedTuple):
-    """What all rows of a sentence share."""
+    """State that all rows of a sentence share."""
 
     encoded: dict[str, Tensor]
-    """What the decoder attends to, by signal, B in front."""
+    """Memory of attention, by signal, B in front."""
     shortlist: CandidateOutput | None
     """The candidate words of the sentences; None for all words."""
     narrow: bool = False
-    """Whether steps are over these alone."""
+    """True if steps are over these alone."""
 
 
 class DecodingStepper:
@@ -234,7 +234,7 @@ class DecodingStepper:
         return network and beam_steps(self, network, request)
 
     def _network(self, start: SearchStart) -> Network | None:
-        """What takes many steps a call from there; None where it cannot."""
+        """Return a stepper of many steps a call from there; None where there is none."""
         model, (encoded, shortlist, narrow) = self._model, start.memory
         if model.language_model or (shortlist and not narrow):
             return None
@@ -243,15 +243,15 @@ class DecodingStepper:
 
     @torch.inference_mode()
     def target_states(self, batch: Batch) -> Tensor:
-        """The states that the targets of a batch are predicted from, T x B x H."""
+        """Return the states that the targets of a batch are predicted from, T x B x H."""
         return self._model.target_states(batch.to(device_of(self._model)))
 
     def select(self, state: DecodingState, rows_N: Tensor) -> DecodingState:
-        """The state of the given rows."""
+        """Return the state of the given rows."""
         return DecodingState(*({name: rows[rows_N] for name, rows in carried.items()} for carried in state))
 
     def keep(self, memory: DecodingMemory, sentences_B: Tensor) -> DecodingMemory:
-        """The memory of the given sentences."""
+        """Return the memory of the given sentences."""
         encoded = {name: tensor[sentences_B] for name, tensor in memory.encoded.items()}
         shortlist = memory.shortlist.keep(sentences_B) if memory.shortlist else None
         return DecodingMemory(encoded, shortlist, memory.narrow)

@@ -55,16 +55,16 @@ class FeedForwardLanguageModel(nn.Module):
         return self.config.network.steps - 1
 
     def empty_context(self, rows: int) -> Tensor:
-        """The ids of the context before anything was read, rows x earlier."""
+        """Return the ids of the context before anything was read, rows x earlier."""
         return torch.full((rows, self.earlier), self.symbols.eos, device=self.embedding.weight.device)
 
     def states(self, ids_BL: Tensor) -> Tensor:
-        """The states of all positions but the first ``earlier``, B x T x width."""
+        """Return the states of all positions but the first ``earlier``, B x T x width."""
         states_BTH: Tensor = self.window(self.embedding.vectors(ids_BL.T).transpose(0, 1))
         return states_BTH
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a window of text, and the context at its end; rows that are not carried on start anew."""
+        """Return the loss of a window of text, and the context at its end; rows that are not carried on start anew."""
         states_TBH, after = self._read(batch, carry)
         return self.output.loss(states_TBH, batch.target_ids, batch.supervision), after
 
@@ -73,21 +73,21 @@ class FeedForwardLanguageModel(nn.Module):
         return self.states_and_target_log_probs(batch, carry)[1:]
 
     def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Tensor, Carry]:
-        """The same, with the states: see ``protocols.StateModel``."""
+        """Return the same, with the states: see ``protocols.StateModel``."""
         states_TBH, after = self._read(batch, carry)
         return states_TBH.transpose(0, 1), self.output.target_log_probs(states_TBH, batch.target_ids), after
 
     def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
-        """The context at the end of a window of text: see ``protocols.TextModel``."""
+        """Return the context at the end of a window of text: see ``protocols.TextModel``."""
         return self._contexts(batch, carry)[1]
 
     def _read(self, batch: Batch, carry: Carry | None) -> tuple[Tensor, Carry]:
-        """The states to predict from, T x B x width, and the context at the end."""
+        """Return the states to predict from, T x B x width, and the context at the end."""
         ids_BL, after = self._contexts(batch, carry)
         return self.states(ids_BL).transpose(0, 1), after
 
     def _contexts(self, batch: Batch, carry: Carry | None) -> tuple[Tensor, Carry]:
-        """The ids that predictions are made from, B x (earlier + T), and the context at the end."""
+        """Return the ids that predictions are made from, B x (earlier + T), and the context at the end."""
         ids_BT, lengths_B = batch.input_ids.ids_BT, batch.input_ids.lengths_B
         before_BE = self.empty_context(len(ids_BT))
         if carry:
@@ -98,7 +98,7 @@ class FeedForwardLanguageModel(nn.Module):
         return ids_BL, {"ids": ids_BL.gather(1, ends_BE)}
 
     def stepper(self) -> "FeedForwardStepper":
-        """The model one token at a time; puts it into evaluation mode."""
+        """Return the model one token at a time; puts it into evaluation mode."""
         self.eval()
         return FeedForwardStepper(self)
 
@@ -113,7 +113,7 @@ class FeedForwardStepper:
         self.bos = self.eos
 
     def start(self, batch: Batch) -> SearchStart:
-        """The empty context for each row of the batch."""
+        """Return the empty context for each row of the batch."""
         context_BE = self._model.empty_context(batch.size)
         return SearchStart(None, context_BE, context_BE.new_zeros(batch.size))
 
@@ -130,7 +130,7 @@ class FeedForwardStepper:
         """There is no memory."""
 
     def unconditional(self) -> Step:
-        """The prediction after the end of a line: the network has learnt no other one without context."""
+        """Return the prediction after the end of a line: the network has learnt no other one without context."""
         return self.advance(None, self._model.empty_context(1), torch.tensor([self.bos], device=device_of(self._model)))
 
     def matched(self, state: Tensor, ids_N: Tensor, read: int) -> int:

@@ -5,8 +5,8 @@ first, serves as ``<s>``. A model of sentences starts every line from the initia
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Annotated, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal, Self
 
 import torch
 from pydantic import Field
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from anaphora.batch import Batch
 from anaphora.config import MAX_LENGTH, Config, Conflict, by_kind
 from anaphora.kernels.penalty import change_penalty, size_penalty
-from anaphora.models.chunks import Chunk
+from anaphora.kernels.truncation import Windows
 from anaphora.models.searches import Network, beam_steps, greedy_steps
 from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
@@ -34,6 +34,54 @@ from anaphora.protocols import (
     Step,
     VocabularyInfo,
 )
+
+_IDS, _EARLIER = "context", "earlier."
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The steps of a chunk and of its context.
+
+    If losses reach k steps back into the chunk before, the last k ids and the state before them are carried too: the
+    next chunk computes these steps again as its context, with its own weights.
+    """
+
+    ids_TB: Tensor
+    """Those of the context, then those of the batch; T steps of both."""
+    lengths_B: Tensor
+    """Steps of each row, with the context."""
+    first: Carry | None
+    """The state before them, also of rows that do not continue; None where nothing was carried."""
+    context: int
+    """Number of steps at the beginning that have no loss."""
+
+    @classmethod
+    def after(cls, carry: Carry | None, batch: Batch, back: int) -> Self:
+        """Return the chunk of ``batch`` after ``carry``, in which older checkpoints have no context.
+
+        A chunk has a context if gradients are computed and go back over ``back`` > 0 steps, and every row continues.
+        """
+        ids_TB, lengths_B = batch.input_ids.ids_BT.T, batch.input_ids.lengths_B
+        if not carry:
+            return cls(ids_TB, lengths_B, None, 0)
+        if back and _IDS in carry and torch.is_grad_enabled() and bool(batch.carry_mask_B.all()):
+            earlier = {name.removeprefix(_EARLIER): h for name, h in carry.items() if name.startswith(_EARLIER)}
+            context_CB = carry[_IDS].T
+            context = len(context_CB)
+            return cls(torch.cat([context_CB, ids_TB]), lengths_B + context, earlier, context)
+        state = {name: h_BH for name, h_BH in carry.items() if name != _IDS and not name.startswith(_EARLIER)}
+        return cls(ids_TB, lengths_B, state, 0)
+
+    def carried(self, scanned: Windows, back: int) -> Carry:
+        """Return the carry: the detached state.
+
+        With gradients over ``back`` steps, also the context of the next chunk.
+        """
+        state = {name: h_BH.detach() for name, h_BH in scanned.state.items()}
+        if not back or not scanned.earlier or int(self.lengths_B.min()) < len(self.ids_TB):
+            return state
+        earlier = {_EARLIER + name: h_BH for name, h_BH in scanned.earlier.items()}
+        return state | earlier | {_IDS: self.ids_TB[-back:].T.contiguous()}
 
 
 class ChunkTruncation(Config):
@@ -108,7 +156,9 @@ class LanguageModel(nn.Module):
         initialise_all((self.embedding, self.recurrence, self.output), self.config.initializer, seed)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a window, and the state for the next; rows that are not carried on start from the initial one.
+        """Return the loss of a window, and the state for the next.
+
+        Rows that are not carried on start from the initial one.
 
         A model of sentences carries nothing.
         """
@@ -117,7 +167,7 @@ class LanguageModel(nn.Module):
         return (self._regularized(loss, outputs, batch) if self.training else loss), after
 
     def _regularized(self, loss: Loss, outputs: Mapping[str, Tensor], batch: Batch) -> Loss:
-        """The loss, with the regularization of the states as its penalty."""
+        """Return the loss, with the regularization of the states as its penalty."""
         config, rows = self.config.recurrence, (batch.target_ids.lengths_B, batch.supervision.weights_B)
         penalties = []
         if config.activation_regularization:
@@ -131,17 +181,17 @@ class LanguageModel(nn.Module):
         return self.states_and_target_log_probs(batch, carry)[1:]
 
     def states_and_target_log_probs(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Tensor, Carry]:
-        """The same, with the states: see ``protocols.StateModel``."""
+        """Return the same, with the states: see ``protocols.StateModel``."""
         outputs, after = self._read(batch, carry)
         states_TBH = outputs["h"]
         return states_TBH.transpose(0, 1), self.output.target_log_probs(states_TBH, batch.target_ids), after
 
     def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
-        """The state at the end of a window: see ``protocols.TextModel``."""
+        """Return the state at the end of a window: see ``protocols.TextModel``."""
         return self._read(batch, carry)[1]
 
     def _read(self, batch: Batch, carry: Carry | None) -> tuple[Mapping[str, Tensor], Carry]:
-        """The states to predict from as "h", T x B x width, and the state for the next window."""
+        """Return the states to predict from as "h", T x B x width, and the state for the next window."""
         truncation = self.config.recurrence.truncation
         back = truncation.steps if isinstance(truncation, WindowTruncation) else None
         chunk = Chunk.after(carry, batch, back or 0)
@@ -158,11 +208,11 @@ class LanguageModel(nn.Module):
         return h_1NH[0], {name: rows[0] for name, rows in after.items()}
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
-        """The parts of a step: see ``protocols.Programmed``."""
+        """Return the parts of a step: see ``protocols.Programmed``."""
         return {"recurrence": self.recurrence.described()}
 
     def stepper(self) -> "LanguageModelStepper":
-        """The model one token at a time; puts it into evaluation mode."""
+        """Return the model one token at a time; puts it into evaluation mode."""
         if self.training:
             self.eval()
         return LanguageModelStepper(self)
@@ -181,7 +231,7 @@ class LanguageModelStepper:
 
     @torch.inference_mode()
     def start(self, batch: Batch) -> SearchStart:
-        """The initial state for each row of the batch."""
+        """Return the initial state for each row of the batch."""
         state = self._model.recurrence.initial_state(batch.size)
         lengths_B = next(iter(state.values())).new_zeros(batch.size, dtype=torch.int64)
         return SearchStart(None, state, lengths_B)
@@ -213,7 +263,7 @@ class LanguageModelStepper:
 
     @torch.inference_mode()
     def unconditional(self) -> Step:
-        """The prediction after the end of a line: the network has learnt no other one without context."""
+        """Return the prediction after the end of a line: the network has learnt no other one without context."""
         return self.advance(
             None, self._model.recurrence.initial_state(1), torch.tensor([self.bos], device=device_of(self._model))
         )

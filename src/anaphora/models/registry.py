@@ -18,7 +18,7 @@ class Network(NamedTuple):
     sides: tuple[str, ...]
     """Whose symbols it needs, in order."""
     spells: bool = False
-    """Whether it needs the words of its sides as well, after the symbols."""
+    """True if it needs the words of its sides as well, after the symbols."""
 
 
 NETWORKS = {
@@ -49,7 +49,7 @@ def build(
     symbols: Mapping[str, VocabularyInfo],
     words: Mapping[str, Sequence[str]] | None = None,
 ) -> nn.Module:
-    """A network as ``config`` describes it, with weights of zero.
+    """Return a network as ``config`` describes it, with weights of zero.
 
     Args:
         network: which one.

@@ -19,7 +19,7 @@ from anaphora.protocols import BeamSteps, CompiledRequest, GreedySteps, Stepper
 
 
 class Network(NamedTuple):
-    """What the steps of a search need of a network."""
+    """Functions of a network that the steps of a search call."""
 
     program: Program
     weights: Weights
@@ -30,7 +30,7 @@ class Network(NamedTuple):
     output: Output | CandidateOutput
 
     def searched(self, sentences: int, stepper: Stepper) -> Searched | None:
-        """The network as a search in C takes it.
+        """Return the network as a search in C takes it.
 
         None where the steps cannot be taken in C: where parts have no native body, products are not made in C, or words
         are not looked up in a table and scored by one softmax.

@@ -75,18 +75,18 @@ class StepTagger(nn.Module, ABC):
 
     @abstractmethod
     def vectors(self, batch: Batch) -> tuple[Tensor, Ids | Values]:
-        """What the encoder reads, B x S x D, and the rows that it is made of."""
+        """Return the input of the encoder, B x S x D, and the rows that it is made of."""
 
     def initialise(self, seed: int) -> None:
         """Fill every weight with its initial value under this seed."""
         initialise_all((*self._tables(), self.encoder, self.output), self.config.initializer, seed)
 
     def _tables(self) -> Sequence[nn.Module]:
-        """The layers that make vectors of what is read, where there are any."""
+        """Return the layers that make vectors of what is read, where there are any."""
         return ()
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a batch, one prediction a step; nothing is carried on.
+        """Return the loss of a batch, one prediction a step; nothing is carried on.
 
         Rows of the batch's carry mask start from the state in ``carry``, as for ``RecurrentEncoder``.
         """
@@ -94,18 +94,18 @@ class StepTagger(nn.Module, ABC):
         return self.output.loss(states_TBM, batch.targets, batch.supervision), {}
 
     def predict(self, batch: Batch) -> Items:
-        """The tags of each step: see ``protocols.Predicts``."""
+        """Return the tags of each step: see ``protocols.Predicts``."""
         self.eval()
         with torch.inference_mode():
             return self.output.predict(*self._states(batch))
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
-        """The parts of each step of the encoder; puts the model into evaluation mode."""
+        """Return the parts of each step of the encoder; puts the model into evaluation mode."""
         self.eval()
         return self.encoder.programs()
 
     def _states(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Tensor]:
-        """What the tags of each step are predicted from, T x B x M, and the lengths of the rows."""
+        """Return the states that tags are predicted from, T x B x M, and the lengths of the rows."""
         x_BTD, rows = self.vectors(batch)
         encoded = self.encoder(x_BTD, rows.lengths_B, None, carry, batch.carry_mask_B)
         annotations_BTM: Tensor = encoded.annotations_BSM
@@ -145,7 +145,7 @@ class Tagger(StepTagger):
         return [self.embedding] if self.characters is None else [self.embedding, self.characters]
 
     def vectors(self, batch: Batch) -> tuple[Tensor, Ids]:
-        """The vectors of the words and of their characters; ShapeError for a batch of anything else."""
+        """Return the vectors of the words and of their characters; ShapeError for a batch of anything else."""
         ids = batch.inputs
         if not isinstance(ids, SpeltIds):
             raise ShapeError(f"A tagger needs a batch whose inputs are SpeltIds, but they are {type(ids).__name__}.")
@@ -173,5 +173,5 @@ class VectorTagger(StepTagger):
         self._build(config.vectors.size, names)
 
     def vectors(self, batch: Batch) -> tuple[Tensor, Values]:
-        """The vectors, scaled; ShapeError for a batch of anything else."""
+        """Return the vectors, scaled; ShapeError for a batch of anything else."""
         return self.scale.scaled(batch.inputs)

@@ -122,7 +122,7 @@ class Translator(EncoderDecoder):
         initialise_all((*tables, self.encoder, self.decoder, self.output), self.config.initializer, seed)
 
     def penalty(self, weights_TBS: Tensor | None, memory_lengths_B: Tensor, batch: Batch) -> Tensor | None:
-        """The alignment loss of attention too, where there are alignments."""
+        """Return the alignment loss of attention too, where there are alignments."""
         found = super().penalty(weights_TBS, memory_lengths_B, batch)
         alignments_BTS, weights_B = batch.supervision.alignments_BTS, batch.supervision.weights_B
         if alignments_BTS is None or weights_TBS is None:
@@ -147,6 +147,6 @@ class Translator(EncoderDecoder):
         return self.target_embedding
 
     def example(self) -> Batch:
-        """A sentence of one word."""
+        """Return a sentence of one word."""
         sentence = pad([[self.symbols.unk, self.symbols.eos]])
         return Batch.of_rows([0], sentence)

@@ -90,7 +90,7 @@ class SynthesisConfig(Config):
 
 
 class ValueState(NamedTuple):
-    """What a network goes on from."""
+    """State that a network continues from."""
 
     memory: Mapping[str, Tensor]
     """The text, B in front; empty without."""
@@ -114,14 +114,14 @@ class ValueNetwork(nn.Module, ABC):
 
     @abstractmethod
     def _states(self, batch: Batch) -> Tensor:
-        """What each vector is predicted from, having read those before it; T x B x H."""
+        """Return the states that vectors are predicted from, having read those before them; T x B x H."""
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a batch, one prediction a vector; nothing is carried."""
+        """Return the loss of a batch, one prediction a vector; nothing is carried."""
         return self.output.loss(self._states(batch), batch.targets, batch.supervision), {}
 
     def expected(self, batch: Batch) -> Expected:
-        """What is predicted of each true vector; puts the model into evaluation mode."""
+        """Predict each true vector; puts the model into evaluation mode."""
         self.eval()
         with torch.inference_mode():
             return self.output.expected(self._states(batch), batch.targets)
@@ -143,7 +143,7 @@ class PredictionNetwork(ValueNetwork):
         initialise_all((self.recurrence, self.output), self.config.initializer, seed)
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
-        """The parts of a step: see ``protocols.Programmed``."""
+        """Return the parts of a step: see ``protocols.Programmed``."""
         return {"recurrence": self.recurrence.described()}
 
     @torch.inference_mode()
@@ -183,7 +183,7 @@ class SynthesisNetwork(ValueNetwork):
 
     @torch.no_grad()
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
-        """The parts of the steps of encoder and decoder: see ``protocols.Programmed``."""
+        """Return the parts of the steps of encoder and decoder: see ``protocols.Programmed``."""
         self.eval()
         text = torch.tensor([[self.symbols.unk, self.symbols.eos]])
         x_2D = self.embedding.vectors(text.T).transpose(0, 1)

@@ -59,6 +59,6 @@ class VectorTransducer(Writer):
         return self.encoder(rows.values_BTD, rows.lengths_B), rows.lengths_B
 
     def example(self) -> Batch:
-        """A vector of zeros."""
+        """Return a vector of zeros."""
         values = Values(torch.zeros(1, 1, self._width), torch.tensor([1]))
         return Batch.of_rows([0], values)

@@ -1,4 +1,4 @@
-"""How a decoder attends to the source: the options, and what they make of weights, step parts, memory and state.
+"""Attention of a decoder to the source: options, weights, step parts, memory and state.
 
 soft      e = score(query, annotation), weights over the positions of a span (Bahdanau et al. 2015, Luong et al.
           2015, Chorowski et al. 2015, Tu et al. 2016)
@@ -38,13 +38,13 @@ class NoAttention(Config):
 
 
 class AttentionBase(Config):
-    """What every kind of attention has."""
+    """Options of every kind of attention."""
 
     query: Literal["previous", "current"] = "current"
-    """Which state is the query: the top layer's of the step before, or one of this step: the top layer's, or, where the
+    """State that is the query: the top layer's of the step before, or one of this step: the top layer's, or, where the
     context goes into the state, the bottom layer's between its two transitions."""
     context: Literal["state", "output"] = "output"
-    """Where the context goes: into the bottom layer's unit (and the output), or into the output alone."""
+    """Destination of the context: the bottom layer's unit (and the output), or the output alone."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
@@ -56,25 +56,25 @@ class AttentionBase(Config):
 
     @property
     def two_transitions(self) -> bool:
-        """Whether the bottom layer's step has two transitions, with attention between them."""
+        """True if the bottom layer's step has two transitions, with attention between them."""
         return self.query == "current" and self.context == "state"
 
 
 class AttentionConfig(AttentionBase):
-    """How the decoder looks at the source."""
+    """Attention to the source."""
 
     kind: Literal["soft"] = "soft"
     score: AnyScore = General()
-    """How well a position fits the query."""
+    """Score of a position for the query."""
     window: AnySpan = Global()
-    """Which positions are looked at."""
+    """Positions that are attended to."""
     normalizer: AnyWeighing = Softmax()
-    """How scores become weights."""
+    """Normalizer of scores."""
     size: int = Field(0, ge=0, le=MAX_UNITS)
     """Width of the layer that the scores "concat" and "hybrid" have, and the span "local-p"; 0: as wide as the
     decoder."""
     gate: bool = False
-    """Whether the context is scaled by one number from 0 to 1 that the query decides (beta of Xu et al. 2015)."""
+    """True if the context is scaled by one number from 0 to 1 that the query decides (beta of Xu et al. 2015)."""
     doubly_stochastic: float = Field(0.0, ge=0)
     """Factor of the penalty on positions whose weights over all steps do not sum to 1 (Xu et al. 2015, equation 14)."""
 
@@ -96,9 +96,9 @@ class WindowAttention(AttentionBase):
 
     kind: Literal["gaussian-window"]
     components: int = Field(10, ge=1, le=MAX_UNITS)
-    """How many Gaussians the window is the sum of."""
+    """Number of Gaussians that the window is the sum of."""
     bias: bool = True
-    """Whether what the query says of each has a bias."""
+    """True if what the query says of each has a bias."""
     initial_step: float = Field(1.0, gt=0)
     """Positions that the window moves in a step before training; less than 1 where outputs are longer than inputs."""
 
@@ -139,7 +139,7 @@ class Attention(ABC):
         """From the signal ``query`` to the signals ``context`` and ``weights``."""
 
     def prepare(self, annotations_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The memory of a batch: what does not depend on the step; ``weights`` are those of the whole decoder.
+        """Return the memory of a batch: what does not depend on the step; ``weights`` are those of the whole decoder.
 
         Annotations stand in the order of the sentence, from whichever end the encoder read it.
         """
@@ -157,7 +157,7 @@ class Attention(ABC):
 
     @abstractmethod
     def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
-        """What it carries from step to step, before the first: B x width by signal."""
+        """Return its state before the first step: B x width by signal."""
 
 
 class SoftAttention(Attention):
@@ -174,7 +174,7 @@ class SoftAttention(Attention):
         self._gated = config.gate
 
     def matrices(self) -> dict[str, Matrix]:
-        """Those of the score, those of the span, and that of the gate."""
+        """Return those of the score, those of the span, and that of the gate."""
         shapes = self._score.weights(self._query, self._memory, self._hidden)
         shapes |= self._span.weights(self._query, self._hidden)
         matrices = {
@@ -197,7 +197,7 @@ class SoftAttention(Attention):
         return (*clock, attend, *(gated if self._gated else ()), *coverage)
 
     def prepare(self, annotations_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The memory of a batch; a sentence longer than the score can tell apart is cut for it."""
+        """Return the memory of a batch; a sentence longer than the score can tell apart is cut for it."""
         own = {n.removeprefix(f"{self.name}."): w for n, w in weights.items() if n.startswith(f"{self.name}.")}
         memory = self._score.prepare(annotations_BSM, lengths_B, own)
         keys = {f"{self.name}.{short}": block for short, block in memory.items()}
@@ -230,11 +230,11 @@ class SoftWindow(Attention):
         self._step = config.initial_step
 
     def matrices(self) -> dict[str, Matrix]:
-        """The projection of the query, in the blocks alpha, beta, kappa."""
+        """Return the projection of the query, in the blocks alpha, beta, kappa."""
         return projection_matrices("window", 3 * self._components, self._query, self._bias, 3)
 
     def parts(self, query: str) -> tuple[Part, ...]:
-        """The projection, and the window moved and looked through."""
+        """Return the projection, and the window moved and looked through."""
         projected = Project("window", query, "window.hat", self._bias)
         return projected, Move("move", "window.hat"), GaussianWindow(self.name, "window.hat")
 
@@ -245,12 +245,14 @@ class SoftWindow(Attention):
                 weights.tensors()["window.bias"][2 * self._components :] += log(self._step)
 
     def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
-        """All Gaussians in front of the first position."""
+        """Return all Gaussians in front of the first position."""
         return {"kappa": annotations_BSM.new_zeros(len(annotations_BSM), self._components)}
 
 
 def attention_of(config: AnyAttention, query: int, spec: EncoderSpec) -> Attention | None:
-    """The attention of a decoder whose state is ``query`` wide, over what an encoder of ``spec`` gives; None without.
+    """Return the attention of a decoder whose state is ``query`` wide, over what an encoder of ``spec`` gives.
+
+    None without.
 
     Raises ConfigError where the options do not go together.
     """

@@ -26,21 +26,21 @@ from anaphora.nn.weights import Matrix, projection_matrices
 
 
 class BridgeConfig(Config):
-    """What a decoder knows of a sentence as a whole."""
+    """Sentence encoding for a decoder."""
 
     initial_state: Literal["project", "copy", "mean", "zero"] = "project"
-    """Where its first state comes from: the encoder's summary, projected or copied layer by layer, the mean of the
+    """Source of its initial state: the encoder's summary, projected or copied layer by layer, the mean of the
     annotations, projected, or nothing."""
     initial_state_activation: Literal["none", "tanh"] = "none"
-    """What a projected start state goes through (Bahdanau et al. 2015: tanh)."""
+    """Activation of a projected initial state (Bahdanau et al. 2015: tanh)."""
     sentence_encoding: Literal["initial-state", "every-step"] = "initial-state"
     """Without attention: whether the summary is the first state alone (Sutskever et al. 2014), or enters the bottom
     layer and o_t at every step, too (Cho et al. 2014)."""
     sentence_encoding_place: Literal["input", "recurrent"] = "input"
-    """Where the summary enters the bottom unit at every step: beside its input, or, for a GRU of reset "after", beside
-    its recurrent product, which the reset gate then scales with it (Cho et al. 2014, appendix A.1.2)."""
+    """Place of the sentence encoding in the bottom unit of a step: beside its input, or, for a GRU of reset "after",
+    beside its recurrent product, which the reset gate then scales with it (Cho et al. 2014, appendix A.1.2)."""
     sentence_encoding_layer: Literal["none", "tanh"] = "none"
-    """What a summary goes through before it is used: nothing, or a layer of tanh as wide as the decoder."""
+    """Layer on a sentence encoding before it is used: none, or one of tanh as wide as the decoder."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
@@ -113,12 +113,12 @@ class Bridge:
 
     @property
     def columns(self) -> bool:
-        """Whether every step has a summary of its own."""
+        """True if every step has a summary of its own."""
         return self._spec.columns
 
     @property
     def beside_state(self) -> bool:
-        """Whether the summary is added to the bottom unit's recurrent product."""
+        """True if the summary is added to the bottom unit's recurrent product."""
         return self.config.sentence_encoding_place == "recurrent"
 
     @property
@@ -138,11 +138,11 @@ class Bridge:
         return matrices
 
     def summary(self, encoded: Encoded, weights: Mapping[str, Tensor]) -> Tensor:
-        """What every step sees, B x width; or what the steps see one after the other, B x T x width."""
+        """Return the sentence encodings of all steps, B x width, or of each step, B x T x width."""
         return self._summaries(encoded, weights)[-1]["h"]
 
     def first(self, encoded: Encoded, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The state before the first word, B x size by carried signal."""
+        """Return the state before the first word, B x size by carried signal."""
         summaries, state = self._summaries(encoded, weights), dict[str, Tensor]()
         if self.config.initial_state == "mean":
             summaries = [{"h": _mean(encoded.annotations_BSM, lengths_B)}]
@@ -178,7 +178,7 @@ def _form(layers: int, size: int, fields: tuple[str, ...]) -> str:
 
 
 def _mean(annotations_BSM: Tensor, lengths_B: Tensor) -> Tensor:
-    """The mean of the annotations of each sentence, as attention that looks everywhere alike."""
+    """Return the mean of the annotations of each sentence, as attention that looks everywhere alike."""
     lengths_B1 = lengths_B.to(annotations_BSM.device).unsqueeze(1)
     open_BS = torch.arange(annotations_BSM.shape[1], device=annotations_BSM.device) < lengths_B1
     matmuls = Matmuls({}, {"mean.values": annotations_BSM}, recording=False)

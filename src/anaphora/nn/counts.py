@@ -1,4 +1,4 @@
-"""How often each unit is to be predicted in training: what outputs over large vocabularies are laid out by."""
+"""Counts of tokens in training, by which outputs over large vocabularies are laid out."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -26,16 +26,16 @@ class Counts(nn.Module):
 
     @property
     def known(self) -> bool:
-        """Whether anything was counted."""
+        """True if anything was counted."""
         return bool(self.observed.any())
 
-    def observe(self, counts_V: Tensor) -> None:
+    def set_token_counts(self, counts_V: Tensor) -> None:
         """Take the counts of a training text."""
         self.observed.copy_(counts_V)
 
     @property
     def later(self) -> Tensor:
-        """Which units came to the vocabulary after the weights were laid out by the others."""
+        """Mask of tokens that came to the vocabulary after the weights were laid out."""
         return self.observed < 0
 
     def append(self, first: int) -> None:
@@ -43,7 +43,7 @@ class Counts(nn.Module):
         self.observed[first:] = -1
 
     def derive(self, make: Callable[[Tensor], T]) -> T:
-        """What ``make`` makes of the counts, each one more than it is so that no unit is impossible; made once.
+        """Return ``make`` of the counts plus one, so that no token is impossible; computed once.
 
         A module asks for one thing only, always by the same ``make``.
         """
@@ -56,11 +56,11 @@ class Counts(nn.Module):
 
 
 def by_frequency(counts_V: Tensor) -> Tensor:
-    """The units from the most frequent to the rarest; of equal ones the lower id comes first."""
+    """Return the units from the most frequent to the rarest; of equal ones the lower id comes first."""
     return torch.argsort(counts_V, descending=True, stable=True)
 
 
 def ranks(counts_V: Tensor) -> Tensor:
-    """The rank of every unit, 0 for the most frequent."""
+    """Return the rank of every unit, 0 for the most frequent."""
     order_V = by_frequency(counts_V)
     return torch.empty_like(order_V).index_copy_(0, order_V, torch.arange(len(order_V), device=order_V.device))

@@ -67,16 +67,16 @@ CONFLICTS = (
         'train the translator with decoder.readout_layer = "tanh", or fuse in search alone',
     ),
 )
-"""What decoder, attention and fusion must not say together, by the keys of a translator."""
+"""Conflicts between decoder, attention and fusion, by the keys of a translator."""
 
 
 class DecoderConfig(ReadoutConfig, BridgeConfig, RecurrentConfig):
     """A recurrent decoder."""
 
     input_feeding: bool = True
-    """Whether the bottom layer sees what the step before found out (Luong et al. 2015, section 3.3)."""
+    """True if the bottom layer sees what the step before found out (Luong et al. 2015, section 3.3)."""
     input_feeding_from: Literal["readout", "context"] = "readout"
-    """What of that step input feeding feeds: o_{t-1}, or c_{t-1} alone (Chorowski et al. 2015, section 2.1)."""
+    """Vector of input feeding: o_{t-1}, or c_{t-1} alone (Chorowski et al. 2015, section 2.1)."""
     scheduled_sampling: AnySampling = NoSampling()
     """Whether, in training, it reads words of its own in the place of true ones (Bengio et al. 2015)."""
 
@@ -175,7 +175,7 @@ class Decoder(nn.Module):
         return f"layer{self.config.layers - 1}.h"
 
     def _before_layers(self) -> tuple[list[Part], tuple[str, ...]]:
-        """What is known before the layers take their step, and what of it enters the bottom one."""
+        """Return the parts before the layers, and the signals that enter the bottom layer."""
         parts: list[Part] = [Clock()] if self.bridge.columns else []
         beside: list[str] = []
         if self.config.input_feeding:
@@ -190,7 +190,7 @@ class Decoder(nn.Module):
         return parts, tuple(beside)
 
     def prepare(self, encoded: Encoded, lengths_B: Tensor) -> dict[str, Tensor]:
-        """The memory of a batch: what does not depend on the step."""
+        """Return the memory of a batch: what does not depend on the step."""
         weights = self.weights.tensors()
         if self.attention:
             return self.attention.prepare(encoded.annotations_BSM, lengths_B, weights)
@@ -205,7 +205,7 @@ class Decoder(nn.Module):
         return memory
 
     def first(self, encoded: Encoded, lengths_B: Tensor) -> dict[str, Tensor]:
-        """The state before the first word, B x width by carried signal."""
+        """Return the state before the first word, B x width by carried signal."""
         state = self.bridge.first(encoded, lengths_B, self.weights.tensors())
         like = next(iter(state.values()))
         if self.bridge.columns:
@@ -256,7 +256,7 @@ class Decoder(nn.Module):
         memory: Mapping[str, Tensor],
         language_11L: Tensor | None = None,
     ) -> tuple[PartDescription, ...]:
-        """The parts of a step without dropout, by running one for one sentence."""
+        """Return the parts of a step without dropout, by running one for one sentence."""
         state = {name: rows.unsqueeze(0) for name, rows in first.items()}
         return described(self.program, _read(x_11D, language_11L), state, self.weights.tensors(), memory)
 
@@ -268,5 +268,5 @@ class Decoder(nn.Module):
 
 
 def _read(x_XBW: Tensor, language_XBL: Tensor | None) -> dict[str, Tensor]:
-    """What a step reads from outside."""
+    """Return the inputs of a step."""
     return {"x": x_XBW} if language_XBL is None else {"x": x_XBW, "language": language_XBL}

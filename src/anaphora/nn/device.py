@@ -9,7 +9,7 @@ CPU = torch.device("cpu")
 
 
 def device_of(model: object) -> torch.device:
-    """The device of the tensors of a network; the CPU for a model that is no network, or has none."""
+    """Return the device of the tensors of a network; the CPU for a model that is no network, or has none."""
     if not isinstance(model, nn.Module):
         return CPU
     return next((tensor.device for tensor in chain(model.parameters(), model.buffers())), CPU)

@@ -29,7 +29,7 @@ class Masks(NamedTuple):
 
 
 class Dropout(Config):
-    """What dropout is to a network of step parts."""
+    """Dropout in a network of step parts."""
 
     probability: Rate = 0.0
     """Dropout probability; what is kept is scaled up."""
@@ -41,7 +41,7 @@ class Dropout(Config):
 
     @abstractmethod
     def part(self, name: str, source: str, target: str) -> Part:
-        """The part of a step that drops."""
+        """Return the part of a step that drops."""
 
     @abstractmethod
     def draw(self, owner: str, widths: Mapping[str, int], units: Mapping[str, int], x_TBD: Tensor) -> Masks:

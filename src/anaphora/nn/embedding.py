@@ -15,7 +15,7 @@ from anaphora.nn.weights import Start
 
 
 class TableConfig(Config):
-    """What every table of word vectors has."""
+    """Options of every table of word vectors."""
 
     kind: Literal["table"] = "table"
     size: int = Field(256, ge=1, le=MAX_UNITS)
@@ -25,7 +25,7 @@ class TableConfig(Config):
     dropout: AnyWordDropout = IndependentDropout()
     """Dropout of word vectors: probability and kind; "variational" drops more."""
     frozen: bool = False
-    """Whether vectors that come from a file stay as they are in training; all others are trained either way."""
+    """True if vectors that come from a file stay as they are in training; all others are trained either way."""
 
     @property
     def files(self) -> Mapping[str, str]:
@@ -34,7 +34,7 @@ class TableConfig(Config):
 
     @property
     def scale(self) -> float:
-        """What looked-up vectors are multiplied by."""
+        """Factor of looked-up vectors."""
         return float(self.size**0.5) if self.scaled else 1.0
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
@@ -73,7 +73,7 @@ class Embedding(nn.Embedding):
         self._hold()
 
     def vectors(self, ids: Tensor, purpose: str = "") -> Tensor:
-        """The vectors of ids, with one dimension more.
+        """Return the vectors of ids, with one dimension more.
 
         In training, ids are steps x sentences (T x B), and ``purpose`` tells two uses of one table apart.
         """
@@ -83,11 +83,11 @@ class Embedding(nn.Embedding):
         return words_dropped(vectors, ids, self._dropout, f"embedding.{self._name}.{purpose}")
 
     def words(self, ids: Tensor) -> Words:
-        """The same outside of training, as words that have yet to be looked up."""
+        """Return the same outside of training, as words that have yet to be looked up."""
         return Words(ids.unsqueeze(-1), self.weight, self.scale)
 
     def read(self, ids: Tensor, purpose: str = "") -> Tensor | Words:
-        """What a recurrent network reads of ids: vectors where there is a gradient or a hook, else words."""
+        """Return the input of a recurrent network: vectors where there is a gradient or a hook, else words."""
         differs = self.training or torch.is_grad_enabled() or self._forward_hooks
         return self.vectors(ids, purpose) if differs else self.words(ids)
 
@@ -98,7 +98,7 @@ class Embedding(nn.Embedding):
 
     @property
     def learns_all_rows(self) -> bool:
-        """Whether training changes it, and no row is kept as it is."""
+        """True if training changes it, and no row is kept as it is."""
         return self.weight.requires_grad and not self._frozen
 
     def make_sparse(self) -> None:
@@ -114,7 +114,7 @@ class Embedding(nn.Embedding):
             self.weight.register_hook(Tensor.coalesce)  # type: ignore[no-untyped-call]
 
     def _without_held(self, dweight_VE: Tensor) -> Tensor:
-        """The gradient of the table, tied outputs included: 0 for the rows that stay as they are."""
+        """Return the gradient of the table, tied outputs included: 0 for the rows that stay as they are."""
         return dweight_VE.masked_fill(self.held.unsqueeze(1), 0)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
@@ -131,7 +131,10 @@ class Embedding(nn.Embedding):
 
 
 def words_dropped(x_TBD: Tensor, ids_TB: Tensor, dropout: AnyWordDropout, purpose: str) -> Tensor:
-    """The vectors of ``ids_TB`` with dropout in training; ``purpose`` tells its masks apart from those of others."""
+    """Return the vectors of ``ids_TB`` with dropout in training.
+
+    ``purpose`` tells its masks apart from those of others.
+    """
     if isinstance(dropout, IndependentDropout):
         return dropped(x_TBD, purpose, dropout.probability, True)
     if dropout.probability:

@@ -21,10 +21,10 @@ from anaphora.protocols import VocabularyInfo
 
 
 class FrozenLanguageModelConfig(Config):
-    """What there is of a language model but for its output."""
+    """A language model without its output."""
 
     reads: Literal["stream", "sentences"] = "stream"
-    """Whether it was trained on sentences that begin with ``<s>``, or on running text, where they follow each other."""
+    """True if it was trained on sentences that begin with ``<s>``, false for running text."""
     embedding: EmbeddingConfig = EmbeddingConfig()
     """Its word vectors."""
     recurrence: StackConfig = StackConfig()
@@ -44,9 +44,9 @@ class DeepFusion(Config):
     run: str
     """The run folder of the language model; once its weights are taken over, it is needed no more."""
     gate_bias: float = -1.0
-    """What the gate's bias starts from: -1 lets about a quarter of a state through."""
+    """Initial bias of the gate: -1 lets about a quarter of a state through."""
     model: FrozenLanguageModelConfig = FrozenLanguageModelConfig()
-    """What that language model is; filled in when its weights are taken over."""
+    """Options of that language model; filled in when its weights are taken over."""
 
 
 AnyFusion = Annotated[NoFusion | DeepFusion, Field(discriminator="kind"), by_kind]
@@ -69,7 +69,7 @@ class FrozenLanguageModel(nn.Module):
         return super().train(False)
 
     def first(self, sentences: int) -> dict[str, Tensor]:
-        """The state before anything was read, B x width by carried signal."""
+        """Return the state before anything was read, B x width by carried signal."""
         return self.recurrence.initial_state(sentences)
 
     @torch.no_grad()

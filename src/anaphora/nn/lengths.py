@@ -1,4 +1,4 @@
-"""How long a translation is expected to be, from the length of its source alone (Kalchbrenner and Blunsom 2013).
+"""Expected length of a translation, from the length of its source alone (Kalchbrenner and Blunsom 2013).
 
 The paper draws the length m of a translation from a Poisson distribution whose mean lambda_k belongs to the length k of
 the source; what is expected of it is that mean. It is the mean of the training pairs whose sources have k units, and
@@ -26,14 +26,14 @@ class Lengths(nn.Module):
 
     @property
     def known(self) -> bool:
-        """Whether any pair was seen."""
+        """True if any pair was seen."""
         return bool(self.observed.any())
 
-    def observe(self, sources_N: Tensor, targets_N: Tensor) -> None:
+    def set_lengths(self, sources_N: Tensor, targets_N: Tensor) -> None:
         """Take the lengths of the training pairs; a source that is longer than the longest is left out."""
         sources_N, targets_N = sources_N.to(self.observed.device), targets_N.to(self.observed.device)
-        told_N = sources_N < self.observed.shape[1]
-        sources_N, targets_N = sources_N[told_N], targets_N[told_N]
+        known_N = sources_N < self.observed.shape[1]
+        sources_N, targets_N = sources_N[known_N], targets_N[known_N]
         self.observed.zero_()
         self.observed[0].index_add_(0, sources_N, torch.ones_like(sources_N))
         self.observed[1].index_add_(0, sources_N, targets_N)
@@ -43,7 +43,7 @@ class Lengths(nn.Module):
         pairs_L, targets_L = self.observed.double()
         ratio = (targets_L.sum() + 1) / ((pairs_L * torch.arange(len(pairs_L), device=pairs_L.device)).sum() + 1)
         k_B = sources_B.to(pairs_L.device)
-        told_B = k_B < len(pairs_L)
-        pairs_B, targets_B = (of_L[k_B.where(told_B, 0)] * told_B for of_L in (pairs_L, targets_L))
+        known_B = k_B < len(pairs_L)
+        pairs_B, targets_B = (of_L[k_B.where(known_B, 0)] * known_B for of_L in (pairs_L, targets_L))
         lambda_B: Tensor = (targets_B + ratio * k_B) / (pairs_B + 1)
         return lambda_B.round().long().clamp(min=1)

@@ -19,13 +19,13 @@ CPU = torch.device("cpu")
 
 
 def generator(seed: int, purpose: str, update: int = 0, rank: int = 0, device: torch.device = CPU) -> torch.Generator:
-    """A generator of its own for each combination of arguments, the same on every machine with such a device."""
+    """Return a generator of its own for each combination of arguments, the same on every machine with such a device."""
     digest = hashlib.blake2b(f"{seed}/{purpose}/{update}/{rank}".encode(), digest_size=8).digest()
     return torch.Generator(device).manual_seed(int.from_bytes(digest) >> 1)
 
 
 def dropout_mask(purpose: str, shape: tuple[int, ...], rate: float, like: Tensor) -> Tensor:
-    """A mask that drops a share ``rate`` and scales up the rest, with the type and device of ``like``.
+    """Return a mask that drops a share ``rate`` and scales up the rest, with the type and device of ``like``.
 
     A GPU draws its own, so its masks are others than those of the processor.
 
@@ -59,7 +59,7 @@ def dropped(x: Tensor, purpose: str, rate: float, training: bool) -> Tensor:
 
 
 def present_update() -> int:
-    """The number of the update that is being made (from 1).
+    """Return the number of the update that is being made (from 1).
 
     Raises:
         RuntimeError: a model in training mode is run outside of an update.

@@ -24,21 +24,21 @@ from anaphora.nn.fusion import AnyFusion, DeepFusion
 from anaphora.nn.weights import Matrix, Weights, projection_matrices
 
 Context = Literal["step", "sentence", "column", "none"]
-"""Whether there is a context that every step makes, one for a whole sentence, one that it has ready for each step, or
+"""Context: one that every step computes, one for a whole sentence, one that is ready for each step, or
 none."""
 
 
 class ReadoutConfig(Config):
-    """What the output layer sees."""
+    """Input of the output layer."""
 
     readout_size: int = Field(0, ge=0, le=MAX_UNITS)
     """Width of o_t; 0: as wide as a layer."""
     readout_word: bool = False
-    """Whether the embedding of the word before enters o_t (Bahdanau et al. 2015, appendix A.2.2)."""
+    """True if the embedding of the word before enters o_t (Bahdanau et al. 2015, appendix A.2.2)."""
     readout_layer: Literal["tanh", "maxout", "none"] = "tanh"
-    """What makes o_t of its terms: tanh, maxout over pairs, or none: o_t is what leaves the top layer."""
+    """Activation of o_t: tanh, maxout over pairs, or none: o_t is the output of the top layer."""
     readout_state: Literal["current", "previous"] = "current"
-    """Which state enters o_t: that of this step, or of the step before (Bahdanau et al. 2015, appendix A.2.2)."""
+    """State that enters o_t: that of this step, or of the step before (Bahdanau et al. 2015, appendix A.2.2)."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = tuple(
         Conflict({name: SET, "readout_layer": "none"}, 'leave it out, or set decoder.readout_layer = "tanh"')

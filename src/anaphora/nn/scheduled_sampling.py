@@ -30,14 +30,14 @@ class NoSampling(Config):
 
 
 class Sampling(Config):
-    """What all schedules share."""
+    """Options of all schedules."""
 
     draw: Literal["sample", "argmax"] = "sample"
-    """How the decoder's own word is chosen: sampled from its prediction, or the most probable one."""
+    """Choice of the decoder's own word: sampled from its prediction, or the most probable one."""
 
     @abstractmethod
     def chance(self, update: int) -> float:
-        """That a word which is read at ``update`` (from 1) is the true one."""
+        """Return that a word which is read at ``update`` (from 1) is the true one."""
 
 
 class LinearSampling(Sampling):
@@ -59,7 +59,7 @@ class ExponentialSampling(Sampling):
 
     kind: Literal["exponential"]
     k: float = Field(0.9999, gt=0, lt=1)
-    """What is left of the chance after an update."""
+    """Factor of the probability after an update."""
 
     def chance(self, update: int) -> float:
         """k^i."""
@@ -71,7 +71,7 @@ class InverseSigmoidSampling(Sampling):
 
     kind: Literal["inverse-sigmoid"]
     k: float = Field(1000.0, ge=1)
-    """How late and how slowly the chance falls: it is a half after k ln k updates."""
+    """Lateness and slowness of the decay: the probability is a half after k ln k updates."""
 
     def chance(self, update: int) -> float:
         """k / (k + exp(i / k))."""

@@ -23,14 +23,14 @@ from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
 from anaphora.protocols import VocabularyInfo
 
 _CLOSED = -2.0
-"""What the bias of a highway's gate starts from, so that it lets through what it reads (Srivastava et al. 2015)."""
+"""Initial bias of a highway's gate, so that it lets through what it reads (Srivastava et al. 2015)."""
 
 
 class CharactersConfig(Config):
     """Convolutions over the characters of a word, and highways after them."""
 
     kind: Literal["character-cnn"] = "character-cnn"
-    """What a vector is made of: characters."""
+    """Source of a vector: characters."""
     character_size: int = Field(15, ge=1, le=MAX_UNITS)
     """Numbers of a character's vector."""
     max_kernel: int = Field(6, ge=1, le=MAX_LENGTH)
@@ -65,7 +65,7 @@ class CharactersConfig(Config):
         return sum(self.sizes)
 
     def matrices(self, characters: int) -> dict[str, Matrix]:
-        """The weights, for an alphabet of this many characters."""
+        """Return the weights, for an alphabet of this many characters."""
         found = {"characters.weight": Matrix(characters, self.character_size)}
         for width, filters in enumerate(self.sizes, 1):
             found |= projection_matrices(f"width{width}", filters, width * self.character_size, True)
@@ -86,7 +86,10 @@ class CharacterEncoder(nn.Module):
         self.weights = Weights(config.matrices(alphabet))
 
     def encoded(self, characters_NL: Tensor, lengths_N: Tensor) -> Tensor:
-        """The vectors of words, N x F, whose characters are given; what lies past the end of a word is never used."""
+        """Return the vectors of words, N x F, whose characters are given.
+
+        What lies past the end of a word is never used.
+        """
         return spelt(characters_NL, lengths_N, self.weights.tensors(), self._shape)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
@@ -115,7 +118,7 @@ class Spelling(CharacterEncoder):
         self.register_buffer("lengths_V", torch.tensor([len(row) for row in rows]), persistent=False)
 
     def vectors(self, ids: Tensor, purpose: str = "") -> Tensor:
-        """The vectors of ids, with one dimension more; as for ``Embedding.vectors``."""
+        """Return the vectors of ids, with one dimension more; as for ``Embedding.vectors``."""
         distinct_N, places = torch.unique(ids, return_inverse=True)
         lengths_N = self.lengths_V[distinct_N]
         characters_NL = self.characters_VL[distinct_N, : int(lengths_N.max())]
@@ -125,7 +128,7 @@ class Spelling(CharacterEncoder):
         return words_dropped(vectors, ids, self.config.dropout, f"embedding.{self._name}.{purpose}")
 
     def read(self, ids: Tensor, purpose: str = "") -> Tensor:
-        """What a recurrent network reads of ids: their vectors."""
+        """Return the input of a recurrent network: the vectors of ids."""
         return self.vectors(ids, purpose)
 
 
@@ -153,7 +156,7 @@ AnyEmbedding = Annotated[
 def embedding_of(
     config: AnyEmbedding, symbols: VocabularyInfo, words: Sequence[str], name: str
 ) -> Embedding | Spelling:
-    """The word vectors of a vocabulary, whose special tokens come before its ``words``; a table needs no words.
+    """Return the word vectors of a vocabulary, whose special tokens come before its ``words``; a table needs no words.
 
     Raises ConfigError where words are to be spelt, but there are none.
     """

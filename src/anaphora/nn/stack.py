@@ -34,15 +34,15 @@ class RecurrentConfig(Config):
     size: int = Field(256, ge=1, le=MAX_UNITS)
     """Hidden size of a layer, per direction."""
     residual: bool = False
-    """Whether every layer from the second on adds its input to its output (Wu et al. 2016, section 3.1)."""
+    """True if every layer from the second on adds its input to its output (Wu et al. 2016, section 3.1)."""
     dropout: AnyDropout = IndependentDropout()
     """Dropout of every layer's outputs: probability and kind; "variational" drops more."""
     weight_dropout: Rate = 0.0
     """Dropout probability of the recurrent matrices, drawn once per batch (Merity et al. 2018, section 2)."""
     layer_norm: bool = False
-    """Whether a unit's projected input and each of its recurrent products are normalised (Ba et al. 2016)."""
+    """True if a unit's projected input and each of its recurrent products are normalised (Ba et al. 2016)."""
     bias: bool = True
-    """Whether cells have a bias."""
+    """True if cells have a bias."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
@@ -58,7 +58,7 @@ class RecurrentConfig(Config):
 
     @property
     def input_bias(self) -> bool:
-        """Whether the projection before a unit has a bias; with normalisation, that has it."""
+        """True if the projection before a unit has a bias; with normalisation, that has it."""
         return self.bias and not self.layer_norm
 
 
@@ -111,7 +111,7 @@ class Layers:
         self.config, self.between, self._conditioned = config, between, conditioned
 
     def matrices(self, width: int) -> dict[str, Matrix]:
-        """The weights of all layers; ``width`` of what the bottom one reads."""
+        """Return the weights of all layers; ``width`` of what the bottom one reads."""
         config, gates = self.config, self.config.cell.gates
         rows = gates * config.size
         matrices: dict[str, Matrix] = {}
@@ -139,7 +139,7 @@ class Layers:
         return dict.fromkeys(names, self.config.size)
 
     def parts(self, beside: tuple[str, ...], training: bool, masked: int) -> tuple[list[Part], str]:
-        """The parts of a step, and the signal that leaves the top; the bottom layer reads ``x``.
+        """Return the parts of a step, and the signal that leaves the top; the bottom layer reads ``x``.
 
         Args:
             beside: projected signals that enter the bottom layer's unit with it.
@@ -224,7 +224,10 @@ class Stack(nn.Module):
     def initial_state(
         self, sentences: int, carry: Mapping[str, Tensor] | None = None, carry_mask_B: Tensor | None = None
     ) -> dict[str, Tensor]:
-        """The state before anything was read; that of ``carry``, B x H by name, where ``carry_mask_B`` is true."""
+        """Return the state before anything was read.
+
+        That of ``carry``, B x H by name, where ``carry_mask_B`` is true.
+        """
         like, vectors = next(self.parameters()), {**self.initial.tensors(), **self.given}
         state = {name: like.new_zeros(sentences, self.config.size) for name in self.program.carried}
         mask_B = like.new_zeros(sentences, dtype=torch.bool)
@@ -242,7 +245,7 @@ class Stack(nn.Module):
         back: int | None = None,
         context: int = 0,
     ) -> Windows:
-        """The outputs of the top layer as "h" (T x B x H), and the state at the end of each row.
+        """Return the outputs of the top layer as "h" (T x B x H), and the state at the end of each row.
 
         ``first`` is the initial state and ``back``, the steps that each step's gradient goes back over, all of them if
         not given. The first ``context`` steps have no outputs: see ``scan_windows``.
@@ -269,7 +272,7 @@ class Stack(nn.Module):
         return signals[self.program.returns[0]], {name: signals[name] for name in self.program.carried}
 
     def described(self) -> tuple[PartDescription, ...]:
-        """The parts of a step without dropout."""
+        """Return the parts of a step without dropout."""
         weights = self.weights.tensors()
         x_11D = weights["input0.weight"].new_zeros(1, 1, weights["input0.weight"].shape[1])
         state = {name: rows.unsqueeze(0) for name, rows in self.initial_state(1).items()}

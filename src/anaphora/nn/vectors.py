@@ -24,7 +24,7 @@ class VectorsConfig(Config):
 
     @property
     def settled(self) -> bool:
-        """Whether nothing is left to the data."""
+        """True if nothing is left to the data."""
         return len(self.mean) == len(self.deviation) == self.size > 0
 
     def measured(self, mean: Iterable[float], deviation: Iterable[float]) -> Self:
@@ -47,7 +47,10 @@ class VectorScale(nn.Module):
         self.register_buffer("deviation_D", torch.tensor(config.deviation), persistent=False)
 
     def scaled(self, rows: Items) -> tuple[Tensor, Values]:
-        """The scaled vectors, B x S x D, and the rows that they are of; ShapeError for inputs of anything else."""
+        """Return the scaled vectors, B x S x D, and the rows that they are of.
+
+        ShapeError for inputs of anything else.
+        """
         if not isinstance(rows, Values):
             raise ShapeError(f"A network of vectors reads Values, but the batch has {type(rows).__name__}.")
         return (rows.values_BTD - self.mean_D) / self.deviation_D, rows

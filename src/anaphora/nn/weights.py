@@ -18,11 +18,11 @@ class Matrix(NamedTuple):
     columns: int = 0
     """0 for a vector."""
     blocks: int = 1
-    """How many blocks stand one above the other: the gates of a unit."""
+    """Number of blocks one above the other: the gates of a unit."""
     recurrent: bool = False
-    """Whether it maps a state to the next, in square blocks."""
+    """True if it maps a state to the next, in square blocks."""
     gain: bool = False
-    """Whether it is a vector that scales, and so starts from 1 whatever the others start from."""
+    """True if it is a vector that scales, and so starts from 1 whatever the others start from."""
 
 
 def projection_matrices(name: str, rows: int, columns: int, bias: bool, blocks: int = 1) -> dict[str, Matrix]:
@@ -78,7 +78,7 @@ class Uniform(Config):
 
 Start = Orthogonal | Xavier | Uniform
 AnyStart = Annotated[Start, Field(discriminator="kind"), by_kind]
-"""What weights start from, as a recipe names it: ``"orthogonal"``, or ``{kind = "uniform", range = 0.08}``."""
+"""Initializer of weights, as a recipe names it: ``"orthogonal"``, or ``{kind = "uniform", range = 0.08}``."""
 
 
 def initialise_all(layers: Iterable[Any], start: AnyStart, seed: int) -> None:
@@ -103,7 +103,7 @@ class Weights(nn.Module):
             self.get_submodule(part).register_parameter(short, nn.Parameter(torch.zeros(shape)))
 
     def tensors(self) -> dict[str, Tensor]:
-        """All of them by name, as ``scan`` and ``advance`` take them."""
+        """Return all of them by name, as ``scan`` and ``advance`` take them."""
         found = dict[str, Tensor]()  # named_parameters would take longer than a step of search
         for part, module in self._modules.items():
             assert module is not None
@@ -111,7 +111,9 @@ class Weights(nn.Module):
         return found
 
     def dropped(self, owner: str, rate: float) -> dict[str, Tensor]:
-        """All of them, a fraction of every recurrent matrix dropped for this batch (Merity et al. 2018, section 2).
+        """Return all of them, a fraction of every recurrent matrix dropped for this batch (Merity et al.
+
+        2018, section 2).
 
         ``owner`` tells their masks apart from those of others.
         """

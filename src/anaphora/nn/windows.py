@@ -34,14 +34,14 @@ class WindowConfig(Config, ABC):
     """A body that reads a fixed number of words."""
 
     kind: str
-    """Which one."""
+    """The kind's name."""
     dropout: Rate = 0.0
     """Dropout probability of the state."""
 
     @property
     @abstractmethod
     def steps(self) -> int:
-        """How many words it sees."""
+        """Number of words it sees."""
 
     @abstractmethod
     def width(self, embedding: int) -> int:
@@ -53,7 +53,7 @@ class WindowConfig(Config, ABC):
 
     @abstractmethod
     def states(self, x_BLD: Tensor, weights: dict[str, Tensor]) -> Tensor:
-        """The states of the last L - steps + 1 places of every row, B x T x width."""
+        """Return the states of the last L - steps + 1 places of every row, B x T x width."""
 
 
 class Feedforward(WindowConfig):
@@ -61,15 +61,15 @@ class Feedforward(WindowConfig):
 
     kind: Literal["feed-forward"] = "feed-forward"
     words: int = Field(5, ge=1, le=MAX_LENGTH)
-    """How many words it sees; the n-grams it could memorise have one more."""
+    """Number of words it sees; the n-grams it could memorise have one more."""
     size: int = Field(100, ge=1, le=MAX_UNITS)
     """Units of the hidden layer."""
     direct: bool = False
-    """Whether the output sees the words' vectors too."""
+    """True if the output sees the words' vectors too."""
     layer_norm: bool = False
-    """Whether H x is normalised before d is added."""
+    """True if H x is normalised before d is added."""
     bias: bool = True
-    """Whether d is there."""
+    """True if d is there."""
 
     @property
     def steps(self) -> int:
@@ -77,7 +77,7 @@ class Feedforward(WindowConfig):
         return self.words
 
     def width(self, embedding: int) -> int:
-        """The hidden units, and the words' vectors with direct connections."""
+        """Return the hidden units, and the words' vectors with direct connections."""
         return self.size + (self.words * embedding if self.direct else 0)
 
     def matrices(self, embedding: int) -> dict[str, Matrix]:
@@ -96,9 +96,9 @@ class LogBilinear(WindowConfig):
 
     kind: Literal["log-bilinear"] = "log-bilinear"
     words: int = Field(5, ge=1, le=MAX_LENGTH)
-    """How many words it sees."""
+    """Number of words it sees."""
     diagonal: bool = False
-    """Whether each C_i is diagonal."""
+    """True if each C_i is diagonal."""
 
     @property
     def steps(self) -> int:
@@ -110,7 +110,7 @@ class LogBilinear(WindowConfig):
         return embedding
 
     def matrices(self, embedding: int) -> dict[str, Matrix]:
-        """Every C_i side by side; of diagonal ones, the diagonals."""
+        """Return every C_i side by side; of diagonal ones, the diagonals."""
         if self.diagonal:
             return {"predict.weight": Matrix(self.words, embedding)}
         return {"predict.weight": Matrix(embedding, self.words * embedding)}
@@ -132,23 +132,23 @@ class Convolution(WindowConfig):
 
     kind: Literal["convolution"] = "convolution"
     layers: int = Field(2, ge=1, le=MAX_LAYERS)
-    """How many."""
+    """Number of layers."""
     words: int = Field(3, ge=1, le=MAX_LENGTH)
-    """How many places of the layer below each sees."""
+    """Number of positions of the layer below that each sees."""
     size: int = Field(200, ge=1, le=MAX_UNITS)
     """Units of a layer."""
     layer_norm: bool = False
-    """Whether what every layer sums up is normalised before b is added."""
+    """True if what every layer sums up is normalised before b is added."""
     bias: bool = True
-    """Whether every layer has b."""
+    """True if every layer has b."""
 
     @property
     def steps(self) -> int:
-        """What the top layer sees through those below."""
+        """Return the number of words that the top layer sees through those below."""
         return self.layers * (self.words - 1) + 1
 
     def width(self, embedding: int) -> int:
-        """The units of the top layer."""
+        """Return the units of the top layer."""
         return self.size
 
     def matrices(self, embedding: int) -> dict[str, Matrix]:
@@ -171,12 +171,12 @@ AnyWindow = Annotated[Feedforward | LogBilinear | Convolution, Field(discriminat
 
 
 def side_by_side(x_BLD: Tensor, words: int) -> Tensor:
-    """Every ``words`` vectors that follow each other as one, the oldest first: B x (L - words + 1) x words D."""
+    """Return every ``words`` vectors that follow each other as one, the oldest first: B x (L - words + 1) x words D."""
     return x_BLD.unfold(1, words, 1).transpose(2, 3).flatten(2)
 
 
 def _layer_matrices(name: str, size: int, width: int, layer_norm: bool, bias: bool) -> dict[str, Matrix]:
-    """The weights of ``_layer`` over vectors of ``width`` numbers."""
+    """Return the weights of ``_layer`` over vectors of ``width`` numbers."""
     found = {f"{name}.weight": Matrix(size, width)}
     if layer_norm:
         found[f"{name}.gain"] = Matrix(size, gain=True)
@@ -206,7 +206,7 @@ class WindowBody(nn.Module):
         self.weights = Weights(config.matrices(embedding))
 
     def forward(self, x_BLD: Tensor) -> Tensor:
-        """The states of the last L - steps + 1 places of every row, B x T x width."""
+        """Return the states of the last L - steps + 1 places of every row, B x T x width."""
         states_BTH = self.config.states(x_BLD, self.weights.tensors())
         return dropped(states_BTH, "window", self.config.dropout, self.training)
 

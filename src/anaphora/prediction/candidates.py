@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from anaphora.batch import Ids, pad
 from anaphora.errors import ConfigError
 from anaphora.prediction.lookup import Lookup
-from anaphora.text.rare import AnnotatedTokenizer
+from anaphora.text.rare_word_annotation import AnnotatedTokenizer
 from anaphora.text.tokenizer import EOS, MARKS, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer
 from anaphora.wording import counted

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from anaphora.errors import demand_number
 from anaphora.evaluation.perplexity import perplexity_of_log10
-from anaphora.formats.figures import LN_10
+from anaphora.formats.json_text import LN_10
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Fitted(_Record):
 
 
 class Measured(_Record):
-    """How good it is on examples that it was not fitted to."""
+    """Quality on examples that it was not fitted to."""
 
     examples: int
     positive: float
@@ -44,7 +44,7 @@ class Measured(_Record):
 
 
 class Calibration(_Record):
-    """What was fitted for one way to search."""
+    """Calibration for one way to search."""
 
     settings: dict[str, Any]
     """The way to search, and the precision of products."""
@@ -67,7 +67,10 @@ class _File(_Record):
 
 
 def read(run: Path) -> list[Calibration]:
-    """The calibrations of a run; none where there is no file. Raises DamagedError, or RunError for a newer format."""
+    """Return the calibrations of a run.
+
+    None where there is no file. Raises DamagedError, or RunError for a newer format.
+    """
     path = run / NAME
     if not os.path.lexists(path):
         return []

@@ -18,7 +18,7 @@ def render(
     evaluations: Iterable[Evaluation] = (),
     use: str = "",
 ) -> str:
-    """The Markdown text for the run called ``name``.
+    """Return the Markdown text for the run called ``name``.
 
     ``data`` are fingerprints by split, ``scores`` the validation metrics of the best checkpoint; both may be
     empty. The last of several measurements under the same conditions is shown. ``use`` is Python that uses the run,
@@ -45,13 +45,13 @@ def render(
 
 
 def _without_places(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A ``[data]`` table with the names of files alone: where they lie is nobody else's business."""
+    """Return a ``[data]`` table with the names of files alone: where they lie is nobody else's business."""
     files = data.get("files", ())
     return {**data, **({"files": [PurePath(file).name for file in files]} if files else {})}
 
 
 def _measured(evaluations: Iterable[Evaluation]) -> list[str]:
-    """A row of a table for every figure."""
+    """Return a row of a table for every figure."""
     return [
         f"| {of.text} | {figure.name} | {figure.shown} | {figure.conditions.replace('|', ', ')} | {of.checkpoint} | "
         f"{of.date[:10]} |"
@@ -61,7 +61,7 @@ def _measured(evaluations: Iterable[Evaluation]) -> list[str]:
 
 
 def licence_of(data: Any) -> str:
-    """The licence of the corpus that a ``[data]`` table names, as the catalogue has it, or nothing."""
+    """Return the licence of the corpus that a ``[data]`` table names, as the catalogue has it, or nothing."""
     corpus = data.get("corpus") if isinstance(data, Mapping) else None
     return CORPORA[corpus].licence if isinstance(corpus, str) and corpus in CORPORA else ""
 

@@ -32,7 +32,7 @@ _LEFTOVER = ".unfinished-"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What was saved after ``update`` updates, verified."""
+    """Weights and state after ``update`` updates, verified."""
 
     which: CheckpointName
     update: int
@@ -46,11 +46,11 @@ class Checkpoint:
     fingerprints: Mapping[str, str]
     """SHA-256 by name of what it was trained with: ``experiment.toml``, ``vocabulary/...``, ``data/...``."""
     environment: Environment
-    """Where it was written."""
+    """Environment that it was written in."""
 
 
 def numbers(folder: Path) -> list[int]:
-    """The updates that ``folder`` holds checkpoints of, whole or not, ascending."""
+    """Return the updates that ``folder`` holds checkpoints of, whole or not, ascending."""
     if not folder.is_dir():
         return []
     matches = (_STEP.fullmatch(entry.name) for entry in folder.iterdir())
@@ -58,17 +58,17 @@ def numbers(folder: Path) -> list[int]:
 
 
 def name_of(which: CheckpointName) -> str:
-    """What the folder of a checkpoint is called."""
+    """Return the name of the folder of a checkpoint."""
     return AVERAGE if which == AVERAGE else f"step-{which}"
 
 
 def folder_of(folder: Path, which: CheckpointName) -> Path:
-    """Where a checkpoint lies within the folder of checkpoints."""
+    """Return the path of a checkpoint within the folder of checkpoints."""
     return folder / name_of(which)
 
 
 def named_in(pointer: str) -> CheckpointName | None:
-    """The checkpoint that a one-line text such as ``step-40`` names, or None."""
+    """Return the checkpoint that a one-line text such as ``step-40`` names, or None."""
     if pointer.strip() == AVERAGE:
         return AVERAGE
     match = _STEP.fullmatch(pointer.strip())

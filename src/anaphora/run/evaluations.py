@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from anaphora.errors import RunError
 from anaphora.files import append, lines, opened
-from anaphora.formats.figures import Jsonable, figures_as_json
+from anaphora.formats.json_text import Jsonable, figures_as_json
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class Evaluation(Jsonable):
-    """What was measured on one text."""
+    """Metrics of one text."""
 
     date: str
     """ISO 8601, UTC."""
     part: str
-    """What the text is called."""
+    """Name of the text."""
     checkpoint: str
     """The checkpoint whose weights were measured: ``step-40``, or ``average``."""
     anaphora: str
@@ -47,12 +47,15 @@ class Evaluation(Jsonable):
 
     @property
     def text(self) -> str:
-        """What the text is called, and the begin of its digest."""
+        """Name of the text, and the begin of its digest."""
         return f"{self.part} ({self.digest[:8]})" if self.digest else self.part
 
 
 def newest(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
-    """Every figure as it came out last of the same text, checkpoint and conditions; what is left of each line."""
+    """Return every figure as it came out last of the same text, checkpoint and conditions.
+
+    What is left of each line.
+    """
     seen: set[tuple[str, ...]] = set()
     found: list[Evaluation] = []
     for one in reversed(list(evaluations)):
@@ -84,11 +87,11 @@ class EvaluationLog:
             raise RunError(f"{self.path} cannot be written to: {error.strerror}; the scores are not stored.") from None
 
     def lines(self) -> list[Evaluation]:
-        """Every whole line, the oldest first."""
+        """Return every whole line, the oldest first."""
         return [line for line in self._contents() if line is not None]
 
     def damaged(self) -> list[int]:
-        """The numbers, from 1, of lines that are no evaluations; half a line of a killed process is one too."""
+        """Return the numbers, from 1, of lines that are no evaluations; half a line of a killed process is one too."""
         return [number for number, line in enumerate(self._contents(), 1) if line is None]
 
     def _contents(self) -> Iterator[Evaluation | None]:

@@ -16,6 +16,7 @@ Checkpoints are numbered by update; ``latest`` is for people and scripts, since 
 them there may be the average of several, ``checkpoints/average``, which can be the best, but never the latest.
 """
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
@@ -28,13 +29,12 @@ from torch import Tensor
 from anaphora import files
 from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
-from anaphora.files import DamagedError
+from anaphora.files import DamagedError, sha256
 from anaphora.run import checkpoint as checkpoints
 from anaphora.run import layout, manifest, metrics
 from anaphora.run.card import render
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName
 from anaphora.run.evaluations import EvaluationLog
-from anaphora.run.identity import identity
 from anaphora.run.layout import EXPERIMENT
 from anaphora.run.lock import FolderLock
 from anaphora.run.metrics import MetricsLog
@@ -55,16 +55,16 @@ class Run:
         self.path = path
         self._digest = digest  # of the bytes of experiment.toml, by which older checkpoints know it
         self.experiment = experiment
-        """What ``create`` was given, without the format number; of an older format, as the present one says it."""
+        """Experiment given to ``create``, without the format number; one of an older format is upgraded."""
         self.format = number
         """The format of the folder as it lies there."""
         self.fingerprints = fingerprints
         """SHA-256 of ``experiment.toml`` less its bounds, and of every ``vocabulary/...`` and ``data/...``, by name."""
         self.use = ""  # Python that uses such a run, for its card
         self.kept = 2
-        """How many of the newest checkpoints stay, beside the best and the average; training sets it."""
+        """Number of newest checkpoints that stay, beside the best and the average; training sets it."""
         self.keeps_start = False
-        """Whether the checkpoint of update 0 stays too, where other runs or files gave the first weights."""
+        """True if the checkpoint of update 0 stays too, where other runs or files gave the first weights."""
         self.metrics = MetricsLog(path / "metrics.jsonl")
         self.evaluations = EvaluationLog(path / "evaluations.jsonl")
         self._checkpoints = path / "checkpoints"
@@ -117,11 +117,11 @@ class Run:
         return self._lock.held()
 
     def checkpoints(self) -> list[int]:
-        """The updates there are checkpoints of, ascending, not verified."""
+        """Return the updates there are checkpoints of, ascending, not verified."""
         return checkpoints.numbers(self._checkpoints)
 
     def best(self) -> CheckpointName | None:
-        """The update that was marked best, or "average", or None."""
+        """Return the update that was marked best, or "average", or None."""
         return _pointer(self.path / "best")
 
     def present(self) -> list[CheckpointName]:
@@ -257,7 +257,7 @@ class Run:
         return [name for name in names if (name, since.fingerprints.get(name)) not in same]
 
     def _trained_with(self) -> Mapping[str, str]:
-        """The fingerprints of this run, those of the data from the best checkpoint where they were not given."""
+        """Return the fingerprints of this run, those of the data from the best checkpoint where they were not given."""
         best = self.best()
         if best is None or any(name.startswith("data/") for name in self.fingerprints):
             return self.fingerprints
@@ -303,3 +303,55 @@ def _pointer(path: Path) -> CheckpointName | None:
         return checkpoints.named_in(files.read(path).decode("ascii", "replace"))
     except DamagedError:
         return None
+
+
+BOUNDS = (
+    "training.epochs",
+    "training.minutes",
+    "training.patience",
+    "training.threads",
+    "training.device",
+    "training.keep",
+)
+"""Bounds of training, its device and threads, and the number of kept checkpoints."""
+
+
+def identity(experiment: Mapping[str, Any]) -> str:
+    """Return a SHA-256 of an experiment's tables, whatever its bounds and however its file is laid out."""
+    return sha256(json.dumps(_without_bounds(experiment), sort_keys=True, default=str).encode())
+
+
+def with_bounds(experiment: Mapping[str, Any], bounds: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of an experiment's tables with the bounds that the tables ``bounds`` have."""
+    changed = {name: dict(value) if isinstance(value, Mapping) else value for name, value in experiment.items()}
+    for table, option in _keys():
+        if option in bounds.get(table, {}):
+            changed.setdefault(table, {})[option] = bounds[table][option]
+    return changed
+
+
+def _without_bounds(experiment: Mapping[str, Any]) -> dict[str, Any]:
+    bare = dict(experiment)
+    for table, option in _keys():
+        if isinstance(bare.get(table), Mapping):
+            bare[table] = {name: value for name, value in bare[table].items() if name != option}
+    return bare
+
+
+def _keys() -> list[tuple[str, str]]:
+    return [(table, option) for table, _, option in (key.partition(".") for key in BOUNDS)]
+
+
+def set_bounds(run: Run, experiment: Mapping[str, Any], since: Checkpoint | None) -> None:
+    """Write the bounds of the tables ``experiment`` into ``experiment.toml``, which is the old or the new one.
+
+    Where the checkpoint ``since`` is of a version that knew the file by its bytes, it stays as it is. Raises
+    RunError when the folder is in use or cannot be written to.
+    """
+    if since is not None and since.fingerprints.get(EXPERIMENT) != run.fingerprints[EXPERIMENT]:
+        return
+    file = run.path / EXPERIMENT
+    with run.lock():
+        table = with_bounds(files.parse_toml(files.read(file).decode("utf-8")), experiment)
+        layout.store(file, tomli_w.dumps(table).encode())
+    run.experiment = with_bounds(run.experiment, experiment)

@@ -1,4 +1,4 @@
-"""What lies in a run folder: made as a whole, checked, and discarded."""
+"""Files of a run folder: made as a whole, checked, and discarded."""
 
 import os
 import shutil
@@ -71,7 +71,7 @@ def check_is_run(path: Path) -> None:
 
 
 def vocabulary(path: Path) -> dict[str, str]:
-    """The SHA-256 of every ``vocabulary/...`` of a run, by name; RunError when there is no such folder."""
+    """Return the SHA-256 of every ``vocabulary/...`` of a run, by name; RunError when there is no such folder."""
     folder = path / "vocabulary"
     if not folder.is_dir():
         raise RunError(f"{path} is damaged: it has no folder vocabulary; restore it from a copy.")

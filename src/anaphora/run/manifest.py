@@ -1,4 +1,4 @@
-"""What a checkpoint says of itself: its files with sizes and hashes, what it belongs to, where it was made."""
+"""Manifest of a checkpoint: its files with sizes and hashes, what it belongs to, where it was made."""
 
 import platform
 from mmap import mmap
@@ -32,25 +32,25 @@ class _Record(BaseModel):
 
 
 class Environment(_Record):
-    """What rounding depends on: the same training is bit for bit the same where these are the same."""
+    """Environment that rounding depends on: where it is the same, training is bit for bit the same."""
 
     threads: int
     processor: str
     torch: str
     precision: str
-    """What weights are kept in; in which arithmetic they are multiplied, the experiment and the processor say."""
+    """Type of stored weights; the arithmetic of products depends on the experiment and the processor."""
     compiled: bool | None = None
-    """Whether the kernels in C were there; None in checkpoints of versions that did not write it down."""
+    """True if the kernels in C were there; None in checkpoints of versions that did not write it down."""
     kernels: int = 0
     """Version of the rounding of these kernels; 0 without them, and in checkpoints from before it was counted."""
 
     def rounds_like(self, other: "Environment") -> bool:
-        """Whether nothing that both have written down differs."""
+        """True if nothing that both have written down differs."""
         known = {} if None not in (self.compiled, other.compiled) else {"compiled": None}
         return self.model_copy(update=known) == other.model_copy(update=known)
 
     def describe(self) -> str:
-        """A few words for a message."""
+        """Return a few words for a message."""
         version = f" (rounding {self.kernels})" if self.kernels else ""
         kernels = {True: f", kernels in C{version}", False: ", no kernels in C", None: ""}[self.compiled]
         threads = counted(self.threads, "thread")
@@ -94,12 +94,15 @@ class Manifest(_Record):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a checkpoint's folder, checked in every field; DamagedError or RunError (a newer format)."""
+    """Return the manifest of a checkpoint's folder, checked in every field.
+
+    DamagedError or RunError (a newer format).
+    """
     return read_sealed(folder / NAME, Manifest, FORMAT, "a checkpoint")
 
 
 def read_sealed(path: Path, kind: type[Record], newest: int, what: str, remedy: str = "") -> Record:
-    """The record in a sealed JSON file, of a format up to the ``newest``; errors as for ``read_manifest``.
+    """Return the record in a sealed JSON file, of a format up to the ``newest``; errors as for ``read_manifest``.
 
     They say that it does not describe ``what`` it should, and ``remedy`` of a file that was changed.
     """

@@ -61,11 +61,11 @@ class MetricsLog:
             os.truncate(self.path, end)
 
     def lines(self) -> list[dict[str, Any]]:
-        """Every whole line."""
+        """Return every whole line."""
         return [line for _, line in self._contents() if line is not None]
 
     def damaged(self) -> list[int]:
-        """The numbers, from 1, of lines that are no JSON objects; a last one that was never finished is none."""
+        """Return the numbers, from 1, of lines that are no JSON objects; a last one that was never finished is none."""
         return [
             number
             for number, (content, line) in enumerate(self._contents(), 1)
@@ -73,7 +73,7 @@ class MetricsLog:
         ]
 
     def validation(self, update: int) -> dict[str, float]:
-        """The finite metrics of the validation after ``update``; nothing when there was none."""
+        """Return the finite metrics of the validation after ``update``; nothing when there was none."""
         found: dict[str, float] = {}
         for line in self.lines():
             if line["update"] == update and "validation" in line:
@@ -81,13 +81,13 @@ class MetricsLog:
         return found
 
     def _contents(self) -> Iterator[tuple[bytes, dict[str, Any] | None]]:
-        """The bytes of each line, and the line; None for one that is damaged or was never finished."""
+        """Yield the bytes of each line, and the line; None for one that is damaged or was never finished."""
         for content in lines(self.path):
             yield content, _parsed(content)
 
 
 def numbers_in(figures: Any) -> dict[str, float]:
-    """The numbers of a table of metrics; nothing where it is no table."""
+    """Return the numbers of a table of metrics; nothing where it is no table."""
     items = figures.items() if isinstance(figures, dict) else ()
     return {name: value for name, value in items if isinstance(value, float | int) and not isinstance(value, bool)}
 

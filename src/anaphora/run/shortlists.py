@@ -53,7 +53,7 @@ _TENSORS = {*TokenShortlist._fields, _VOCABULARIES}
 
 
 def read(run: Path, vocabularies: str, sizes: tuple[int, int]) -> TokenShortlist | None:
-    """The shortlist of a run; None where there is none.
+    """Return the shortlist of a run; None where there is none.
 
     ``vocabularies`` is their SHA-256 in hexadecimal digits, and ``sizes`` how many tokens source and target have.
     Raises DamagedError for a changed file, and RunError for one of other vocabularies.
@@ -82,7 +82,7 @@ def check(run: Path) -> None:
 
 
 def _unsealed(run: Path) -> dict[str, Tensor] | None:
-    """The tensors in the file of a run, as they were written; None where there is none."""
+    """Return the tensors in the file of a run, as they were written; None where there is none."""
     path = run / NAME
     if not os.path.lexists(path):
         return None

@@ -96,7 +96,7 @@ class Renamed(NamedTuple):
 
 
 def renamed(table: Mapping[str, Any], where: str = "The experiment") -> tuple[Table, list[Renamed]]:
-    """A table that was written for format 1 in the names of format 2, and what was renamed in it.
+    """Return a table that was written for format 1 in the names of format 2, and what was renamed in it.
 
     What it names as format 2 does stays. Raises ConfigError where it has an option under both names.
     """
@@ -140,7 +140,7 @@ UPGRADES: Mapping[int, Callable[[Table], Table]] = {1: lambda table: renamed(tab
 
 
 def upgraded(experiment: Table, number: int) -> Table:
-    """The experiment of format ``number`` as the present format says it."""
+    """Return the experiment of format ``number`` as the present format says it."""
     for format_before in range(number, FORMAT):
         experiment = UPGRADES[format_before](experiment)
     return experiment

@@ -67,7 +67,7 @@ def check_fit(model: torch.nn.Module, tensors: Mapping[str, Tensor], where: Path
 
 
 def parameters(tensors: Mapping[str, Tensor]) -> dict[str, int]:
-    """How many numbers were learnt, by part of the network, the first word of a tensor's name.
+    """Count the trained numbers by part of the network, the first word of a tensor's name.
 
     Whole numbers, which say what was counted or where something stands, are no weights.
     """
@@ -79,7 +79,7 @@ def parameters(tensors: Mapping[str, Tensor]) -> dict[str, int]:
 
 
 def first_overflowing(tensors: Mapping[str, Tensor]) -> str:
-    """The name of the first tensor with a number that is not finite or larger than ``LARGEST``, or nothing."""
+    """Return the name of the first tensor with a number that is not finite or larger than ``LARGEST``, or nothing."""
     for name, tensor in tensors.items():
         if tensor.is_floating_point() and not bool((tensor.abs() <= LARGEST).all()):
             return name
@@ -87,7 +87,7 @@ def first_overflowing(tensors: Mapping[str, Tensor]) -> str:
 
 
 def serialise(tensors: Mapping[str, Tensor]) -> bytes:
-    """The safetensors file of ``tensors``; equal tensors give equal bytes."""
+    """Return the safetensors file of ``tensors``; equal tensors give equal bytes."""
     # clones, since the format refuses tensors that share memory, as windows of one packed weight do
     return safetensors.torch.save(
         {name: tensor.detach().clone(memory_format=torch.contiguous_format).cpu() for name, tensor in tensors.items()}
@@ -95,7 +95,7 @@ def serialise(tensors: Mapping[str, Tensor]) -> bytes:
 
 
 def parse(content: bytearray | mmap, path: Path) -> dict[str, Tensor]:
-    """The tensors in a safetensors file that came from ``path``, as views of it; DamagedError when it is none.
+    """Return the tensors in a safetensors file that came from ``path``, as views of it; DamagedError when it is none.
 
     Copy them before they are multiplied: products round by alignment, and a file need not lie as they want it.
     """
@@ -120,7 +120,7 @@ def parse(content: bytearray | mmap, path: Path) -> dict[str, Tensor]:
 
 
 def _view(content: bytearray | mmap, begin: int, place: int, name: str, entry: Mapping[str, Any]) -> tuple[Tensor, int]:
-    """A tensor by its entry in the header of a file whose numbers start at ``begin``, and where it ends.
+    """Return a tensor by its entry in the header of a file whose numbers start at ``begin``, and where it ends.
 
     It has to start at ``place``, where the one before it ended, so that no byte counts twice.
     """

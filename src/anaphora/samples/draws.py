@@ -18,7 +18,7 @@ class Draws:
         return self._random() < probability
 
     def within(self, low: float, high: float) -> float:
-        """A number between two, all equally likely."""
+        """Return a number between two, all equally likely."""
         return low + (high - low) * self._random()
 
     def normal(self) -> float:

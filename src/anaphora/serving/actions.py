@@ -1,4 +1,4 @@
-"""What the server can be asked: one function for each route, from checked parameters to a value for JSON.
+"""Actions of the server: one function for each route, from checked parameters to a value for JSON.
 
 The names and values are those of LibreTranslate's API. ``alignment``, ``confidence`` and ``memory`` in a request are
 ours: the answer then has the links between the words of every text and its translation, how sure the model is of that
@@ -6,7 +6,7 @@ and of its words, and where it comes from.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,23 +15,22 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from anaphora.memory import Segment
-from anaphora.memory.memory import THRESHOLD
+from anaphora.memory.memory import MATCHES, THRESHOLD
 from anaphora.serving.batching import Batching, Search, batches
 from anaphora.serving.detection import Detector
 from anaphora.serving.documents import ENDINGS, Downloads, Translate, document, html, translate_steps
 from anaphora.serving.keys import Doorkeeper, Key
-from anaphora.serving.languages import name_of
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.metrics import Metrics
 from anaphora.serving.parameters import Parameters
 from anaphora.serving.refusal import Refusal, bad
-from anaphora.serving.remembering import CONFIRMED, Learning, translated
-from anaphora.serving.translators import Served, Translators
+from anaphora.serving.tm import CONFIRMED, Learning, translated
+from anaphora.serving.translators import Served, Translators, name_of
 from anaphora.tasks.translation import Translation
 
 FORMATS = ("text", "html")
 ORIGIN = ("model", "memory", "from")
-"""What an answer says of where a translation comes from."""
+"""Keys of an answer for the origin of a translation."""
 _SHOWN = 40
 """Characters of a text that say which one it is."""
 _PROBE = 1.0
@@ -40,7 +39,7 @@ _PROBE = 1.0
 
 @dataclass
 class Service:
-    """What actions work with."""
+    """Everything that actions share."""
 
     translators: Translators
     batching: Batching
@@ -56,18 +55,39 @@ class Service:
     proxies: Collection[str] = ()
     """Addresses and networks whose word for the address of a client counts."""
     learns: bool = False
-    """Whether all who are admitted may add to memories, and not only keys with that right."""
+    """True if all who are admitted may add to memories, and not only keys with that right."""
     learning: Learning = field(default_factory=Learning)
     documents: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, "documents"))
     """Reads and writes documents."""
     looking: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "looking"))
     """Looks for training pairs, for one request at a time."""
     stopping: bool = False
-    """Whether the server was asked to stop."""
+    """True if the server was asked to stop."""
 
     def learns_from(self, key: Key) -> bool:
-        """Whether the holder of a key may add to memories."""
+        """True if the holder of a key may add to memories."""
         return (self.learns or key.learns) and any(one.learning is not None for one in self.translators)
+
+
+@dataclass(frozen=True)
+class Action:
+    """A route, who may take it, and the fields that it reads."""
+
+    path: str
+    method: str
+    run: Callable[[Service, Parameters], Awaitable[Any]]
+    open: bool = False
+    """True if no key is needed; that has to be said."""
+    own: bool = False
+    """True if pages of other origins may not take it, though a browser sends it unasked."""
+    patient: bool = False
+    """True if it has the deadline of documents."""
+    learns: bool = False
+    """True if it changes a memory, which has to be allowed."""
+    needs: tuple[str, ...] = ()
+    """Fields without which it is refused."""
+    takes: tuple[str, ...] = ()
+    """Fields that may be missing."""
 
 
 async def translate(service: Service, given: Parameters) -> dict[str, Any]:
@@ -209,7 +229,7 @@ async def _translated(
 
 
 def _links(translation: Translation) -> list[list[int]]:
-    """The links between words; none for what the memory has, where no model looked."""
+    """Return the links between words; none for what the memory has, where no model looked."""
     is_exact = translation.match is not None and translation.match.is_exact
     return [] if is_exact else [list(link) for link in sorted(translation.links())]
 
@@ -231,7 +251,7 @@ async def _translated_html(
 
 
 def _translating(service: Service, served: Served, given: Parameters) -> Translate:
-    """What translates the texts of a document, some at a time, so that other requests come in between."""
+    """Return a function that translates the texts of a document, some at a time, so that others come in between."""
 
     async def translate(texts: Sequence[str], protects: bool) -> list[str]:
         search = Search(served, served.options() if protects else served.options(protect=()))
@@ -251,3 +271,36 @@ def _translating(service: Service, served: Served, given: Parameters) -> Transla
         return [one.text for one in await translated(served.memory, texts, by_model)]
 
     return translate
+
+
+_MOST_SEGMENTS = 50
+"""Segments of one answer at most."""
+
+
+async def memory_languages(service: Service, given: Parameters) -> dict[str, Any]:
+    """``GET /tmserver/languages/``: the languages of the memories."""
+    having = [one for one in service.translators if one.memory is not None]
+    return {
+        "sourceLanguages": sorted({_amagama_code(one.source) for one in having}),
+        "targetLanguages": sorted({_amagama_code(one.target) for one in having}),
+    }
+
+
+async def memory_unit(service: Service, given: Parameters) -> list[dict[str, Any]]:
+    """``GET /tmserver/SOURCE/TARGET/unit/TEXT``: segments of the memory, the most similar first."""
+    text = given.passage("text", service.limits)
+    least = given.number("min_similarity", 100) or THRESHOLD
+    most = given.number("max_candidates", _MOST_SEGMENTS) or MATCHES
+    memory = service.translators.find(given.text("source"), given.text("target")).memory
+    if memory is None:
+        return []
+    matches = await asyncio.to_thread(memory.find, text, least, most)
+    return [
+        {"source": one.segment.source, "target": one.segment.target, "quality": one.percent, "rank": one.percent}
+        for one in matches[:most]
+    ]
+
+
+def _amagama_code(code: str) -> str:
+    """Return a code of a language as clients of amaGama (Weblate) write it: in lower case, ``_`` before a region."""
+    return code.replace("-", "_").lower()

@@ -3,10 +3,12 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager, suppress
 from importlib.resources import files
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.convertors import PathConvertor, register_url_convertor
@@ -19,11 +21,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.serving import actions, amagama
-from anaphora.serving.action import Action
-from anaphora.serving.actions import Service
+from anaphora.serving import actions
+from anaphora.serving.actions import Action, Service
 from anaphora.serving.batching import Search
-from anaphora.serving.hosts import check_host, check_origin
 from anaphora.serving.log import fault
 from anaphora.serving.metrics import CONTENT_TYPE
 from anaphora.serving.parameters import Parameters, parameters_of
@@ -108,11 +108,11 @@ ACTIONS = (
     ),
     # its name cannot be guessed
     Action("/download_file/{name}", "GET", actions.download_file, open=True, needs=("name",)),
-    Action("/tmserver/languages/", "GET", amagama.languages),
+    Action("/tmserver/languages/", "GET", actions.memory_languages),
     Action(
         "/tmserver/{source}/{target}/unit/{text:lines}",
         "GET",
-        amagama.unit,
+        actions.memory_unit,
         needs=("source", "target", "text"),
         takes=("min_similarity", "max_candidates"),
     ),
@@ -132,8 +132,48 @@ class _OneSlash:
         await self._app(scope, receive, send)
 
 
+def check_host(header: str | None, names: Collection[str]) -> None:
+    """Raise Refusal for a ``Host`` header that is no address, not "localhost" and none of ``names``.
+
+    A client that sends none is no browser: checks of load balancers by HTTP/1.0 do not.
+
+    A name that another site moves to this address (DNS rebinding) makes its page look like ours, so that it could read
+    what is answered. So the host that a client names has to be known; an address cannot be moved.
+    """
+    if header is None:
+        return
+    host = _host(header)
+    if host != "localhost" and host not in names and not _is_address(host):
+        raise Refusal(403, f"This server is not called '{host}': if it is, start it with --name {host}")
+
+
+def check_origin(origin: str | None, host: str, origins: Collection[str]) -> None:
+    """Raise Refusal for a request of a page that is not from this ``host`` nor from one of ``origins``.
+
+    A browser sends some forms to any address without asking; other clients have no origin.
+    """
+    if origin is not None and origin not in origins and (origin == "null" or urlsplit(origin).netloc != host):
+        raise Refusal(403, "Pages of other origins may not do this")
+
+
+def _host(header: str) -> str:
+    """Return the name in a header, without its port; "" where there is none."""
+    try:
+        return (urlsplit(f"//{header}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
 def application(service: Service, say: Say = lambda line: None) -> Starlette:
-    """The application. ``say`` takes a line for each request, which holds no text."""
+    """Yield the application. ``say`` takes a line for each request, which holds no text."""
 
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
@@ -205,7 +245,7 @@ def _key(request: Request, given: Parameters) -> str:
 
 
 async def _unless_gone(request: Request, work: Awaitable[Any]) -> Any:
-    """What ``work`` returns; it is cancelled once the client has gone."""
+    """Return the result of ``work``, which is cancelled once the client has gone."""
     working, gone = asyncio.ensure_future(work), asyncio.ensure_future(_gone(request))
     try:
         await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)

@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class Search(NamedTuple):
-    """What texts of one batch have in common: the translator, and how it searches."""
+    """Translator and search options of one batch."""
 
     served: Served
     options: SearchOptions
@@ -67,12 +67,12 @@ class Batching:
 
     @property
     def waiting(self) -> int:
-        """How many texts wait."""
+        """Number of waiting texts."""
         return len(self._waiting())
 
     @property
     def busy(self) -> bool:
-        """Whether a request might have to wait outside the queue."""
+        """True if a request might have to wait outside the queue."""
         return _size(self._waiting()) >= self._limits.waiting
 
     @property
@@ -95,7 +95,7 @@ class Batching:
     async def translate(
         self, search: Search, texts: Sequence[str], client: str = "", request: object = None, *, patient: bool = False
     ) -> list[Translation]:
-        """The translations of some texts, in their order.
+        """Return the translations of some texts, in their order.
 
         Cancelling it takes its texts out of the queue. Raises Refusal with status 503 where the queue stays full,
         unless it is ``patient``, and 400 for a text that cannot be translated. Calls of one ``request`` share turns.
@@ -158,7 +158,7 @@ class Batching:
                     job.answer.set_result(answer)
 
     async def _next(self) -> list[_Job]:
-        """The next batch, taken out of the queue: the first text, and others of the same search in turn."""
+        """Return the next batch, taken out of the queue: the first text, and others of the same search in turn."""
         async with self._changed:
             waiting = self._waiting()
             turns = _in_turn(_in_turn(waiting, lambda job: job.request), lambda job: job.client)
@@ -196,12 +196,12 @@ def _in_turn(jobs: Iterable[_Job], owner: Callable[[_Job], Hashable]) -> list[_J
 
 
 def _size(jobs: Iterable[_Job]) -> int:
-    """How many characters jobs have, with a line end for each."""
+    """Count the characters of jobs, with a line end for each."""
     return sum(len(job.text) + 1 for job in jobs)
 
 
 def _translated(jobs: Sequence[_Job]) -> list[Translation | Exception]:
-    """An answer for each job; it stops early once nobody waits for any of them."""
+    """Return an answer for each job; it stops early once nobody waits for any of them."""
     served, options = jobs[0].search
     limits = Limits(cancelled=lambda: all(job.answer.done() for job in jobs))
 

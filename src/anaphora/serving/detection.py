@@ -1,4 +1,4 @@
-"""Which of the served languages a text is in."""
+"""Detection of the language of a text among the served ones."""
 
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -35,7 +35,7 @@ class Detector:
             raise MissingExtraError("py3langid", "serve")
 
     def detect(self, text: str) -> list[Detected]:
-        """The languages, most probable first. The only language there is has a confidence of 100."""
+        """Return the languages, most probable first. The only language there is has a confidence of 100."""
         if len(self._languages) == 1:
             return [Detected(100.0, self._languages[0])]
         with self._lock:
@@ -46,7 +46,7 @@ class Detector:
 
 
 class _Model:
-    """What py3langid knows of some languages."""
+    """Parameters of py3langid for some languages."""
 
     def __init__(self, languages: Sequence[str]) -> None:
         from py3langid.langid import MODEL_DIR, MODEL_FILE, LanguageIdentifier

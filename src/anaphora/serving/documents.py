@@ -20,9 +20,9 @@ Translate = Callable[[Sequence[str], bool], Awaitable[Iterable[str | None]]]
 """From texts to their translations, in order; and whether placeholders, tags and addresses are protected."""
 
 ENDINGS = ("html", "po", "srt", "tmx", "txt", "vtt", "xlf", "xliff")
-"""How the names of documents end."""
+"""Endings of the names of documents."""
 _ENDS = re.compile(r"(\ufeff|\r?\n)")
-"""What stays between the lines of a text."""
+"""Separators that stay between the lines of a text."""
 LARGEST_PAGE = 1 << 17
 """Bytes of the largest page: older versions of Python take time that grows with the square of malformed HTML."""
 HELD = 1 << 26
@@ -60,7 +60,7 @@ def document(content: bytes, name: str, languages: tuple[str, str]) -> Steps[byt
 
 
 def _lines(content: bytes, name: str) -> Steps[bytes]:
-    """A text whose lines are translated, each with its end as it was; DataError for one that is not in UTF-8."""
+    """Translate a text line by line, each with its end as it was; DataError for one that is not in UTF-8."""
     try:
         parts = _ENDS.split(content.decode())
     except UnicodeDecodeError as error:
@@ -101,7 +101,7 @@ class Downloads:
         return token
 
     def get(self, token: str) -> Stored:
-        """A document; Refusal where there is none of the name."""
+        """Return a document; Refusal where there is none of the name."""
         if token not in self._stored:
             raise Refusal(404, "There is no document of this name, or it was dropped for later ones")
         return self._stored[token]

@@ -31,7 +31,7 @@ class Key(NamedTuple):
     name: str
     hash: str
     learns: bool = False
-    """Whether its holder may add to the memories of runs."""
+    """True if its holder may add to the memories of runs."""
 
 
 EVERYBODY = Key("", "")
@@ -39,7 +39,10 @@ EVERYBODY = Key("", "")
 
 
 def read_keys(path: Path) -> list[Key]:
-    """The keys of a file; lines that are empty or begin with ``#`` do not count. Raises ConfigError with the line."""
+    """Return the keys of a file.
+
+    Lines that are empty or begin with ``#`` do not count. Raises ConfigError with the line.
+    """
     keys = []
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip() or line.startswith("#"):
@@ -57,7 +60,7 @@ def read_keys(path: Path) -> list[Key]:
 
 
 def new_key(path: Path, name: str, *, learns: bool = False) -> str:
-    """A new key, added to a file that only its owner may read; it is not kept anywhere else."""
+    """Return a new key, added to a file that only its owner may read; it is not kept anywhere else."""
     if not re.fullmatch(r"[^\s#]\S*", name):
         raise ConfigError(f"The name of a key should be one word, but is {name!r}.")
     if path.exists() and name in {key.name for key in read_keys(path)}:
@@ -78,11 +81,11 @@ class Doorkeeper:
 
     @property
     def required(self) -> bool:
-        """Whether a key is needed."""
+        """True if a key is needed."""
         return bool(self._keys)
 
     def admit(self, given: str, address: str) -> Key:
-        """The key by which a request may pass.
+        """Return the key by which a request may pass.
 
         Raises Refusal: 400 without a key, 403 for a wrong one, 429 for one more after many. The statuses are those
         that clients of LibreTranslate expect. A right key always passes: others may share its address.

@@ -1,4 +1,4 @@
-"""How much a server takes on."""
+"""Limits of a server."""
 
 from typing import NamedTuple
 

@@ -32,6 +32,6 @@ class LogLines(logging.Handler):
 
 
 def fault(error: BaseException) -> str:
-    """The name and place of an error, without its message, which may hold a text."""
+    """Return the name and place of an error, without its message, which may hold a text."""
     where = traceback.extract_tb(error.__traceback__)
     return f"{type(error).__name__} at {where[-1].filename}:{where[-1].lineno}" if where else type(error).__name__

@@ -1,4 +1,4 @@
-"""What a server counts, in the format of Prometheus. No label has a text, a key or an address."""
+"""Counters of a server, in the format of Prometheus. No label has a text, a key or an address."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -38,6 +38,6 @@ class Metrics:
         self._translating.inc(seconds)
 
     def page(self, waiting: int) -> bytes:
-        """All of them, with how many texts wait now."""
+        """Return all of them, with how many texts wait now."""
         self._waiting.set(waiting)
         return generate_latest(self._registry)

@@ -1,4 +1,4 @@
-"""What a client sends, in any of the ways that clients of LibreTranslate do: JSON, a form, or the query string."""
+"""Parameters of a request, in any of the ways of LibreTranslate's clients: JSON, a form, or the query string."""
 
 import asyncio
 import json
@@ -51,7 +51,10 @@ class Parameters(Mapping[str, Any]):
         return len(self._fields)
 
     def text(self, name: str, default: str | None = None) -> str:
-        """A field of text; ``default`` where it is missing or empty. Raises Refusal where there is no default."""
+        """Return a field of text.
+
+        ``default`` where it is missing or empty. Raises Refusal where there is no default.
+        """
         value = self.get(name)
         if value is None or value == "":
             if default is None:
@@ -85,7 +88,10 @@ class Parameters(Mapping[str, Any]):
         return texts[0]
 
     def number(self, name: str, most: int) -> int:
-        """A whole number from 0 to ``most``; 0 where it is missing or below. Raises Refusal for any other value."""
+        """Return a whole number from 0 to ``most``.
+
+        0 where it is missing or below. Raises Refusal for any other value.
+        """
         value = self.get(name)
         if value is None or value == "":
             return 0
@@ -99,7 +105,7 @@ class Parameters(Mapping[str, Any]):
         return max(0, value)
 
     def upload(self, name: str, limits: ServingLimits) -> Upload:
-        """A file. Raises Refusal where there is none, or a larger one than the limit."""
+        """Return a file. Raises Refusal where there is none, or a larger one than the limit."""
         value = self.get(name)
         if not isinstance(value, Upload):
             raise bad("Invalid request: missing file parameter")
@@ -108,12 +114,12 @@ class Parameters(Mapping[str, Any]):
         return value
 
     def flag(self, name: str) -> bool:
-        """Whether a field is set: true, 1 or "true"."""
+        """True if a field is set: true, 1 or "true"."""
         return self.get(name) in (True, 1, "1", "true", "True")
 
 
 async def parameters_of(request: Request, limits: ServingLimits) -> Parameters:
-    """The fields of a request, from its query string and its body.
+    """Return the fields of a request, from its query string and its body.
 
     The body of a GET is read and ignored. Raises Refusal for a body that is too large or too slow (413, 408), packed
     (415), or not what its type says (400).
@@ -139,7 +145,7 @@ async def parameters_of(request: Request, limits: ServingLimits) -> Parameters:
 
 
 def _bounded(request: Request, most: int) -> Request:
-    """The request, whose body is refused as soon as more than ``most`` bytes of it have come."""
+    """Return the request, whose body is refused as soon as more than ``most`` bytes of it have come."""
     read = 0
 
     async def receive() -> Message:
@@ -166,7 +172,7 @@ async def _multipart(request: Request) -> dict[str, Any]:
 
 
 def _form(content: bytes) -> dict[str, str]:
-    """The fields of a form or query string; of a name that comes twice the first counts."""
+    """Return the fields of a form or query string; of a name that comes twice the first counts."""
     try:
         pairs = parse_qsl(content.decode("utf-8"), keep_blank_values=True, max_num_fields=_FIELDS, errors="strict")
     except UnicodeDecodeError:
@@ -191,7 +197,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _clean(text: str, name: str) -> str:
-    """A text that is Unicode: JSON can also write half a character."""
+    """Return a text that is Unicode: JSON can also write half a character."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""What a request is answered with when it cannot be done."""
+"""Refusals of requests."""
 
 from collections.abc import Mapping
 
@@ -12,5 +12,5 @@ class Refusal(Exception):
 
 
 def bad(message: str) -> Refusal:
-    """A request that is not right: status 400, which clients of LibreTranslate expect."""
+    """Return a request that is not right: status 400, which clients of LibreTranslate expect."""
     return Refusal(400, message)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from anaphora.serving.action import Action
+from anaphora.serving.actions import Action
 from anaphora.version import VERSION
 
 _TEXT = {"type": "string"}
@@ -31,7 +31,7 @@ _ERROR = {"type": "object", "required": ["error"], "properties": {"error": _TEXT
 
 
 def specification(actions: Sequence[Action]) -> dict[str, Any]:
-    """An OpenAPI 3 document of some routes, for ``json.dumps``."""
+    """Return an OpenAPI 3 document of some routes, for ``json.dumps``."""
     paths: dict[str, dict[str, Any]] = {}
     for action in actions:
         paths.setdefault(re.sub(r":\w+}", "}", action.path), {})[action.method.lower()] = _operation(action)

@@ -1,6 +1,8 @@
-"""The translators of a server, by their languages."""
+"""The translators of a server, by their languages, and the codes of languages as clients write them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,9 +13,47 @@ from anaphora.memory import Memory
 from anaphora.prediction.adaptation import Adaptation
 from anaphora.prediction.candidates import Shortlist
 from anaphora.prediction.options import SearchOptions
-from anaphora.serving.languages import known_as, name_of
 from anaphora.serving.refusal import bad
 from anaphora.tasks.translation import TranslationPredictor, adaptation_to
+
+_SAME = (("zh", "zh-Hans"), ("zt", "zh-Hant"), ("pb", "pt-BR"), ("iw", "he"), ("no", "nb"), ("in", "id"))
+"""Pairs of codes of one language, of which either may be asked for."""
+
+
+def name_of(code: str) -> str:
+    """Return the English name of a language; the code itself for one without a two-letter code."""
+    names = _names()
+    return names.get(code) or names.get(code.split("-")[0]) or code
+
+
+def known_as(code: str, known: Collection[str]) -> str | None:
+    """Return the language among ``known`` that a client means by a code, or None.
+
+    Case and ``_`` for ``-`` make no difference, and old or other codes of the same language are understood. Where
+    there is no model for a region ("en-GB"), the language without it is meant ("en"), and the other way round.
+    """
+    asked = _plain(code)
+    codes = {_plain(one): one for one in known}
+    for wanted in (asked, *_others(asked), asked.split("-")[0], *_others(asked.split("-")[0])):
+        if wanted in codes:
+            return codes[wanted]
+    return next((codes[one] for one in sorted(codes) if one.split("-")[0] == asked), None)
+
+
+def _plain(code: str) -> str:
+    return code.strip().replace("_", "-").lower()
+
+
+def _others(plain: str) -> list[str]:
+    pairs = [(_plain(one), _plain(other)) for one, other in _SAME]
+    return [other for one, other in pairs if one == plain] + [one for one, other in pairs if other == plain]
+
+
+@cache
+def _names() -> dict[str, str]:
+    table = files("anaphora.serving").joinpath("languages.tsv").read_text("utf-8")
+    return dict(line.split("\t") for line in table.splitlines())
+
 
 Nearest = Callable[[str, str], list[list[dict[str, Any]]]]
 """From a text and its translation to the training pairs nearest to each word of that, as values for JSON."""
@@ -26,7 +66,7 @@ class Served(NamedTuple):
     target: str
     predictor: TranslationPredictor
     attends: bool
-    """Whether it can say which words became which."""
+    """True if it can say which words became which."""
     model: str = ""
     """The name of its run folder."""
     memory: Memory | None = None
@@ -34,14 +74,14 @@ class Served(NamedTuple):
     learning: Memory | None = None
     """The same to add to, where that is allowed: adding may wait for other processes, and finding should not."""
     adaptation: Adaptation | None = None
-    """What every search is adapted to, where that is asked for."""
+    """Memory that every search is adapted to, where that is asked for."""
     nearest: Nearest | None = None
     """Finds training pairs for clients, where that is allowed."""
     candidates: Shortlist | None = None
     """The part of the run's shortlist that every search is restricted to, where that is asked for."""
 
     def options(self, **others: Any) -> SearchOptions:
-        """How it searches, with ``others`` of the options."""
+        """Return its search options, with ``others`` changed."""
         return SearchOptions(adaptation=self.adaptation, candidates=self.candidates, **others)
 
 
@@ -68,7 +108,7 @@ class Translators:
         shortlist: bool = False,
         nearest: Callable[[Path], Nearest] | None = None,
     ) -> "Translators":
-        """The translators of some run folders.
+        """Return the translators of some run folders.
 
         With ``memory`` they use the memories of the runs; with ``learns`` a run without one gets one, which can be
         added to; with ``adapt`` similar segments take part in their predictions. With ``shortlist`` they write the
@@ -100,11 +140,11 @@ class Translators:
         return sorted({one.source for one in self._served.values()})
 
     def targets(self, source: str) -> list[str]:
-        """The languages that a source can be translated to, sorted."""
+        """Return the languages that a source can be translated to, sorted."""
         return sorted(one.target for one in self._served.values() if one.source == source)
 
     def find(self, source: str, target: str) -> Served:
-        """The translator that a client means by two codes.
+        """Return the translator that a client means by two codes.
 
         Raises Refusal for a language or a pair that is not served.
         """
@@ -133,14 +173,14 @@ def _load(run: Path, precision: InferencePrecision) -> Served:
 
 
 def _shortlisted(served: Served) -> Served:
-    """A translator that is restricted to the shortlist of its run, which is read now."""
+    """Return a translator that is restricted to the shortlist of its run, which is read now."""
     restricted = served._replace(candidates=Shortlist())
     served.predictor.translate(["a"], restricted.options(beam=1))
     return restricted
 
 
 def _remembering(served: Served, run: Path, *, learns: bool, adapt: bool) -> Served:
-    """A translator with the memory of its run, which is read now, and not when the first client waits for it."""
+    """Return a translator with the memory of its run, which is read now, and not when the first client waits for it."""
     memory = Memory(run, create=learns)
     memory.refresh()
     learning = Memory(run) if learns else None

@@ -111,7 +111,7 @@ def task_at(path: Path) -> Task:
 
 
 def weights_of_runs(run: Run, checkpoint: Checkpoint) -> Mapping[str, float]:
-    """What each of the runs in a checkpoint counts, for ``run.about``; nothing where its experiment cannot be read."""
+    """What each of the runs in a checkpoint counts, for ``run.summary``; nothing for an unreadable experiment."""
     try:
         experiment = begun_with(run)
     except ConfigError:

@@ -119,7 +119,7 @@ class UpdatingJob(TrainingJob):
         if unknown:
             counts_V = torch.from_numpy(self.counts(context, not_skipping(report)))
             for module in unknown:
-                module.observe(counts_V)
+                module.set_token_counts(counts_V)
 
     def learn(self, context: TrainingContext, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
         """Update by update; see ``TrainingJob.learn``."""

@@ -24,7 +24,7 @@ class ByteTokenizer(BaseTokenizer):
 
     @classmethod
     def deserialise(cls, data: bytes, *, lowercase: Lowercase) -> Self:
-        """The tokenizer that ``serialise`` wrote; RunError when the bytes say something else."""
+        """Return the tokenizer that ``serialise`` wrote; RunError when the bytes say something else."""
         tokenizer = cls(lowercase=lowercase)
         if data != tokenizer.serialise():
             raise RunError("A vocabulary of bytes should say so and no more, but the file does not.")
@@ -53,7 +53,7 @@ class ByteTokenizer(BaseTokenizer):
         return list(zip(self.encode(text), starts, strict=True))
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of the bytes; what is no UTF-8, and ``<unk>``, read as U+FFFD."""
+        """Return the text of the bytes; what is no UTF-8, and ``<unk>``, read as U+FFFD."""
         spelt = bytearray()
         for number in ids:
             if number == UNK:
@@ -63,7 +63,7 @@ class ByteTokenizer(BaseTokenizer):
         return one_line(spelt.decode("utf-8", errors="replace"))
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """A visible ASCII character as itself, a space as U+2581, any other byte as ``<0xC3>``."""
+        """Return a visible ASCII character as itself, a space as U+2581, any other byte as ``<0xC3>``."""
         return [_shown(number) for number in ids]
 
 

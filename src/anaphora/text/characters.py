@@ -29,7 +29,7 @@ class CharacterTokenizer(BaseTokenizer):
 
     @classmethod
     def learn(cls, lines: Iterable[Iterable[str]], *, lowercase: Lowercase, least: int) -> Self:
-        """The characters seen at least ``least`` times, the most frequent first; DataError when there are none.
+        """Return the characters seen at least ``least`` times, the most frequent first; DataError when there are none.
 
         Lines are texts, or their symbols.
         """
@@ -47,14 +47,14 @@ class CharacterTokenizer(BaseTokenizer):
 
     @classmethod
     def deserialise(cls, data: bytes, *, lowercase: Lowercase) -> Self:
-        """The tokenizer that ``serialise`` wrote; RunError when the bytes are not an alphabet."""
+        """Return the tokenizer that ``serialise`` wrote; RunError when the bytes are not an alphabet."""
         _, alphabet = listed_in(data, "characters")
         if any(len(one) > 1 for one in alphabet):
             raise RunError("A vocabulary of characters should list single ones, but the file has strings.")
         return cls(alphabet, lowercase=lowercase)
 
     def extended(self, other: Self) -> Self:
-        """The tokenizer with those of another's characters appended that it has not."""
+        """Return the tokenizer with those of another's characters appended that it has not."""
         alphabet = tuple(dict.fromkeys((*self.alphabet, *other.alphabet)))
         return self if alphabet == self.alphabet else type(self)(alphabet, lowercase=self.lowercase)
 
@@ -79,9 +79,9 @@ class CharacterTokenizer(BaseTokenizer):
         return [(token, place) for place, token in enumerate(self.encode(text))]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The characters joined; ``<unk>`` reads as U+FFFD."""
+        """Return the characters joined; ``<unk>`` reads as U+FFFD."""
         return one_line("".join(self._written[number] for number in ids if number not in (PAD, BOS, EOS)))
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """The characters one by one, a space shown as U+2581."""
+        """Return the characters one by one, a space shown as U+2581."""
         return [self._shown[number] for number in ids]

@@ -2,7 +2,7 @@
 
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
-from anaphora.text.joiner import JOINER
+from anaphora.text.joiner_tokens import JOINER
 from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.text_rule import TextRule
 from anaphora.text.tokenizer import MARKS, Tokenizer

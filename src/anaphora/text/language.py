@@ -18,16 +18,16 @@ _TWO_LETTERS = dict(entry.split(":", 1) for entry in _THREE_LETTERS.split())
 
 
 def bare(language: str) -> str:
-    """The language alone, by its shorter code: ``zh`` of ``zh_Hans`` and ``zho``."""
+    """Return the language alone, by its shorter code: ``zh`` of ``zh_Hans`` and ``zho``."""
     code = language.replace("_", "-").split("-")[0].lower()
     return _TWO_LETTERS.get(code, code)
 
 
 def is_unspaced(language: str) -> bool:
-    """Whether a language sets no space between words."""
+    """True if a language sets no space between words."""
     return bare(language) in _UNSPACED
 
 
 def is_run_on(language: str) -> bool:
-    """Whether a language sets no space between sentences."""
+    """True if a language sets no space between sentences."""
     return bare(language) in _RUN_ON

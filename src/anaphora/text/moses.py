@@ -12,17 +12,17 @@ from itertools import islice
 from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
 
 from anaphora.text.normalise import lowercase_of, lowered
-from anaphora.text.signs import OTHER_ENDS, PAUSES, UNSPACED_ENDS
+from anaphora.text.punctuation import OTHER_ENDS, PAUSES, UNSPACED_ENDS
 
 _HEBREW = "[\u0591-\u05f2]"
 _KEPT_WHOLE = ["<unk>", f'(?<!{_HEBREW}){_HEBREW}++(?:[\u05f3\u05f4]{_HEBREW}+|"{_HEBREW}(?!{_HEBREW}))']
-"""What a text may hold that is one token whatever its signs, a pattern each: the unknown word, and Hebrew words with
+"""Patterns of texts that are one token whatever their signs: the unknown word, and Hebrew words with
 a geresh or gershayim inside, the latter also written as a quote before the last letter."""
 
 _KEPT = re.compile("|".join(_KEPT_WHOLE), re.IGNORECASE)
 
 _MOST_KEPT = 500
-"""How many of these are given to Moses at once, which takes no line with more than 1,000."""
+"""Number of these that are given to Moses at once, which takes no line with more than 1,000."""
 
 _BEFORE_ENDS = re.compile(f"(?<! ) ++(?=[{OTHER_ENDS}{UNSPACED_ENDS}{PAUSES}])")
 """Spaces before signs that end a part of a sentence, which Moses knows in few languages."""
@@ -55,24 +55,24 @@ class MosesTokens:
         self._detokeniser = MosesDetokenizer(lang=language)
 
     def split(self, text: str) -> list[str]:
-        """The tokens of one line; a letter stays with its marks and its like, which Moses may take for signs."""
+        """Return the tokens of one line; a letter stays with its marks and its like, which Moses may take for signs."""
         return [token for piece in _pieces(text) for token in self._split(piece)]
 
     def _split(self, text: str) -> list[str]:
         return _mended(self._tokeniser.tokenize(text, escape=False, protected_patterns=_KEPT_WHOLE), text)
 
     def join(self, tokens: Sequence[str]) -> str:
-        """The line, with spaces where people write them; what directly followed its word does so again."""
+        """Return the line, with spaces where people write them; what directly followed its word does so again."""
         line = str(self._detokeniser.detokenize(_mended(tokens), unescape=False))
         return _AFTER_PAUSES.sub("", _BEFORE_ENDS.sub("", line))
 
     def surface(self, token: str) -> str:
-        """A token as it is written in a line."""
+        """Return a token as it is written in a line."""
         return token
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """A line, in pieces that Moses takes, each but the last ending with what is kept whole."""
+    """Yield a line, in pieces that Moses takes, each but the last ending with what is kept whole."""
     start = 0
     for found in islice(_KEPT.finditer(text), _MOST_KEPT - 1, None, _MOST_KEPT):
         yield text[start : found.end()]
@@ -81,7 +81,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _mended(tokens: Sequence[str], line: str | None = None) -> list[str]:
-    """The tokens, whole where Moses tears a word at the mark of a letter, or at what joins or parts two letters.
+    """Return the tokens, whole where Moses tears a word at the mark of a letter, or at what joins or parts two letters.
 
     Where the ``line`` that they are of is known, what it has spaces between stays apart, and letters that Moses does
     not know, such as Georgian capitals, stay together.
@@ -105,5 +105,5 @@ def _mended(tokens: Sequence[str], line: str | None = None) -> list[str]:
 
 
 def _of_word(character: str) -> bool:
-    """Whether a character is a letter, a mark of one, or a digit: Moses tears no word between two that it knows."""
+    """True if a character is a letter, a mark of one, or a digit: Moses tears no word between two that it knows."""
     return unicodedata.category(character)[0] in "LM" or character.isdecimal()

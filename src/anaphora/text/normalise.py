@@ -1,4 +1,4 @@
-"""What is done to every line before it is tokenised, alike in training and in use."""
+"""Normalisation of every line before it is tokenised, alike in training and in use."""
 
 import unicodedata
 from typing import Literal
@@ -8,14 +8,14 @@ from anaphora.text.language import bare
 from anaphora.text.text_rule import TextRule
 
 Lowercase = bool | Literal["tr"]
-"""Whether text is lower-cased; "tr" by the rules of Turkish, whose i has its dot in capitals too: I is ı, İ is i."""
+"""True to lower-case text; "tr" by the rules of Turkish, whose i has its dot in capitals too: I is ı, İ is i."""
 
 _DOTTED = frozenset(("az", "crh", "gag", "tr"))
 """Languages whose letters i and ı are two; all others have the casing of Unicode, Greek final sigma included."""
 
 
 def lowercase_of(lowercase: bool, language: str) -> Lowercase:
-    """How text of a language, a two-letter code, is lower-cased where it is to be."""
+    """Return the lower-casing of a language, a two-letter code."""
     return "tr" if lowercase and bare(language) in _DOTTED else lowercase
 
 
@@ -51,7 +51,7 @@ def normalise(text: str, *, lowercase: Lowercase = False) -> str:
 
 
 class BaseTokenizer:
-    """What all tokenizers do to a text first."""
+    """Normalize a text, as all tokenizers do first."""
 
     lowercase: Lowercase
     rule: TextRule | None = None

@@ -40,7 +40,7 @@ _DIGIT = re.compile(r"\d")
 
 
 def line_faults(text: str) -> Iterator[tuple[str, str]]:
-    """The kinds of fault of a line, each once, and the first characters that show it."""
+    """Yield the kinds of fault of a line, each once, and the first characters that show it."""
     for kind, pattern in _PATTERNS.items():
         if match := pattern.search(text):
             shown = match[match.lastgroup] if match.lastgroup else ""
@@ -55,7 +55,7 @@ def line_faults(text: str) -> Iterator[tuple[str, str]]:
 
 
 def pair_faults(source: str, target: str) -> Iterator[tuple[str, str]]:
-    """The kinds of fault of a pair, each once, and what differs between its sides."""
+    """Yield the kinds of fault of a pair, each once, and what differs between its sides."""
     if source == target and len(source.strip()) >= MIN_COPIED and any(map(str.isalpha, source)):
         yield "copied", ""
     for one in differences(source, target):
@@ -63,21 +63,21 @@ def pair_faults(source: str, target: str) -> Iterator[tuple[str, str]]:
 
 
 class Difference(NamedTuple):
-    """What a text and its translation should have in common, but have not."""
+    """Difference between a text and its translation in what they should have in common."""
 
     kind: str
     """``placeholders`` (tags among them), ``addresses`` or ``numbers``."""
     source: str
-    """What the source alone has, in order of its characters, separated by spaces."""
+    """Items of the source alone, in order of its characters, separated by spaces."""
     target: str
-    """What the translation alone has."""
+    """Items of the translation alone."""
 
     def __str__(self) -> str:
         return " | ".join(side[:40] or "-" for side in (self.source, self.target))
 
 
 def differences(source: str, target: str) -> Iterator[Difference]:
-    """The placeholders and tags, addresses and digits that are not the same on both sides, each kind once."""
+    """Yield the placeholders and tags, addresses and digits that are not the same on both sides, each kind once."""
     for kind, find in _IN_COMMON.items():
         first, second = Counter(find(source)), Counter(find(target))
         if first != second:
@@ -85,7 +85,7 @@ def differences(source: str, target: str) -> Iterator[Difference]:
 
 
 def without_placeholders(text: str, kinds: Collection[Kind] = USUAL) -> str:
-    """A text with spaces, as many, in the places of its placeholders, tags and addresses."""
+    """Return a text with spaces, as many, in the places of its placeholders, tags and addresses."""
     for kind in kinds:
         text = PATTERNS[kind].sub(lambda found: " " * len(found[0]), text)
     return text
@@ -109,12 +109,12 @@ def is_translatable(text: str, kinds: Collection[Kind] = USUAL) -> bool:
 
 
 def _digits(text: str) -> list[str]:
-    """The digits of numbers, in any script, as 0 to 9: grouping and order differ between languages."""
+    """Return the digits of numbers, in any script, as 0 to 9: grouping and order differ between languages."""
     return [str(int(digit)) for digit in _DIGIT.findall(without_placeholders(text))]
 
 
 def _found(*kinds: Kind) -> Callable[[str], list[str]]:
-    """What finds everything of these kinds in a text."""
+    """Return a pattern that finds everything of these kinds in a text."""
     return lambda text: [match[0] for kind in kinds for match in PATTERNS[kind].finditer(text)]
 
 
@@ -123,7 +123,7 @@ _OPENED = re.compile(r"<[A-Za-z?%][^\s<>]*")
 
 
 def _tags(text: str) -> list[str]:
-    """The placeholders and tags of a text, and the beginnings of what is written like tags."""
+    """Return the placeholders and tags of a text, and the beginnings of what is written like tags."""
     return [*_found("placeholders", "tags")(text), *_OPENED.findall(without_placeholders(text))]
 
 
@@ -135,7 +135,7 @@ _IN_COMMON: Mapping[str, Callable[[str], list[str]]] = {
 
 
 def _misread(text: str) -> str:
-    """A sequence of characters whose bytes are UTF-8, or nothing.
+    """Return a sequence of characters whose bytes are UTF-8, or nothing.
 
     A single pair of accented capital and sign may be intended (É before a closing quotation mark); a pair that begins
     with Â or Ã, a sequence of three, or two pairs hardly are.

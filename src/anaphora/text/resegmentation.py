@@ -104,7 +104,7 @@ class LatticeSampling(_Resegmenting):
 
 
 def _words(ids: Sequence[int], texts: Mapping[int, str]) -> list[str | int]:
-    """The runs of tokens between two spaces as texts, and each id that is no token by itself."""
+    """Return the runs of tokens between two spaces as texts, and each id that is no token by itself."""
     words: list[str | int] = []
     for number in ids:
         text = texts.get(int(number))

@@ -69,17 +69,17 @@ _LETTERS = [(script, regex.compile(rf"(?=\p{{L}}){letters}")) for script, letter
 
 @cache
 def script_of(character: str) -> str:
-    """The script of a letter, such as "Latin"; empty for other characters and for letters that scripts share."""
+    """Return the script of a letter, such as "Latin"; empty for other characters and for letters that scripts share."""
     return next((script for script, letter in _LETTERS if letter.match(character)), "")
 
 
 def scripts_of(language: str) -> frozenset[str]:
-    """The usual scripts of a language, whatever region its code names; empty for an unknown language."""
+    """Return the usual scripts of a language, whatever region its code names; empty for an unknown language."""
     return frozenset(script for script, codes in _LANGUAGES.items() if bare(language) in codes.split())
 
 
 def are_run_together(words: Collection[str]) -> bool:
-    """Whether most of these are in scripts without spaces and longer than words, so that the text lacks spaces."""
+    """True if most of these are in scripts without spaces and longer than words, so that the text lacks spaces."""
     letters = expected = unspaced = 0
     for word in words:
         scripts = Counter(filter(None, map(script_of, word)))

@@ -11,13 +11,13 @@ class Tokens(Protocol):
     """A line to tokens and back."""
 
     def split(self, text: str) -> list[str]:
-        """The tokens of one line."""
+        """Return the tokens of one line."""
 
     def join(self, tokens: Sequence[str]) -> str:
-        """The line of tokens."""
+        """Return the line of tokens."""
 
     def surface(self, token: str) -> str:
-        """A token as it is written in a line."""
+        """Return a token as it is written in a line."""
 
 
 class _Spaced:
@@ -34,11 +34,11 @@ class _Spaced:
 
 
 def tokens_of(segmentation: Segmentation, language: str) -> Tokens:
-    """The tokens of that name in a language, a two-letter code."""
+    """Return the tokens of that name in a language, a two-letter code."""
     if segmentation == "whitespace":
         return _Spaced()
     if segmentation == "joiner":
-        from anaphora.text.joiner import JoinerTokens
+        from anaphora.text.joiner_tokens import JoinerTokens
 
         return JoinerTokens(language)
     from anaphora.text.moses import MosesTokens  # sacremoses takes its time, and many tokenizers never need it

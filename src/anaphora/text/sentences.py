@@ -18,7 +18,7 @@ import regex
 
 from anaphora.text.abbreviations import BEFORE_NAMES, BEFORE_NUMBERS, ORDINALS
 from anaphora.text.language import bare, is_run_on
-from anaphora.text.signs import LATIN_ENDS, OTHER_ENDS, UNSPACED_ENDS
+from anaphora.text.punctuation import LATIN_ENDS, OTHER_ENDS, UNSPACED_ENDS
 from anaphora.text.text_rule import BREAK, SPACES, UNSEEN
 
 _CLOSING = "\"'”’“‘»›«‹)\\]}」』）"
@@ -53,7 +53,7 @@ _NEAR = 64
 
 
 def is_blank(text: str) -> bool:
-    """Whether nothing of a text can be seen: it is empty, or white space, control and zero-width characters alone."""
+    """True if nothing of a text can be seen: it is empty, or white space, control and zero-width characters alone."""
     return not _VISIBLE.search(text)
 
 
@@ -67,11 +67,11 @@ class Passage:
 
     @classmethod
     def whole(cls, text: str) -> Self:
-        """A text as one sentence; none where nothing of it can be seen."""
+        """Return a text as one sentence; none where nothing of it can be seen."""
         return cls((), (text,)) if is_blank(text) else cls((text,), ("", ""))
 
     def with_sentences(self, others: Sequence[str], gaps: Sequence[str]) -> str:
-        """The text with ``others`` in the places of the sentences, and ``gaps`` around them."""
+        """Return the text with ``others`` in the places of the sentences, and ``gaps`` around them."""
         return gaps[0] + "".join(sentence + gap for sentence, gap in zip(others, gaps[1:], strict=True))
 
 
@@ -83,7 +83,7 @@ class Splitter:
     target: str
 
     def split(self, text: str) -> Passage:
-        """The sentences of a text; none for one of which nothing can be seen."""
+        """Return the sentences of a text; none for one of which nothing can be seen."""
         sentences, gaps, gap = [], [], ""
         for piece in _pieces(text, bare(self.source)):
             body = piece.strip(_BLANK)
@@ -97,7 +97,7 @@ class Splitter:
         return Passage(tuple(sentences), (*gaps, gap))
 
     def gaps(self, passage: Passage) -> tuple[str, ...]:
-        """The white space around the translated sentences: the passage's own, spaces as the target has them."""
+        """Return the white space around the translated sentences: the passage's own, spaces as the target has them."""
         spaced = [not is_run_on(language) for language in (self.source, self.target)]
         first, *inner, last = passage.gaps if passage.sentences else ("", *passage.gaps)
         if not spaced[0] and spaced[1]:
@@ -110,7 +110,7 @@ class Splitter:
 
 
 def _pieces(text: str, language: str) -> Iterator[str]:
-    """The text cut after every sentence and every line end."""
+    """Yield the text cut after every sentence and every line end."""
     for line in _LINE.findall(text):
         start = 0
         for end in (*sorted(set(_ends(line, language))), len(line)):
@@ -119,7 +119,7 @@ def _pieces(text: str, language: str) -> Iterator[str]:
 
 
 def _bounded(piece: str) -> Iterator[str]:
-    """A piece of a line in parts of bearable length, cut after white space where there is any."""
+    """Yield a piece of a line in parts of bearable length, cut after white space where there is any."""
     start = 0
     while len(piece) - start > _LONGEST:
         spaces = [match.end() for match in _SPACES.finditer(piece, start, start + _LONGEST)]
@@ -130,7 +130,7 @@ def _bounded(piece: str) -> Iterator[str]:
 
 
 def _ends(line: str, language: str) -> Iterator[int]:
-    """The places in a line at which a sentence ends, white space included."""
+    """Yield the places in a line at which a sentence ends, white space included."""
     brackets = _brackets(line)
     for match in (_GREEK_END if language == "el" else _END).finditer(line):
         if not _inside(match, *brackets) and _is_end(line, match, language):
@@ -143,7 +143,7 @@ def _ends(line: str, language: str) -> Iterator[int]:
 
 
 def _brackets(line: str) -> tuple[list[int], list[int]]:
-    """The starts and ends of brackets in order; quotation marks are brackets where wide signs stand in them."""
+    """Return the starts and ends of brackets in order; quotation marks are brackets where wide signs stand in them."""
     found = [
         match.span() for match in _BRACKETS.finditer(line) if match[0][0] != "“" or not _WIDE_SIGNS.isdisjoint(match[0])
     ]
@@ -151,7 +151,7 @@ def _brackets(line: str) -> tuple[list[int], list[int]]:
 
 
 def _inside(match: re.Match[str], starts: Sequence[int], ends: Sequence[int]) -> bool:
-    """Whether a mark stands inside a bracket that does not close on it."""
+    """True if a mark stands inside a bracket that does not close on it."""
     place = bisect_right(starts, match.start()) - 1
     return place >= 0 and ends[place] > max(match.end("mark"), match.end("closing"))
 
@@ -165,12 +165,12 @@ def _is_end(line: str, match: re.Match[str], language: str) -> bool:
 
 
 def _is_small(letter: str) -> bool:
-    """Whether a sentence would begin with its capital; Georgian letters have some, which begin none."""
+    """True if a sentence would begin with its capital; Georgian letters have some, which begin none."""
     return letter.islower() and letter.title() != letter
 
 
 def _is_full_stop(before: str, following: str, language: str) -> bool:
-    """Whether a full stop after ``before`` ends a sentence, and not a number, an initial or an abbreviation."""
+    """True if a full stop after ``before`` ends a sentence, and not a number, an initial or an abbreviation."""
     if _NUMBERING.fullmatch(before):
         return False
     word = _WORD_BREAK.split(before)[-1]

@@ -98,13 +98,13 @@ class SubwordTokenizer(BaseTokenizer):
         )
 
     def _tokens(self) -> dict[str, int]:
-        """The tokens that spell text, special tokens and bytes left out."""
+        """Return the tokens that spell text, special tokens and bytes left out."""
         processor = self._processor
         numbers = range(len(MARKS), processor.get_piece_size())
         return {processor.id_to_piece(number): number for number in numbers if not processor.is_byte(number)}
 
     def serialise(self) -> bytes:
-        """The sentencepiece model."""
+        """Return the sentencepiece model."""
         return self._model
 
     @property
@@ -117,30 +117,33 @@ class SubwordTokenizer(BaseTokenizer):
         return hashlib.sha256(f"bpe {case_name(self.lowercase)} ".encode() + self._model).hexdigest()
 
     def encode(self, text: str) -> list[int]:
-        """The ids of one line, without special tokens at the ends."""
+        """Return the ids of one line, without special tokens at the ends."""
         return list(self._processor.encode(self.normal(text)))
 
     def encode_lines(self, lines: Sequence[str], threads: int) -> list[list[int]]:
-        """What ``encode`` gives for each line, by as many ``threads``."""
+        """Encode each line, by as many ``threads``."""
         texts = list(map(self.normal, lines))
         return list(self._processor.encode(texts, num_threads=threads))
 
     def placed(self, text: str) -> list[tuple[int, int]]:
-        """The subwords and where they begin: see ``Tokenizer``; a token begins in front of the spaces that it has."""
+        """Return the subwords and where they begin: see ``Tokenizer``.
+
+        A token begins in front of the spaces that it has.
+        """
         found = self._processor.encode(self.normal(text), return_type="offset_mapping")
         return [(token, start) for token, (start, _) in zip(found["ids"], found["offsets"], strict=True)]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The line; ``<unk>`` and bytes that are no UTF-8 read as U+FFFD."""
+        """Return the line; ``<unk>`` and bytes that are no UTF-8 read as U+FFFD."""
         return one_line(self._processor.decode([int(number) for number in ids]))
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """The tokens as sentencepiece writes them: U+2581 for a space, ``<0xC3>`` for a byte."""
+        """Return the tokens as sentencepiece writes them: U+2581 for a space, ``<0xC3>`` for a byte."""
         return [self._processor.id_to_piece(int(number)) for number in ids]
 
 
 def _bounded(lines: Iterable[str]) -> Iterator[str]:
-    """The lines that are not blank, very long ones in pieces."""
+    """Yield the lines that are not blank, very long ones in pieces."""
     for line in lines:
         if line.strip():
             for start in range(0, len(line), _LONGEST_LINE):

@@ -17,7 +17,7 @@ from anaphora.text.normalise import Lowercase, case_name, normalise
 from anaphora.text.tokenizer import UNK, Tokenizer, listed_in, one_line
 
 TAB = "\t"
-"""What separates a string from its tags, and stands in front of a tag in a vocabulary."""
+"""Separator of a string from its tags, which also precedes a tag in a vocabulary."""
 _SEPARATOR = ";"
 _SAMPLE = 1000
 """Strings that are looked at to tell how they are written."""
@@ -35,7 +35,7 @@ class SymbolTokenizer(CharacterTokenizer):
         self.context_free = separated
 
     def beside(self, separated: bool) -> Self:
-        """The same vocabulary for strings that are written otherwise."""
+        """Return the same vocabulary for strings that are written otherwise."""
         return type(self)(self.alphabet, lowercase=self.lowercase, separated=separated)
 
     def extended(self, other: Self) -> Self:
@@ -44,7 +44,7 @@ class SymbolTokenizer(CharacterTokenizer):
 
     @classmethod
     def deserialise(cls, data: bytes, *, lowercase: Lowercase) -> Self:
-        """The tokenizer that ``serialise`` wrote; RunError when the bytes are no vocabulary of symbols."""
+        """Return the tokenizer that ``serialise`` wrote; RunError when the bytes are no vocabulary of symbols."""
         table, symbols = listed_in(data, "symbols")
         separated = table.get("separated")
         if not isinstance(separated, bool):
@@ -62,12 +62,12 @@ class SymbolTokenizer(CharacterTokenizer):
         return hashlib.sha256(f"symbol {case_name(self.lowercase)} ".encode() + self.serialise()).hexdigest()
 
     def plain(self, text: str) -> str:
-        """A string by the rule, and its tags as they are."""
+        """Return a string by the rule, and its tags as they are."""
         string, tab, tags = text.partition(TAB)
         return super().plain(string) + tab + tags
 
     def symbols_of(self, text: str) -> list[str]:
-        """The symbols of a string, known or not, a tag with a tab in front."""
+        """Return the symbols of a string, known or not, a tag with a tab in front."""
         string, _, tags = text.partition(TAB)
         string = self.normal(string.strip())
         symbols = string.split() if self.separated else list(string)
@@ -76,7 +76,7 @@ class SymbolTokenizer(CharacterTokenizer):
         return symbols
 
     def unknown(self, text: str) -> list[str]:
-        """The symbols of a string that the vocabulary lacks, each once, tags as they are written."""
+        """Return the symbols of a string that the vocabulary lacks, each once, tags as they are written."""
         found = dict.fromkeys(symbol for symbol in self.symbols_of(text) if symbol not in self._ids)
         return [symbol.removeprefix(TAB) for symbol in found]
 
@@ -102,7 +102,7 @@ class SymbolTokenizer(CharacterTokenizer):
         return [self._ids.get(symbol, UNK) for symbol in self.symbols_of(text)]
 
     def placed(self, text: str) -> list[tuple[int, int]]:
-        """The symbols and where they begin: see ``Tokenizer``."""
+        """Return the symbols and where they begin: see ``Tokenizer``."""
         line, place, placed = self.normal(text), 0, list[tuple[int, int]]()
         for symbol, number in zip(self.symbols_of(text), self.encode(text), strict=True):
             found = line.find(symbol.removeprefix(TAB), place)
@@ -112,24 +112,24 @@ class SymbolTokenizer(CharacterTokenizer):
         return placed
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The string, its tags left out; ``<unk>`` reads as U+FFFD."""
+        """Return the string, its tags left out; ``<unk>`` reads as U+FFFD."""
         symbols = [self._written[number] for number in ids]
         return one_line((" " if self.separated else "").join(one for one in symbols if one and one[0] != TAB))
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """The symbols one by one, a space shown as U+2581."""
+        """Return the symbols one by one, a space shown as U+2581."""
         return [piece.removeprefix(TAB) for piece in super().pieces(ids)]
 
 
 def can_copy(source: Tokenizer, target: Tokenizer) -> bool:
-    """Whether an unknown character of the source can be copied: both sides have one vocabulary of characters."""
+    """True if an unknown character of the source can be copied: both sides have one vocabulary of characters."""
     if not isinstance(source, SymbolTokenizer) or not isinstance(target, SymbolTokenizer):
         return False
     return not (source.separated or target.separated) and source.fingerprint == target.fingerprint
 
 
 def are_separated(strings: Iterable[str]) -> bool:
-    """Whether spaces seem to separate symbols: they stand in most strings, and what is between them is short."""
+    """True if spaces seem to separate symbols: they stand in most strings, and what is between them is short."""
     rows = [string.partition(TAB)[0].split() for string in islice(strings, _SAMPLE)]
     several = sum(len(row) > 1 for row in rows)
     lengths = [len(symbol) for row in rows for symbol in row]

@@ -1,4 +1,4 @@
-r"""What a text is to a model: which characters are white space, which are nothing, and what has nothing to translate.
+r"""Rules of reading a text: white space, invisible characters, and texts with nothing to translate.
 
 White space within a line is one space. What cannot be seen is nothing: control characters, soft hyphens, word joiners,
 marks of byte order and direction. A zero-width space between words is a space, and nothing in scripts that set no
@@ -26,18 +26,18 @@ _SHAPED = (
 """Arabic and related scripts, Indic ones, pictures, and the marks that make pictures."""
 _UNSPACED = "\u0e00-\u109f\u1780-\u17ff\u2e80-\ua4cf\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
 _INSIDE = r"\s/\\_@#&=" + _UNSPACED
-"""What a zero-width space beside is no space: it says where a long word or an address may be broken."""
+"""Characters beside which a zero-width space is no space, but a place to break a long word or an address."""
 _BETWEEN_WORDS = rf"(?<=[^(\[{{“„«¿¡{_INSIDE}-]){BREAK}+(?=[^.,;:!?…)\]}}”»%{_INSIDE}-])"
 
 
 @dataclass(frozen=True)
 class TextRule:
-    """How the texts of one side are read; a run keeps the rule that it was begun with."""
+    """Rule of reading the texts of one side; a run keeps the rule that it was begun with."""
 
     kept: Collection[str] = ()
     """Special characters that are read as they are; with a space, runs of spaces too."""
     copies: bool = False
-    """Whether a text without a word, such as a number, is its own translation."""
+    """True if a text without a word, such as a number, is its own translation."""
 
     @cached_property
     def substitutions(self) -> list[tuple[re.Pattern[str], str]]:
@@ -56,7 +56,7 @@ class TextRule:
         return [(re.compile(pattern), put) for applies, pattern, put in found if applies]
 
     def plain(self, text: str) -> str:
-        """A text as a model reads it."""
+        """Return a text as a model reads it."""
         if not text.isprintable() or _DOUBLE in text:
             for pattern, put in self.substitutions:
                 text = pattern.sub(put, text)

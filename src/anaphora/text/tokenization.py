@@ -19,7 +19,7 @@ from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.language import bare
 from anaphora.text.normalise import Lowercase, lowercase_of, lowered
-from anaphora.text.rare import AnnotatedTokenizer, NumberingTokenizer, Rare, annotations
+from anaphora.text.rare_word_annotation import AnnotatedTokenizer, NumberingTokenizer, Rare, annotations
 from anaphora.text.sampling import sample
 from anaphora.text.scripts import are_run_together
 from anaphora.text.segmentation import Segmentation
@@ -44,19 +44,19 @@ _NOTATIONS = {False: "characters", True: "separated by spaces"}
 
 
 class TokenizerConfig(Config):
-    """What all tokens have."""
+    """Options of all tokenizers."""
 
     lowercase: bool = False
-    """Whether to lower-case text, by the rules of its language."""
+    """True to lower-case text, by the rules of its language."""
     sentences: Literal["split", "whole"] = "split"
-    """Whether a line to be translated is split into sentences first, or taken whole as one."""
+    """True if a line to be translated is split into sentences first, false if it is taken whole."""
 
     SAMPLING: ClassVar[str] = ""
     """Option that samples the segmentation of training pairs; 0 takes the most probable one."""
 
     @property
     def one_vocabulary(self) -> bool:
-        """Whether all sides share one vocabulary."""
+        """True if all sides share one vocabulary."""
         return bool(getattr(self, "joint", False))
 
     @property
@@ -65,7 +65,7 @@ class TokenizerConfig(Config):
         return self.SAMPLING if self.SAMPLING and getattr(self, self.SAMPLING) else ""
 
     def settled(self) -> Self:
-        """The same tokenizer without sampling."""
+        """Return the same tokenizer without sampling."""
         return self.model_copy(update={self.sampling_option: 0.0}) if self.sampling_option else self
 
 
@@ -75,9 +75,9 @@ class Subwords(TokenizerConfig):
     size: int = Field(8000, gt=0, le=MAX_COUNT)
     """Vocabulary size, special tokens and bytes included; a small text gives a smaller one, which is reported."""
     joint: bool = True
-    """Whether all sides share one vocabulary."""
+    """True if all sides share one vocabulary."""
     byte_fallback: bool = True
-    """Whether characters outside the vocabulary are spelt in bytes instead of becoming ``<unk>``."""
+    """True if characters outside the vocabulary are spelt in bytes instead of becoming ``<unk>``."""
     sample: int = Field(50_000, gt=0, le=MAX_COUNT)
     """A vocabulary is learnt from at most this many lines of a side, drawn evenly, so that memory has a bound."""
 
@@ -110,7 +110,7 @@ class Word(TokenizerConfig):
     size: int = Field(10_000, gt=4, le=MAX_COUNT)
     """Vocabulary size of a side, special tokens included: the most frequent words; others become ``<unk>``."""
     segmentation: Segmentation = "joiner"
-    """How to segment text into words: "joiner" at words and punctuation, with joiners where there is no space, so that
+    """Segmentation of text into words: "joiner" at words and punctuation, with joiners where there is no space, so that
     text is restored exactly; "moses" by the rules of Moses, without joiners; "whitespace" at spaces."""
     min_count: int = Field(1, gt=0)
     """Words seen less often than this in the training text become ``<unk>``."""
@@ -124,13 +124,13 @@ class Character(TokenizerConfig):
 
     tokenizer: Literal["character"] = "character"
     joint: bool = False
-    """Whether all sides share one alphabet."""
+    """True if all sides share one alphabet."""
     min_count: int = Field(1, gt=0)
     """Characters seen less often than this in the training text become ``<unk>``."""
 
 
 Notation = Literal["auto", "characters", "separated"]
-"""How strings are written."""
+"""Spelling of strings."""
 
 
 class Symbol(TokenizerConfig):
@@ -142,7 +142,7 @@ class Symbol(TokenizerConfig):
     target: Notation = "auto"
     """Symbols of the output: the same."""
     joint: bool = False
-    """Whether all sides share one vocabulary."""
+    """True if all sides share one vocabulary."""
     min_count: int = Field(1, gt=0)
     """Symbols seen less often than this in the training text become ``<unk>``."""
 
@@ -201,7 +201,10 @@ def fit(
 
 
 def _rule(config: AnyTokenizer, side: str, sides: Mapping[str, Lines]) -> TextRule | None:
-    """The rule of a side that is read; what a model writes, and running text of characters, is as training has it."""
+    """Return the rule of a side that is read.
+
+    What a model writes, and running text of characters, is as training has it.
+    """
     if side == "target" or (side != "source" and isinstance(config, Character | Byte)):
         return None
     pairs = side == "source" and "target" in sides and not isinstance(config, Symbol)
@@ -217,7 +220,7 @@ def _plain(lines: Lines, rule: TextRule | None, tabs: bool) -> Lines:
 
 
 def resegment_of(config: AnyTokenizer, tokenizer: Tokenizer) -> "Resegment | None":
-    """The random segmentation of the rows of ``tokenizer``; None where ``config`` samples none."""
+    """Return the random segmentation of the rows of ``tokenizer``; None where ``config`` samples none."""
     from anaphora.text.subwords import SubwordTokenizer
 
     if isinstance(config, Bpe) and config.dropout:
@@ -245,7 +248,7 @@ def save(tokenizers: Mapping[str, Tokenizer], folder: Path) -> None:
 
 
 def load(config: AnyTokenizer, folder: Path) -> dict[str, Tokenizer]:
-    """The tokenizers that ``save`` wrote, side by side; RunError names the file that is missing or damaged."""
+    """Return the tokenizers that ``save`` wrote, side by side; RunError names the file that is missing or damaged."""
     return {side: _load_one(config, side, folder, entry) for side, entry in _read_index(folder / _INDEX).items()}
 
 
@@ -287,7 +290,7 @@ def _learn_words(
 def _learn_symbols(
     config: Symbol, sides: Mapping[str, Lines], cases: Mapping[str, Lowercase], report: Report
 ) -> dict[str, Tokenizer]:
-    """The vocabulary of each side, or one for both, each with the notation of its side, which a Note reports."""
+    """Return the vocabulary of each side, or one for both, each with the notation of its side, which a Note reports."""
     separated = {}
     for side, lines in sides.items():
         notation = getattr(config, side, "auto")

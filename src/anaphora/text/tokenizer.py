@@ -1,4 +1,4 @@
-"""What the other packages know of a vocabulary: text in, ids out, and back.
+"""The interface of tokenizers: text in, ids out, and back.
 
 A tokenizer works on single lines and never adds special tokens; whoever makes rows decides where ``<s>`` and ``</s>``
 go.
@@ -17,17 +17,17 @@ PAD, UNK, BOS, EOS = range(4)
 """The ids of the special tokens, the same in every vocabulary."""
 
 MARKS = ("<pad>", "<unk>", "<s>", "</s>")
-"""How the special tokens are written, by id: in pieces, in the files of other programs, and ``<unk>`` in text."""
+"""Spelling of special tokens, by id: in pieces, in the files of other programs, and ``<unk>`` in text."""
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
-"""What an unknown symbol reads as in decoded text."""
+"""Spelling of an unknown symbol in decoded text."""
 
 SPACE = "\u2581"
-"""What stands for a space in pieces that are shown: where a word begins, as SentencePiece writes it."""
+"""Sign of a space in pieces that are shown: the beginning of a word, as SentencePiece writes it."""
 
 
 def shown(text: str) -> str:
-    """A token's text as pieces show it: the character that stands for a space there by its code point."""
+    """Return a token's text as pieces show it: the character that stands for a space there by its code point."""
     return text.replace(SPACE, f"<U+{ord(SPACE):04X}>")
 
 
@@ -35,7 +35,7 @@ _BREAKS = str.maketrans("\n\0", "  ")
 
 
 def symbols_of(size: int) -> VocabularyInfo:
-    """What a model receives of a vocabulary of ``size`` symbols, special tokens included."""
+    """Return what a model knows of a vocabulary of ``size`` symbols, special tokens included."""
     return VocabularyInfo(size=size, pad=PAD, unk=UNK, bos=BOS, eos=EOS)
 
 
@@ -57,27 +57,27 @@ class Tokenizer(Protocol):
     lowercase: Lowercase
     """Casing of text before it is segmented."""
     rule: TextRule | None
-    """What is white space in a text, and what is nothing; None where every character is read as it is."""
+    """Rule of white space and invisible characters; None where every character is read as it is."""
 
     def plain(self, text: str) -> str:
-        """A text by the rule, composed or not, in any case."""
+        """Return a text by the rule, composed or not, in any case."""
 
     def normal(self, text: str) -> str:
-        """A text as it is read: by the rule, in normal form, lower-cased."""
+        """Return a text as it is read: by the rule, in normal form, lower-cased."""
 
     @property
     def context_free(self) -> bool:
-        """Whether a word has the same tokens wherever in a line it stands."""
+        """True if a word has the same tokens wherever in a line it stands."""
 
     @property
     def fingerprint(self) -> str:
         """A sha256 of all that decides what ``encode`` gives, but for the rule."""
 
     def encode(self, text: str) -> list[int]:
-        """The ids of one line, without ``<s>`` and ``</s>``; DataError when it holds a lone surrogate."""
+        """Return the ids of one line, without ``<s>`` and ``</s>``; DataError when it holds a lone surrogate."""
 
     def placed(self, text: str) -> list[tuple[int, int]]:
-        """What ``encode`` gives, each id with the place in the normalised text where it begins."""
+        """Encode a text, each id with the place in the normalised text where it begins."""
 
     def decode(self, ids: Sequence[int]) -> str:
         """The line that ids stand for, special tokens left out: the inverse of ``encode`` up to normalisation."""
@@ -86,7 +86,7 @@ class Tokenizer(Protocol):
         """One short string an id, as pictures show it; a space reads as U+2581."""
 
     def serialise(self) -> bytes:
-        """What the vocabulary's file holds."""
+        """Return the content of the vocabulary's file."""
 
 
 @runtime_checkable
@@ -94,11 +94,11 @@ class EncodesLines(Protocol):
     """A tokenizer that encodes many lines faster together."""
 
     def encode_lines(self, lines: Sequence[str], threads: int) -> list[list[int]]:
-        """What ``encode`` gives for each, by as many ``threads``; errors as for it."""
+        """Encode each, by as many ``threads``; errors as for ``encode``."""
 
 
 def encode_lines(tokenizer: Tokenizer, lines: Sequence[str], threads: int) -> list[list[int]]:
-    """What ``encode`` gives for each line, by as many ``threads`` where the tokenizer can use them."""
+    """Encode each line, by as many ``threads`` where the tokenizer can use them."""
     if isinstance(tokenizer, EncodesLines):
         return tokenizer.encode_lines(lines, threads)
     return [tokenizer.encode(line) for line in lines]

@@ -44,7 +44,7 @@ class WordTokenizer(BaseTokenizer):
         language: str,
         first: Sequence[str] = (),
     ) -> Self:
-        """The words ``first``, then the most frequent that are seen at least ``least`` times, ``size`` in all.
+        """Return the words ``first``, then the most frequent that are seen at least ``least`` times, ``size`` in all.
 
         Equally frequent words are taken in the order of their code points. Raises DataError when there is no word.
         """
@@ -69,7 +69,7 @@ class WordTokenizer(BaseTokenizer):
 
     @classmethod
     def deserialise(cls, data: bytes, *, lowercase: Lowercase, segmentation: Segmentation) -> Self:
-        """The tokenizer that ``serialise`` wrote; RunError when the bytes are no list of words."""
+        """Return the tokenizer that ``serialise`` wrote; RunError when the bytes are no list of words."""
         table, words = listed_in(data, "words")
         language = table.get("language")
         if not {*words}.isdisjoint(MARKS) or not isinstance(language, str):
@@ -77,7 +77,7 @@ class WordTokenizer(BaseTokenizer):
         return cls(words, lowercase=lowercase, segmentation=segmentation, language=language)
 
     def extended(self, words: Iterable[str]) -> Self:
-        """The tokenizer with those of ``words`` appended that it has not."""
+        """Return the tokenizer with those of ``words`` appended that it has not."""
         known = {*self._words, *MARKS}
         more = [word for word in dict.fromkeys(words) if word not in known]
         if not more:
@@ -102,7 +102,7 @@ class WordTokenizer(BaseTokenizer):
 
     @property
     def context_free(self) -> bool:
-        """Whether words are split at white space alone, whatever surrounds them."""
+        """True if words are split at white space alone, whatever surrounds them."""
         return self._segmentation == "whitespace"
 
     @property
@@ -116,13 +116,13 @@ class WordTokenizer(BaseTokenizer):
         return [self._ids.get(word, UNK) for word in self.words(text)]
 
     def placed(self, text: str) -> list[tuple[int, int]]:
-        """The words and where they begin: see ``Tokenizer``."""
+        """Return the words and where they begin: see ``Tokenizer``."""
         line = self.normal(text)
         starts = (start for start, _ in self._spans(line, self.words(text)))
         return list(zip(self.encode(text), starts, strict=True))
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The line, words joined as the language writes them."""
+        """Return the line, words joined as the language writes them."""
         return one_line(self.tokens.join(self._visible(ids)))
 
     def filled(self, ids: Sequence[int], words: Sequence[str]) -> str:
@@ -132,7 +132,7 @@ class WordTokenizer(BaseTokenizer):
         return one_line(self.tokens.join(list(visible)))
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """The words one by one, with U+2581 in front of those that ``decode`` sets a space before."""
+        """Return the words one by one, with U+2581 in front of those that ``decode`` sets a space before."""
         line, place, pieces = self.decode(ids), 0, list[str]()
         for number in ids:
             if number in (PAD, BOS, EOS):
@@ -146,11 +146,11 @@ class WordTokenizer(BaseTokenizer):
         return pieces
 
     def words(self, text: str) -> list[str]:
-        """The words of one line, known or not; white space at its ends is none."""
+        """Return the words of one line, known or not; white space at its ends is none."""
         return self.tokens.split(self.normal(text).strip())
 
     def pieces_of(self, text: str) -> list[str]:
-        """The words of one line as ``pieces`` shows them, but with U+2581 where the line itself has a space."""
+        """Return the words of one line as ``pieces`` shows them, but with U+2581 where the line itself has a space."""
         line, place, pieces = self.normal(text), 0, list[str]()
         words = self.words(text)
         for word, (start, end) in zip(words, self._spans(line, words), strict=True):
@@ -160,7 +160,7 @@ class WordTokenizer(BaseTokenizer):
         return pieces
 
     def _spans(self, line: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
-        """Where each word begins and ends in its line; one that is written otherwise is empty, after the one before."""
+        """Return begin and end of each word in its line; one that is written otherwise is empty, after the last."""
         place = 0
         for word in map(self.tokens.surface, words):
             start = line.find(word, place)
@@ -169,7 +169,7 @@ class WordTokenizer(BaseTokenizer):
 
     @cached_property
     def tokens(self) -> Tokens:
-        """How a line is segmented, and put together again."""
+        """Return the segmentation of lines, which also joins them again."""
         return tokens_of(self._segmentation, self._language)
 
     def _visible(self, ids: Sequence[int]) -> list[str]:
@@ -177,12 +177,12 @@ class WordTokenizer(BaseTokenizer):
 
 
 def _piece(word: str, spaced: bool) -> str:
-    """A word, or a space that is a token, as pieces show it."""
+    """Return a word, or a space that is a token, as pieces show it."""
     return SPACE if word == " " else (SPACE if spaced else "") + shown(word)
 
 
 def written(tokenizer: Tokenizer) -> Sequence[str]:
-    """How every token of a vocabulary is written by itself, by id, marks first: words without the space before them."""
+    """Return the spelling of every token, by id, special tokens first: words without the space before them."""
     return (
         (*MARKS, *tokenizer.vocabulary)
         if isinstance(tokenizer, WordTokenizer)

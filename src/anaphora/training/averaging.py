@@ -29,11 +29,11 @@ class WeightAverage:
         self._count = 0
 
     def share(self, number: int) -> float:
-        """What the ``number``-th update to count (from 1) counts beside all before it, above 0 and up to 1."""
+        """Return the weight of the ``number``-th counted update (from 1) beside all before it, above 0 and up to 1."""
         raise NotImplementedError
 
     def counts(self, epoch: int) -> bool:
-        """Whether an update of ``epoch`` (from 1) counts."""
+        """True if an update of ``epoch`` (from 1) counts."""
         raise NotImplementedError
 
     def stepped(self, epoch: int) -> None:
@@ -64,7 +64,7 @@ class WeightAverage:
         return {f"{ITERATE}/{name}": tensor for name, tensor in self._other.items()}
 
     def numbers(self) -> dict[str, Any]:
-        """What else the next average depends on."""
+        """Return the state that the next average depends on beside the weights."""
         return {"count": self._count}
 
     def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> dict[str, Tensor]:
@@ -100,7 +100,7 @@ class IterateAverage(WeightAverage):
         return 1 / number
 
     def counts(self, epoch: int) -> bool:
-        """Whether averaging has begun."""
+        """True if averaging has begun."""
         return self._triggered or 0 < self._config.from_epoch <= epoch
 
     def validated(self, cost: float) -> None:
@@ -112,7 +112,7 @@ class IterateAverage(WeightAverage):
         self._costs.append(cost if math.isfinite(cost) else sys.float_info.max)
 
     def numbers(self) -> dict[str, Any]:
-        """What else the next average depends on."""
+        """Return the state that the next average depends on beside the weights."""
         return super().numbers() | {"costs": self._costs, "triggered": self._triggered}
 
     def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> dict[str, Tensor]:

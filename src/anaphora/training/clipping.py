@@ -1,11 +1,11 @@
-"""How large gradients may be: their norm, and what cuts them down."""
+"""Clipping of gradients by their norm."""
 
 import torch
 from torch import Tensor
 
 
 def norms(gradients: list[Tensor]) -> Tensor:
-    """The Euclidean norm of each gradient, one number for each."""
+    """Return the Euclidean norm of each gradient, one number for each."""
     if not gradients:
         return torch.zeros(0)
     if gradients[0].is_cuda:  # all at once
@@ -14,7 +14,7 @@ def norms(gradients: list[Tensor]) -> Tensor:
 
 
 def global_norm(gradients: list[Tensor]) -> float:
-    """The Euclidean norm of all gradients together; not finite when one of them is not."""
+    """Return the Euclidean norm of all gradients together; not finite when one of them is not."""
     return float(torch.linalg.vector_norm(norms(gradients)))
 
 

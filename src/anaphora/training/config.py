@@ -13,12 +13,12 @@ from anaphora.training.schedule import AnySchedule, Plateau
 
 
 class TrainingConfig(Config):
-    """How a network is trained."""
+    """Options of training."""
 
     optimizer: AnyRule = Adam()
-    """What turns gradients into steps."""
+    """Optimizer, which turns gradients into updates."""
     schedule: AnySchedule = Plateau()
-    """How the learning rate changes as training goes."""
+    """Schedule of the learning rate."""
     moving_average: float = Field(0.0, ge=0, lt=1)
     """Decay of an exponential average of the weights, taken at every update, which is then what is validated, saved
     and used; 0 uses the weights themselves."""
@@ -28,7 +28,7 @@ class TrainingConfig(Config):
     """Batches of ``batch_tokens`` whose gradients are added up for an update, divided among the processes of torchrun;
     0 takes one for each process that a run is begun with."""
     reduction: Reduction = "mean_per_token"
-    """How the losses of a batch become the one number that is minimised."""
+    """Reduction of the losses of a batch to the number that is minimised."""
     clip_norm: float = Field(1.0, ge=0)
     """Gradients are scaled down to this global norm; 0 leaves them as they are."""
     clip_value: float = Field(0.0, ge=0)
@@ -44,7 +44,7 @@ class TrainingConfig(Config):
     save_every: int = Field(0, ge=0)
     """Updates between checkpoints beside those of every validation; 0 adds none."""
     keep: int = Field(2, ge=1)
-    """How many of the newest checkpoints are kept beside the best, as ``anaphora average`` may want them."""
+    """Number of newest checkpoints that are kept beside the best, for ``anaphora average``."""
     metric: str = "loss"
     """The validation figure that decides which checkpoint is the best."""
     skip_limit: int = Field(5, ge=1)
@@ -52,11 +52,11 @@ class TrainingConfig(Config):
     divergence_retries: int = Field(3, ge=0)
     """Times that diverged training restarts from its last checkpoint at half the learning rate before it gives up."""
     seed: int = Field(1, ge=0)
-    """Where every random draw starts from."""
+    """Random seed of every draw."""
     precision: Precision = "auto"
-    """What products are made in: "bf16" (sums, weights and memory cells stay "fp32"); "auto" where it is faster."""
+    """Precision of products: "bf16" (sums, weights and memory cells stay "fp32"); "auto" where it is faster."""
     device: Device = "cpu"
-    """Where updates are made: "cuda" is a GPU. Validation and all that is written stay on the processor."""
+    """Device of updates: "cuda" is a GPU. Validation and all that is written stay on the processor."""
     threads: int = Field(0, ge=0, le=1024)
     """Threads of a matrix product; 0 lets torch choose. Another number may round differently."""
 

@@ -8,7 +8,7 @@ from anaphora.events import Update, Validated
 
 
 def update_line(event: Update) -> dict[str, Any]:
-    """What one update did; ``seconds`` is the only part that a repetition changes."""
+    """Return the log line of an update; ``seconds`` is the only part that a repetition changes."""
     return {
         "update": event.update,
         "epoch": event.epoch,
@@ -26,21 +26,21 @@ def skip_line(update: int, epoch: int, fault: str) -> dict[str, Any]:
 
 
 def fallback_line(update: int, epoch: int, reason: str, rate_factor: float) -> dict[str, Any]:
-    """That training went back to before ``update`` and goes on at a lower rate, and why."""
+    """Return that training went back to before ``update`` and goes on at a lower rate, and why."""
     return {"update": update, "epoch": epoch, "fallback": reason, "rate_factor": rate_factor}
 
 
 def validation_line(event: Validated) -> dict[str, Any]:
-    """The metrics of a validation; one that is not finite reads null."""
+    """Return the metrics of a validation; one that is not finite reads null."""
     figures = {name: value if math.isfinite(value) else None for name, value in event.metrics.items()}
     return {"update": event.update, "epoch": event.epoch, "validation": figures, "best": event.best}
 
 
 def record_line(update: int, epoch: int, record: Mapping[str, Any]) -> dict[str, Any]:
-    """What a task records of the model at a validation."""
+    """Return what a task records of the model at a validation."""
     return {"update": update, "epoch": epoch, **record}
 
 
 def fault(name: str, value: float) -> str:
-    """What is wrong with a number that should be finite, or nothing."""
+    """Return the fault of a number that should be finite, or nothing."""
     return "" if math.isfinite(value) else f"its {name} is {value}"

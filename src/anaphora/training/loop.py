@@ -5,7 +5,9 @@ and draws that are a function of (seed, update). So training that was killed and
 training that was left alone.
 """
 
+import ctypes
 import math
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -26,7 +28,6 @@ from anaphora.run import Run
 from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.weights import first_overflowing, tensors_of
 from anaphora.training import log
-from anaphora.training.allocator import keep_freed_memory
 from anaphora.training.clipping import clip, norms
 from anaphora.training.config import TrainingConfig
 from anaphora.training.micro_batches import Updates, accumulated
@@ -36,11 +37,28 @@ from anaphora.training.state import TrainingState
 from anaphora.training.stopping import Better
 from anaphora.wording import counted
 
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4
+_LARGEST, _MARGIN = (1 << 31) - 1, 64 << 20
+
+
+def keep_freed_memory() -> bool:
+    """Tell the C library to keep what is freed; says whether it has that setting (glibc on Linux has).
+
+    The C library gives large blocks back to the system as soon as they are freed. An update frees and asks for hundreds
+    of megabytes, and every page that comes back costs a fault.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is None:
+        return False
+    settings = ((_TRIM_THRESHOLD, _LARGEST), (_TOP_PAD, _MARGIN), (_MMAP_MAX, 0))
+    return all(mallopt(name, value) for name, value in settings)
+
+
 Validate = Callable[[torch.nn.Module], Mapping[str, float]]
 """Metrics of a model in evaluation mode, on the device of training, by name; called without gradients."""
 
 Record = Callable[[torch.nn.Module], Mapping[str, Any]]
-"""What is logged beside the metrics of a validation, in a line of its own; called as Validate is; empty for nothing."""
+"""Log line beside the metrics of a validation; called as Validate is; empty for nothing."""
 
 Stop = Callable[[], bool]
 """Asked before the first update and after every one whether training should save itself and end."""
@@ -50,10 +68,10 @@ Reason = Literal["epochs", "patience", "minutes", "stopped", "fitted"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How training ended."""
+    """Outcome of training."""
 
     reason: Reason
-    """Which bound of the configuration was reached, that ``stop`` said so, or that the model was fitted in one go."""
+    """Reason of the end: a bound of the configuration, ``stop``, or a model that was fitted in one go."""
     update: int
     best_update: int
     """The update whose checkpoint is marked best; 0 when no validation gave a finite figure."""
@@ -109,7 +127,7 @@ def train(
 
 
 class _NotFinite(Exception):
-    """What is no longer finite, although updates were skipped."""
+    """Values that are not finite, although updates were skipped."""
 
 
 class _Training:
@@ -194,7 +212,7 @@ class _Training:
         return reason or ("stopped" if stopping else None)
 
     def _ending(self) -> tuple[Reason | None, bool]:
-        """The bound that is reached by the clock of the first rank, and whether any rank was told to stop."""
+        """Return the bound that is reached by the clock of the first rank, and whether any rank was told to stop."""
         answers = self._ranks.gathered((self._bound(), self._stop()))
         return answers[0][0], any(stopping for _, stopping in answers)
 
@@ -247,7 +265,7 @@ class _Training:
         cursor.end(total)
 
     def _gradient(self, value: float) -> tuple[torch.Tensor, float, str]:
-        """The norm of each gradient and of all of them, and what is not finite, if anything."""
+        """Return the norm of each gradient and of all of them, and what is not finite, if anything."""
         fault = log.fault("loss", value)
         if fault:
             return torch.zeros(0), 0.0, fault
@@ -321,7 +339,7 @@ class _Training:
         self._report(event)
 
     def _measured(self) -> tuple[Mapping[str, float], Mapping[str, Any]]:
-        """The metrics of a validation, and what is recorded beside them."""
+        """Return the metrics of a validation, and what is recorded beside them."""
         self._model.eval()
         with torch.no_grad(), self._state.optimizer.result():
             metrics = self._validate(self._model)
@@ -340,7 +358,7 @@ class _Training:
         self._run.mark_best(best.update)
 
     def _broken(self) -> str:
-        """The first weight that a checkpoint could not be loaded with, if there is any."""
+        """Return the first weight that a checkpoint could not be loaded with, if there is any."""
         return first_overflowing(tensors_of(self._model))
 
     def _check_finite(self) -> None:

@@ -43,7 +43,7 @@ class Updates:
         self._number = 0
 
     def at(self, epoch: int, position: int) -> tuple[MicroBatches, int]:
-        """The update at ``position`` (from 0) of an epoch (from 1), and how many updates that has.
+        """Return the update at ``position`` (from 0) of an epoch (from 1), and how many updates that has.
 
         Raises DataError for an epoch without batches, RunError for one without that position.
         """

@@ -45,12 +45,12 @@ class NamedOptimizer:
                 table.grad = without_zeros(table.grad)
 
     def gradients(self) -> list[Tensor]:
-        """The gradients there are, in the order of the parameters; of a sparse one, its rows."""
+        """Return the gradients there are, in the order of the parameters; of a sparse one, its rows."""
         there = [weight.grad for weight in self.parameters.values() if weight.grad is not None]
         return [gradient.values() if gradient.is_sparse else gradient for gradient in there]
 
     def names(self) -> list[str]:
-        """The names of the weights whose gradients these are."""
+        """Return the names of the weights whose gradients these are."""
         return [name for name, weight in self.parameters.items() if weight.grad is not None]
 
     def step(self, rate: float, epoch: int) -> None:
@@ -145,7 +145,7 @@ def _is_like(tensor: Tensor | None, like: Tensor) -> bool:
 
 
 def _kept(rule: torch.optim.Optimizer, field: str, tensor: Tensor, device: torch.device) -> Tensor | int:
-    """A saved tensor as ``rule`` keeps it: those that are not fused count their steps on the processor."""
+    """Return a saved tensor as ``rule`` keeps it: those that are not fused count their steps on the processor."""
     if field == "step" and isinstance(rule, torch.optim.SparseAdam):
         return int(tensor)
     counted_there = field == "step" and not rule.param_groups[0].get("fused")

@@ -41,24 +41,24 @@ class Ranks:
     local = 0
     """The same among the processes of this machine."""
     size = 1
-    """How many processes train together."""
+    """Number of processes that train together."""
     restarted = False
-    """Whether torchrun started them again, after one had ended."""
+    """True if torchrun started them again, after one had ended."""
 
     @property
     def first(self) -> bool:
-        """Whether this is the rank that writes and reports."""
+        """True if this is the rank that writes and reports."""
         return self.rank == 0
 
     def gathered(self, value: T) -> list[T]:
-        """The values of all ranks, by rank; plain values, or tensors on the CPU."""
+        """Return the values of all ranks, by rank; plain values, or tensors on the CPU."""
         return [value]
 
     def add_gradients(self, parameters: Sequence[torch.nn.Parameter]) -> None:
         """Let every gradient be the sum of those of all ranks; one that no rank has stays None."""
 
     def agreed(self, act: Callable[[], T]) -> list[T]:
-        """What ``act`` returns on every rank, once all have done it; a user error of any rank is raised on all."""
+        """Return ``act()`` on every rank, once all have done it; a user error of any rank is raised on all."""
         result: list[T] = []
         error: AnaphoraError | None = None
         try:
@@ -77,26 +77,26 @@ class Ranks:
         raise ReportedError(message if self.first else "", exit_code)
 
     def each(self, act: Callable[[], T]) -> T:
-        """What ``act`` returns here, once all ranks have done it; errors as for ``agreed``."""
+        """Return ``act()`` of this rank, once all ranks have done it; errors as for ``agreed``."""
         result: list[T] = []
         self.agreed(lambda: result.append(act()))
         return result[0]
 
     def led(self, act: Callable[[], T]) -> T | None:
-        """What ``act`` returns on the first rank, which alone does it, the others waiting; None on the others."""
+        """Return ``act()`` on the first rank, which alone does it, the others waiting; None on the others."""
         return self.each(lambda: act() if self.first else None)
 
     def told(self, act: Callable[[], T]) -> T:
-        """What ``act`` returns on the first rank, on every rank; for values as ``gathered`` takes them."""
+        """Return ``act()`` of the first rank on every rank; for values as ``gathered`` takes them."""
         return self.agreed(lambda: [act()] if self.first else [])[0][0]
 
     def in_turn(self, act: Callable[[], T]) -> T:
-        """What ``act`` returns here; the first rank does it first, so that the others find what it wrote."""
+        """Return ``act()`` of this rank; the first rank does it first, so that the others find what it wrote."""
         lead = self.led(lambda: [act()])
         return self.each(lambda: lead or [act()])[0]
 
     def numbers(self, count: int) -> range:
-        """Which of ``count`` things, numbered from 0, are this rank's: as many as each other's."""
+        """Return this rank's part of ``count`` things, numbered from 0: as many as each other's."""
         each = count // self.size
         return range(self.rank * each, (self.rank + 1) * each)
 
@@ -169,7 +169,7 @@ class _Together(Ranks):
 
 @contextmanager
 def joined() -> Iterator[Ranks]:
-    """The ranks that train together: those of torchrun where it started this process, or this process alone.
+    """Yield the ranks that train together: those of torchrun where it started this process, or this process alone.
 
     On a machine with GPUs, each rank uses the one of its local number. Raises RunError when the others do not come.
     """
@@ -194,7 +194,7 @@ def joined() -> Iterator[Ranks]:
 
 
 def _meeting(store: Store, rank: int, size: int) -> int:
-    """The number of a meeting, from 1, that only these ranks attend; RuntimeError when some do not come.
+    """Return the number of a meeting, from 1, that only these ranks attend; RuntimeError when some do not come.
 
     torchrun keeps its store, with the addresses of the dead, when it starts ranks again; and the count of restarts may
     differ between machines. So the first rank opens a meeting, and tells its number to whoever is there until all have

@@ -33,10 +33,10 @@ def weighted(batch: Batch, reduction: Reduction) -> Batch:
 
 
 def reduced(loss: Loss, rows: int, predictions: int, reduction: Reduction) -> Tensor:
-    """What the loss of a ``weighted`` batch adds to the number to minimise, for so many rows and predictions in all."""
+    """Return what a ``weighted`` loss adds to the number to minimise, for so many rows and predictions in all."""
     return loss.minimised / {"sum": 1, "mean_per_token": predictions}.get(reduction, rows)
 
 
 def per_prediction(nats: float, rows: int, predictions: int, reduction: Reduction) -> float:
-    """The loss to report: nats a prediction; with ``mean_per_sequence`` every row has the same weight."""
+    """Return the loss to report: nats a prediction; with ``mean_per_sequence`` every row has the same weight."""
     return nats / (rows if reduction == "mean_per_sequence" else predictions)

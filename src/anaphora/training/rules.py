@@ -5,13 +5,14 @@ fused Adam and fused momentum pass over memory once, and are equally reproducibl
 threads.
 """
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from pydantic import Field
+from torch import Tensor
 
 from anaphora.config import SET, Config, Conflict, by_kind_or
-from anaphora.training.centred import CentredRmsProp
 from anaphora.training.sparse import LazyAdamSteps
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -21,7 +22,7 @@ _DECAYS = "it would shrink the vectors of words that are not in a batch too"
 
 
 class Rule(Config):
-    """What all update rules share; g is the gradient of a weight w after clipping, r the learning rate."""
+    """Base of update rules; g is the gradient of a weight w after clipping, r the learning rate."""
 
     learning_rate: float = Field(1.0, gt=0)
     """Learning rate at the start."""
@@ -30,14 +31,14 @@ class Rule(Config):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether tables of word vectors have gradients for the words of a batch alone."""
+        """True if tables of word vectors have gradients for the words of a batch alone."""
         return False
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
         raise NotImplementedError
 
     def build_sparse(self, tables: Parameters) -> torch.optim.Optimizer:
-        """The same for such tables, of a rule that is sparse."""
+        """Return the same for such tables, of a rule that is sparse."""
         raise NotImplementedError
 
 
@@ -46,7 +47,7 @@ class Sgd(Rule):
 
     kind: Literal["sgd"] = "sgd"
     sparse: bool = False
-    """Whether tables of word vectors are updated in the rows of a batch alone, which gives the same weights up to
+    """True if tables of word vectors are updated in the rows of a batch alone, which gives the same weights up to
     rounding, and is faster with large vocabularies; tied, shared and frozen tables are not."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
@@ -74,7 +75,7 @@ class Momentum(Rule):
     momentum: float = Field(0.9, gt=0, lt=1)
     """The share m of the last step that is taken again."""
     nesterov: bool = False
-    """Whether the gradient counts as taken one step ahead (Sutskever et al. 2013): w -= r (g + m v)."""
+    """True if the gradient counts as taken one step ahead (Sutskever et al. 2013): w -= r (g + m v)."""
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
         """Steps that keep v."""
@@ -147,7 +148,7 @@ class RmsProp(Rule):
     momentum: Share = 0.0
     """The share m of v that is kept."""
     centered: bool = False
-    """Whether E is lessened by the square of the gradients' running mean M (Graves 2013, section 4.2): u = g /
+    """True if E is lessened by the square of the gradients' running mean M (Graves 2013, section 4.2): u = g /
     sqrt(E - M^2 + e)."""
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
@@ -167,7 +168,7 @@ class RmsProp(Rule):
 
 
 class Moments(Rule):
-    """What both kinds of Adam share (Kingma and Ba 2015, algorithm 1)."""
+    """Base of both kinds of Adam (Kingma and Ba 2015, algorithm 1)."""
 
     learning_rate: float = Field(1e-3, gt=0)
     """Learning rate at the start."""
@@ -222,3 +223,49 @@ AnyRule = Annotated[
     by_kind_or("adam"),
 ]
 """An update rule as a recipe names it: ``"sgd"``, or ``{kind = "momentum", rate = 0.5}``; ``{rate = 0.01}`` is Adam."""
+
+
+class CentredRmsProp(torch.optim.Optimizer):
+    """The rule over some parameters; what it keeps of each is called as torch's own calls it.
+
+        E = d E + (1 - d) g^2        M = d M + (1 - d) g
+        u = g / sqrt(max(E - M^2, 0) + e)
+        v = m v + u                  w -= r v
+
+    torch's own adds e outside the root, where it cannot help: of a gradient that hardly changes, rounding makes E - M^2
+    negative, and its root no number.
+    """
+
+    def __init__(
+        self,
+        parameters: list[torch.nn.Parameter],
+        lr: float,
+        decay: float,
+        epsilon: float,
+        momentum: float,
+        weight_decay: float,
+    ) -> None:
+        """``lr``, ``decay``, ``epsilon`` and ``momentum`` are r, d, e and m; ``weight_decay`` adds so many w to g."""
+        self._decay, self._epsilon, self._momentum, self._weight_decay = decay, epsilon, momentum, weight_decay
+        super().__init__(parameters, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
+        """Update every parameter that has a gradient; ``closure`` is what torch's contract has, and is not called."""
+        for group in self.param_groups:
+            for weight in group["params"]:
+                if weight.grad is not None:
+                    weight.sub_(group["lr"] * self._direction(weight, weight.grad))
+
+    def _direction(self, weight: Tensor, g: Tensor) -> Tensor:
+        """v."""
+        if self._weight_decay:
+            g = g.add(weight, alpha=self._weight_decay)
+        kept: dict[str, Tensor] = self.state[weight]
+        for name in "square_avg", "grad_avg", "momentum_buffer":
+            kept.setdefault(name, torch.zeros_like(weight))
+        squares, mean, v = kept["square_avg"], kept["grad_avg"], kept["momentum_buffer"]
+        squares.mul_(self._decay).addcmul_(g, g, value=1 - self._decay)
+        mean.lerp_(g, 1 - self._decay)
+        spread = squares.addcmul(mean, mean, value=-1).clamp_(min=0).add_(self._epsilon).sqrt_()
+        return v.mul_(self._momentum).addcdiv_(g, spread)

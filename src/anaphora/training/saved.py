@@ -1,4 +1,4 @@
-"""What ``state.json`` says of a training: checked like any other input before anything is restored from it."""
+"""Content of ``state.json``: checked like any other input before anything is restored from it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -67,7 +67,7 @@ class SavedState(_Saved):
 
     @classmethod
     def parse(cls, state: Mapping[str, Any], update: int, metric: str, path: Path) -> Self:
-        """The state of the checkpoint of ``update``, whose best validation has ``metric``; else DamagedError."""
+        """Return the state of the checkpoint of ``update``, whose best validation has ``metric``; else DamagedError."""
         try:
             saved = cls.model_validate(dict(state))
         except ValidationError as error:

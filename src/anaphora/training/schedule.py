@@ -9,17 +9,17 @@ from anaphora.config import Config, by_kind
 
 
 class ScheduleConfig(Config):
-    """What all schedules share."""
+    """Options of all schedules."""
 
     warmup: int = Field(0, ge=0)
     """Updates over which the rate rises to what it would be, in equal steps; 0 begins with it."""
 
     def share(self, passed: float, update: int, epochs: int) -> float:
-        """What is left of the rate at ``update`` (from 1), after ``passed`` (from 0) of ``epochs`` epochs."""
+        """Return the factor of the rate at ``update`` (from 1), after ``passed`` (from 0) of ``epochs`` epochs."""
         return 1.0
 
     def build(self, rate: float, epochs: int) -> "Schedule":
-        """The schedule of a training of so many epochs that starts from ``rate``."""
+        """Return the schedule of a training of so many epochs that starts from ``rate``."""
         return Schedule(self, rate, epochs)
 
 
@@ -34,7 +34,7 @@ class Plateau(ScheduleConfig):
 
     kind: Literal["plateau"] = "plateau"
     factor: float = Field(0.5, gt=0, lt=1)
-    """What the rate is multiplied by."""
+    """Factor of the learning rate."""
     patience: int = Field(2, ge=1)
     """Validations in a row without improvement after which the rate falls."""
     min_learning_rate: float = Field(1e-6, ge=0)
@@ -66,7 +66,7 @@ class Halving(ScheduleConfig):
     after: int = Field(4, ge=0)
     """Epochs at the whole rate."""
     factor: float = Field(0.5, gt=0, lt=1)
-    """What the rate is multiplied by at the start of every later epoch."""
+    """Factor of the learning rate at the start of every later epoch."""
 
     def share(self, passed: float, update: int, epochs: int) -> float:
         """factor^max(0, n - after)."""
@@ -120,7 +120,7 @@ class Schedule:
         self._config, self._rate, self._epochs = config, rate, epochs
 
     def rate(self, epochs: float, update: int) -> float:
-        """The rate of ``update`` (from 1), after this many passes over the training data (from 0)."""
+        """Return the rate of ``update`` (from 1), after this many passes over the training data (from 0)."""
         warm = min(1.0, update / max(1, self._config.warmup))
         return self._rate * self._config.share(epochs, update, self._epochs) * warm
 
@@ -128,7 +128,7 @@ class Schedule:
         """Take note of a validation."""
 
     def state(self) -> dict[str, float]:
-        """All that later rates depend on."""
+        """Return all that later rates depend on."""
         return {}
 
     def restore(self, state: Mapping[str, float]) -> None:

@@ -54,7 +54,7 @@ def sparse_tables(model: nn.Module) -> dict[str, nn.Parameter]:
 
 
 def without_zeros(gradient_VE: Tensor) -> Tensor:
-    """The same as a sparse gradient with each row that is not zero once, whatever it was."""
+    """Return the same as a sparse gradient with each row that is not zero once, whatever it was."""
     if gradient_VE.is_sparse:
         summed = gradient_VE.coalesce()
         words_W, rows_WE = summed.indices()[0], summed.values()

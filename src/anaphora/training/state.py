@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
@@ -14,11 +15,44 @@ from anaphora.run.checkpoint import Checkpoint
 from anaphora.run.manifest import environment
 from anaphora.run.weights import fill, tensors_of
 from anaphora.training.config import TrainingConfig
-from anaphora.training.cursor import Cursor
 from anaphora.training.optimizer import NamedOptimizer
 from anaphora.training.ranks import ALONE, Ranks
 from anaphora.training.saved import SavedState
 from anaphora.training.stopping import BestSoFar, Better
+
+
+@dataclass
+class Cursor:
+    """The next batch is number ``position`` (from 0) of ``epoch`` (from 1), and ``update`` batches are done."""
+
+    update: int = 0
+    """Batches seen, skipped ones included, so that the draws of a batch never depend on what was skipped before it."""
+    epoch: int = 1
+    position: int = 0
+    epoch_of_update: int = 1
+    """The epoch that the last batch belonged to."""
+    skipped: int = 0
+    skipped_in_row: int = 0
+    fallbacks: int = 0
+    """Times that training restarted from a checkpoint at half the learning rate."""
+    rate_factor: float = 1.0
+    """Factor of the schedule's rate since then."""
+
+    def begin(self) -> None:
+        """Start on the next batch."""
+        self.update += 1
+        self.epoch_of_update = self.epoch
+
+    def end(self, total: int) -> None:
+        """Go to the batch after it, in the next epoch when it was the last of ``total``."""
+        self.position += 1
+        if self.position >= total:
+            self.epoch, self.position = self.epoch + 1, 0
+
+    def state(self) -> dict[str, float]:
+        """Return every counter by name."""
+        return asdict(self)
+
 
 _CARRY, _OPTIMIZER = "carry/", "optimizer/"
 
@@ -47,10 +81,10 @@ class TrainingState:
         self.best, self.due = (BestSoFar(self._config.metric, self._better) for _ in range(2))
         self.cursor = Cursor()
         self.carries: dict[int, Carry] = {}
-        """What each micro-batch of this rank, by number, takes over from the same of the update before."""
+        """Carry of each micro-batch of this rank, by number, from the same of the update before."""
 
     def rate(self, total: int) -> float:
-        """The learning rate of the batch that the cursor stands on, one of ``total`` in its epoch."""
+        """Return the learning rate of the batch that the cursor stands on, one of ``total`` in its epoch."""
         cursor = self.cursor
         epochs = cursor.epoch - 1 + cursor.position / total
         return self.schedule.rate(epochs, cursor.update) * cursor.rate_factor
@@ -136,7 +170,7 @@ class TrainingState:
         return checkpoint
 
     def _newest(self, run: Run, report: Report) -> Checkpoint | None:
-        """The newest checkpoint that is whole, which the first rank chooses; None when there is none."""
+        """Return the newest checkpoint that is whole, which the first rank chooses; None when there is none."""
         found = self._ranks.led(lambda: run.load("latest", report, for_training=True) if run.checkpoints() else None)
         chosen = self._ranks.gathered(found.update if found else None)[0]
         if chosen is None:
@@ -145,7 +179,7 @@ class TrainingState:
         return self._ranks.each(lambda: found or run.load(update, report, for_training=True))
 
     def _gathered_carries(self) -> dict[str, torch.Tensor]:
-        """What all micro-batches carry, under the names that it has in a checkpoint."""
+        """Return the carries of all micro-batches, by their names in a checkpoint."""
         own = {number: {name: tensor.cpu() for name, tensor in carry.items()} for number, carry in self.carries.items()}
         prefixes = self._carry_prefixes()
         return {
@@ -156,7 +190,7 @@ class TrainingState:
         }
 
     def _carry_prefixes(self) -> dict[int, str]:
-        """The beginning of the names of what each micro-batch carries; an only one has no number in them."""
+        """Return the beginning of the names of what each micro-batch carries; an only one has no number in them."""
         count = self._config.batches_an_update
         return {number: _CARRY if count == 1 else f"{_CARRY}{number}/" for number in range(count)}
 

@@ -1,4 +1,4 @@
-"""Which validation was the best, and how long ago that was."""
+"""Early stopping: the best validation, and the number of validations since."""
 
 import math
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from anaphora.errors import ConfigError
 from anaphora.training.saved import SavedBest
 
 Better = Literal["lower", "higher"]
-"""Which values of a metric are better."""
+"""Direction in which a metric is better."""
 
 
 class BestSoFar:
@@ -51,11 +51,11 @@ class BestSoFar:
         return self._sign * metrics[self.metric], -metrics.get("loss", math.inf)
 
     def cost(self, metrics: Mapping[str, float]) -> float:
-        """The deciding figure turned so that less is better."""
+        """Return the deciding figure turned so that less is better."""
         return -self._sign * metrics[self.metric]
 
     def state(self) -> dict[str, Any]:
-        """All that later answers depend on."""
+        """Return all that later answers depend on."""
         return {"update": self.update, "metrics": self.metrics, "since": self.since}
 
     def restore(self, saved: SavedBest) -> None:

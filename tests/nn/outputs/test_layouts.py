@@ -65,7 +65,7 @@ def test_frequent_words_have_short_ways_and_stand_in_the_head() -> None:
         Adaptive(cutoffs=(2, 6)).build(EMBEDDING, 8, VocabularyInfo(12, 0, 1, 2, 3)),
     )
     for output in tree, adaptive:
-        output.counts.observe(COUNTS)
+        output.counts.set_token_counts(COUNTS)
     assert tree.tree.lengths_V[3] == 1 and tree.tree.lengths_V[0] >= 6
     assert {int(adaptive.ranks[3]), int(adaptive.ranks[5])} == {0, 1}
 

@@ -62,7 +62,7 @@ def make(table: Any, counted: bool = True) -> Output:
     output: Output = parsed(table).build(embedding, WIDTH, SYMBOLS)
     output.initialise(Uniform(range=0.5), source)
     if counted and hasattr(output, "counts"):
-        output.counts.observe(1000 // (1 + torch.randperm(SIZE, generator=source)))
+        output.counts.set_token_counts(1000 // (1 + torch.randperm(SIZE, generator=source)))
     return output
 
 

@@ -15,7 +15,7 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.logistic import Logistic
 from anaphora.files import DamagedError
 from anaphora.run import calibrations
-from anaphora.run.about import about
+from anaphora.run.summary import about
 from anaphora.search.sampling import Sampling
 from anaphora.tasks.translation import Translation, TranslationPredictor
 from anaphora.tasks.translation.calibration import LEAST, calibrate

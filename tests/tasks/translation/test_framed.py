@@ -220,7 +220,7 @@ def test_prefixes_of_words_that_are_annotated_are_refused() -> None:
 
 
 def _annotated() -> Any:
-    from anaphora.text.rare import AnnotatedTokenizer, annotations
+    from anaphora.text.rare_word_annotation import AnnotatedTokenizer, annotations
 
     plain = words("joiner")
     target = AnnotatedTokenizer(

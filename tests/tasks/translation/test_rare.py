@@ -23,7 +23,7 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.training_job import TrainingContext
 from anaphora.tasks.translation import TranslationPredictor
 from anaphora.tasks.translation.data import TranslationJob
-from anaphora.text.rare import AnnotatedTokenizer, Rare
+from anaphora.text.rare_word_annotation import AnnotatedTokenizer, Rare
 from anaphora.text.tokenizer import MARKS, UNK, Tokenizer
 
 from ...conftest import NETWORK

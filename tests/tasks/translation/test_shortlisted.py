@@ -19,7 +19,7 @@ from anaphora.prediction.candidates import Shortlist
 from anaphora.prediction.glossary import Glossary
 from anaphora.prediction.options import SearchOptions
 from anaphora.run import shortlists
-from anaphora.run.about import about
+from anaphora.run.summary import about
 from anaphora.tasks.translation import TranslationPredictor
 from anaphora.tasks.translation.shortlisted import RunShortlist, digest_of
 from anaphora.tasks.translation.shortlisting import learnt, make_shortlist

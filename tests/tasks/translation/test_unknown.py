@@ -5,7 +5,7 @@ from anaphora.errors import ConfigError
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.tasks.translation.unknown import AnnotatedWords, UnknownWords, filler
 from anaphora.text.characters import CharacterTokenizer
-from anaphora.text.rare import AnnotatedTokenizer, Rare, annotations
+from anaphora.text.rare_word_annotation import AnnotatedTokenizer, Rare, annotations
 from anaphora.text.tokenizer import UNK
 from anaphora.text.words import WordTokenizer
 

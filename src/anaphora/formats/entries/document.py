@@ -1,15 +1,17 @@
 """A whole file with gaps, and the same file with them filled and every other byte as it was."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from itertools import groupby
+from html import unescape
+from itertools import count, groupby
 from pathlib import Path
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.encoded import PEEKED, Encoding
-from anaphora.formats.entries.entry import OTHER_LANGUAGES, Edit, Entry, Gap, edited, one_line
+from anaphora.formats.entries.entry import OTHER_LANGUAGES, Edit, Entry, Gap, Run, edited, one_line
 from anaphora.formats.entries.kinds import READERS
-from anaphora.formats.entries.short_tags import short_tagged
 from anaphora.formats.lines import unpacked
 
 LONGEST = 1 << 27
@@ -41,7 +43,7 @@ class Document:
 
     @classmethod
     def read(cls, path: Path, kind: str, languages: tuple[str, str]) -> "Document":
-        """A file, gzipped or not. Raises DataError as above, and for one of more than ``LONGEST`` bytes."""
+        """Return a file, gzipped or not. Raises DataError as above, and for one of more than ``LONGEST`` bytes."""
         content = bytearray()
         for piece in unpacked(path):
             content += piece
@@ -51,16 +53,16 @@ class Document:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether entries are in other languages, and none in those of source and target."""
+        """True if entries are in other languages, and none in those of source and target."""
         ours = any(entry.gap or not entry.skipped for entry in self.entries)
         return not ours and any(entry.skipped == OTHER_LANGUAGES for entry in self.entries)
 
     def takes(self, text: str) -> bool:
-        """Whether its encoding has all characters of a text, or a way to write them."""
+        """True if its encoding has all characters of a text, or a way to write them."""
         return self.kind in MARKUP or not self._encoding.lacks(text)
 
     def sentences(self, gap: Gap) -> list[str]:
-        """What is to be translated in a gap, on a line each: the texts of its runs with short tags for the codes."""
+        """Return the lines to translate in a gap: the texts of its runs with short tags for the codes."""
         if self.kind == "subtitles":  # whose codes and speakers are text to others
             return [one_line(self._between(gap.runs[0].begin, gap.runs[-1].end))]
         flows = [list(runs) for _, runs in groupby(gap.runs, key=lambda run: run.flow)]
@@ -69,7 +71,7 @@ class Document:
         return [short_tagged(self._between, runs) for runs in flows]
 
     def _between(self, begin: int, end: int) -> str:
-        """The file from one place of its runs to another."""
+        """Return the file from one place of its runs to another."""
         return self._page[begin:end] if self._page else self._content[begin:end].decode(errors="ignore")
 
     @cached_property
@@ -78,7 +80,7 @@ class Document:
         return self._content.decode() if self.kind == "html" else ""
 
     def filled(self, translations: Mapping[int, Sequence[str]]) -> bytes:
-        """The file with translations, by the number of the entry a text for every run of its gap.
+        """Return the file with translations, by the number of the entry a text for every run of its gap.
 
         Without any, it is the file as it was.
         """
@@ -91,3 +93,89 @@ class Document:
             edits += self._reader.declared(self._content)
         replaced = "xmlcharrefreplace" if self.kind in MARKUP else "strict"
         return self._encoding.encoded(edited(self._content, edits), replaced)
+
+
+_TAG = re.compile(
+    r"<!--.*?-->|<(?P<native>bpt|ept|ph|it)\b[^<>]*+>[^<>]*+</(?P=native)>"
+    r"""|<(?P<end>/?)(?P<name>[A-Za-z][^\s/<>]*+)(?:[^<>"'/]|"[^"]*+"|'[^']*+'|/(?!>))*+(?P<empty>/?)>""",
+    re.DOTALL,
+)
+_NEAR = 2000
+"""Characters in front of a text, and behind it, in which its tags stand."""
+
+_Piece = re.Match[str] | str
+"""A tag or a text."""
+
+
+def short_tagged(read: Callable[[int, int], str], runs: Sequence[Run]) -> str:
+    """Return the text of runs with a short tag for each code between them, in single spaces.
+
+    ``read`` gives what the file has from one place to another. A tag in front of the first run stays if its partner is
+    between the runs, with all that follow it; so does one behind the last run, with all before it.
+    """
+    before = _tags_at_end(read(max(0, runs[0].begin - _NEAR), runs[0].begin))
+    pieces: list[_Piece] = [*before]
+    for run, following in zip(runs, [*runs[1:], None], strict=True):
+        pieces.append(run.text)
+        if following is not None:
+            pieces += _pieces(read(run.end, following.begin))
+    first, last = len(before), len(pieces) - 1
+    pieces += _tags_at_start(read(runs[-1].end, runs[-1].end + _NEAR))
+    partners = _partners(pieces)
+    begin = next((place for place in range(first) if first < partners.get(place, -1) < last), first)
+    end = next((place for place in range(len(pieces) - 1, last, -1) if first < partners.get(place, -1) < last), last)
+    return " ".join("".join(_written(pieces[begin : end + 1], begin, partners)).split())
+
+
+def _pieces(between: str) -> list[_Piece]:
+    found, end = list[_Piece](), 0
+    for tag in _TAG.finditer(between):
+        found += [unescape(between[end : tag.start()]), tag]
+        end = tag.end()
+    return [*found, unescape(between[end:])]
+
+
+def _tags_at_end(text: str) -> list[_Piece]:
+    begin = len(text)
+    while text[:begin].rstrip().endswith(">") and (at := text.rfind("<", 0, begin)) >= 0:
+        begin = at
+    return [tag for tag in _TAG.finditer(text, begin)]
+
+
+def _tags_at_start(text: str) -> list[_Piece]:
+    found, end = list[_Piece](), 0
+    while tag := _TAG.match(text, len(text) - len(text[end:].lstrip())):
+        found.append(tag)
+        end = tag.end()
+    return found
+
+
+def _partners(pieces: Sequence[_Piece]) -> dict[int, int]:
+    """Return the places of tags that open and close each other."""
+    partners = dict[int, int]()
+    opened = defaultdict[str, list[int]](list)
+    for place, piece in enumerate(pieces):
+        if isinstance(piece, str) or not piece["name"] or piece["empty"]:
+            continue
+        if not piece["end"]:
+            opened[piece["name"].lower()].append(place)
+        elif opened[piece["name"].lower()]:
+            partner = opened[piece["name"].lower()].pop()
+            partners |= {place: partner, partner: place}
+    return partners
+
+
+def _written(pieces: Sequence[_Piece], first: int, partners: dict[int, int]) -> list[str]:
+    """Pieces as text; ``first`` is the place of the first among those that ``partners`` counts."""
+    written, numbers, free = list[str](), dict[int, int](), count()
+    for place, piece in enumerate(pieces, first):
+        if isinstance(piece, str):
+            written.append(piece)
+            continue
+        opened = numbers.get(partners.get(place, -1))
+        number = numbers[place] = next(free) if opened is None else opened
+        name = (piece["name"] or piece["native"] or "c").lower()
+        letter = name if name == "br" else name[0]
+        empty = "/" if not piece["name"] or piece["empty"] else ""
+        written.append(f"<{piece['end'] or ''}{letter}{number}{empty}>")
+    return written

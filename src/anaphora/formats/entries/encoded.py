@@ -21,13 +21,13 @@ _DECLARED = {
     "html": re.compile(rb"(?s:" + _XML + rb"|.*?<meta\b[^>]*?\bcharset\s*=\s*[\"']?\s*([\w.:-]+))", re.IGNORECASE),
     "po": re.compile(rb"(?s:.*?Content-Type:[^\n]*?\bcharset=\s*([\w.:-]+))", re.IGNORECASE),
 }
-"""Where kinds of files declare it."""
+"""Declarations of the encoding by kind of file."""
 PEEKED = 1 << 15
 """Bytes in which they do."""
 
 
 class Encoding:
-    """How a file writes characters: a byte order mark or none, and the name of an encoding."""
+    """Encoding of a file: a byte order mark or none, and the name of a codec."""
 
     def __init__(self, start: bytes, name: str, kind: str) -> None:
         """Of a file ``name`` of a ``kind`` that begins with the bytes ``start``, ``PEEKED`` of them or all.
@@ -44,7 +44,7 @@ class Encoding:
         self._declares = kind in _DECLARED
 
     def decoded(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """The pieces in UTF-8, without the mark; DataError, with the line, for bytes that are no text."""
+        """Yield the pieces in UTF-8, without the mark; DataError, with the line, for bytes that are no text."""
         decoder = codecs.getincrementaldecoder(self.codec)()
         lines, read, mark = 1, 0, len(self.mark)
         for piece in chain(pieces, (b"",)):
@@ -79,7 +79,7 @@ class Encoding:
             ) from None
 
     def lacks(self, text: str) -> bool:
-        """Whether the encoding has no bytes for a character of ``text``."""
+        """True if the encoding has no bytes for a character of ``text``."""
         try:
             text.encode(self.codec)
         except UnicodeEncodeError:

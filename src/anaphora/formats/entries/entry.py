@@ -4,7 +4,7 @@ Places are bytes of the file in UTF-8, which is what every reader here is given 
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 UNTRANSLATED = "without a translation"
@@ -40,12 +40,12 @@ class Run(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What an element holds."""
+    """Content of an element."""
 
     begin: int
-    """Where its start tag begins."""
+    """Place of its start tag."""
     end: int
-    """Where its end tag begins; of an empty-element tag, where that ends."""
+    """Place of its end tag; of an empty-element tag, the place behind it."""
     runs: tuple[Run, ...]
 
     @property
@@ -54,7 +54,7 @@ class Content(NamedTuple):
         return "".join([run.text for run in self.runs if not run.flow])
 
     def flows(self) -> list[str]:
-        """The sentence and the texts inside of its codes, each without codes."""
+        """Return the sentence and the texts inside of its codes, each without codes."""
         texts: dict[int, list[str]] = {0: []}
         for run in self.runs:
             texts.setdefault(run.flow, []).append(run.text)
@@ -73,43 +73,43 @@ class Gap(NamedTuple):
     """A translation that is missing."""
 
     runs: tuple[Run, ...]
-    """What is to be translated."""
+    """Texts to translate."""
     fill: Callable[[bytes, Sequence[str]], list[Edit]]
     """From the whole file and a translation of every run: the edits that put them there, together or not at all."""
     fits: Callable[[str], bool | None] = lambda _: True
-    """Whether the file allows a translation of that size; None where that cannot be measured."""
+    """True if the file allows a translation of that size; None where that cannot be measured."""
 
 
 class Entry(NamedTuple):
     """One entry."""
 
     line: int
-    """Where it begins, from 1."""
+    """Its first line, from 1."""
     source: str
     target: str
     skipped: str = ""
     """Why it is no pair to learn from; empty for one that is."""
     gap: Gap | None = None
-    """Where its translation goes, if it has none and may have one."""
+    """Place of its translation, if it has none and may have one."""
 
 
 _BREAK = re.compile(r"[\t\n\r\v\f\x85\u2028\u2029]")
 
 
 def one_line(text: str) -> str:
-    """A text on one line, with a space for each line end or tab, and none at its ends."""
+    """Return a text on one line, with a space for each line end or tab, and none at its ends."""
     return " ".join(filter(None, map(str.strip, _BREAK.split(text))))
 
 
 def pairs(source: Content, target: Content) -> list[tuple[str, str]]:
-    """The sentence with its translation; and the texts inside of its codes, where both have as many of them."""
+    """Return the sentence with its translation; and the texts inside of its codes, where both have as many of them."""
     flows = source.flows(), target.flows()
     count = len(flows[0]) if len(flows[0]) == len(flows[1]) else 1
     return [(one_line(one), one_line(other)) for one, other in list(zip(*flows, strict=False))[:count]]
 
 
 def edited(content: bytes, edits: Sequence[Edit]) -> bytes:
-    """The content with the edits, which do not overlap; edits at one place stay in their order."""
+    """Return the content with the edits, which do not overlap; edits at one place stay in their order."""
     parts, end = [], 0
     for edit in sorted(edits, key=lambda edit: (edit.begin, edit.end)):
         parts += [content[end : edit.begin], edit.content]
@@ -118,6 +118,22 @@ def edited(content: bytes, edits: Sequence[Edit]) -> bytes:
 
 
 def matches(code: str, wanted: str) -> bool:
-    """Whether text in the language ``code`` is in the one ``wanted``: en-US is en, but en need not be en-US."""
+    """True if text in the language ``code`` is in the one ``wanted``: en-US is en, but en need not be en-US."""
     code, wanted = (name.strip().replace("_", "-").casefold() for name in (code, wanted))
     return code == wanted or (bool(wanted) and code.startswith(f"{wanted}-"))
+
+
+class Reader:
+    """The entries of one file."""
+
+    def __init__(self, name: str, languages: tuple[str, str]) -> None:
+        """Of a file that messages call ``name``, in the ``languages`` of source and target."""
+        self.name, (self.source, self.target) = name, languages
+
+    def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
+        """Return the entries of a file in UTF-8; DataError, with the line, for what is not in its format."""
+        raise NotImplementedError
+
+    def declared(self, content: bytes) -> list[Edit]:
+        """From the whole file once it was read: what it has to declare when gaps were filled."""
+        return []

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape, unescape
 from html.parser import HTMLParser
 
-from anaphora.formats.entries.entry import UNTRANSLATED, Edit, Entry, Gap, Run, one_line
-from anaphora.formats.entries.reader import Reader
+from anaphora.formats.entries.entry import UNTRANSLATED, Edit, Entry, Gap, Reader, Run, one_line
 
 _INLINE = frozenset(
     (
@@ -51,7 +50,7 @@ class Html(Reader, HTMLParser):
         """Characters at the end of the page in which no comment ends."""
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
-        """The entries of a page in UTF-8; no page is so odd that it is refused."""
+        """Yield the entries of a page in UTF-8; no page is so odd that it is refused."""
         text = b"".join(pieces).decode()
         starts = [0, *(found.end() for found in re.finditer("\n", text))]
         self._line_starts, self._source = starts, text
@@ -187,7 +186,7 @@ class Html(Reader, HTMLParser):
         self._entries.append(Entry(line, one_line(source), "", UNTRANSLATED, Gap(places, fill)))
 
     def _in_bytes(self, run: Run) -> tuple[int, int]:
-        """The place of a run in UTF-8; quick where runs come in their order."""
+        """Return the place of a run in UTF-8; quick where runs come in their order."""
         if run.begin < self._characters:
             self._characters = self._bytes = 0
         begin = self._bytes + len(self._source[self._characters : run.begin].encode())
@@ -196,13 +195,13 @@ class Html(Reader, HTMLParser):
 
 
 def _also_read(tag: str, attributes: Sequence[tuple[str, str | None]]) -> set[str]:
-    """The attribute that people read of this element alone, if it has one."""
+    """Return the attribute that people read of this element alone, if it has one."""
     name, by, values = _READ_OF.get(tag, ("", "", frozenset()))
     return {name} if any(one == by and (value or "").lower() in values for one, value in attributes) else set()
 
 
 def _is_kept(attributes: Sequence[tuple[str, str | None]]) -> bool:
-    """Whether attributes say that an element is not to be translated."""
+    """True if attributes say that an element is not to be translated."""
     return _KEPT_BY in attributes or any(
         name == "class" and "notranslate" in (value or "").split() for name, value in attributes
     )

@@ -1,21 +1,20 @@
 """Kinds of files of entries, known by their content: which file is read how, and in which languages it is."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 
 from anaphora.errors import DataError
 from anaphora.formats.documents import PEEKED, recognized
-from anaphora.formats.entries.declared import Declared
 from anaphora.formats.entries.encoded import Encoding
-from anaphora.formats.entries.entry import Entry
+from anaphora.formats.entries.entry import Content, Entry, Reader
 from anaphora.formats.entries.html import Html
+from anaphora.formats.entries.markup import Markup
 from anaphora.formats.entries.po import Po
-from anaphora.formats.entries.reader import Reader
 from anaphora.formats.entries.subtitles import Subtitles
 from anaphora.formats.entries.table import Csv, languages_of_table
-from anaphora.formats.entries.tmx import Tmx
+from anaphora.formats.entries.tmx import Tmx, language_of
 from anaphora.formats.entries.xliff import Xliff
 from anaphora.formats.lines import unpacked
 from anaphora.formats.tsv import PLAIN, Layout
@@ -33,7 +32,7 @@ KINDS = ("tmx", "xliff", "po", "csv")
 
 
 def kind_of(path: Path) -> str:
-    """Which of ``formats.documents`` with a reader a file is, by its first bytes; empty for others.
+    """Return the reader's name of a file in ``formats.documents``, by its first bytes; empty for none.
 
     Raises DataError for a file that cannot be read.
     """
@@ -47,7 +46,7 @@ def kind_of(path: Path) -> str:
 
 
 def read_entries(path: Path, kind: str, languages: tuple[str, str], layout: Layout = PLAIN) -> Iterator[Entry]:
-    """The entries of a file of a ``kind`` that is read, gzipped or not, in constant memory.
+    """Return the entries of a file of a ``kind`` that is read, gzipped or not, in constant memory.
 
     ``languages`` are those of source and target; ``layout`` is for tables. Raises DataError, with the line, for what is
     not in its format, and as ``formats.lines.unpacked`` does.
@@ -86,3 +85,31 @@ def _in_utf8(path: Path, kind: str) -> Iterator[bytes]:
 
 _LOOKED_AT = 16
 """Pieces of 64 KB of a file that tell its languages."""
+
+
+_ATTRIBUTES = ("srclang", "source-language", "srcLang", "target-language", "trgLang")
+_ANY = "*all*"
+
+
+class Declared(Markup):
+    """Gathers the languages, that of the source first."""
+
+    def __init__(self, name: str, languages: tuple[str, str]) -> None:
+        """Of a file that messages call ``name``."""
+        super().__init__(name, languages)
+        self.languages: dict[str, None] = {}
+        """In the order in which they come, each once."""
+
+    def begins(self, name: str, attributes: Mapping[str, str], at: int) -> bool:
+        found = [attributes.get(attribute, "") for attribute in _ATTRIBUTES if name in ("header", "file", "xliff")]
+        found += [language_of(attributes)] if name == "tuv" else []
+        for language in found:
+            if language and language != _ANY and not self._is_there(language):
+                self.languages[language] = None
+        return False
+
+    def ends(self, name: str, content: Content | None, at: int) -> None:
+        pass
+
+    def _is_there(self, language: str) -> bool:
+        return language.casefold() in map(str.casefold, self.languages)

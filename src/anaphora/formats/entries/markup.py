@@ -9,8 +9,7 @@ from typing import ClassVar
 from xml.parsers import expat
 
 from anaphora.errors import DataError
-from anaphora.formats.entries.entry import Content, Entry, Run
-from anaphora.formats.entries.reader import Reader
+from anaphora.formats.entries.entry import Content, Entry, Reader, Run
 from anaphora.formats.lines import LONGEST
 from anaphora.formats.safe_xml import feed, guarded
 
@@ -48,11 +47,11 @@ class Markup(Reader):
 
     @property
     def line(self) -> int:
-        """Where the parser is."""
+        """Line of the parser."""
         return self._parser.CurrentLineNumber
 
     def begins(self, name: str, attributes: Attributes, at: int) -> bool:
-        """An element begins; returns whether its content is to be gathered."""
+        """Take the begin of an element; return True if its content is to be gathered."""
         raise NotImplementedError
 
     def ends(self, name: str, content: Content | None, at: int) -> None:
@@ -60,7 +59,7 @@ class Markup(Reader):
         raise NotImplementedError
 
     def is_protected(self, name: str, attributes: Attributes) -> bool:
-        """Whether an inline element keeps its text as it is."""
+        """True if an inline element keeps its text as it is."""
         return False
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
@@ -154,20 +153,20 @@ _INSIDE = ("CharacterDataHandler", "StartCdataSectionHandler", "CommentHandler",
 
 
 def start_tag(content: bytes, begin: int) -> bytes:
-    """The start tag, or empty-element tag, at a place."""
+    """Return the start tag, or empty-element tag, at a place."""
     found = _START.match(content, begin)
     assert found is not None, "the parser has seen it"
     return found[0]
 
 
 def after(content: bytes, element: Content) -> int:
-    """The place behind an element."""
+    """Return the place behind an element."""
     empty = start_tag(content, element.begin).endswith(b"/>")
     return element.end if empty else content.index(b">", element.end) + 1
 
 
 def with_attribute(tag: bytes, name: str, value: str) -> bytes:
-    """A start tag with an attribute; an attribute of that name is replaced."""
+    """Return a start tag with an attribute; an attribute of that name is replaced."""
     written = f'{name}="{escaped(value).replace(chr(34), "&quot;")}"'.encode()
     for old in _ATTRIBUTE.finditer(tag):
         if old[1] == name.encode():
@@ -177,7 +176,7 @@ def with_attribute(tag: bytes, name: str, value: str) -> bytes:
 
 
 def filled(content: bytes, source: Content, texts: Iterable[str]) -> bytes:
-    """What an element holds, with other texts in the places of its runs."""
+    """Return the content of an element with other texts in the places of its runs."""
     end = source.begin + len(start_tag(content, source.begin))
     parts = []
     for run, text in zip(source.runs, texts, strict=True):
@@ -187,7 +186,7 @@ def filled(content: bytes, source: Content, texts: Iterable[str]) -> bytes:
 
 
 def space_before(content: bytes, at: int) -> bytes:
-    """The white space in front of a place, back to the end of a line; none where something else stands there."""
+    """Return the white space in front of a place, back to the end of a line; none where something else stands there."""
     begin = at
     while begin and content[begin - 1 : begin] in (b" ", b"\t"):
         begin -= 1
@@ -201,5 +200,5 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def escaped(text: str) -> str:
-    """A text as XML writes it, without the characters that XML has no way to write."""
+    """Return a text as XML writes it, without the characters that XML has no way to write."""
     return _FORBIDDEN.sub("", text).translate(_ESCAPES)

@@ -20,11 +20,11 @@ from anaphora.formats.entries.entry import (
     Edit,
     Entry,
     Gap,
+    Reader,
     Run,
     matches,
     one_line,
 )
-from anaphora.formats.entries.reader import Reader
 from anaphora.formats.lines import LONGEST, raw_lines
 
 _LINE = re.compile(
@@ -38,7 +38,7 @@ _FORMS = re.compile(r"nplurals\s*=\s*([1-9])\b(?:\s*;\s*plural\s*=([^;]*))?")
 
 
 _PLACEHOLDER = re.compile(r"[%{]")
-"""How a placeholder begins."""
+"""Beginning of a placeholder."""
 _NUMBERS, _OFTEN = 1001, 5
 """A form that stands for so many of these numbers is checked by msgfmt for the number that it has to name."""
 
@@ -51,24 +51,24 @@ class _Forms(NamedTuple):
     several: int
     """That of 3."""
     one_is_often: bool
-    """Whether that of 1 is also that of numbers such as 21."""
+    """True if that of 1 is also that of numbers such as 21."""
 
 
 _FIRST_TWO = _Forms(0, 1, one_is_often=False)
 
 
 class _Message:
-    """What has been read of a message."""
+    """A message as far as it was read."""
 
     def __init__(self) -> None:
         self.line = 0
         self.texts: dict[str, list[str]] = {}
         self.spans: dict[str, tuple[int, int]] = {}
-        """Where the first and the last string of a keyword begin and end, the keyword included."""
+        """Begin and end of the strings of each keyword, the keyword included."""
         self.flags: tuple[int, bytes] | None = None
-        """Where the line of flags is, and what stands there."""
+        """Place and content of the line of flags."""
         self.top = -1
-        """Where a line of flags goes: before a previous text or the first keyword."""
+        """Place for a line of flags: before a previous text or the first keyword."""
         self.old = False
         self.length = 0
 
@@ -171,7 +171,7 @@ class Po(Reader):
             self._count, self._forms = int(forms[1]), _forms(forms[2] or "")
 
     def _gap(self, message: _Message) -> Gap | None:
-        """Where translations go; none where some are there, or nothing is to be translated."""
+        """Return the place of translations; None where some are there, or nothing is to be translated."""
         if any(message.text(form).strip() for form in message.forms) or not message.text("msgid").strip():
             return None
         keys = ["msgid", "msgid_plural"] if "msgid_plural" in message.texts else ["msgid"]
@@ -202,7 +202,7 @@ class Po(Reader):
 
 
 def _forms(expression: str) -> _Forms:
-    """The forms by an expression of a header; the first two where it does not tell 1 and 3 apart."""
+    """Return the forms by an expression of a header; the first two where it does not tell 1 and 3 apart."""
     try:
         form_of = gettext.c2py(expression)
         one, several = form_of(1), form_of(3)
@@ -213,7 +213,7 @@ def _forms(expression: str) -> _Forms:
 
 
 def _lacks_number(one: str, several: str) -> bool:
-    """Whether the text of 1 does without the placeholder that the other has, as in "a file" and "%d files"."""
+    """True if the text of 1 does without the placeholder that the other has, as in "a file" and "%d files"."""
     return bool(_PLACEHOLDER.search(several)) and not _PLACEHOLDER.search(one)
 
 
@@ -231,7 +231,7 @@ def _unescaped(text: str, place: str) -> str:
 
 
 def _string(keyword: str, text: str) -> str:
-    """A keyword with a string, a line of the file for every line of the text."""
+    """Return a keyword with a string, a line of the file for every line of the text."""
     lines = [
         "".join(_WRITTEN.get(char, char) for char in line) for line in re.findall(r"[^\n]*\n|[^\n]+", text) or [""]
     ]

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from html import escape, unescape
 
-from anaphora.formats.entries.entry import UNTRANSLATED, Edit, Entry, Gap, Run, one_line
-from anaphora.formats.entries.reader import Reader
+from anaphora.formats.entries.entry import UNTRANSLATED, Edit, Entry, Gap, Reader, Run, one_line
 from anaphora.formats.lines import raw_lines
 
 _TIME = rb"(?:\d+:)?\d\d:\d\d[,.]\d+"
@@ -28,7 +27,7 @@ class Subtitles(Reader):
         self._escaped = False  # whether its text has character references
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
-        """The cues of a file in UTF-8; lines outside of cues stay as they are."""
+        """Yield the cues of a file in UTF-8; lines outside of cues stay as they are."""
         cue, begin, first, inside = bytearray(), 0, 0, False
         for number, (at, line) in enumerate(raw_lines(pieces, self.name), 1):
             self._escaped = self._escaped or (number == 1 and line.startswith(b"WEBVTT"))
@@ -56,7 +55,7 @@ class Subtitles(Reader):
             yield Entry(line, one_line(source), "", UNTRANSLATED, Gap(tuple(runs), partial(self._fill, runs)))
 
     def _runs(self, content: bytes, begin: int, speaker: int) -> Iterator[Run]:
-        """The texts of a stretch without codes in which ``speaker`` goes on, each speaker's a flow of its own."""
+        """Yield the texts of a stretch without codes in which ``speaker`` goes on, each speaker's a flow of its own."""
         text, start = content.decode(), 0
         for flow, found in enumerate([*_SPEAKER.finditer(text), None], speaker):
             end = found.start() if found else len(text)
@@ -81,13 +80,13 @@ class Subtitles(Reader):
 
 
 def _spaces(text: str) -> tuple[str, str]:
-    """The white space at both ends of a text; of one that has nothing else, all of it is in front."""
+    """Return the white space at both ends of a text; of one that has nothing else, all of it is in front."""
     begin = len(text) - len(text.lstrip())
     return text[:begin], text[max(begin, len(text.rstrip())) :]
 
 
 def wrapped(text: str, count: int) -> list[str]:
-    """A text in at most ``count`` lines of about the same length, broken at spaces, not before a dash."""
+    """Return a text in at most ``count`` lines of about the same length, broken at spaces, not before a dash."""
     lines = []
     rest = text
     while count > 1 and " " in rest.strip():

@@ -8,11 +8,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from anaphora.errors import DataError
-from anaphora.formats.csv_rows import csv_records
 from anaphora.formats.entries.entry import EMPTY, UNTRANSLATED, WITHOUT_COLUMNS, Entry, matches, one_line
-from anaphora.formats.headings import SIDES, Column
 from anaphora.formats.lines import raw_lines
-from anaphora.formats.table_columns import TableColumns
+from anaphora.formats.table_columns import SIDES, Column, TableColumns
+from anaphora.formats.table_rows import csv_records
 from anaphora.formats.tsv import PLAIN, Layout
 
 _NUMBERS = ("id", "no", "nr")
@@ -28,7 +27,10 @@ class Csv:
         self.name, self._languages, self._layout = name, languages, layout
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Entry]:
-        """The entries of a file in UTF-8; DataError, with the line, for a heading without the columns, wrong quotes."""
+        """Yield the entries of a file in UTF-8.
+
+        DataError, with the line, for a heading without the columns, wrong quotes.
+        """
         rows = _rows(pieces, self.name)
         _, heading, *_ = next(rows, (1, [], "", ""))
         source, target = self._columns(heading)
@@ -62,7 +64,7 @@ def _rows(pieces: Iterable[bytes], name: str) -> Iterator[tuple[int, list[str], 
 
 
 def languages_of_table(pieces: Iterable[bytes], name: str) -> tuple[str, ...]:
-    """The languages that a heading names, in the order of its columns."""
+    """Return the languages that a heading names, in the order of its columns."""
     _, heading, *_ = next(_rows(pieces, name), (1, [], "", ""))
     codes = [Column.of(cell).name for cell in heading]
     found = dict.fromkeys(code for code in codes if _CODE.fullmatch(code))

@@ -5,9 +5,10 @@ no part of a text; ``hi`` is, and a ``sub`` inside of code is a text of its own.
 files ``lang``. A text that is there in the exact language goes before those of its regions.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
+from xml.sax.saxutils import escape, quoteattr
 
 from anaphora.formats.entries.entry import (
     EMPTY,
@@ -22,6 +23,7 @@ from anaphora.formats.entries.entry import (
     pairs,
 )
 from anaphora.formats.entries.markup import Attributes, Markup, after, filled, space_before, with_attribute
+from anaphora.version import VERSION
 
 
 class _Variant(NamedTuple):
@@ -34,7 +36,7 @@ class _Variant(NamedTuple):
 
 
 def language_of(attributes: Attributes) -> str:
-    """The language that an element declares; empty without."""
+    """Return the language that an element declares; empty without."""
     return attributes.get("xml:lang") or attributes.get("lang", "")
 
 
@@ -44,7 +46,7 @@ class Tmx(Markup):
     natives = frozenset(("bpt", "ept", "ph", "it", "ut"))
 
     _form = ""
-    """How the file writes the target language."""
+    """Spelling of the target language in the file."""
 
     def begins(self, name: str, attributes: Attributes, at: int) -> bool:
         if name == "tu":
@@ -96,3 +98,32 @@ class Tmx(Markup):
         begin = content.rindex(b">", 0, end) + 1
         variant = with_attribute(b"<tuv>", source.attribute, self._form or self.target)
         return [Edit(begin, begin, b"".join([space, variant, inner, segment, space if inner else b"", b"</tuv>"]))]
+
+
+_NO_XML = {place: " " for place in range(32) if chr(place) not in "\t\n\r"} | {0xFFFE: " ", 0xFFFF: " "}
+"""Characters that XML cannot have, not even escaped."""
+
+
+def tmx_lines(pairs: Iterable[tuple[str, str]], languages: tuple[str, str]) -> Iterator[str]:
+    """Yield the lines of a translation memory of pairs of texts in two languages.
+
+    Line ends inside of texts are escaped.
+    """
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    source, target = map(quoteattr, languages)
+    yield (
+        f'<tmx version="1.4"><header creationtool="anaphora" creationtoolversion="{VERSION}" segtype="sentence" '
+        f'o-tmf="anaphora" adminlang="en" srclang={source} datatype="plaintext"/><body>'
+    )
+    for one, other in pairs:
+        texts = (
+            f"<tuv xml:lang={language}><seg>{escaped(text)}</seg></tuv>"
+            for language, text in ((source, one), (target, other))
+        )
+        yield f"<tu>{''.join(texts)}</tu>"
+    yield "</body></tmx>"
+
+
+def escaped(text: str) -> str:
+    """Return a text as XML has it, on one line."""
+    return escape(text.translate(_NO_XML), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})

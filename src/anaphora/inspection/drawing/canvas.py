@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import regex
 
 from anaphora.errors import ConfigError, MissingExtraError
-from anaphora.formats.replacing import replacing
+from anaphora.formats.lines import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from anaphora.formats.figures import Jsonable
+from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.page import page, table
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.parts import Project, Unit

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
-from anaphora.formats.replacing import replacing
+from anaphora.formats.lines import replacing
 from anaphora.inspection.microscope.contents import Table, contents
 from anaphora.run import Run
 from anaphora.tasks.runs import load_trained

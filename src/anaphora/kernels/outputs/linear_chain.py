@@ -59,11 +59,6 @@ def linear_chain_loss(
     return derived_loss(derive, emissions_TBC, *chain)
 
 
-def log_partition(emissions_TBC: Tensor, chain: Chain, lengths_B: Tensor) -> Tensor:
-    """log Z of each sentence, float64; equations 2 and 3."""
-    return _forward(emissions_TBC.double(), chain.double(), _open(emissions_TBC, lengths_B))[1]
-
-
 def best_tags(emissions_TBC: Tensor, chain: Chain, lengths_B: Tensor) -> Tensor:
     """The most probable tag sequence of each sentence (Viterbi 1967), T x B; 0 in the padding.
 

@@ -33,7 +33,7 @@ BLOCK = 1 << 16
 
 
 class AlignerConfig(Config):
-    """How links are learnt."""
+    """Training of links."""
 
     model1_iterations: int = Field(5, ge=1)
     """Rounds of IBM model 1."""
@@ -44,7 +44,7 @@ class AlignerConfig(Config):
     jump_smoothing: float = Field(0.2, gt=0, lt=1)
     """Probability mass of the HMM's jumps that is spread evenly over all distances."""
     symmetrization: Symmetrise = "grow-diag-final-and"
-    """How the links of both directions become one set, where a call does not say."""
+    """Symmetrisation of the links of both directions, where a call does not choose one."""
     max_word_pairs: int = Field(100_000_000, ge=1)
     """Possible links, a word with a word of its pair, that memory holds while links are learnt, up to 32 bytes each;
     where the pairs have more together, an even sample of them is learnt from."""
@@ -54,7 +54,7 @@ class AlignerModelConfig(Config):
     """The table of an aligner."""
 
     aligner: AlignerConfig = AlignerConfig()
-    """How links are learnt."""
+    """Training of links."""
 
 
 class Best(NamedTuple):
@@ -103,7 +103,7 @@ class Direction(nn.Module):
         self._set(lexicon.pruned(), jumps)
 
     def best(self, sources: Ragged, targets: Ragged) -> Best:
-        """The most probable source word of every target word, one at a time, and how likely the targets are."""
+        """Return the most probable source word of every target word, one at a time, and how likely the targets are."""
         lexicon, jumps = self.lexicon, self.jumps.numpy() if self.config.hmm_iterations else None
         places, log_prob, words = np.full(len(targets.ids), -1), 0.0, 0
         starts = targets.offsets[:]
@@ -175,7 +175,7 @@ class Aligner(nn.Module):
         self.to_source.fit(targets, sources, "linking target to source", report)
 
     def links(self, sources: Ragged, targets: Ragged, how: Symmetrise) -> list[frozenset[tuple[int, int]]]:
-        """The links (source word, target word) of every pair."""
+        """Return the links (source word, target word) of every pair."""
         towards_target = by_row(self.to_target.best(sources, targets).places, targets)
         towards_source = by_row(self.to_source.best(targets, sources).places, sources)
         return [
@@ -202,6 +202,6 @@ class Aligner(nn.Module):
 
 
 def by_row(places: Integers, words: Ragged) -> Iterator[list[int]]:
-    """What stands for the words of every row."""
+    """Return the ids of the words of every row."""
     offsets = words.offsets[:].tolist()
     return (places[start:end].tolist() for start, end in pairwise(offsets))

@@ -24,7 +24,7 @@ class Group:
     """Pairs whose sources have the same number of words, those with the longest targets first."""
 
     rows_R: Integers
-    """Which pairs they are."""
+    """Positions of the pairs."""
     sources_RS: Integers
     """Word ids; one column more than words, the last of them the empty word's."""
     targets_RT: Integers
@@ -34,26 +34,26 @@ class Group:
 
     @cached_property
     def active_T(self) -> Integers:
-        """How many pairs have a target word at each place: those in front."""
+        """Number of pairs with a target word at each place: those in front."""
         return np.asarray((self.lengths_R[:, None] > np.arange(self.targets_RT.shape[1])).sum(0))
 
     @cached_property
     def open_RT(self) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Where a target word is, and no padding."""
+        """Mask of target words, without padding."""
         return np.asarray(np.arange(self.targets_RT.shape[1]) < self.lengths_R[:, None])
 
     def keys_RTS(self, size: int) -> Integers:
-        """The key of every possible link."""
+        """Return the key of every possible link."""
         return self.sources_RS[:, None, :] * size + self.targets_RT[:, :, None]
 
 
 def linked(widths: Integers, heights: Integers) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Which pairs have words on both sides, and no more than ``LONGEST``."""
+    """Return the pairs with words on both sides, and no more than ``LONGEST``."""
     return np.asarray((np.minimum(widths, heights) > 0) & (np.maximum(widths, heights) <= LONGEST))
 
 
 def groups(sources: Ragged, targets: Ragged) -> Iterator[Group]:
-    """All pairs that can be linked, from short sources to long."""
+    """Yield all pairs that can be linked, from short sources to long."""
     widths, heights = sources.lengths, targets.lengths
     open_N = linked(widths, heights)
     for width in np.unique(widths[open_N]):
@@ -66,7 +66,7 @@ def groups(sources: Ragged, targets: Ragged) -> Iterator[Group]:
 
 
 def seen(sources: Ragged, targets: Ragged, size: int) -> Integers:
-    """The keys of all links that some pair of sentences makes possible, in order."""
+    """Return the keys of all links that some pair of sentences makes possible, in order."""
     keys, found = np.empty(0, dtype=np.int64), list[Integers]()
     for group in groups(sources, targets):
         found.append(np.unique(group.keys_RTS(size)[group.open_RT]))
@@ -76,7 +76,7 @@ def seen(sources: Ragged, targets: Ragged, size: int) -> Integers:
 
 
 def located(group: Group, lexicon: Lexicon) -> Integers:
-    """Where the table has each possible link of a group, R x T x (S + 1); padding is nowhere."""
+    """Return the place in the table of each possible link of a group, R x T x (S + 1); none for padding."""
     entries = lexicon.entries(group.keys_RTS(lexicon.size))
     entries[~group.open_RT] = -1
     return entries

@@ -30,7 +30,7 @@ REACH = 50
 
 
 class Posteriors(NamedTuple):
-    """How probable a model holds the links of a group."""
+    """Probabilities of the links of a group under a model."""
 
     posteriors_RTS: Floats
     """p(a_t = i | e, f), the empty word's in the last column; zero on padding."""

@@ -1,4 +1,4 @@
-"""How likely each word of one side translates into each word of the other: a sparse table, and its maximisation.
+"""Translation probabilities of words: a sparse table, and its maximisation.
 
 A table has an entry for every pair of words that some pair of sentences shows, sorted by
 
@@ -34,18 +34,18 @@ class Lexicon(NamedTuple):
 
     @classmethod
     def even(cls, keys: Integers, size: int) -> "Lexicon":
-        """Every target word that a source word was ever seen with is equally likely."""
+        """Return the table in which all target words seen with a source word are equally likely."""
         return cls(keys, np.ones(len(keys)), size).maximised(np.ones(len(keys)))
 
     def entries(self, keys: Integers) -> Integers:
-        """The places of pairs in the table; -1 where it has none."""
+        """Return the places of pairs in the table; -1 where it has none."""
         if not len(self.keys):
             return np.full(keys.shape, -1, dtype=np.int32)
         places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[places] == keys, places, -1).astype(np.int32)
 
     def of(self, entries: Integers) -> Floats:
-        """The probabilities at such places."""
+        """Return the probabilities at such places."""
         return np.append(self.probs, FLOOR)[entries]  # -1 is the last
 
     def maximised(self, counts: Floats) -> "Lexicon":
@@ -55,6 +55,6 @@ class Lexicon(NamedTuple):
         return self._replace(probs=np.maximum(counts / np.maximum(totals, FLOOR)[sources], FLOOR))
 
     def pruned(self) -> "Lexicon":
-        """The table without the entries that are no likelier than a pair it does not have."""
+        """Return the table without the entries that are no likelier than a pair it does not have."""
         kept = self.probs > FLOOR
         return self._replace(keys=self.keys[kept], probs=self.probs[kept])

@@ -1,4 +1,4 @@
-"""Which pairs links are learnt from where there are more than memory has room for: an even sample of them."""
+"""An even sample of pairs to learn links from, where there are more than fit into memory."""
 
 import numpy as np
 

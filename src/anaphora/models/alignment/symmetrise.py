@@ -27,7 +27,7 @@ def symmetrise(to_target: Set[Link], to_source: Set[Link], how: Symmetrise) -> f
 
 
 def _grown(to_target: Set[Link], to_source: Set[Link]) -> frozenset[Link]:
-    """The intersection; then what lies beside it and links a free word; then what links two free words."""
+    """Return the intersection; then what lies beside it and links a free word; then what links two free words."""
     either, links = to_target | to_source, set(to_target & to_source)
     sources, targets = {i for i, _ in links}, {j for _, j in links}
     waiting = sorted(links)

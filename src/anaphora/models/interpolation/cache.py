@@ -46,11 +46,11 @@ class CountCache(Config):
     """Tokens after which a count is halved; 0 for no decay."""
 
     def empty_context(self, rows: int) -> Tensor:
-        """The history of ``rows`` rows before anything was read: rows x tokens, -1 for no token."""
+        """Return the history of ``rows`` rows before anything was read: rows x tokens, -1 for no token."""
         return torch.full((rows, self.tokens), -1)
 
     def read(self, history_RL: Tensor, ids_R: Tensor) -> Tensor:
-        """The history after one more token."""
+        """Return the history after one more token."""
         return torch.cat([history_RL[:, 1:], ids_R.unsqueeze(1)], dim=1)
 
     def log_probs(self, history_RL: Tensor, size: int) -> ComponentPredictions:
@@ -74,7 +74,7 @@ class CountCache(Config):
         return ComponentPredictions(*(torch.cat(parts, dim=2) for parts in zip(*found, strict=True)))
 
     def after(self, history_BL: Tensor, ids_BT: Tensor, lengths_B: Tensor) -> Tensor:
-        """The history after rows of text of the given lengths."""
+        """Return the history after rows of text of the given lengths."""
         places_BL = lengths_B.unsqueeze(1) + torch.arange(self.tokens)
         return torch.cat([history_BL, ids_BT], dim=1).gather(1, places_BL)
 
@@ -100,7 +100,7 @@ class NoCache(Config):
     order: ClassVar[int] = 0
 
     def empty_context(self, rows: int) -> Tensor:
-        """A history of width 0."""
+        """Return a history of width 0."""
         return torch.empty(rows, 0, dtype=torch.int64)
 
     def read(self, history_RL: Tensor, ids_R: Tensor) -> Tensor:

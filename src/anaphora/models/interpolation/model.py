@@ -107,7 +107,7 @@ class Interpolation(nn.Module):
                 member.allocate({name.removeprefix(begin): of for name, of in shapes.items() if name.startswith(begin)})
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a window, and the state for the next."""
+        """Return the loss of a window, and the state for the next."""
         log_probs_BT, after = self.target_log_probs(batch, carry)
         return Loss(-log_probs_BT.sum(), int(batch.target_ids.lengths_B.sum())), after
 
@@ -120,14 +120,14 @@ class Interpolation(nn.Module):
         return self.interpolate(components, batch), after
 
     def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
-        """The states of the members and the cache after a window: see ``protocols.TextModel``."""
+        """Return the states of the members and the cache after a window: see ``protocols.TextModel``."""
         members, before = cast("Sequence[TextModel]", self.members), self.split_carry(carry)
         after = [member.carry_after(batch, own) for member, own in zip(members, before, strict=True)]
         read = batch.input_ids
         return _joined_carry(after, self.cache.after(self._history(batch, carry), read.ids_BT, read.lengths_B))
 
     def split_carry(self, carry: Carry | None) -> list[Carry | None]:
-        """The carried state of each member."""
+        """Return the carried state of each member."""
         if not carry:
             return [None] * len(self.members)
         begins = [f"{place}." for place in range(len(self.members))]
@@ -139,7 +139,7 @@ class Interpolation(nn.Module):
     def components(
         self, members: Sequence[tuple[Tensor, Carry]], batch: Batch, carry: Carry | None
     ) -> tuple[ComponentPredictions, Carry]:
-        """The predictions of all components for the targets of a window, and the state after it.
+        """Return the predictions of all components for the targets of a window, and the state after it.
 
         ``members`` holds ln p of the targets (B x T) and the state after the window of each member.
         """
@@ -154,12 +154,12 @@ class Interpolation(nn.Module):
         return interpolated(*components, self.weights).where(batch.target_ids.mask_BT, 0)
 
     def _history(self, batch: Batch, carry: Carry | None) -> Tensor:
-        """The history of the cache before a window, B x L."""
+        """Return the history of the cache before a window, B x L."""
         empty_BL = self.cache.empty_context(batch.size)
         return torch.where(batch.carry_mask_B.unsqueeze(1), carry["history"], empty_BL) if carry else empty_BL
 
     def stepper(self) -> "InterpolationStepper":
-        """The interpolation one token at a time; puts its members into evaluation mode."""
+        """Return the interpolation one token at a time; puts its members into evaluation mode."""
         return InterpolationStepper(self)
 
 
@@ -184,7 +184,7 @@ class InterpolationStepper:
         self.order = 0 if 0 in orders or self._cache.order else max(orders)
 
     def start(self, batch: Batch) -> SearchStart:
-        """The initial states for each row of the batch."""
+        """Return the initial states for each row of the batch."""
         history_BL = self._cache.empty_context(batch.size)
         states = tuple(member.start(batch).state for member in self._members)
         return SearchStart(None, InterpolationState(states, history_BL), history_BL.new_zeros(batch.size))
@@ -196,7 +196,7 @@ class InterpolationStepper:
         return self._interpolated(steps, self._cache.read(state.history_NL, ids_N))
 
     def select(self, state: InterpolationState, rows_N: Tensor) -> InterpolationState:
-        """The states of the given rows."""
+        """Return the states of the given rows."""
         own = zip(self._members, state.members, strict=True)
         members = tuple(member.select(before, rows_N) for member, before in own)
         return InterpolationState(members, state.history_NL[rows_N])
@@ -205,11 +205,11 @@ class InterpolationStepper:
         """There is no memory."""
 
     def unconditional(self) -> Step:
-        """The prediction of the members without any context."""
+        """Return the prediction of the members without any context."""
         return self._interpolated([member.unconditional() for member in self._members], self._cache.empty_context(1))
 
     def matched(self, state: InterpolationState, ids_N: Tensor, read: int) -> int:
-        """The longest match of a member; all tokens where there is a cache."""
+        """Return the longest match of a member; all tokens where there is a cache."""
         if not self.order:
             return read + 1
         own = zip(self._members, state.members, strict=True)
@@ -223,13 +223,13 @@ class InterpolationStepper:
 
 
 def _with_cache(own: Tensor, cached: ComponentPredictions) -> ComponentPredictions:
-    """The predictions of members, which always make one, and those of a cache."""
+    """Return the predictions of members, which always make one, and those of a cache."""
     always = torch.ones(len(own), *cached.known.shape[1:], dtype=torch.bool)
     return ComponentPredictions(torch.cat([own, cached.log_probs]), torch.cat([always, cached.known]))
 
 
 def _joined_carry(members: Sequence[Carry], history_BL: Tensor) -> Carry:
-    """The carried states of members and cache as one; ``Interpolation.split_carry`` is the inverse."""
+    """Return the carried states of members and cache as one; ``Interpolation.split_carry`` is the inverse."""
     carried = {f"{place}.{name}": rows for place, own in enumerate(members) for name, rows in own.items()}
     return carried | {"history": history_BL}
 

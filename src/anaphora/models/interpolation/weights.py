@@ -35,7 +35,7 @@ def interpolated(log_probs_KX: Tensor, known_KX: Tensor, weights_K: Tensor) -> T
 
 
 def fitted_weights(log_probs_KN: Tensor, known_KN: Tensor) -> Tensor:
-    """The weights under which N predictions are most probable, starting from equal weights; float64, sum 1."""
+    """Return the weights under which N predictions are most probable, starting from equal weights; float64, sum 1."""
     components = len(log_probs_KN)
     weights_K = torch.full((components,), 1 / components, dtype=torch.float64)
     before = -torch.inf
@@ -48,7 +48,7 @@ def fitted_weights(log_probs_KN: Tensor, known_KN: Tensor) -> Tensor:
 
 
 def step(log_probs_KN: Tensor, known_KN: Tensor, weights_K: Tensor) -> tuple[Tensor, float]:
-    """The weights after one step of the fit, and ln p of the predictions before it."""
+    """Return the weights after one step of the fit, and ln p of the predictions before it."""
     joint_KN = _shares(known_KN, weights_K) + log_probs_KN.double()
     log_probs_N = _log_of_sum(joint_KN)
     responsible_K = (joint_KN - log_probs_N).exp().sum(dim=1)

@@ -50,7 +50,7 @@ class BackoffTable:
         return torch.full((rows, self.contexts), -1, device=self._orders[0].keys_N.device)
 
     def read(self, context_RC: Tensor, ids_R: Tensor) -> Tensor:
-        """The context after one more token; -1 where no later prediction depends on it."""
+        """Return the context after one more token; -1 where no later prediction depends on it."""
         grams_RC = self._grams(context_RC, ids_R)[:, : self.contexts]
         # contexts do not reach across lines
         grams_RC[:, 1:] = grams_RC[:, 1:].masked_fill((ids_R == self._end).unsqueeze(1), -1)
@@ -74,7 +74,10 @@ class BackoffTable:
         return log_probs_R.view(len(ids_BL), -1), torch.stack(contexts[: self.contexts], dim=2)
 
     def contexts_along(self, context_BC: Tensor, ids_BT: Tensor) -> Tensor:
-        """The context after every token of rows of text, B x T x contexts; ``context_BC`` is that before the first."""
+        """Return the context after every token of rows of text, B x T x contexts.
+
+        ``context_BC`` is that before the first.
+        """
         return torch.stack(self._along(context_BC, ids_BT, self.contexts)[1], dim=2)
 
     def log_probs(self, context_RC: Tensor) -> Tensor:
@@ -95,14 +98,14 @@ class BackoffTable:
         return log_probs_RV
 
     def find(self, order: int, context: Tensor, ids: Tensor) -> Tensor:
-        """The places of n-grams of ``order`` by the place of their context and their last token; -1 for none."""
+        """Return the places of n-grams of ``order`` by the place of their context and their last token; -1 for none."""
         if order == 1:
             return ids
         # a key is below 0 where there is no context, as none of the table is
         return find_places(self._orders[order - 1].keys_N, context * self.size + ids)
 
     def _matters(self, order: int, place_R: Tensor) -> Tensor:
-        """Whether predictions depend on these contexts: some n-gram extends them, or their back-off weight is not 1."""
+        """True if predictions depend on these contexts: some n-gram extends them, or their back-off weight is not 1."""
         if order == len(self._orders):
             return torch.zeros_like(place_R, dtype=torch.bool)
         gammas_N = self._orders[order - 1].log_gammas_N
@@ -118,7 +121,7 @@ class BackoffTable:
         return begin_R, end_R
 
     def _grams(self, context_RC: Tensor, ids_R: Tensor) -> Tensor:
-        """The places of the n-grams that end in ``ids_R``, R x orders."""
+        """Return the places of the n-grams that end in ``ids_R``, R x orders."""
         higher = [self.find(order, context_RC[:, order - 2], ids_R) for order in range(2, len(self._orders) + 1)]
         return torch.stack([ids_R, *higher], dim=1)
 

@@ -45,7 +45,9 @@ def kneser_ney(
     block: int = BLOCK,
     folder: Path | None = None,
 ) -> list[Smoothed]:
-    """The probabilities of every order; ``predictable`` is the uniform distribution over the ids that can be predicted.
+    """Return the probabilities of every order.
+
+    ``predictable`` is the uniform distribution over the ids that can be predicted.
 
     ``fell_back`` is called with every order that takes the ``FALLBACK`` discounts. The n-grams of an order are worked
     on in parts of about ``block``; ``folder`` takes what does not fit in memory. Raises OSError when its disk is full.

@@ -26,7 +26,7 @@ from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
 
 
 class NgramConfig(Config):
-    """Which n-grams are counted; ``kneser_ney`` smooths the counts."""
+    """Options of counted n-grams; ``kneser_ney`` smooths the counts."""
 
     order: int = Field(5, ge=1, le=100)
     """Length of the longest n-grams: a prediction depends on the order - 1 tokens before it."""
@@ -94,7 +94,7 @@ class NgramModel(nn.Module):
         return True
 
     def ngrams(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """The ids (N x n), ln p and ln gamma of the n-grams of every order, sorted by their ids."""
+        """Yield the ids (N x n), ln p and ln gamma of the n-grams of every order, sorted by their ids."""
         tokens_NK = torch.empty(1, 0, dtype=torch.int64)
         for keys_N, log_probs_N, log_gammas_N in self.orders:
             place_N = keys_N // self.symbols.size
@@ -123,7 +123,7 @@ class NgramModel(nn.Module):
         return BackoffTable(self.orders, self.symbols.eos)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """The loss of a window, and the contexts for the next; rows that are not carried on start anew."""
+        """Return the loss of a window, and the contexts for the next; rows that are not carried on start anew."""
         log_probs_BT, after = self.target_log_probs(batch, carry)
         return Loss(-log_probs_BT.sum(), int(batch.target_ids.lengths_B.sum())), after
 
@@ -135,16 +135,16 @@ class NgramModel(nn.Module):
         return log_probs_BT.masked_fill_(~targets.mask_BT, 0), _at_ends(contexts_BLC, batch)
 
     def carry_after(self, batch: Batch, carry: Carry | None = None) -> Carry:
-        """The contexts at the end of a window: see ``protocols.TextModel``."""
+        """Return the contexts at the end of a window: see ``protocols.TextModel``."""
         return _at_ends(self.table.contexts_along(self._first(batch, carry), batch.input_ids.ids_BT), batch)
 
     def _first(self, batch: Batch, carry: Carry | None) -> Tensor:
-        """The context before each row of a window, B x C."""
+        """Return the context before each row of a window, B x C."""
         context_BC = self.table.empty_context(batch.size)
         return torch.where(batch.carry_mask_B.unsqueeze(1), carry["contexts"], context_BC) if carry else context_BC
 
     def stepper(self) -> "NgramStepper":
-        """The model one token at a time."""
+        """Return the model one token at a time."""
         return NgramStepper(self)
 
     def _set(self, order: int, keys_N: Tensor, log_probs_N: Tensor, log_gammas_N: Tensor) -> None:
@@ -154,7 +154,7 @@ class NgramModel(nn.Module):
 
 
 def _at_ends(contexts_BLC: Tensor, batch: Batch) -> Carry:
-    """The contexts after the last input of each row."""
+    """Return the contexts after the last input of each row."""
     ends_B = batch.input_ids.lengths_B - 1
     return {"contexts": contexts_BLC[torch.arange(len(ends_B)), ends_B]}
 
@@ -169,7 +169,7 @@ class NgramStepper:
         self.bos = self.eos
 
     def start(self, batch: Batch) -> SearchStart:
-        """The empty context for each row of the batch."""
+        """Return the empty context for each row of the batch."""
         context_BC = self._table.empty_context(batch.size)
         return SearchStart(None, context_BC, context_BC.new_zeros(batch.size))
 
@@ -184,7 +184,7 @@ class NgramStepper:
         """There is no memory."""
 
     def unconditional(self) -> Step:
-        """The unigram distribution."""
+        """Return the unigram distribution."""
         context_NC = self._table.empty_context(1)
         return Step(self._table.log_probs(context_NC), None, context_NC)
 

@@ -38,7 +38,7 @@ class CnnConfig(Config):
     )
 
     def build(self, width: int) -> Encoder:
-        """The encoder over word vectors of ``width``."""
+        """Return the encoder over word vectors of ``width``."""
         return CnnEncoder(self, width)
 
 
@@ -61,7 +61,10 @@ class CnnEncoder(Encoder):
         carry: Mapping[str, Tensor] | None = None,
         carry_mask_B: Tensor | None = None,
     ) -> Encoded:
-        """An annotation for each word; the sentence encoding is the last. Nothing starts from a carried state."""
+        """Return an annotation for each word.
+
+        The sentence encoding is the last. Nothing starts from a carried state.
+        """
         x_BSD = x_BSD.masked_fill(~open_positions(x_BSD, lengths_B), 0)
         weights = self.weights.tensors()
         sums = [
@@ -72,7 +75,7 @@ class CnnEncoder(Encoder):
 
 
 def _windows(x_BSD: Tensor, width: int) -> Tensor:
-    """The vectors that each word's filters see, one after another: B x S x width D."""
+    """Return the vectors that each word's filters see, one after another: B x S x width D."""
     left, steps = (width - 1) // 2, x_BSD.shape[1]
     padded = functional.pad(x_BSD, (0, 0, left, width - 1 - left))
     return torch.cat([padded[:, shift : shift + steps] for shift in range(width)], -1)

@@ -20,7 +20,7 @@ class ConvolutionConfig(Config):
     where a sentence is longer."""
 
     def build(self, width: int) -> Encoder:
-        """The encoder over word vectors of ``width``."""
+        """Return the encoder over word vectors of ``width``."""
         return ConvolutionEncoder(self, width)
 
 

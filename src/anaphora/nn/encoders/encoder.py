@@ -1,4 +1,4 @@
-"""What an encoder is to a translator: sentences in, annotations and summaries out.
+"""The interface of encoders: sentences in, annotations and sentence encodings out.
 
 A new encoder is one file like ``gated_convolution.py`` and one name in ``__init__.py``.
 """
@@ -15,7 +15,7 @@ from anaphora.protocols import PartDescription
 
 
 class Encoded(NamedTuple):
-    """What an encoder makes of a batch."""
+    """Encoded batch."""
 
     annotations_BSM: Tensor
     """One for each position, in the order of the sentence; zero past its end. S is 0 where there are none."""
@@ -32,13 +32,13 @@ class EncoderSpec(NamedTuple):
     summary: int
     """Numbers of every field of a summary."""
     layers: int
-    """How many summaries there are."""
+    """Number of sentence encodings."""
     fields: tuple[str, ...]
     """Of a summary; "h" is among them."""
     annotations: bool
-    """Whether every position has an annotation, or the summary is all that is left of a sentence."""
+    """True if every position has an annotation, false if only sentence encodings are left."""
     columns: bool = False
-    """Whether the summary is one vector for every unit of the translation, or one for the sentence."""
+    """True if there is a sentence encoding for every token of the translation, false for one per sentence."""
 
 
 class Encoder(nn.Module, ABC):
@@ -47,7 +47,7 @@ class Encoder(nn.Module, ABC):
     spec: EncoderSpec
     weights: Weights
     reads_words: ClassVar[bool] = False
-    """Whether ``forward`` also takes words that were not looked up yet."""
+    """True if ``forward`` also takes words that were not looked up yet."""
 
     @property
     def width(self) -> int:
@@ -62,7 +62,7 @@ class Encoder(nn.Module, ABC):
         """
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
-        """The parts of each step, by the name of what takes it; none where a sentence is read without steps."""
+        """Return the parts of each step, by the name of what takes it; none where a sentence is read without steps."""
         return {"encoder": ()}
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
@@ -71,16 +71,16 @@ class Encoder(nn.Module, ABC):
 
 
 def open_positions(x_BSD: Tensor, lengths_B: Tensor) -> Tensor:
-    """Whether each position is within its sentence, B x S x 1."""
+    """True if each position is within its sentence, B x S x 1."""
     return (torch.arange(x_BSD.shape[1], device=x_BSD.device) < lengths_B.to(x_BSD.device).unsqueeze(1)).unsqueeze(-1)
 
 
 def annotations_alone(h_BSM: Tensor, lengths_B: Tensor) -> Encoded:
-    """What an encoder gives that has no summary of its own: annotations, zero past the end, and the last of them."""
+    """Return annotations, zero past the end, and the last of them, of an encoder without sentence encodings."""
     last_B, rows_B = lengths_B.to(h_BSM.device) - 1, torch.arange(len(h_BSM), device=h_BSM.device)
     return Encoded(h_BSM.masked_fill(~open_positions(h_BSM, lengths_B), 0), [{"h": h_BSM[rows_B, last_B]}])
 
 
 def summary_alone(summary: Tensor) -> Encoded:
-    """What an encoder gives that leaves no annotations, but a vector (B x M) or columns (B x T x M)."""
+    """Return a vector (B x M) or columns (B x T x M), of an encoder without annotations."""
     return Encoded(summary.new_zeros(len(summary), 0, summary.shape[-1]), [{"h": summary}])

@@ -20,10 +20,10 @@ class GatedConvolutionConfig(Config):
     size: int = Field(256, ge=1, le=MAX_UNITS)
     """Numbers of a position, and of the vector that is left."""
     bias: bool = True
-    """Whether projections have a bias."""
+    """True if projections have a bias."""
 
     def build(self, width: int) -> Encoder:
-        """The encoder over word vectors of ``width``."""
+        """Return the encoder over word vectors of ``width``."""
         return GatedConvolutionEncoder(self, width)
 
 

@@ -36,7 +36,7 @@ class GridEncoderConfig(Config):
     layer: Literal["linear", "tanh", "relu", "none"] = "tanh"
     """Layer between features and annotations; "none" attends to the features themselves."""
     positions: bool = True
-    """Whether a vector that is learnt for each position is added to its annotation."""
+    """True if a vector that is learnt for each position is added to its annotation."""
     dropout: Rate = 0.0
     """Dropout probability of annotations."""
 
@@ -49,7 +49,7 @@ class GridEncoderConfig(Config):
     )
 
     def build(self) -> "GridEncoder":
-        """The encoder; rows, columns and width are known by then."""
+        """Return the encoder; rows, columns and width are known by then."""
         return GridEncoder(self)
 
 
@@ -70,7 +70,7 @@ class GridEncoder(Encoder):
         self.weights = Weights(matrices)
 
     def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
-        """An annotation for each position; every row has them all."""
+        """Return an annotation for each position; every row has them all."""
         config, weights, a_BSM = self.config, self.weights.tensors(), x_BSD
         if config.layer != "none":
             a_BSM = linear(a_BSM, weights["grid.weight"]) + weights["grid.bias"]

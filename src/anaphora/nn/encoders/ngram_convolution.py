@@ -38,7 +38,7 @@ class NgramConvolutionConfig(Config):
     """Sources of up to this many tokens have an expected target length each; longer ones share a ratio."""
 
     def build(self, width: int) -> Encoder:
-        """The encoder over word vectors of ``width``."""
+        """Return the encoder over word vectors of ``width``."""
         return NgramConvolutionEncoder(self, width)
 
 
@@ -58,7 +58,7 @@ class NgramConvolutionEncoder(Encoder):
         self.lengths = Lengths(config.max_length)
 
     def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
-        """A column for every unit of the targets, the last one as often as it takes to make a rectangle."""
+        """Return a column for every unit of the targets, the last one as often as it takes to make a rectangle."""
         wanted_B = self.lengths.expected(lengths_B) if targets_B is None else targets_B
         kernels = {name.removesuffix(".kernel"): weight for name, weight in self.weights.tensors().items()}
         translation_DD, widest = kernels.pop("translation.weight"), self.config.max_kernel

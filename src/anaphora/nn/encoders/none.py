@@ -16,7 +16,7 @@ class NoEncoderConfig(Config):
     kind: Literal["none"] = "none"
 
     def build(self, width: int) -> Encoder:
-        """The identity on vectors of ``width``."""
+        """Return the identity on vectors of ``width``."""
         return NoEncoder(width)
 
 
@@ -37,5 +37,5 @@ class NoEncoder(Encoder):
         carry: Mapping[str, Tensor] | None = None,
         carry_mask_B: Tensor | None = None,
     ) -> Encoded:
-        """The vectors, zero past the end of a row; nothing starts from a carried state."""
+        """Return the vectors, zero past the end of a row; nothing starts from a carried state."""
         return annotations_alone(x_BSD, lengths_B)

@@ -25,9 +25,9 @@ class EncoderConfig(StackConfig):
 
     kind: Literal["recurrent"] = "recurrent"
     bidirectional: bool = True
-    """Whether a second stack reads each layer's input from right to left (Schuster and Paliwal 1997)."""
+    """True if a second stack reads each layer's input from right to left (Schuster and Paliwal 1997)."""
     reversed: bool = False
-    """Whether its one direction reads the sentence from its last word to its first, and then `</s>`."""
+    """True if its one direction reads the sentence from its last word to its first, and then `</s>`."""
 
     sentence_encoding_from: Literal["both", "backward", "forward"] = "both"
     """Of two directions, whose last states are what a decoder starts from (Bahdanau et al. 2015: backward)."""
@@ -40,7 +40,10 @@ class EncoderConfig(StackConfig):
     )
 
     def build(self, width: int) -> Encoder:
-        """The encoder over word vectors of ``width``. Raises ConfigError where the options do not go together."""
+        """Return the encoder over word vectors of ``width``.
+
+        Raises ConfigError where the options do not go together.
+        """
         return RecurrentEncoder(self, width)
 
 
@@ -69,7 +72,7 @@ class RecurrentEncoder(Encoder):
         )
 
     def stack(self, layer: int, way: str) -> Stack:
-        """The walk of one layer in one direction, ``"left_to_right"`` or ``"right_to_left"``."""
+        """Return the walk of one layer in one direction, ``"left_to_right"`` or ``"right_to_left"``."""
         found = self.get_submodule(f"layers.{layer}.{way}")
         assert isinstance(found, Stack)
         return found
@@ -133,13 +136,13 @@ class RecurrentEncoder(Encoder):
 
 
 def _taken(x_SBD: Tensor, positions_SB: Tensor) -> Tensor:
-    """The vectors at other positions of the same sentences, copied whole."""
+    """Return the vectors at other positions of the same sentences, copied whole."""
     rows_R = (positions_SB * x_SBD.shape[1] + torch.arange(x_SBD.shape[1], device=x_SBD.device)).flatten()
     return x_SBD.flatten(0, 1).index_select(0, rows_R).view_as(x_SBD)
 
 
 def _turned(steps: int, lengths_B: Tensor) -> Tensor:
-    """Where each position of the sentences read backwards comes from (S x B); padding stays where it is."""
+    """Return the source of each position of the reversed sentences (S x B); padding stays where it is."""
     positions_S1 = torch.arange(steps, device=lengths_B.device).unsqueeze(1)
     turned_SB = lengths_B - 1 - positions_S1
     return torch.where(turned_SB >= 0, turned_SB, positions_S1)

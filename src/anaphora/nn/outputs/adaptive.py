@@ -26,10 +26,10 @@ class Adaptive(OutputConfig):
     factor: float = Field(4.0, ge=1)
     """Cluster i = 1, 2, .. sees the state through a projection to its width over this to the power of i."""
     bias: bool = True
-    """Whether every word and every cluster has a bias."""
+    """True if every word and every cluster has a bias."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "AdaptiveOutput":
-        """The layer; its matrices are narrower than an embedding, so there is nothing to tie."""
+        """Return the layer; its matrices are narrower than an embedding, so there is nothing to tie."""
         size = text.size
         cutoffs = self.cutoffs or (max(1, size // 10), max(2, size // 2))
         if any(low >= high for low, high in pairwise((0, *cutoffs, size))):

@@ -36,7 +36,9 @@ class CandidateOutput(NamedTuple):
 
     @classmethod
     def of(cls, candidates: Ids, weight_VH: Tensor, bias_V: Tensor) -> Self:
-        """The rows of the matrix and the bias that the candidates of all sentences need; ``bias_V`` may be empty.
+        """Return the rows of the matrix and the bias that the candidates of all sentences need.
+
+        ``bias_V`` may be empty.
 
         Raises ShapeError where a sentence has an id twice, or one that is no word's.
         """

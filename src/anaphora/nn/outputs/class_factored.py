@@ -22,13 +22,16 @@ class ClassFactored(WordsConfig):
 
     kind: Literal["class-factored"] = "class-factored"
     classes: int = Field(0, ge=0, le=MAX_COUNT)
-    """How many classes; 0 takes the square root of the size of the vocabulary, rounded up."""
+    """Number of classes; 0 takes the square root of the size of the vocabulary, rounded up."""
     bins: Literal["unigram", "square-root"] = "square-root"
-    """What classes balance: word frequency, or its square root, which gives fewer words to the class of the
+    """Balance of classes: by word frequency, or its square root, which gives fewer words to the class of the
     rarest."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "ClassFactoredOutput":
-        """The layer; ConfigError where the number of classes leaves nothing to choose, or nothing among a class."""
+        """Return the layer.
+
+        ConfigError where the number of classes leaves nothing to choose, or nothing among a class.
+        """
         if self.classes and not 1 < self.classes < text.size:
             raise ConfigError(f"output.classes should be 0 or from 2 to {text.size - 1}, but is {self.classes}.")
         return ClassFactoredOutput(self, embedding, width, text.size)

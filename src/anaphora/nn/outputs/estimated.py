@@ -25,7 +25,7 @@ class EstimatedOutput(SoftmaxOutput):
         self._never = [text.pad, text.bos]
 
     def summed(self, predictions: Predictions) -> Tensor:
-        """What is estimated in training, -ln p otherwise."""
+        """Return the estimated loss in training, -ln p otherwise."""
         if self.training:
             return self.estimated(predictions)
         states_NH, ids_N, weights_N, _ = predictions
@@ -33,7 +33,7 @@ class EstimatedOutput(SoftmaxOutput):
 
     @abstractmethod
     def estimated(self, predictions: Predictions) -> Tensor:
-        """The loss that training minimises."""
+        """Return the loss that training minimises."""
 
     @property
     def used_bias(self) -> Tensor:

@@ -21,10 +21,10 @@ class Hierarchical(OutputConfig):
 
     kind: Literal["hierarchical"] = "hierarchical"
     bias: bool = True
-    """Whether every inner node has a bias."""
+    """True if every inner node has a bias."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "HierarchicalOutput":
-        """The layer; its matrix has no row a word, so there is nothing to tie."""
+        """Return the layer; its matrix has no row a word, so there is nothing to tie."""
         return HierarchicalOutput(self, width, text.size)
 
 

@@ -22,7 +22,7 @@ class NoiseContrastive(OutputConfig):
 
     kind: Literal["nce"] = "nce"
     tied: bool = False
-    """Whether its matrix is the embedding of the words it predicts (Press and Wolf 2017, Inan et al. 2017)."""
+    """True if its matrix is the embedding of the words it predicts (Press and Wolf 2017, Inan et al. 2017)."""
     noise_samples: int = Field(1000, ge=1, le=MAX_COUNT)
     """k: noise words per update, drawn by their frequency."""
 

@@ -33,7 +33,7 @@ class OutputConfig(Config):
 
     @abstractmethod
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "Output":
-        """The layer over states of ``width`` and a vocabulary; a tied one borrows from an ``embedding``.
+        """Return the layer over states of ``width`` and a vocabulary; a tied one borrows from an ``embedding``.
 
         Raises ConfigError where the options do not go with the sizes.
         """
@@ -57,7 +57,7 @@ class Output(nn.Module, ABC):
     """Maximum number of distinct target ids of a partition, for outputs trained by partitions; 0 for others."""
 
     def loss(self, states_TBH: Tensor, targets: Ids, supervision: Supervision = NO_SUPERVISION) -> Loss:
-        """The summed loss of the targets, weighted by row; padding is left out before anything is computed.
+        """Return the summed loss of the targets, weighted by row; padding is left out before anything is computed.
 
         In evaluation it is -ln p of the targets. Training may minimise an objective that is cheaper.
         """
@@ -98,14 +98,14 @@ class Output(nn.Module, ABC):
 
     @abstractmethod
     def summed(self, predictions: Predictions) -> Tensor:
-        """The loss of all predictions."""
+        """Return the loss of all predictions."""
 
     @abstractmethod
     def log_probs(self, states_NH: Tensor) -> Tensor:
         """Natural log-probabilities of all words, N x V, each row with the same bits in any batch."""
 
     def shortlist(self, candidates: Ids) -> CandidateOutput:
-        """A softmax over the candidates of every sentence.
+        """Return a softmax over the candidates of every sentence.
 
         Raises ConfigError where this output is no softmax over words, which alone can leave some of them out.
         """
@@ -120,9 +120,9 @@ class WordsConfig(OutputConfig):
     """An output layer with a row of its matrix for every word."""
 
     tied: bool = False
-    """Whether its matrix is the embedding of the words it predicts (Press and Wolf 2017, Inan et al. 2017)."""
+    """True if its matrix is the embedding of the words it predicts (Press and Wolf 2017, Inan et al. 2017)."""
     bias: bool = True
-    """Whether every word has a bias."""
+    """True if every word has a bias."""
 
 
 class WordsOutput(Output):

@@ -21,11 +21,11 @@ class Drawn(Config):
     """Words drawn again for every update, for all of its predictions."""
 
     words: int = Field(1000, ge=1, le=MAX_COUNT)
-    """How many are drawn; one that is drawn twice counts once."""
+    """Number of drawn words; one that is drawn twice counts once."""
 
     @abstractmethod
     def chances(self, counts_V: Tensor) -> Tensor:
-        """The probability of every word in one draw, float64."""
+        """Return the probability of every word in one draw, float64."""
 
 
 class LogUniform(Drawn):
@@ -78,7 +78,7 @@ class SampledOutput(EstimatedOutput):
             self.counts = Counts(text.size)
 
     def estimated(self, predictions: Predictions) -> Tensor:
-        """The loss over the sample."""
+        """Return the loss over the sample."""
         states_NH, ids_N, weights_N, partition_C = predictions
         words_C, log_drawn_V = self._sample(partition_C)
         return sampled_softmax_loss(
@@ -86,7 +86,7 @@ class SampledOutput(EstimatedOutput):
         )
 
     def _sample(self, partition_C: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The words that targets are compared with, and ln of the probability that each is among them."""
+        """Return the words that targets are compared with, and ln of the probability that each is among them."""
         if isinstance(self._proposal, Partition):
             if partition_C is None:
                 raise ValueError("an output trained by partitions needs their words: see data.partitions.Partitions.")

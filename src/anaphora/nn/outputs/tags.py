@@ -35,7 +35,7 @@ class TagOutput(nn.Module, ABC):
         self.weights = Weights({"tags.weight": Matrix(tags, width), "tags.bias": Matrix(tags), **(more or {})})
 
     def scores(self, states_TBH: Tensor) -> Tensor:
-        """A score for each tag, T x B x C; each row has the same bits in any batch."""
+        """Return a score for each tag, T x B x C; each row has the same bits in any batch."""
         weights = self.weights.tensors()
         return linear(states_TBH, weights["tags.weight"]) + weights["tags.bias"]
 
@@ -45,11 +45,11 @@ class TagOutput(nn.Module, ABC):
 
     @abstractmethod
     def loss(self, states_TBH: Tensor, targets: Items | None, supervision: Supervision = NO_SUPERVISION) -> Loss:
-        """The summed loss, one prediction a token; ShapeError for targets of another kind."""
+        """Return the summed loss, one prediction a token; ShapeError for targets of another kind."""
 
     @abstractmethod
     def predict(self, states_TBH: Tensor, lengths_B: Tensor) -> Items:
-        """The predictions, in the form of the targets."""
+        """Return the predictions, in the form of the targets."""
 
 
 class Softmax(Config):
@@ -60,7 +60,7 @@ class Softmax(Config):
     """Fraction of the target distribution spread evenly over all tags while training (Szegedy et al. 2016)."""
 
     several: ClassVar[bool] = False
-    """Whether a token may have several labels."""
+    """True if a token may have several labels."""
 
     def build(self, width: int, tags: Sequence[str], encoding: Encoding | None) -> TagOutput:
         return SoftmaxTags(self, width, len(tags))
@@ -90,10 +90,10 @@ class Sigmoid(Config):
     kind: Literal["sigmoid"] = "sigmoid"
 
     several: ClassVar[bool] = True
-    """Whether a token may have several labels."""
+    """True if a token may have several labels."""
 
     def build(self, width: int, tags: Sequence[str], encoding: Encoding | None) -> TagOutput:
-        """The layer. Raises ConfigError for tags of spans."""
+        """Return the layer. Raises ConfigError for tags of spans."""
         if encoding is not None:
             raise ConfigError('Spans need output.kind = "softmax" or "crf": set it, or spans = "none".')
         return SigmoidTags(width, len(tags))
@@ -124,10 +124,10 @@ class LinearChain(Config):
     kind: Literal["crf"] = "crf"
 
     several: ClassVar[bool] = False
-    """Whether a token may have several labels."""
+    """True if a token may have several labels."""
 
     def build(self, width: int, tags: Sequence[str], encoding: Encoding | None) -> TagOutput:
-        """The layer. Raises ConfigError for tags that the encoding has not."""
+        """Return the layer. Raises ConfigError for tags that the encoding has not."""
         return LinearChainTags(width, tags, encoding)
 
 
@@ -163,7 +163,7 @@ class LinearChainTags(TagOutput):
             self.weights.tensors()["chain.transitions"].zero_()
 
     def chain(self) -> Chain:
-        """The scores of neighbouring tags and of the ends; -inf bars."""
+        """Return the scores of neighbouring tags and of the ends; -inf bars."""
         weights = self.weights.tensors()
         return Chain(
             weights["chain.transitions"].masked_fill(self.barred_CC, -torch.inf),
@@ -177,7 +177,7 @@ AnyTagOutput = Annotated[Softmax | Sigmoid | LinearChain, Field(discriminator="k
 
 
 def _barred(tags: Sequence[str], encoding: Encoding | None) -> tuple[Tensor, Tensor, Tensor]:
-    """Which tag may not follow which, which may not be the first of a sentence, and which not the last."""
+    """Return masks of tags that may not follow each other, begin a sentence, or end it."""
     size = len(tags)
     if encoding is None:
         return tuple(torch.zeros(shape, dtype=torch.bool) for shape in ((size, size), (size,), (size,)))  # type: ignore[return-value]

@@ -31,7 +31,7 @@ from anaphora.protocols import Loss
 
 
 class Expected(NamedTuple):
-    """What is predicted of each vector of a batch, and how probable the true one is; padding has any value."""
+    """Prediction of each vector of a batch, and the probability of the true one; padding has any value."""
 
     means_BTD: Tensor
     log_probs_BT: Tensor | None
@@ -71,7 +71,7 @@ class ValueOutput(nn.Module, ABC):
         self.weights.initialise(start, generator)
 
     def loss(self, states_TBH: Tensor, targets: Items | None, supervision: Supervision = NO_SUPERVISION) -> Loss:
-        """The summed loss, one prediction a vector; ShapeError for targets of another kind."""
+        """Return the summed loss, one prediction a vector; ShapeError for targets of another kind."""
         values = self._values(targets)
         open_TB = values.mask_BT.T
         targets_NX = values.values_BTD.transpose(0, 1)[open_TB]
@@ -83,7 +83,7 @@ class ValueOutput(nn.Module, ABC):
         return Loss(of_vectors + of_flags, len(targets_NX))
 
     def expected(self, states_TBH: Tensor, targets: Items | None) -> Expected:
-        """What is predicted where ``targets`` are true; each row has the same bits in any batch."""
+        """Predict vectors where ``targets`` are true; each row has the same bits in any batch."""
         values = self._values(targets)
         targets_BTX = values.values_BTD
         outputs = self._outputs(states_TBH.transpose(0, 1).flatten(0, 1))
@@ -100,7 +100,7 @@ class ValueOutput(nn.Module, ABC):
         )
 
     def drawn(self, states_NH: Tensor, draws: Draws, bias: float) -> Tensor:
-        """A vector and its flags for each row, N x (D + F); a higher ``bias`` draws nearer to the most probable.
+        """Return a vector and its flags for each row, N x (D + F); a higher ``bias`` draws nearer to the most probable.
 
         As weights of Gaussians, the probabilities of a flag and of its absence are raised to the power 1 + bias.
         """
@@ -110,7 +110,7 @@ class ValueOutput(nn.Module, ABC):
 
     @abstractmethod
     def vector_loss(self, parameters_NP: Tensor, targets_ND: Tensor, weights_N: Tensor | None) -> Tensor:
-        """The summed loss of vectors, a scalar."""
+        """Return the summed loss of vectors, a scalar."""
 
     @abstractmethod
     def log_probs(self, parameters_NP: Tensor, targets_ND: Tensor) -> Tensor | None:
@@ -118,14 +118,14 @@ class ValueOutput(nn.Module, ABC):
 
     @abstractmethod
     def means(self, parameters_NP: Tensor) -> Tensor:
-        """The expected vectors, N x D."""
+        """Return the expected vectors, N x D."""
 
     @abstractmethod
     def vectors(self, parameters_NP: Tensor, draws: Draws, bias: float) -> Tensor:
         """Vectors of the density, N x D."""
 
     def _outputs(self, states_XH: Tensor) -> tuple[Tensor, Tensor]:
-        """The parameters of vectors and the scores of flags."""
+        """Return the parameters of vectors and the scores of flags."""
         weights = self.weights.tensors()
         parameters_XP = linear(states_XH, weights["values.weight"]) + weights["values.bias"]
         return parameters_XP, linear(states_XH, weights["flags.weight"]) + weights["flags.bias"]
@@ -151,7 +151,7 @@ class MixtureDensity(Config):
     has_density: ClassVar[bool] = True
 
     def build(self, width: int, size: int, flags: int) -> ValueOutput:
-        """The layer over states of ``width``, for vectors of ``size``."""
+        """Return the layer over states of ``width``, for vectors of ``size``."""
         return MixtureOutput(MixtureShape(self.components, size, size == 2, self.min_deviation), width, flags)
 
 
@@ -195,7 +195,7 @@ class SquaredError(Config):
     has_density: ClassVar[bool] = False
 
     def build(self, width: int, size: int, flags: int) -> ValueOutput:
-        """The layer over states of ``width``, for vectors of ``size``."""
+        """Return the layer over states of ``width``, for vectors of ``size``."""
         return SquaredErrorOutput(size, width, size, flags)
 
 
@@ -210,11 +210,11 @@ class SquaredErrorOutput(ValueOutput):
         """There is no density."""
 
     def means(self, parameters_NP: Tensor) -> Tensor:
-        """What is predicted."""
+        """Return the prediction."""
         return parameters_NP
 
     def vectors(self, parameters_NP: Tensor, draws: Draws, bias: float) -> Tensor:
-        """What is predicted: there is nothing to draw from."""
+        """Return the prediction: there is nothing to draw from."""
         return parameters_NP
 
 

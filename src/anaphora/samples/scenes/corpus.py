@@ -32,7 +32,7 @@ class SceneSplits(NamedTuple):
 
 
 def corpus(seed: int, train: int = 8_000, valid: int = 500, test: int = 1_000) -> SceneSplits:
-    """A corpus of these sizes, the same for a seed on every machine.
+    """Return a corpus of these sizes, the same for a seed on every machine.
 
     Every scene of validation and test has a combination of its own split. Raises ConfigError for a negative size.
     """
@@ -62,7 +62,7 @@ def write(folder: Path, seed: int = 1, train: int = 8_000, valid: int = 500, tes
 
 
 def _scenes(seed: int, split: str) -> Iterator[Scene]:
-    """An endless stream of the scenes of a split."""
+    """Yield an endless stream of the scenes of a split."""
     draws, own = Draws(f"{seed} {split}"), {"valid": VALID_PAIRS, "test": TEST_PAIRS}.get(split, frozenset())
     others = (TEST_PAIRS | VALID_PAIRS) - own
     while True:

@@ -40,7 +40,10 @@ _FAINT = 64
 
 
 def picture(scene: Scene, draws: Draws) -> Picture:
-    """The scene on a dark background of a shade of its own, with noise; each thing has a shade of its own too."""
+    """Return the scene on a dark background of a shade of its own, with noise.
+
+    Each thing has a shade of its own too.
+    """
     side = CELLS * CELL
     shade = 20 + int(draws.pick(range(50)))
     pixels = np.full((side, side, 3), shade, dtype=np.int64)
@@ -56,7 +59,7 @@ def picture(scene: Scene, draws: Draws) -> Picture:
 
 
 def features(pixels: Picture) -> np.ndarray[Any, np.dtype[np.float16]]:
-    """What stands out from the background in every place, colour apart from form: rows x columns x WIDTH, from 0 to 4.
+    """Return the features of every place, colour apart from form: rows x columns x WIDTH, from 0 to 4.
 
     The form is how much each pixel differs from the background, as a share of the largest difference in its place. The
     colour is the mean difference of red, green and blue, weighted by the form, and each number is coded by how near
@@ -75,7 +78,7 @@ def features(pixels: Picture) -> np.ndarray[Any, np.dtype[np.float16]]:
 
 
 def _coverage(thing: Thing) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """How many of its samples each pixel of a place has within the thing."""
+    """Return the number of samples of each pixel of a place within the thing."""
     middle, radius = CELL * _FINE // 2, _RADIUS[thing.size]
     samples = np.arange(CELL * _FINE)
     y, x = (2 * (samples - middle - _FINE * shift) + 1 for shift in thing.shift)  # from its middle, doubled

@@ -50,7 +50,7 @@ class Scene(NamedTuple):
 
 
 def draw_scene(draws: Draws) -> Scene:
-    """A scene; two things share a row or a column, so that one relation is true of them."""
+    """Return a scene; two things share a row or a column, so that one relation is true of them."""
     row, column = (draws.pick(range(CELLS)) for _ in range(2))
     first = _thing(draws, row, column)
     if draws.happens(_ALONE):
@@ -70,7 +70,7 @@ def _thing(draws: Draws, row: int, column: int) -> Thing:
 
 
 def _relation(one: Thing, other: Thing) -> str:
-    """Where ``other`` is, seen from ``one``."""
+    """Return the direction of ``other`` from ``one``."""
     if one.row == other.row:
         return "to the left of" if other.column < one.column else "to the right of"
     return "above" if other.row < one.row else "below"

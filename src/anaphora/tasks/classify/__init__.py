@@ -23,8 +23,13 @@ from anaphora.data.labelled import (
     labelled_splits,
 )
 from anaphora.errors import DataError
-from anaphora.evaluation.classification import ClassificationScores, classification_scores
-from anaphora.evaluation.several_labels import SeveralLabelScores, best_thresholds, several_label_scores
+from anaphora.evaluation.classification import (
+    ClassificationScores,
+    SeveralLabelScores,
+    best_thresholds,
+    classification_scores,
+    several_label_scores,
+)
 from anaphora.events import Report, silent
 from anaphora.formats.labelled import TEXTS
 from anaphora.models.classifier import ClassesConfig, PooledClassifier

@@ -12,7 +12,7 @@ from anaphora.data.fields.label import Label
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.fields.vectors import read_named_vectors
 from anaphora.errors import ConfigError, demand_number
-from anaphora.formats.labelled_vectors import read_vectors
+from anaphora.formats.labelled import read_vectors
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.classifier import PooledClassifier
 from anaphora.nn.device import device_of

@@ -9,11 +9,11 @@ import torch
 
 from anaphora.errors import DataError
 from anaphora.formats.arpa import CAPITAL_UNKNOWN, NEVER, Arpa, ArpaOrder, read_arpa, write_arpa
-from anaphora.formats.figures import LN_10
+from anaphora.formats.json_text import LN_10
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
-from anaphora.text.between import starts_in, words_in
 from anaphora.text.normalise import normalise
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, Tokenizer
+from anaphora.text.whitespace import starts_in, words_in
 from anaphora.text.words import WordTokenizer, written
 from anaphora.wording import counted
 

@@ -8,7 +8,7 @@ from anaphora.errors import ConfigError
 from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs, network_of
 from anaphora.evaluation.sentences import TOKENS, line_log_probs
 from anaphora.events import Progress, Report, silent
-from anaphora.formats.figures import LN_10
+from anaphora.formats.json_text import LN_10
 from anaphora.formats.nbest import Entry, NbestFormat, check_name, check_new
 from anaphora.prediction.arguments import demand_short, demand_texts, given_text
 from anaphora.prediction.limits import UNLIMITED, Limits, Streaming, Watch

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 import torch
 
 from anaphora.evaluation.perplexity import perplexity_of_log10
-from anaphora.formats.figures import LN_10
+from anaphora.formats.json_text import LN_10
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.arguments import one_text
 from anaphora.prediction.running import ON_CPU
@@ -17,8 +17,8 @@ from anaphora.protocols import TextModel, TextStepper
 from anaphora.tasks.language_model.context import Context
 from anaphora.tasks.language_model.context import State as Place
 from anaphora.tasks.language_model.lines import prompt_batch
-from anaphora.text.between import by_word, words_in
 from anaphora.text.tokenizer import EOS, MARKS, Tokenizer
+from anaphora.text.whitespace import by_word, words_in
 
 
 class FullScore(NamedTuple):

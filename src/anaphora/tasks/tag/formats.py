@@ -16,10 +16,9 @@ from anaphora.formats import conllu
 from anaphora.formats.columns import DOCUMENT, WORDS, Columns, cells_of
 from anaphora.formats.conllu import Conllu
 from anaphora.formats.offsets import Offsets
-from anaphora.formats.plain import Plain
 from anaphora.formats.span_tags import Encoding, encoding_of
 from anaphora.formats.table_columns import TableColumns
-from anaphora.formats.tagged import TaggedFormat, content_of
+from anaphora.formats.tagged import Plain, TaggedFormat, content_of
 from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.tag.config import Format, TagExperiment, TaggedData, TaggerExperiment, VectorTaggerExperiment
 from anaphora.wording import counted

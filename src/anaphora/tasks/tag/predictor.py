@@ -16,10 +16,9 @@ from anaphora.data.fields.vectors import read_named_vectors
 from anaphora.data.fields.words import Words
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import silent
-from anaphora.formats.labelled_vectors import read_vectors
-from anaphora.formats.plain import Plain
+from anaphora.formats.labelled import read_vectors
 from anaphora.formats.span_tags import Encoding, Span, spans_of
-from anaphora.formats.tagged import Sentence
+from anaphora.formats.tagged import Plain, Sentence
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.models.tagger import StepTagger
 from anaphora.nn.device import device_of

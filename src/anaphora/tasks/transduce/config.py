@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Conflict
-from anaphora.formats.string_tables import STRINGS
+from anaphora.formats.strings import STRINGS
 from anaphora.models.vector_transducer import VectorTransducerConfig
 from anaphora.tasks.data_table import PairsData, TableData
 from anaphora.tasks.trace import ValuedExperiment, WrittenData

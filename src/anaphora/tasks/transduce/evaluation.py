@@ -12,9 +12,8 @@ from anaphora.errors import DataError
 from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.strings import StringScores
 from anaphora.events import Report, silent
-from anaphora.formats.figures import figures_as_json
-from anaphora.formats.string_tables import string_lines
-from anaphora.formats.strings import read_format
+from anaphora.formats.json_text import figures_as_json
+from anaphora.formats.strings import read_format, string_lines
 from anaphora.run.evaluations import Figure
 from anaphora.tasks.evaluation import Answer, Request, one_run, own_splits
 from anaphora.tasks.runs import experiment_of

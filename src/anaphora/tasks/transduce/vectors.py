@@ -18,7 +18,7 @@ from anaphora.data.fields.values import Values, written_in
 from anaphora.data.fields.vectors import finite_vectors
 from anaphora.data.traces import TraceCorpus, read_traces, trace_corpus
 from anaphora.events import Report
-from anaphora.formats.labelled_vectors import read_vectors
+from anaphora.formats.labelled import read_vectors
 from anaphora.formats.traces import Trace, ink
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.registry import NETWORKS

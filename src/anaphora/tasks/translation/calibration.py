@@ -13,8 +13,8 @@ import torch
 from anaphora.data.corpora import AlignedFiles, Pair
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.bleu import sentence_scores
+from anaphora.evaluation.classification import area_under_curve, calibration_error
 from anaphora.evaluation.logistic import Logistic
-from anaphora.evaluation.reliability import area_under_curve, calibration_error
 from anaphora.evaluation.strings import in_common
 from anaphora.events import Report, silent
 from anaphora.files import sha256

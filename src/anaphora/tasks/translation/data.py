@@ -84,7 +84,7 @@ class TranslatorJob(PairJob, UpdatingJob):
         if unknown:
             train = self.encoded_train(context.tokenizers, context.encoded / "train", not_skipping(report))
             for module in unknown:  # </s> counts on both sides
-                module.observe(*(torch.from_numpy(side.lengths + 1) for side in train.all_rows()))
+                module.set_lengths(*(torch.from_numpy(side.lengths + 1) for side in train.all_rows()))
 
     def batches(self, context: TrainingContext, report: Report) -> Batches:
         """Return batches by token budget."""

@@ -9,7 +9,7 @@ from anaphora.data.fields.tokens import Tokens
 from anaphora.data.ragged import Ragged
 from anaphora.errors import ConfigError
 from anaphora.events import Report, silent
-from anaphora.formats.figures import LN_10
+from anaphora.formats.json_text import LN_10
 from anaphora.formats.pharaoh import Links
 from anaphora.formats.tsv import split_pairs
 from anaphora.kernels.backends import precision_of
@@ -24,7 +24,7 @@ from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
 from anaphora.tasks.translation.translation import NO_LINKS, Translation
-from anaphora.text.rare import AnnotatedTokenizer
+from anaphora.text.rare_word_annotation import AnnotatedTokenizer
 from anaphora.text.tokenizer import UNK, Tokenizer
 
 _BATCH_TOKENS = 2048

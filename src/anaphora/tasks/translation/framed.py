@@ -17,7 +17,7 @@ from anaphora.search.steering import Steering
 from anaphora.tasks.translation.required_terms import SentenceTerms, within
 from anaphora.text.apart import JOINING, Apart
 from anaphora.text.placeholders import is_glued
-from anaphora.text.rare import AnnotatedTokenizer
+from anaphora.text.rare_word_annotation import AnnotatedTokenizer
 from anaphora.text.tokenizer import UNK, Tokenizer
 from anaphora.wording import counted
 

@@ -13,7 +13,7 @@ from anaphora.models.alignment.aligner import BLOCK, Aligner, AlignerModelConfig
 from anaphora.tasks.alignment import AlignmentPredictor
 from anaphora.tasks.translation.config import TranslatorExperiment
 from anaphora.text import tokenization
-from anaphora.text.rare import AnnotatedTokenizer
+from anaphora.text.rare_word_annotation import AnnotatedTokenizer
 from anaphora.text.sampling import sample
 from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer

@@ -7,7 +7,7 @@ from typing import Any, Self
 from anaphora.evaluation.bleu import METRICS, Condition, Score, bleu, chrf, segment_metric, sentence_scores
 from anaphora.evaluation.breakdown import Groups
 from anaphora.evaluation.segments import SegmentMetric
-from anaphora.formats.figures import figures_as_json
+from anaphora.formats.json_text import figures_as_json
 from anaphora.kernels.compiled import PackedPrecision
 from anaphora.prediction.options import SearchOptions
 from anaphora.run.evaluations import Figure

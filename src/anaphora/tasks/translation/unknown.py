@@ -12,7 +12,7 @@ from typing import Protocol
 from anaphora.errors import ConfigError
 from anaphora.prediction.lookup import Lookup
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.text.rare import AnnotatedTokenizer
+from anaphora.text.rare_word_annotation import AnnotatedTokenizer
 from anaphora.text.tokenizer import MARKS, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import RunError
-from anaphora.text.rare import NUMBERS, REACH, AnnotatedTokenizer, NumberingTokenizer, Rare, annotations
+from anaphora.text.rare_word_annotation import NUMBERS, REACH, AnnotatedTokenizer, NumberingTokenizer, Rare, annotations
 from anaphora.text.segmentation import Segmentation
 from anaphora.text.tokenizer import UNK
 from anaphora.text.words import WordTokenizer

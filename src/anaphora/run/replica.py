@@ -10,13 +10,13 @@ from anaphora.run.folder import Run
 from anaphora.run.metrics import MetricsLog
 
 
-class FollowedRun(Run):
+class RunReplica(Run):
     """Reads like any run; what training writes is left to the process that holds the lock."""
 
     def __init__(self, *args: Any) -> None:
         """Use ``open``."""
         super().__init__(*args)
-        self.metrics = _FollowedLog(self.metrics.path)
+        self.metrics = _SilentLog(self.metrics.path)
 
     def lock(self) -> AbstractContextManager[None]:
         """The other process has it."""
@@ -32,6 +32,6 @@ class FollowedRun(Run):
         """The other process does."""
 
 
-class _FollowedLog(MetricsLog):
+class _SilentLog(MetricsLog):
     def append(self, line: Mapping[str, Any]) -> None:
         """The other process does."""

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from anaphora.formats.lines import read_lines
 from anaphora.text.__main__ import main, roundtrip
-from anaphora.text.joiner import JOINER, JoinerTokens
+from anaphora.text.joiner_tokens import JOINER, JoinerTokens
 from anaphora.text.normalise import normalise
 from anaphora.text.segmentation import tokens_of
 from anaphora.text.words import WordTokenizer

@@ -16,12 +16,14 @@ def words_in(text: str) -> list[str]:
 
 
 def starts_in(text: str) -> list[int]:
-    """Where these words begin."""
+    """Return the begins of these words."""
     return [word.start() for word in _WORD.finditer(text)]
 
 
 def by_word(tokenizer: Tokenizer, text: str) -> list[list[int]]:
-    """The ids of every word of a line, and last of what stands behind all words; white space is of what comes after it.
+    """Return the ids of every word of a line, and last of what stands behind all words.
+
+    White space is of what comes after it.
 
     A token belongs to the word in which it begins, even where it goes on into the next.
     """

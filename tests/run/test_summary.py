@@ -9,8 +9,8 @@ import torch
 
 from anaphora.errors import RunError
 from anaphora.run import Run
-from anaphora.run.about import about
 from anaphora.run.evaluations import Evaluation, Figure
+from anaphora.run.summary import about
 from anaphora.tasks.runs import weights_of_runs
 
 STORED = Path(__file__).parents[1] / "runs" / "format-2"

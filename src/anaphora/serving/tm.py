@@ -1,4 +1,4 @@
-"""What the memories of runs have: texts come back as they were confirmed, and confirmed ones enter.
+"""Translation memories of runs: texts come back as they were confirmed, and confirmed ones enter.
 
 Texts are looked up before they are queued, so that those of other requests are never their neighbours.
 """
@@ -22,7 +22,7 @@ from anaphora.wording import counted
 ByModel = Callable[[Sequence[str]], Awaitable[list[Translation]]]
 """From texts to their translations by a model, in order."""
 CONFIRMED = "server"
-"""What segments come from that clients confirmed; with a key its name follows, after a colon."""
+"""Origin of segments that clients confirmed; with a key its name follows, after a colon."""
 _UNDONE = 1_000
 """Confirmed segments that can still be undone; beyond them the oldest stay."""
 
@@ -30,7 +30,7 @@ _UNDONE = 1_000
 async def translated(
     memory: Memory | None, texts: Sequence[str], by_model: ByModel, alternatives: int = 0, fuzzy: int = 100
 ) -> list[Translation]:
-    """The translations of texts next to each other: by the memory, or else by the model.
+    """Return the translations of texts next to each other: by the memory, or else by the model.
 
     With ``fuzzy`` below 100, those of the model have the most similar segment of at least that percentage.
     """

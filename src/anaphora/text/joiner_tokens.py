@@ -29,9 +29,9 @@ _INSIDE = (
 _SIGN = r"\s|\.\.\.|.[\p{M}\u200d]*"
 
 WORD = regex.compile(f"{_APOSTROPHE}?{_LETTER}")
-"""What a word begins with."""
+"""Beginning of a word."""
 OPENING = regex.compile(r"[\p{Ps}\p{Pi}¿¡]")
-"""What opens something."""
+"""Opening punctuation."""
 
 _ENDS_WORD = frozenset(("ca", "fr", "ga", "it", "oc"))
 """Languages whose apostrophe ends a word that leans on the next one: l'eau."""
@@ -46,7 +46,7 @@ class JoinerTokens:
     def __init__(self, language: str) -> None:
         """``language`` is a two-letter code, which says to which word an apostrophe belongs."""
         self.pattern = _pattern(language)
-        """What matches the tokens of a text one after the other, and all of it."""
+        """Pattern of the tokens of a text, which cover all of it."""
 
     def split(self, text: str) -> list[str]:
         parts = self.pattern.findall(text.replace(JOINER, "\N{BLACK SQUARE}"))
@@ -76,12 +76,12 @@ class JoinerTokens:
         return "".join(text)
 
     def surface(self, token: str) -> str:
-        """A token as it is written in a line."""
+        """Return a token as it is written in a line."""
         return token.removeprefix(JOINER).removesuffix(JOINER) or " "
 
 
 def _marks_first(first: str, second: str) -> bool:
-    """Whether it is the first of two tokens without a space between them that is marked."""
+    """True if it is the first of two tokens without a space between them that is marked."""
     if _UNKNOWN in (first, second):
         return second == _UNKNOWN != first
     if WORD.match(second):

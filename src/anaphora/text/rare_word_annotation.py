@@ -23,7 +23,7 @@ from anaphora.text.tokenizer import MARKS, PAD, UNK, are_texts
 from anaphora.text.words import WordTokenizer
 
 Rare = Literal["none", "copyable", "posall", "posunk"]
-"""How rare words are annotated."""
+"""Annotation of rare words."""
 
 NUMBERS = 10
 """Unknown words of a source that are numbered; further ones stay ``<unk>``."""
@@ -33,7 +33,7 @@ REACH = 7
 
 
 def annotations(rare: Rare) -> tuple[str, ...]:
-    """The words that annotate, in the order of their ids, "none" last."""
+    """Return the words that annotate, in the order of their ids, "none" last."""
     if rare == "none":
         return ()
     name = "at" if rare == "posall" else "unk"
@@ -67,7 +67,7 @@ class Resolved(NamedTuple):
     sources: list[int]
     """The source word of each ``<unk>``; -1 where there is none."""
     steps: list[int]
-    """Where each of the ids stood."""
+    """Positions of the ids."""
 
 
 class AnnotatedTokenizer(WordTokenizer):
@@ -92,7 +92,7 @@ class AnnotatedTokenizer(WordTokenizer):
 
     @classmethod
     def restored(cls, data: bytes, rare: Rare, *, lowercase: Lowercase, segmentation: Segmentation) -> Self:
-        """The tokenizer that ``serialise`` wrote; RunError when the bytes are none."""
+        """Return the tokenizer that ``serialise`` wrote; RunError when the bytes are none."""
         words = WordTokenizer.deserialise(data, lowercase=lowercase, segmentation=segmentation).vocabulary
         table = json.loads(data)
         dictionary = table.get("dictionary")
@@ -130,7 +130,7 @@ class AnnotatedTokenizer(WordTokenizer):
         return [numbered[j] if word == UNK else word for j, word in enumerate(target)]
 
     def resolved(self, ids: Sequence[int], source: Sequence[int]) -> Resolved:
-        """A translation of ``source`` without its annotations, and where its unknown words come from."""
+        """Return a translation of ``source`` without its annotations, and where its unknown words come from."""
         found = Resolved([], [], [])
         for step, token in enumerate(ids):
             if self.rare == "posall" and self._annotates(token):
@@ -144,11 +144,11 @@ class AnnotatedTokenizer(WordTokenizer):
         return found
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The line without annotations, unknown words as ``<unk>``."""
+        """Return the line without annotations, unknown words as ``<unk>``."""
         return super().decode(self.resolved(ids, ()).ids)
 
     def _source(self, annotation: int, place: int, source: Sequence[int]) -> int:
-        """The source word that an annotation of the target word ``place`` points to; -1 for none."""
+        """Return the source word that an annotation of the target word ``place`` points to; -1 for none."""
         if not self._annotates(annotation) or annotation == self._none:
             return -1
         if self.rare == "copyable":

@@ -1,4 +1,4 @@
-"""What a run folder holds, read from the folder alone: for ``anaphora info``, and for people's own scripts."""
+"""Summary of a run folder, read from the folder alone: for ``anaphora info``, and for people's own scripts."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -28,12 +28,12 @@ class CheckpointInfo:
     bytes: int
     best: bool
     fault: str
-    """What is wrong with it, in a sentence; empty when it is whole."""
+    """Its fault, in a sentence; empty when it is whole."""
 
 
 @dataclass(frozen=True)
 class RunInfo:
-    """What a run is."""
+    """Summary of a run."""
 
     path: str
     task: str
@@ -59,11 +59,11 @@ class RunInfo:
     memory: int
     """Segments of its translation memory; 0 without one."""
     environment: str
-    """Where the checkpoint that is used was written."""
+    """Environment that the used checkpoint was written in."""
     faults: tuple[str, ...]
-    """What is damaged; nothing when every file is as it was written."""
+    """Damaged files; nothing when every file is as it was written."""
     usable: bool
-    """Whether there is a checkpoint that predictions can be made with."""
+    """True if there is a checkpoint that predictions can be made with."""
 
     def json(self) -> dict[str, Any]:
         return asdict(self) | {"total_parameters": self.total_parameters}
@@ -108,7 +108,7 @@ def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, 
 
 
 def _checkpoints(run: Run) -> tuple[tuple[CheckpointInfo, ...], Checkpoint | None]:
-    """All of them, and the one that loading uses: the best, or the newest that is whole."""
+    """Return all of them, and the one that loading uses: the best, or the newest that is whole."""
     best, used, found = run.best(), None, []
     for which in run.present():
         folder = folder_of(run.path / "checkpoints", which)
@@ -123,7 +123,7 @@ def _checkpoints(run: Run) -> tuple[tuple[CheckpointInfo, ...], Checkpoint | Non
 
 
 def _loaded(run: Run, which: CheckpointName) -> tuple[Checkpoint | None, str]:
-    """A checkpoint, and what is wrong with it; predictions need no optimizer."""
+    """Return a checkpoint, and what is wrong with it; predictions need no optimizer."""
     try:
         return run.load(which, for_training=True), ""
     except DamagedError as error:
@@ -138,7 +138,7 @@ def _unless_damaged(read: Callable[[], T], otherwise: T) -> T:
 
 
 def damaged_logs(run: Run) -> Iterator[str]:
-    """A sentence for each log of a run that has damaged lines."""
+    """Yield a sentence for each log of a run that has damaged lines."""
     for log in (run.metrics, run.evaluations):
         try:
             if lines := log.damaged():
@@ -148,7 +148,7 @@ def damaged_logs(run: Run) -> Iterator[str]:
 
 
 def _fault(check: Callable[[Path], object], path: Path) -> str:
-    """What a check of a run finds; empty for nothing."""
+    """Return the fault that a check of a run finds; empty for none."""
     try:
         check(path)
     except RunError as error:
@@ -164,7 +164,7 @@ def _vocabularies(run: Run) -> tuple[Mapping[str, int], str]:
 
 
 def _memory(path: Path) -> tuple[int, str]:
-    """How many segments the memory of a run has, and what is wrong with it."""
+    """Return the number of segments in the memory of a run, and its fault."""
     if not Memory.is_in(path):
         return 0, ""
     try:

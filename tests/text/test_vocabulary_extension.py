@@ -2,11 +2,11 @@ import pytest
 
 from anaphora.errors import ConfigError
 from anaphora.text.characters import CharacterTokenizer
-from anaphora.text.extending import extended
 from anaphora.text.subwords import SubwordTokenizer
 from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.tokenization import AnyTokenizer, Bpe, Character, Symbol, Unigram, Word
 from anaphora.text.tokenizer import Tokenizer
+from anaphora.text.vocabulary_extension import extended
 from anaphora.text.words import WordTokenizer
 
 OLD = ["the old man walks and walks", "a man talks to the dog"]
