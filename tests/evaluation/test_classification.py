@@ -2,8 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from anaphora.evaluation.classification import classification_scores
+from anaphora.errors import DataError
+from anaphora.evaluation.classification import BINS, area_under_curve, calibration_error, classification_scores
+from anaphora.evaluation.logistic import Logistic
+from anaphora.evaluation.strings import in_common
 
 
 def test_metrics_equal_a_case_worked_out_by_hand() -> None:
@@ -18,3 +23,70 @@ def test_metrics_equal_a_case_worked_out_by_hand() -> None:
     assert scores.calibration_error == pytest.approx((0.1 + 0.6 + 0.2 + 0.3) / 4)
     assert [one.examples for one in scores.reliability] == [1, 1, 1, 1]
     assert "accuracy 75.00%" in str(scores) and scores.json()["confusion"][1] == [1, 2, 0]
+
+
+EXAMPLES = st.lists(st.tuples(st.integers(0, 20).map(lambda n: n / 20), st.booleans()), min_size=1, max_size=30)
+
+
+def columns(examples: list[tuple[float, bool]]) -> tuple[np.ndarray, np.ndarray]:
+    return np.array([p for p, _ in examples]), np.array([float(label) for _, label in examples])
+
+
+@given(EXAMPLES)
+def test_the_area_is_how_often_the_right_one_of_two_has_the_higher_score(examples: list[tuple[float, bool]]) -> None:
+    pairs = [(p > q) + (p == q) / 2 for p, a in examples for q, b in examples if a and not b]
+    found = area_under_curve(*columns(examples))
+    assert found == (pytest.approx(sum(pairs) / len(pairs)) if pairs else None)
+
+
+@given(EXAMPLES)
+def test_the_calibration_error_is_the_mean_gap_of_bins(examples: list[tuple[float, bool]]) -> None:
+    gap = 0.0
+    for b in range(BINS):
+        own = [(p, label) for p, label in examples if min(int(p * BINS), BINS - 1) == b]
+        gap += abs(sum(p - label for p, label in own))
+    assert calibration_error(*columns(examples)) == pytest.approx(gap / len(examples))
+
+
+def test_a_regression_finds_the_probabilities_that_made_its_labels() -> None:
+    draw = np.random.default_rng(3)
+    features_NF = draw.normal(5, 3, (20_000, 2))
+    true_N = 1 / (1 + np.exp(-(features_NF[:, 0] - 5 - 0.5 * (features_NF[:, 1] - 5) + 0.3)))
+    labels_N = (draw.random(20_000) < true_N).astype(float)
+    found_N = Logistic.fit(features_NF, labels_N).probabilities(features_NF)
+    assert np.abs(found_N - true_N).mean() < 0.02 and calibration_error(found_N, labels_N) < 0.02
+
+
+@pytest.mark.parametrize("label", [0.0, 1.0])
+def test_labels_that_are_all_alike_and_features_that_never_change_have_a_probability(label: float) -> None:
+    function = Logistic.fit(np.ones((50, 3)), np.full(50, label))
+    [p] = function.probabilities(np.array([[1.0, 7.0, -2.0]]))
+    assert (
+        0 < p < 1
+        and abs(
+            Logistic.fit(np.ones((50, 3)), np.full(50, label)).probabilities(np.ones((1, 3)))[0]
+            - (51 / 52 if label else 1 / 52)
+        )
+        < 1e-3
+    )
+    with pytest.raises(DataError, match="needs examples"):
+        Logistic.fit(np.ones((0, 3)), np.ones(0))
+
+
+WORDS = st.lists(st.sampled_from("abc"), max_size=7)
+
+
+@given(WORDS, WORDS)
+def test_what_is_in_common_is_a_longest_common_subsequence(first: list[str], second: list[str]) -> None:
+    kept = [symbol for symbol, right in zip(first, in_common(first, second), strict=True) if right]
+    rest = iter(second)
+    assert all(symbol in rest for symbol in kept)
+
+    def longest(i: int, j: int) -> int:
+        if i == len(first) or j == len(second):
+            return 0
+        if first[i] == second[j]:
+            return 1 + longest(i + 1, j + 1)
+        return max(longest(i + 1, j), longest(i, j + 1))
+
+    assert len(kept) == longest(0, 0)

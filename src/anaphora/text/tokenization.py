@@ -201,10 +201,7 @@ def fit(
 
 
 def _rule(config: AnyTokenizer, side: str, sides: Mapping[str, Lines]) -> TextRule | None:
-    """Return the rule of a side that is read.
-
-    What a model writes, and running text of characters, is as training has it.
-    """
+    """Return the rule of a side that is read; written sides and running text of characters have none."""
     if side == "target" or (side != "source" and isinstance(config, Character | Byte)):
         return None
     pairs = side == "source" and "target" in sides and not isinstance(config, Symbol)
