@@ -16,6 +16,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("columns", ["3,2", "English,French", "english, 2"])
 def test_columns_by_number_or_name(
     columns: str, table: Path, tiny_translator: Path, capsys: pytest.CaptureFixture[str]

@@ -13,19 +13,13 @@ import pytest
 from anaphora.cli.app import main
 from anaphora.tasks.registry import every_task
 
+from ..conftest import TINY_FEED_FORWARD_MODEL
+
 ALIGNER = """
 task = "align"
 [text]
 tokenizer = "word"
 segmentation = "whitespace"
-"""
-FEED_FORWARD = """
-task = "language-model"
-model = "feed-forward"
-embedding.size = 8
-network = {kind = "feed-forward", words = 2, size = 8}
-[training]
-epochs = 1
 """
 LABELLED = "label\ttext\n" + "".join(f"good\tfine {n}\nbad\tdull {n}\n" for n in range(40))
 TAGGED = "".join(f"A\tDET\nman\tNOUN\n{n}\tNUM\n\n" for n in range(40))
@@ -61,7 +55,7 @@ def files(
     for name, content in {
         "counts.toml": count_model,
         "aligner.toml": ALIGNER,
-        "forward.toml": FEED_FORWARD,
+        "forward.toml": TINY_FEED_FORWARD_MODEL,
         "films.tsv": LABELLED,
         "words.tsv": TAGGED,
         "strokes.jsonl": STROKES,

@@ -62,15 +62,10 @@ def test_vectors_of_another_size_are_refused_with_theirs(text: str, path: Path) 
 
 @pytest.mark.parametrize("line", ["dog 1", "dog", "", "dog 1 x", "dog nan 1", "dog 1 inf", "dog 1,0 2,0"])
 def test_a_line_that_is_no_vector_is_refused_with_its_number(line: str, path: Path) -> None:
-    path.write_text(f"cat 1 2\n{line}\nbird 1 2\n")
-    with pytest.raises(DataError, match=rf"vectors\.txt:2 should be a word and 2 finite numbers, but is '{line}'"):
-        list(read_vectors(path, 2, WANTED))
-
-
-def test_a_first_line_without_a_number_is_refused_as_any_other(path: Path) -> None:
-    path.write_text("vectors\ncat 1 2\n")
-    with pytest.raises(DataError, match=r"vectors\.txt:1 should be a word and 2 finite numbers, but is 'vectors'"):
-        list(read_vectors(path, 2, WANTED))
+    for number, text, said in ((2, f"cat 1 2\n{line}\nbird 1 2\n", line), (1, "vectors\ncat 1 2\n", "vectors")):
+        path.write_text(text)
+        with pytest.raises(DataError, match=rf"txt:{number} should be a word and 2 finite numbers, but is '{said}'"):
+            list(read_vectors(path, 2, WANTED))
 
 
 @given(

@@ -3,7 +3,8 @@
 import asyncio
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import pytest
@@ -42,13 +43,22 @@ def searching(translator: Upper, beam: int = 5) -> Search:
     return Search(Served("en", "fr", cast(Any, translator), False), SearchOptions(beam=beam))
 
 
-async def given(translator: Upper, limits: ServingLimits, *requests: list[str]) -> list[Any]:
+@asynccontextmanager
+async def started(limits: ServingLimits = ServingLimits()) -> AsyncIterator[Batching]:  # noqa: B008  (a frozen value)
+    """A queue that works, and is stopped."""
     batching = Batching(limits)
     batching.start()
-    search = searching(translator)
-    answers = await asyncio.gather(*(batching.translate(search, texts) for texts in requests), return_exceptions=True)
+    yield batching
     await batching.stop()
-    return [one if isinstance(one, BaseException) else [answer.text for answer in one] for one in answers]
+
+
+async def given(translator: Upper, limits: ServingLimits, *requests: list[str]) -> list[Any]:
+    async with started(limits) as batching:
+        search = searching(translator)
+        answers = await asyncio.gather(
+            *(batching.translate(search, texts) for texts in requests), return_exceptions=True
+        )
+        return [one if isinstance(one, BaseException) else [answer.text for answer in one] for one in answers]
 
 
 def test_requests_share_a_batch_and_each_gets_its_own_answers() -> None:
@@ -87,11 +97,9 @@ def test_a_fault_reaches_those_of_its_batch_and_the_next_batch_is_translated() -
 
 def test_different_searches_do_not_share_a_batch() -> None:
     async def both() -> None:
-        batching = Batching(ServingLimits())
-        batching.start()
-        searches = [searching(translator, beam) for beam in (1, 5, 1, 5)]
-        await asyncio.gather(*(batching.translate(search, [str(place)]) for place, search in enumerate(searches)))
-        await batching.stop()
+        async with started() as batching:
+            searches = [searching(translator, beam) for beam in (1, 5, 1, 5)]
+            await asyncio.gather(*(batching.translate(search, [str(place)]) for place, search in enumerate(searches)))
 
     translator = Upper()
     asyncio.run(both())
@@ -100,18 +108,16 @@ def test_different_searches_do_not_share_a_batch() -> None:
 
 def test_a_full_queue_refuses_after_its_patience_and_answers_the_others() -> None:
     async def crowd() -> list[Any]:
-        batching = Batching(ServingLimits(waiting=10, patience=0.2))
-        batching.start()
-        search = searching(translator)
-        working = asyncio.create_task(batching.translate(search, ["first"]))
-        await asyncio.sleep(0.1)
-        waiting = asyncio.create_task(batching.translate(search, ["x" * 10]))
-        await asyncio.sleep(0.05)
-        refused = await asyncio.gather(batching.translate(search, ["late"]), return_exceptions=True)
-        translator.goes.set()
-        answers = await asyncio.gather(working, waiting)
-        await batching.stop()
-        return [*refused, *(one.text for [one] in answers)]
+        async with started(ServingLimits(waiting=10, patience=0.2)) as batching:
+            search = searching(translator)
+            working = asyncio.create_task(batching.translate(search, ["first"]))
+            await asyncio.sleep(0.1)
+            waiting = asyncio.create_task(batching.translate(search, ["x" * 10]))
+            await asyncio.sleep(0.05)
+            refused = await asyncio.gather(batching.translate(search, ["late"]), return_exceptions=True)
+            translator.goes.set()
+            answers = await asyncio.gather(working, waiting)
+            return [*refused, *(one.text for [one] in answers)]
 
     translator = Upper(goes=False)
     refused, *answers = asyncio.run(crowd())
@@ -121,11 +127,9 @@ def test_a_full_queue_refuses_after_its_patience_and_answers_the_others() -> Non
 
 def test_the_search_of_a_request_that_is_given_up_ends() -> None:
     async def give_up() -> None:
-        batching = Batching(ServingLimits())
-        batching.start()
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(batching.translate(searching(Upper(goes=False)), ["a"]), 0.2)
-        await batching.stop()
+        async with started() as batching:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(batching.translate(searching(Upper(goes=False)), ["a"]), 0.2)
 
     begin = time.monotonic()
     asyncio.run(give_up())
@@ -136,20 +140,20 @@ def test_the_search_of_a_request_that_is_given_up_ends() -> None:
 @pytest.mark.parametrize("size", [1, 5, 3 * TEXTS])
 def test_each_client_has_its_turn_however_much_others_ask_for(beams: list[int], size: int) -> None:
     async def crowd() -> list[str]:
-        batching = Batching(ServingLimits())
-        batching.start()
-        greedy, modest = (searching(translator, beam) for beam in beams)
-        tasks = [
-            asyncio.create_task(batching.translate(greedy, [f"{number} {place}" for place in range(size)], "greedy"))
-            for number in range(6 * TEXTS // size + 1)
-        ]
-        await asyncio.sleep(0.05)
-        tasks.append(asyncio.create_task(batching.translate(modest, ["modest"], "modest")))
-        await asyncio.sleep(0.05)
-        translator.goes.set()
-        await asyncio.gather(*tasks)
-        await batching.stop()
-        return [text for batch in translator.batches[:3] for text in batch]
+        async with started() as batching:
+            greedy, modest = (searching(translator, beam) for beam in beams)
+            tasks = [
+                asyncio.create_task(
+                    batching.translate(greedy, [f"{number} {place}" for place in range(size)], "greedy")
+                )
+                for number in range(6 * TEXTS // size + 1)
+            ]
+            await asyncio.sleep(0.05)
+            tasks.append(asyncio.create_task(batching.translate(modest, ["modest"], "modest")))
+            await asyncio.sleep(0.05)
+            translator.goes.set()
+            await asyncio.gather(*tasks)
+            return [text for batch in translator.batches[:3] for text in batch]
 
     translator = Upper(goes=False)
     assert "modest" in asyncio.run(crowd())
@@ -157,16 +161,14 @@ def test_each_client_has_its_turn_however_much_others_ask_for(beams: list[int], 
 
 def test_each_request_of_a_client_has_its_turn() -> None:
     async def crowd() -> None:
-        batching = Batching(ServingLimits())
-        batching.start()
-        search = searching(translator)
-        long = asyncio.create_task(batching.translate(search, [str(place) for place in range(5 * TEXTS)]))
-        await asyncio.sleep(0.05)
-        short = asyncio.create_task(batching.translate(search, ["short"]))
-        await asyncio.sleep(0.05)
-        translator.goes.set()
-        await asyncio.gather(long, short)
-        await batching.stop()
+        async with started() as batching:
+            search = searching(translator)
+            long = asyncio.create_task(batching.translate(search, [str(place) for place in range(5 * TEXTS)]))
+            await asyncio.sleep(0.05)
+            short = asyncio.create_task(batching.translate(search, ["short"]))
+            await asyncio.sleep(0.05)
+            translator.goes.set()
+            await asyncio.gather(long, short)
 
     translator = Upper(goes=False)
     asyncio.run(crowd())
@@ -175,18 +177,16 @@ def test_each_request_of_a_client_has_its_turn() -> None:
 
 def test_a_client_with_a_full_queue_leaves_room_for_others() -> None:
     async def crowd() -> list[Any]:
-        batching = Batching(ServingLimits(waiting=10, patience=0.2))
-        batching.start()
-        search = searching(translator)
-        greedy = [asyncio.create_task(batching.translate(search, ["first"], "greedy"))]
-        await asyncio.sleep(0.1)
-        greedy.append(asyncio.create_task(batching.translate(search, ["x" * 10], "greedy")))
-        modest = asyncio.create_task(batching.translate(search, ["modest"], "modest"))
-        await asyncio.sleep(0.1)
-        translator.goes.set()
-        answers = await asyncio.gather(*greedy, modest)
-        await batching.stop()
-        return [one.text for [one] in answers]
+        async with started(ServingLimits(waiting=10, patience=0.2)) as batching:
+            search = searching(translator)
+            greedy = [asyncio.create_task(batching.translate(search, ["first"], "greedy"))]
+            await asyncio.sleep(0.1)
+            greedy.append(asyncio.create_task(batching.translate(search, ["x" * 10], "greedy")))
+            modest = asyncio.create_task(batching.translate(search, ["modest"], "modest"))
+            await asyncio.sleep(0.1)
+            translator.goes.set()
+            answers = await asyncio.gather(*greedy, modest)
+            return [one.text for [one] in answers]
 
     translator = Upper(goes=False)
     assert asyncio.run(crowd()) == ["FIRST", "X" * 10, "MODEST"]
@@ -201,18 +201,16 @@ def test_a_batch_of_several_texts_has_bounded_characters(texts: list[str]) -> No
 
 def test_a_queue_that_stands_still_says_so_until_it_goes_on() -> None:
     async def wait() -> list[bool]:
-        batching = Batching(ServingLimits(patience=0.1))
-        batching.start()
-        found = [batching.is_stuck]
-        task = asyncio.create_task(batching.translate(searching(translator), ["a"]))
-        for goes in (False, True):
-            await asyncio.sleep(0.3)
-            found.append(batching.is_stuck)
-            if not goes:
-                translator.goes.set()
-        await task
-        await batching.stop()
-        return found
+        async with started(ServingLimits(patience=0.1)) as batching:
+            found = [batching.is_stuck]
+            task = asyncio.create_task(batching.translate(searching(translator), ["a"]))
+            for goes in (False, True):
+                await asyncio.sleep(0.3)
+                found.append(batching.is_stuck)
+                if not goes:
+                    translator.goes.set()
+            await task
+            return found
 
     translator = Upper(goes=False)
     assert asyncio.run(wait()) == [False, True, False]
@@ -220,19 +218,17 @@ def test_a_queue_that_stands_still_says_so_until_it_goes_on() -> None:
 
 def test_a_cancelled_request_leaves_the_queue() -> None:
     async def leave() -> None:
-        batching = Batching(ServingLimits())
-        batching.start()
-        search = searching(translator)
-        working = asyncio.create_task(batching.translate(search, ["first"]))
-        await asyncio.sleep(0.1)
-        gone = asyncio.create_task(batching.translate(search, ["gone"]))
-        await asyncio.sleep(0.05)
-        gone.cancel()
-        await asyncio.sleep(0)
-        translator.goes.set()
-        await working
-        await batching.translate(search, ["last"])
-        await batching.stop()
+        async with started() as batching:
+            search = searching(translator)
+            working = asyncio.create_task(batching.translate(search, ["first"]))
+            await asyncio.sleep(0.1)
+            gone = asyncio.create_task(batching.translate(search, ["gone"]))
+            await asyncio.sleep(0.05)
+            gone.cancel()
+            await asyncio.sleep(0)
+            translator.goes.set()
+            await working
+            await batching.translate(search, ["last"])
 
     translator = Upper(goes=False)
     asyncio.run(leave())

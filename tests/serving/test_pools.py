@@ -62,6 +62,7 @@ def others(count: int) -> list[Ask]:
     return asked * count
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
     "asked",
@@ -126,6 +127,7 @@ def test_a_server_without_a_free_thread_is_not_ready(serve: Serve, monkeypatch: 
     assert client.get("/health/ready").status_code == 200
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("behind", [b"", b"GET /", b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" * 5])
 @pytest.mark.parametrize("name", ["a.txt", "a.po", "a.html"])
 def test_a_document_whose_client_goes_is_translated_no_further(

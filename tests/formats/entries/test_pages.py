@@ -94,11 +94,6 @@ def test_cues_keep_their_times_tags_and_number_of_lines(before: str, after: str,
         assert filled_text(tmp_path, "a.srt", text, translate) == expected
 
 
-def test_cues_need_no_numbers(tmp_path: Path) -> None:
-    text = "00:00:01,000 --> 00:00:02,000\na\n\n00:00:03,000 --> 00:00:04,000\nb\n"
-    assert filled_text(tmp_path, "a.srt", text) == text.replace("a", "A").replace("b", "B")
-
-
 def test_every_speaker_has_a_text_of_his_own(tmp_path: Path) -> None:
     [entry, _] = document_of(tmp_path, "a.srt", CUES.format("<i>- a</i> b\n- c\n\u2013 d <i>e</i>")).entries
     assert entry.gap and [(run.text.strip(), run.flow) for run in entry.gap.runs] == [
@@ -106,7 +101,9 @@ def test_every_speaker_has_a_text_of_his_own(tmp_path: Path) -> None:
     ]
 
 
-def test_cues_need_no_blank_line_between_them(tmp_path: Path) -> None:
+def test_cues_need_no_numbers_and_no_blank_line_between_them(tmp_path: Path) -> None:
+    text = "00:00:01,000 --> 00:00:02,000\na\n\n00:00:03,000 --> 00:00:04,000\nb\n"
+    assert filled_text(tmp_path, "a.srt", text) == text.replace("a", "A").replace("b", "B")
     text = "1\n00:00:01,000 --> 00:00:02,000\na\n2\n00:00:03,000 --> 00:00:04,000\n3\nb\n"
     assert [entry.source for entry in document_of(tmp_path, "a.srt", text).entries] == ["a", "3 b"]
     assert filled_text(tmp_path, "a.srt", text) == text.replace("a", "A").replace("b", "B")
