@@ -7,6 +7,7 @@ from anaphora.models.registry import NETWORKS
 from anaphora.protocols import Searchable
 from anaphora.tasks.task import Giver, Kind, Sizing, Table, Task, Trained, both_sides
 from anaphora.tasks.translation import sizing
+from anaphora.tasks.translation.affixes import Framed
 from anaphora.tasks.translation.calibration import RunCalibrations
 from anaphora.tasks.translation.config import (
     SearchConfig,
@@ -17,14 +18,13 @@ from anaphora.tasks.translation.config import (
 from anaphora.tasks.translation.data import TranslatorWork
 from anaphora.tasks.translation.ensemble import load_together
 from anaphora.tasks.translation.evaluation import evaluate, score_translations
-from anaphora.tasks.translation.framed import Framed
 from anaphora.tasks.translation.fusion import fused_run
 from anaphora.tasks.translation.growing import work_of
 from anaphora.tasks.translation.predictor import TranslationPredictor
-from anaphora.tasks.translation.remembered import RememberingTranslator, adaptation_to
 from anaphora.tasks.translation.scores import TranslationScores
-from anaphora.tasks.translation.shortlisted import RunShortlist
+from anaphora.tasks.translation.shortlist import RunShortlist
 from anaphora.tasks.translation.teaching import TEACHING
+from anaphora.tasks.translation.tm_lookup import RememberingTranslator, adaptation_to
 from anaphora.tasks.translation.translation import NO_LINKS, Translation
 from anaphora.text.sentences import Splitter
 

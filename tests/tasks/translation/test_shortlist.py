@@ -24,7 +24,7 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.run import shortlists
 from anaphora.run.about import about
 from anaphora.tasks.translation import TranslationPredictor
-from anaphora.tasks.translation.shortlisted import RunShortlist, digest_of
+from anaphora.tasks.translation.shortlist import RunShortlist, digest_of
 from anaphora.tasks.translation.shortlisting import learnt, make_shortlist
 
 from ..conftest import same, sentences

@@ -1,4 +1,4 @@
-"""A sentence taken apart into what is translated and what must come back as it is.
+"""Mask spans that translation must keep, and restore them afterwards.
 
 Placeholders, addresses and numbers are words of their sentence: a stand-in takes the place of each. Tags are none:
 they are taken out, and what they enclose stays. Tags around all of a sentence stay around all of it.
@@ -24,8 +24,8 @@ _WORD, _QUOTE = "Xxx", '"'
 """What placeholders and tags are to a splitter of sentences: words, and quotes that open or close."""
 
 
-class StandIn(NamedTuple):
-    """What stands for a placeholder."""
+class Placeholder(NamedTuple):
+    """Word that stands for a kept span."""
 
     word: str
     """In the source."""
@@ -39,7 +39,7 @@ class Unit(NamedTuple):
     text: str
     start: int
     end: int
-    stand_in: StandIn
+    stand_in: Placeholder
     spaced: bool
     """Whether white space is in front of it, or nothing at all."""
     joined: bool
@@ -59,8 +59,8 @@ class Tag(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Apart:
-    """A sentence taken apart; ``before`` and ``after`` stay around its translation."""
+class MaskedText:
+    """Sentence with its kept spans masked; ``before`` and ``after`` stay around its translation."""
 
     sentence: str
     before: str
@@ -96,13 +96,13 @@ def split_around(splitter: Splitter, text: str, kinds: Collection[Kind]) -> Pass
     return Passage(tuple(parts[1::2][: len(passage.sentences)]), tuple(parts[::2]))
 
 
-def take_apart(sentence: str, found: Sequence[Span], stand_ins: Sequence[StandIn]) -> Apart:
-    """The parts of a sentence around what ``spans`` found in it; all of it is ``text`` where that is nothing.
+def mask(sentence: str, found: Sequence[Span], stand_ins: Sequence[Placeholder]) -> MaskedText:
+    """Return a sentence with what ``spans`` found in it masked; all of it is ``text`` where that is nothing.
 
     Stand-ins are those that the sentence does not contain already, in turn; it may have more placeholders than these.
     """
     if not found:
-        return Apart(sentence, "", sentence, "")
+        return MaskedText(sentence, "", sentence, "")
     partners = _partners(sentence, found)
     first, last, start, end = _peeled(sentence, found, partners)
     inner = sentence[start:end]
@@ -110,7 +110,7 @@ def take_apart(sentence: str, found: Sequence[Span], stand_ins: Sequence[StandIn
     end -= len(inner) - len(inner.rstrip())
     within = found[first:last]
     if not any(map(str.isalpha, "".join(_between(sentence, within, start, end)))):
-        return Apart(sentence, sentence, "", "")
+        return MaskedText(sentence, sentence, "", "")
     free = [one for one in stand_ins if one.word.casefold() not in sentence.casefold()] or stand_ins
     return _taken(
         sentence, within, [partners.get(place, -1) - first for place in range(first, last)], (start, end), free
@@ -126,8 +126,8 @@ def _between(sentence: str, found: Sequence[Span], start: int, end: int) -> Iter
 
 
 def _taken(
-    sentence: str, found: Sequence[Span], partners: Sequence[int], inner: tuple[int, int], free: Sequence[StandIn]
-) -> Apart:
+    sentence: str, found: Sequence[Span], partners: Sequence[int], inner: tuple[int, int], free: Sequence[Placeholder]
+) -> MaskedText:
     text, units, tags = "", list[Unit](), list[Tag]()
     places: dict[int, int] = {}  # of tags among what is found
     texts = _between(sentence, found, *inner)
@@ -149,7 +149,7 @@ def _taken(
             text += stand_in.word
     text = _joined(text, next(texts), bool(tags) and found[-1].tag)
     paired = tuple(tag._replace(partner=places.get(tag.partner, -1)) for tag in tags)
-    return Apart(sentence, sentence[: inner[0]], text, sentence[inner[1] :], tuple(units), paired)
+    return MaskedText(sentence, sentence[: inner[0]], text, sentence[inner[1] :], tuple(units), paired)
 
 
 def _joined(text: str, more: str, after_tag: bool) -> str:
