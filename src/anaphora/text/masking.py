@@ -21,7 +21,7 @@ _NAME = regex.compile(r"[\w:.-]+")
 
 
 _WORD, _QUOTE = "Xxx", '"'
-"""What placeholders and tags are to a splitter of sentences: words, and quotes that open or close."""
+"""Stand-ins of placeholders and tags for a splitter of sentences: words, and quotes that open or close."""
 
 
 class Placeholder(NamedTuple):
@@ -41,9 +41,9 @@ class Unit(NamedTuple):
     end: int
     stand_in: Placeholder
     spaced: bool
-    """Whether white space is in front of it, or nothing at all."""
+    """True if white space is in front of it, or nothing."""
     joined: bool
-    """Whether a sign that joins words is directly behind it, as in ``{color}-haired``."""
+    """True if a sign that joins words is directly behind it, as in ``{color}-haired``."""
 
 
 class Tag(NamedTuple):
@@ -55,7 +55,7 @@ class Tag(NamedTuple):
     partner: int
     """Index of the tag that it opens or closes; -1 where there is none."""
     spaced: tuple[bool, bool]
-    """Whether white space is in front of it and behind it."""
+    """True if white space is in front of it, and behind it."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class MaskedText:
 
 
 def split_around(splitter: Splitter, text: str, kinds: Collection[Kind]) -> Passage:
-    """The sentences of a text, none of which ends within what is kept."""
+    """Return the sentences of a text, none of which ends within what is kept."""
     found = spans(text, kinds)
     if not found:
         return splitter.split(text)
@@ -84,7 +84,7 @@ def split_around(splitter: Splitter, text: str, kinds: Collection[Kind]) -> Pass
     passage = splitter.split(masked + text[found[-1].end :])
 
     def place(masked: int) -> int:
-        """The place in the text of one in the masked text."""
+        """Return the place in the text of one in the masked text."""
         passed = bisect_left(begins, masked)
         if not passed:
             return masked
@@ -118,7 +118,7 @@ def mask(sentence: str, found: Sequence[Span], stand_ins: Sequence[Placeholder])
 
 
 def _between(sentence: str, found: Sequence[Span], start: int, end: int) -> Iterator[str]:
-    """What is between the things that are kept."""
+    """Yield the texts between the things that are kept."""
     for one in found:
         yield sentence[start : one.start]
         start = one.end

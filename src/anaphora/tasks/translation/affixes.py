@@ -40,17 +40,17 @@ class Prefix(NamedTuple):
 
     ids: Form = ()
     closed: bool = False
-    """Whether it ends in a word, which the next token must not continue."""
+    """True if it ends in a word, which the next token must not continue."""
 
 
 class Affixes(NamedTuple):
-    """What the translation of a sentence must begin and end with, as tokens."""
+    """Tokens that the translation of a sentence must begin and end with."""
 
     prefix: Prefix = Prefix()
     suffix: Form = ()
 
     def demand_room(self, masked: MaskedText, terms: SentenceTerms, longest: int, number: int) -> None:
-        """DataError where a translation of at most ``longest`` tokens has no room for it and what it must contain."""
+        """Raise DataError where a translation of at most ``longest`` tokens lacks room for it and its terms."""
         given = {"a prefix": self.prefix.ids, "a suffix": self.suffix}
         tokens = sum(map(len, given.values()))
         missing = [forms for forms in terms.required if not any(within(form, self.prefix.ids) for form in forms)]
@@ -66,7 +66,7 @@ class Affixes(NamedTuple):
 def with_affixes(
     texts: Sequence[str], prefixes: Sequence[str] | None, suffixes: Sequence[str] | None
 ) -> Sequence[str | Framed]:
-    """Texts with what is given of them; TypeError for what is no text, DataError for other numbers of them."""
+    """Return texts with what is given of them; TypeError for what is no text, DataError for other numbers of them."""
     demand_texts(texts)
     if prefixes is None and suffixes is None:
         return texts
@@ -90,7 +90,7 @@ class AffixEncoder:
         self._target = target
 
     def of(self, line: Framed, sentences: Sequence[MaskedText], number: int) -> list[Affixes]:
-        """Those of each sentence of a line.
+        """Return those of each sentence of a line.
 
         Raises DataError for what is missing, has nothing to frame, or cannot be written, and ConfigError where the
         translator annotates every word.
@@ -160,15 +160,15 @@ class AffixEncoder:
 
 
 def prefixes_of(rows: Sequence[Affixes]) -> Ids | None:
-    """The prefixes of a batch; None where it has none."""
+    """Return the prefixes of a batch; None where it has none."""
     ids = [row.prefix.ids for row in rows]
     return pad(ids) if any(ids) else None
 
 
 def steering_of(rows: Sequence[Affixes], longest: Sequence[int], after_V: Tensor, eos: int) -> list[Steering]:
-    """What keeps the last words of prefixes whole, and writes suffixes, in outputs of at most ``longest`` tokens.
+    """Return the steering that keeps the last words of prefixes whole, and writes suffixes.
 
-    ``after_V`` is as for ``WholeWords``.
+    Outputs have at most ``longest`` tokens. ``after_V`` is as for ``WholeWords``.
     """
     found: list[Steering] = []
     lengths, suffixes = [len(row.prefix.ids) * row.prefix.closed for row in rows], [row.suffix for row in rows]

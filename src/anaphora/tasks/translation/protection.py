@@ -1,4 +1,4 @@
-"""What a translation may not change, kept by construction: from a sentence to a search, and from there to its text."""
+"""Protection of what a translation may not change: from a sentence to a search, and from there to its text."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -139,7 +139,7 @@ class Protection:
         return Counter(text[one.start : one.end] for one in spans(text, self._kinds))
 
     def banned_strings(self, rows: Sequence[SentenceRequest]) -> list[Steering]:
-        """What keeps a model from writing by itself what the sentences keep; nothing where it has no letters for it."""
+        """Return steering against writing what the sentences keep; none where the target has no letters for it."""
         texts_B = [self._kept(row) for row in rows]
         return [BannedStrings(texts_B, spelling_of(self._target))] if any(texts_B) else []
 
