@@ -21,7 +21,7 @@ from anaphora.models.translator import Translator
 from anaphora.prediction.candidates import Shortlist
 from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
-from anaphora.tasks.translation.shortlisted import Columns, candidates_of
+from anaphora.tasks.translation.shortlist import Columns, candidates_of
 from benchmarks import joeynmt, ours
 from benchmarks.material import prepare_pairs, test_sources, tokenizer_of
 from benchmarks.work import Precision, Sample, Setting, Work, peak_mib

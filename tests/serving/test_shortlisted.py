@@ -12,7 +12,7 @@ from anaphora.prediction.candidates import Shortlist
 from anaphora.run import shortlists
 from anaphora.run.shortlists import TokenShortlist
 from anaphora.serving.translators import Translators
-from anaphora.tasks.translation.shortlisted import digest_of
+from anaphora.tasks.translation.shortlist import digest_of
 
 from .conftest import RUN, Serve
 

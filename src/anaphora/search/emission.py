@@ -1,14 +1,22 @@
-"""Emission of one output a sentence, reported token by token: what sampling and greedy search share."""
+"""Emission of one output a sentence, reported token by token: what sampling and greedy search share.
 
+A sampled token is drawn by inversion: the first whose probability, with those of all tokens before it, exceeds a number
+drawn from 0 to 1. That number is a function of (seed, example id, step), from a counter-based generator (Philox: Salmon
+et al. 2011), so the sample of a sentence does not depend on the other sentences of the batch.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
 import torch
 from torch import Tensor
 
 from anaphora.batch import Batch
 from anaphora.protocols import SearchStart, Stepper
 from anaphora.search.bounds import Bounds
-from anaphora.search.drawing import draw
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.request import SearchRequest
+from anaphora.search.sampling import Sampling
 from anaphora.search.steering import Steered
 from anaphora.search.unroll import unroll
 
@@ -49,3 +57,32 @@ def write(
         return chosen_B, last_B
 
     return unroll(stepper, start, choose, longest, request.attention, request.banned_tokens, request.check)
+
+
+def draw(sampling: Sampling, step: int, example_ids: Sequence[int], log_probs_BV: Tensor) -> Tensor:
+    """Return a token for each sentence, of a batch whose example ids are given."""
+    shares = [[_uniform(sampling.seed, example_id, step)] for example_id in example_ids]
+    # a GPU adds up in any order
+    scores_BV = likeliest(log_probs_BV.cpu().double() / sampling.temperature, sampling.top_k, sampling.top_p)
+    sums_BV = torch.softmax(scores_BV, dim=1).cumsum(dim=1)
+    share_B1 = torch.tensor(shares, dtype=torch.float64) * sums_BV[:, -1:]
+    return (sums_BV <= share_B1).sum(dim=1).to(log_probs_BV.device)  # 0 where nothing is possible
+
+
+def likeliest(scores_BV: Tensor, top_k: int, top_p: float) -> Tensor:
+    """The scores to sample from, minus infinity for excluded tokens; of equally likely tokens the lower id is kept."""
+    if (top_k == 0 or top_k >= scores_BV.shape[1]) and top_p == 1:
+        return scores_BV
+    sorted_BV, order_BV = scores_BV.sort(dim=1, descending=True, stable=True)
+    if top_k:
+        sorted_BV[:, top_k:] = -torch.inf
+    p_BV = torch.softmax(sorted_BV, 1)
+    # kept while the tokens before have less than top_p together; so the likeliest always is
+    kept_BV = (p_BV.cumsum(1) - p_BV < top_p) & (sorted_BV > -torch.inf)
+    return torch.full_like(scores_BV, -torch.inf).scatter(1, order_BV, sorted_BV.where(kept_BV, -torch.inf))
+
+
+def _uniform(seed: int, example_id: int, step: int) -> float:
+    """A number from 0 to below 1; it never changes for the same three numbers."""
+    source = np.random.Philox(key=np.array([seed, example_id], np.uint64), counter=np.array([0, 0, 0, step], np.uint64))
+    return np.random.Generator(source).random()

@@ -14,7 +14,7 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 @dataclass(frozen=True)
 class Evidence:
-    """How sure a model is of one output, by forced decoding: see ``search.evidence``."""
+    """How sure a model is of one output, by forced decoding: see ``search.token_scores``."""
 
     signals_TE: Floats
     """Of every predicted token, ``</s>`` included where it ends in it: ln p; the entropy of the distribution; ln p

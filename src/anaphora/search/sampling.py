@@ -1,4 +1,4 @@
-"""Options of sampling: tokens are drawn from a model's distribution (see ``search.drawing``)."""
+"""Options of sampling: tokens are drawn from a model's distribution (see ``search.emission``)."""
 
 import math
 from typing import Annotated, NamedTuple, TypedDict

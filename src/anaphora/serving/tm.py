@@ -16,7 +16,7 @@ from anaphora.memory import Memory, Segment
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.refusal import Refusal, bad
 from anaphora.tasks.translation import Translation
-from anaphora.tasks.translation.remembered import Recall, is_exact, remembered
+from anaphora.tasks.translation.tm_lookup import Recall, is_exact, remembered
 from anaphora.wording import counted
 
 ByModel = Callable[[Sequence[str]], Awaitable[list[Translation]]]

@@ -20,9 +20,9 @@ from anaphora.samples.english_french import write
 from anaphora.search.ensemble import Ensemble
 from anaphora.tasks.translation import Translation, TranslationPredictor, predictor
 from anaphora.tasks.translation.stand_ins import best_copied
-from anaphora.text.apart import StandIn
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.masking import Placeholder
 from anaphora.text.placeholders import RESERVED
 from anaphora.text.segmentation import Segmentation
 from anaphora.text.sentences import Splitter
@@ -206,7 +206,7 @@ def test_alternatives_have_everything_too() -> None:
 def test_stand_ins_are_chosen_once_for_each_network(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = list[Stepper]()
 
-    def choose(stepper: Stepper, *rest: Any) -> Sequence[StandIn]:
+    def choose(stepper: Stepper, *rest: Any) -> Sequence[Placeholder]:
         chosen.append(stepper)
         return best_copied(stepper, *rest)
 

@@ -8,9 +8,9 @@ import pytest
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.formats.pharaoh import Links
 from anaphora.prediction.options import SearchOptions
-from anaphora.prediction.risk import expected_chrf, probabilities
 from anaphora.search.sampling import Sampling
 from anaphora.tasks.translation import Translation, TranslationPredictor
+from anaphora.tasks.translation.choice import expected_chrf, probabilities
 
 from ..conftest import sentences
 

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.tasks.translation.tag_places import Weights, diagonal, put_tags
-from anaphora.text.apart import Tag, take_apart
+from anaphora.text.masking import Tag, mask
 from anaphora.text.placeholders import spans
 
 
 def tags_of(sentence: str) -> tuple[list[Tag], list[int], int]:
     """The tags of a sentence whose tokens are its words, how many words precede each, and how many words there are."""
     text = f"x {sentence} x"
-    apart = take_apart(text, spans(text, ["tags"]), ())
+    apart = mask(text, spans(text, ["tags"]), ())
     before = [len(apart.text[: tag.place].split()) - 1 for tag in apart.tags]
     return list(apart.tags), before, len(apart.text.split()) - 2
 

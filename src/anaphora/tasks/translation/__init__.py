@@ -22,6 +22,7 @@ from anaphora.protocols import Searchable
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table, Task, Trained, WeightSource, both_sides
+from anaphora.tasks.translation.affixes import Framed
 from anaphora.tasks.translation.calibration import RunCalibrations
 from anaphora.tasks.translation.config import (
     SearchConfig,
@@ -33,14 +34,13 @@ from anaphora.tasks.translation.data import TranslationJob, TranslatorJob
 from anaphora.tasks.translation.distillation import DISTILLATION
 from anaphora.tasks.translation.ensemble import load_together
 from anaphora.tasks.translation.evaluation import evaluate, score_translations
-from anaphora.tasks.translation.framed import Framed
 from anaphora.tasks.translation.fusion import with_fused_run
 from anaphora.tasks.translation.incremental import IncrementalJob
 from anaphora.tasks.translation.placeholder_training import in_both
 from anaphora.tasks.translation.predictor import TranslationPredictor
-from anaphora.tasks.translation.remembered import RememberingTranslator, adaptation_to
 from anaphora.tasks.translation.scores import TranslationScores
-from anaphora.tasks.translation.shortlisted import RunShortlist
+from anaphora.tasks.translation.shortlist import RunShortlist
+from anaphora.tasks.translation.tm_lookup import RememberingTranslator, adaptation_to
 from anaphora.tasks.translation.translation import NO_LINKS, Translation
 from anaphora.text.language import is_unspaced
 from anaphora.text.sentences import Splitter

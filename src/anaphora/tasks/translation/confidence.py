@@ -17,8 +17,8 @@ from anaphora.evaluation.logistic import Logistic
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.options import SearchOptions
 from anaphora.search.hypothesis import Evidence, Floats
-from anaphora.tasks.translation.restoring import Token
 from anaphora.tasks.translation.translation import Signals, Translation
+from anaphora.tasks.translation.unmasking import Token
 
 GOOD = 50.0
 """chrF2 of a translation that counts as good."""

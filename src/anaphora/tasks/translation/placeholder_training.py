@@ -1,6 +1,6 @@
 """Training pairs with placeholders, from which a translator learns where they go.
 
-What a translation may not change is no word of its sentence for a translator: a word stands for it (``text/apart.py``).
+What a translation may not change is masked by a word that stands for it (``text/masking.py``).
 Of pairs that have the same placeholders, URLs and addresses on both sides, each of these becomes the same reserved word
 on both sides. In a fraction of the other pairs, one or two words and what an aligner links them to become reserved
 words. They are words that a translator can name things with: rare enough, and each linked to one word alone.
@@ -16,7 +16,7 @@ from anaphora.data.corpora import Pair, PairCorpus, fingerprint
 from anaphora.events import Report
 from anaphora.models.alignment.aligner import BLOCK
 from anaphora.tasks.translation.linked_words import Linked, LinkedWords
-from anaphora.text.apart import JOINING
+from anaphora.text.masking import JOINING
 from anaphora.text.placeholders import RESERVED, USUAL, is_glued, spans
 from anaphora.text.tokenizer import MARKS, SPACE
 from anaphora.text.words import WordTokenizer

@@ -19,16 +19,16 @@ from anaphora.protocols import Stepper
 from anaphora.search.ensemble import Ensemble, Mean
 from anaphora.search.fusion import Fused
 from anaphora.tasks.language_model import LanguageModelPredictor
+from anaphora.tasks.translation.affixes import Framed, with_affixes
 from anaphora.tasks.translation.confidence import Confidence, uncalibrated
 from anaphora.tasks.translation.config import SearchConfig
-from anaphora.tasks.translation.framed import Framed, framed
 from anaphora.tasks.translation.inspected import InspectedTranslator
-from anaphora.tasks.translation.searched import SearchedLines, Sides
-from anaphora.tasks.translation.shortlisted import Rows, no_shortlist
+from anaphora.tasks.translation.pipeline import TranslationModel, TranslationPipeline
+from anaphora.tasks.translation.shortlist import Rows, no_shortlist
 from anaphora.tasks.translation.stand_ins import best_copied
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unknown import demand_unknown
-from anaphora.text.apart import StandIn
+from anaphora.text.masking import Placeholder
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import UNK, Tokenizer
 
@@ -119,7 +119,8 @@ class TranslationPredictor(InspectedTranslator):
         and ``suffixes`` are what the translations begin and end with, one a text, empty for none.
         ``asked`` are fields of ``SearchOptions``, as in ``translate(texts, beam=8)``. Raises as ``stream``.
         """
-        lines, asked_for = framed(texts, prefixes, suffixes), options._replace(suffixes=suffixes is not None, **asked)
+        lines = with_affixes(texts, prefixes, suffixes)
+        asked_for = options._replace(suffixes=suffixes is not None, **asked)
         return list(self.stream(lines, asked_for, split=False, limits=limits, report=report))
 
     @with_known_names
@@ -140,7 +141,8 @@ class TranslationPredictor(InspectedTranslator):
         lines whole (text.sentences), a text is one sentence. A prefix is that of its first sentence,
         and a suffix that of its last one.
         """
-        lines, asked_for = framed(texts, prefixes, suffixes), options._replace(suffixes=suffixes is not None, **asked)
+        lines = with_affixes(texts, prefixes, suffixes)
+        asked_for = options._replace(suffixes=suffixes is not None, **asked)
         return list(self.stream(lines, asked_for, limits=limits, report=report))
 
     @with_known_names
@@ -168,17 +170,16 @@ class TranslationPredictor(InspectedTranslator):
         """
         settled = options.settled(self.evaluation.beam, self.evaluation.length_penalty)
         confidence = self.calibrated(settled, self._runtime) if settled.confidence else None
-        sides = Sides(
+        model = TranslationModel(
             self._stepper,
             self._source,
             self._target,
             self._batches,
             lambda: self.attends,
-            self._runtime,
             self._shortlist,
             lambda: self._stand_ins,
         )
-        searched = SearchedLines(sides, settled, self._splitter if split else None, confidence)
+        pipeline = TranslationPipeline(model, settled, self._splitter if split else None, confidence)
 
         def empty(number: int, error: AnaphoraError) -> Translation:
             assert refused is not None
@@ -187,8 +188,8 @@ class TranslationPredictor(InspectedTranslator):
 
         return answers(
             lines,
-            searched.read,
-            searched.answer,
+            pipeline.read,
+            pipeline.answer,
             task="translate",
             unit="lines",
             runtime=self._runtime,
@@ -214,7 +215,7 @@ class TranslationPredictor(InspectedTranslator):
         return Translation.joined(translation.text, parts, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
 
     @cached_property
-    def _stand_ins(self) -> abc.Sequence[StandIn]:
+    def _stand_ins(self) -> abc.Sequence[Placeholder]:
         with running(self._runtime):
             return best_copied(self._stepper(), self._source, self._target, self._batches)
 

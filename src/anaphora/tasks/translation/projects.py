@@ -16,8 +16,8 @@ from anaphora.formats.omegat import Project
 from anaphora.memory.segment import key_of
 from anaphora.tasks.translation.documents import UNSURE, Translate, fault, retry_steps, run_steps, with_gaps
 from anaphora.text.accelerators import label
-from anaphora.text.apart import split_around
 from anaphora.text.language import bare
+from anaphora.text.masking import split_around
 from anaphora.text.placeholders import PATTERNS, USUAL
 from anaphora.text.quality import is_translatable
 from anaphora.text.sentences import Splitter

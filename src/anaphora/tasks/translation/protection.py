@@ -1,4 +1,4 @@
-"""What a translation may not change, kept by construction: from a sentence to a search, and from there to its text."""
+"""Protection of what a translation may not change: from a sentence to a search, and from there to its text."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -13,14 +13,16 @@ from anaphora.batch import Batch
 from anaphora.prediction.arguments import pieces_of
 from anaphora.prediction.options import MAX_TOKENS
 from anaphora.protocols import Stepper
+from anaphora.search.banned_strings import BannedStrings
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.pointing import Placeholders, Pointing
 from anaphora.search.steering import Steering
-from anaphora.search.unspelled import Unspelled
+from anaphora.tasks.translation.affixes import Affixes
 from anaphora.tasks.translation.confidence import signals_of
-from anaphora.tasks.translation.framed import Frame
 from anaphora.tasks.translation.required_terms import SentenceTerms
-from anaphora.tasks.translation.restoring import (
+from anaphora.tasks.translation.target_tokens import adjacency_of, spelled, spelling_of
+from anaphora.tasks.translation.translation import Signals, Translation
+from anaphora.tasks.translation.unmasking import (
     Token,
     around,
     in_words,
@@ -31,9 +33,7 @@ from anaphora.tasks.translation.restoring import (
     with_own_tags,
     with_tags,
 )
-from anaphora.tasks.translation.target_tokens import adjacency_of, spelled, spelling_of
-from anaphora.tasks.translation.translation import Signals, Translation
-from anaphora.text.apart import Apart, StandIn, split_around, take_apart
+from anaphora.text.masking import MaskedText, Placeholder, mask, split_around
 from anaphora.text.placeholders import RESERVED, Kind, spans
 from anaphora.text.quality import is_translatable
 from anaphora.text.sentences import Passage, Splitter, is_blank
@@ -41,15 +41,15 @@ from anaphora.text.tokenizer import SPACE, UNK, Tokenizer, shown
 from anaphora.text.words import WordTokenizer
 
 
-class Sentence(NamedTuple):
-    """A sentence that is to be translated."""
+class SentenceRequest(NamedTuple):
+    """Request of one sentence, carried from masking to unmasking."""
 
-    apart: Apart
+    masked: MaskedText
     ids: list[int]
     """Of its text, stand-ins included; none where there is nothing to translate."""
     terms: SentenceTerms = SentenceTerms()
     """What its translation must contain, and must not."""
-    frame: Frame = Frame()
+    affixes: Affixes = Affixes()
     """What its translation begins and ends with."""
 
 
@@ -61,7 +61,7 @@ class Protection:
         source: Tokenizer,
         target: Tokenizer,
         kinds: Collection[Kind],
-        stand_ins: Callable[[], Sequence[StandIn]],
+        stand_ins: Callable[[], Sequence[Placeholder]],
     ) -> None:
         """``stand_ins`` is called for sentences with placeholders alone."""
         self._source, self._target, self._kinds, self._stand_ins = source, target, kinds, stand_ins
@@ -72,26 +72,26 @@ class Protection:
             return Passage.whole(line)
         return split_around(splitter, line, self._kinds)
 
-    def apart(self, sentence: str, *, framed: bool = False) -> Apart:
-        """A sentence taken apart, as the model reads it.
+    def mask(self, sentence: str, *, framed: bool = False) -> MaskedText:
+        """Return a sentence with what it keeps masked, as the model reads it.
 
         Without a word there is nothing in it to translate, unless it is ``framed`` by what is to be written.
         """
         if not (framed or self._is_translatable(sentence)) or (self._kinds and not any(map(str.isalnum, sentence))):
-            return Apart(sentence, sentence, "", "")
+            return MaskedText(sentence, sentence, "", "")
         sentence = self._source.plain(sentence)
         found = spans(sentence, self._kinds)
-        return take_apart(sentence, found, () if all(one.tag for one in found) else self._stand_ins())
+        return mask(sentence, found, () if all(one.tag for one in found) else self._stand_ins())
 
     def _is_translatable(self, text: str) -> bool:
         rule = self._source.rule
         return not (rule and rule.copies) or is_translatable(text, self._kinds)
 
     def pointing(
-        self, stepper: Stepper, batch: Batch, rows: Sequence[Sentence], longest: Sequence[int]
+        self, stepper: Stepper, batch: Batch, rows: Sequence[SentenceRequest], longest: Sequence[int]
     ) -> Pointing | None:
         """The model over the placeholders of the rows of a batch too; None where there are none."""
-        most = max(len(row.apart.units) for row in rows)
+        most = max(len(row.masked.units) for row in rows)
         if not most:
             return None
         positions_BKS = torch.zeros(len(rows), most, batch.input_ids.ids_BT.shape[1], dtype=torch.bool)
@@ -99,12 +99,12 @@ class Protection:
         alone_BK, joined_BK, attended_BK = torch.zeros(3, len(rows), most, dtype=torch.bool)
         of_words = isinstance(self._target, WordTokenizer) or self._target.context_free
         for b, row in enumerate(rows):
-            own = self._positions(row.apart)
+            own = self._positions(row.masked)
             needed = row.terms.tokens
-            needed.update(row.frame.prefix.ids, row.frame.suffix)
+            needed.update(row.affixes.prefix.ids, row.affixes.suffix)
             if any(number == UNK and not any(place in one for one in own) for place, number in enumerate(row.ids)):
                 needed.add(UNK)
-            for k, (unit, places) in enumerate(zip(row.apart.units, own, strict=True)):
+            for k, (unit, places) in enumerate(zip(row.masked.units, own, strict=True)):
                 positions_BKS[b, k, places.start : places.stop] = True
                 stand_ins_BK[b, k] = unit.stand_in.token
                 joined_BK[b, k] = unit.joined
@@ -114,23 +114,23 @@ class Protection:
         placeholders = Placeholders(positions_BKS, stand_ins_BK, alone_BK, joined_BK, attended_BK, lengths_B)
         return Pointing(stepper, placeholders, adjacency_of(self._target))
 
-    def as_written(self, row: Sentence) -> Sentence | None:
+    def as_written(self, row: SentenceRequest) -> SentenceRequest | None:
         """The same with the placeholders that the model may have learnt left in its text; None where it has none."""
-        apart, sides = row.apart, (self._source, self._target)
-        if not apart.units or apart.units[0].stand_in.word in RESERVED:
+        masked, sides = row.masked, (self._source, self._target)
+        if not masked.units or masked.units[0].stand_in.word in RESERVED:
             return None
-        known = {one.text for one in apart.units if all(spelled(one.text, side) for side in sides)}
-        found = spans(apart.sentence, self._kinds)
-        others = [one for one in found if one.tag or apart.sentence[one.start : one.end] not in known]
+        known = {one.text for one in masked.units if all(spelled(one.text, side) for side in sides)}
+        found = spans(masked.sentence, self._kinds)
+        others = [one for one in found if one.tag or masked.sentence[one.start : one.end] not in known]
         if not known:
             return None
-        apart = take_apart(apart.sentence, others, self._stand_ins())
-        ids = self._source.encode(apart.text)
-        return row._replace(apart=apart, ids=ids) if len(ids) <= MAX_TOKENS else None
+        masked = mask(masked.sentence, others, self._stand_ins())
+        ids = self._source.encode(masked.text)
+        return row._replace(masked=masked, ids=ids) if len(ids) <= MAX_TOKENS else None
 
-    def whole(self, row: Sentence, found: Translation) -> Translation | None:
+    def whole(self, row: SentenceRequest, found: Translation) -> Translation | None:
         """A translation that has what its sentence keeps as often as that, and its alternatives that have; or None."""
-        kept = self._counted(row.apart.sentence)
+        kept = self._counted(row.masked.sentence)
         if self._counted(found.text) != kept:
             return None
         return replace(found, alternatives=tuple(one for one in found.alternatives if self._counted(one.text) == kept))
@@ -138,30 +138,31 @@ class Protection:
     def _counted(self, text: str) -> Counter[str]:
         return Counter(text[one.start : one.end] for one in spans(text, self._kinds))
 
-    def unspelled(self, rows: Sequence[Sentence]) -> list[Steering]:
-        """What keeps a model from writing by itself what the sentences keep; nothing where it has no letters for it."""
+    def banned_strings(self, rows: Sequence[SentenceRequest]) -> list[Steering]:
+        """Return steering against writing what the sentences keep; none where the target has no letters for it."""
         texts_B = [self._kept(row) for row in rows]
-        return [Unspelled(texts_B, spelling_of(self._target))] if any(texts_B) else []
+        return [BannedStrings(texts_B, spelling_of(self._target))] if any(texts_B) else []
 
-    def _kept(self, row: Sentence) -> list[str]:
+    def _kept(self, row: SentenceRequest) -> list[str]:
         """What a sentence keeps outside of its text, as the target writes it; not what is asked for beside it."""
-        sentence, asked = row.apart.sentence, [row.frame.suffix, *(form for one in row.terms.required for form in one)]
+        sentence = row.masked.sentence
+        asked = [row.affixes.suffix, *(form for one in row.terms.required for form in one)]
         found = dict.fromkeys(sentence[one.start : one.end] for one in spans(sentence, self._kinds))
-        others = "\n".join([row.apart.text, *map(self._target.decode, asked)]) if found else ""
+        others = "\n".join([row.masked.text, *map(self._target.decode, asked)]) if found else ""
         return [own for text in found if text not in others and (own := spelled(text, self._target))]
 
-    def hidden(self, row: Sentence, hypothesis: Hypothesis) -> Hypothesis:
+    def hidden(self, row: SentenceRequest, hypothesis: Hypothesis) -> Hypothesis:
         """A hypothesis that looked at no stand-in, so that none is copied."""
-        if not row.apart.units or hypothesis.weights is None:
+        if not row.masked.units or hypothesis.weights is None:
             return hypothesis
         weights_TS = hypothesis.weights.clone()
-        for places in self._positions(row.apart):
+        for places in self._positions(row.masked):
             weights_TS[:, places.start : places.stop] = 0
         return replace(hypothesis, weights=weights_TS)
 
-    def copied(self, row: Sentence, attention: bool) -> Translation:
+    def copied(self, row: SentenceRequest, attention: bool) -> Translation:
         """A sentence without a word to translate, which is its own translation; each word looks at itself."""
-        text = row.apart.before
+        text = row.masked.before
         found = Translation(text, 0.0, True, signals=Signals((), (None,) * len(text.split())))
         if not attention or is_blank(text):
             return found
@@ -170,18 +171,20 @@ class Protection:
         source, target = (one.pieces([one.symbols.eos]) for one in (self._source, self._target))
         return replace(found, source_pieces=(*pieces, *source), target_pieces=(*pieces, *target), weights=weights)
 
-    def restored(self, row: Sentence, hypothesis: Hypothesis, words: Sequence[str], attention: bool) -> Translation:
+    def restored(
+        self, row: SentenceRequest, hypothesis: Hypothesis, words: Sequence[str], attention: bool
+    ) -> Translation:
         """The translation that a hypothesis is, with all that was kept; ``words`` are its unknown ones."""
-        apart, ids = row.apart, hypothesis.ids
-        text = text_of(self._target, ids, words, apart.units)
+        masked, ids = row.masked, hypothesis.ids
+        text = text_of(self._target, ids, words, masked.units)
         evidence = hypothesis.evidence
-        tokens = self._tokens(text, ids, apart) if attention or apart.tags or evidence else []
-        if apart.tags:
-            weights, ends = hypothesis.weights, self._ends(apart)
+        tokens = self._tokens(text, ids, masked) if attention or masked.tags or evidence else []
+        if masked.tags:
+            weights, ends = hypothesis.weights, self._ends(masked)
             weights_TS = None if weights is None else weights[: len(ids), : len(row.ids)].numpy()
-            before = [sum(end <= place for end in ends) for place in self._tag_places(apart)]
-            text, tokens = with_tags(text, tokens, apart.tags, before, len(row.ids), weights_TS)
-        text, tokens = around(apart.before, text, tokens, apart.after)
+            before = [sum(end <= place for end in ends) for place in self._tag_places(masked)]
+            text, tokens = with_tags(text, tokens, masked.tags, before, len(row.ids), weights_TS)
+        text, tokens = around(masked.before, text, tokens, masked.after)
         found = Translation(
             text,
             hypothesis.score,
@@ -193,7 +196,7 @@ class Protection:
         )
         if not attention:
             return found
-        if apart.text != apart.sentence:
+        if masked.text != masked.sentence:
             tokens = respaced(tokens, text)
         return self._with_attention(found, tokens, self._source_tokens(row), hypothesis)
 
@@ -214,48 +217,48 @@ class Protection:
             weights=None if weights is None else weights.numpy(),
         )
 
-    def _tokens(self, text: str, ids: Sequence[int], apart: Apart) -> list[Token]:
+    def _tokens(self, text: str, ids: Sequence[int], masked: MaskedText) -> list[Token]:
         """The tokens of a translation without its tags."""
         size = self._target.symbols.size
-        kept = {step: apart.units[number - size].text for step, number in enumerate(ids) if number >= size}
+        kept = {step: masked.units[number - size].text for step, number in enumerate(ids) if number >= size}
         return tokens_of(self._target.pieces([number if number < size else UNK for number in ids]), text, kept)
 
-    def _source_tokens(self, row: Sentence) -> list[Token]:
+    def _source_tokens(self, row: SentenceRequest) -> list[Token]:
         """The tokens of the source with all that was kept, by their positions."""
-        apart = row.apart
-        positions = self._positions(apart)
-        tokens = tokens_of(pieces_of(self._source, apart.text, row.ids), apart.text, {})
-        for unit, places in zip(apart.units, positions, strict=True):
+        masked = row.masked
+        positions = self._positions(masked)
+        tokens = tokens_of(pieces_of(self._source, masked.text, row.ids), masked.text, {})
+        for unit, places in zip(masked.units, positions, strict=True):
             first, *others = places
             space = SPACE if tokens[first].piece.startswith(SPACE) else ""
             tokens[first] = tokens[first]._replace(piece=space + shown(unit.text))
             for place in others:
                 tokens[place] = tokens[place]._replace(piece="")
         tokens = in_words(tokens)
-        text = apart.text
-        if apart.tags:
-            text, tokens = with_own_tags(text, tokens, apart.tags, self._tag_places(apart))
-        _, tokens = around(apart.before, text, tokens, apart.after)
-        return respaced(tokens, apart.sentence) if apart.text != apart.sentence else tokens
+        text = masked.text
+        if masked.tags:
+            text, tokens = with_own_tags(text, tokens, masked.tags, self._tag_places(masked))
+        _, tokens = around(masked.before, text, tokens, masked.after)
+        return respaced(tokens, masked.sentence) if masked.text != masked.sentence else tokens
 
-    def _ends(self, apart: Apart) -> list[int]:
+    def _ends(self, masked: MaskedText) -> list[int]:
         """Where the tokens of the source end in its normalised text, without the white space behind them."""
-        starts = [start for _, start in self._source.placed(apart.text)]
-        text = self._source.normal(apart.text)
+        starts = [start for _, start in self._source.placed(masked.text)]
+        text = self._source.normal(masked.text)
         return [start + len(text[start:end].rstrip()) for start, end in pairwise([*starts, len(text)])]
 
-    def _normal(self, apart: Apart, place: int) -> int:
+    def _normal(self, masked: MaskedText, place: int) -> int:
         """A place in the text, in the normalised text."""
-        return len(self._source.normal(apart.text[:place]))
+        return len(self._source.normal(masked.text[:place]))
 
-    def _tag_places(self, apart: Apart) -> list[int]:
-        return [self._normal(apart, tag.place) for tag in apart.tags]
+    def _tag_places(self, masked: MaskedText) -> list[int]:
+        return [self._normal(masked, tag.place) for tag in masked.tags]
 
-    def _positions(self, apart: Apart) -> list[range]:
+    def _positions(self, masked: MaskedText) -> list[range]:
         """The source tokens that stand for each placeholder: those that have a part of it."""
-        found, ends = list[range](), self._ends(apart)
-        for unit in apart.units:
-            start, end = self._normal(apart, unit.start), self._normal(apart, unit.end)
+        found, ends = list[range](), self._ends(masked)
+        for unit in masked.units:
+            start, end = self._normal(masked, unit.start), self._normal(masked, unit.end)
             first = min(sum(one <= start for one in ends), len(ends) - 1)
             found.append(range(first, max(first, sum(one < end for one in ends)) + 1))
         return found

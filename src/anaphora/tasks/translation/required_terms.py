@@ -12,7 +12,7 @@ from anaphora.prediction.glossary import Glossary
 from anaphora.search.automaton import Form
 from anaphora.search.steering import Steering
 from anaphora.search.terms import Terms, TermsOfBatch
-from anaphora.text.apart import Apart
+from anaphora.text.masking import MaskedText
 from anaphora.text.tokenizer import UNK, Tokenizer
 from anaphora.text.words import WordTokenizer
 
@@ -38,13 +38,13 @@ class RequiredTerms:
         space = target.encode("a b")[1:2] if spaces else []
         self._space = space[0] if space and space != [UNK] else None
 
-    def of(self, apart: Apart, number: int, prefix: Form = (), suffix: Form = ()) -> SentenceTerms:
+    def of(self, masked: MaskedText, number: int, prefix: Form = (), suffix: Form = ()) -> SentenceTerms:
         """The terms of a sentence on line ``number``; DataError for those that cannot be written, or contradict.
 
         ``prefix`` and ``suffix`` are the tokens that the translation begins and ends with.
         """
-        text = list(apart.text)
-        for unit in apart.units:
+        text = list(masked.text)
+        for unit in masked.units:
             text[unit.start : unit.end] = "\0" * (unit.end - unit.start)
         matches = self._glossary.of("".join(text))
         forbidden = {form: entry for entry, _ in matches for one in entry.forbidden for form in self._forms(one, True)}

@@ -20,7 +20,7 @@ from anaphora.tasks.evaluation import check_found
 from anaphora.tasks.pairs import pair_splits
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.translation.config import TranslationExperiment
-from anaphora.tasks.translation.shortlisted import digest_of
+from anaphora.tasks.translation.shortlist import digest_of
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.wording import counted
 

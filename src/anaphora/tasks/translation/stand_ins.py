@@ -7,7 +7,7 @@ from anaphora.prediction.arguments import Given
 from anaphora.protocols import Stepper
 from anaphora.search.scoring import score
 from anaphora.tasks.translation.forced import Batches
-from anaphora.text.apart import StandIn
+from anaphora.text.masking import Placeholder
 from anaphora.text.placeholders import RESERVED
 from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer, written
@@ -22,7 +22,7 @@ _UNKNOWN = "Xqzvk"
 """A word that no vocabulary has."""
 
 
-def best_copied(stepper: Stepper, source: Tokenizer, target: Tokenizer, batches: Batches) -> tuple[StandIn, ...]:
+def best_copied(stepper: Stepper, source: Tokenizer, target: Tokenizer, batches: Batches) -> tuple[Placeholder, ...]:
     """The words that the model copies best, best first.
 
     They are rated by the probability that a sentence of the word and a full stop is its own translation: it is that of
@@ -37,13 +37,13 @@ def best_copied(stepper: Stepper, source: Tokenizer, target: Tokenizer, batches:
         for number, found in zip(batch.example_ids_B.tolist(), score(stepper, batch, attention=False), strict=True):
             scores[number] = found.score
     order = sorted(range(len(tried)), key=lambda number: -scores[number])
-    return tuple(tried[number] for number in order[:COUNT]) or (StandIn(chr(0xE000), UNK),)
+    return tuple(tried[number] for number in order[:COUNT]) or (Placeholder(chr(0xE000), UNK),)
 
 
-def _candidates(source: Tokenizer, target: Tokenizer) -> list[StandIn]:
+def _candidates(source: Tokenizer, target: Tokenizer) -> list[Placeholder]:
     """Words that are one token on either side, spread over the vocabulary; reserved ones first."""
     pieces = written(target)
-    reserved = [StandIn(word, ids[0]) for word in RESERVED if len(ids := target.encode(word)) == 1 and ids != [UNK]]
+    reserved = [Placeholder(word, ids[0]) for word in RESERVED if len(ids := target.encode(word)) == 1 and ids != [UNK]]
     reserved = [one for one in reserved if len(ids := source.encode(one.word)) == 1 and ids != [UNK]]
     numbers = range(len(MARKS), len(pieces))
     spread = numbers[:: max(1, len(numbers) // _LOOKED_AT)]
@@ -54,7 +54,7 @@ def _candidates(source: Tokenizer, target: Tokenizer) -> list[StandIn]:
         if len(found) >= COUNT:
             break
     found = found[:: max(1, len(found) // _TRIED)]
-    unknown = [StandIn(_UNKNOWN, UNK)] if source.encode(_UNKNOWN) == [UNK] == target.encode(_UNKNOWN) else []
+    unknown = [Placeholder(_UNKNOWN, UNK)] if source.encode(_UNKNOWN) == [UNK] == target.encode(_UNKNOWN) else []
     return [*reserved, *unknown, *islice(found, _TRIED)]
 
 
@@ -65,7 +65,7 @@ def _word(target: Tokenizer, piece: str) -> str:
     return piece if piece.isalnum() else ""
 
 
-def _single(words: Iterable[tuple[int, str]], source: Tokenizer, target: Tokenizer) -> Iterator[StandIn]:
+def _single(words: Iterable[tuple[int, str]], source: Tokenizer, target: Tokenizer) -> Iterator[Placeholder]:
     for number, word in words:
         if target.encode(word) == [number] and len(ids := source.encode(word)) == 1 and ids != [UNK]:
-            yield StandIn(word, number)
+            yield Placeholder(word, number)

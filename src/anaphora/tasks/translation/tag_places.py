@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from anaphora.text.apart import Tag
+from anaphora.text.masking import Tag
 
 Weights = npt.NDArray[np.floating[Any]]
 

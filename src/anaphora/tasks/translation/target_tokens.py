@@ -5,10 +5,10 @@ from functools import lru_cache
 
 import torch
 
+from anaphora.search.banned_strings import Spelling
 from anaphora.search.pointing import Adjacency
-from anaphora.search.unspelled import Spelling
-from anaphora.text.apart import JOINING
 from anaphora.text.joiner_tokens import JOINER
+from anaphora.text.masking import JOINING
 from anaphora.text.placeholders import RESERVED, is_glued
 from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer, written

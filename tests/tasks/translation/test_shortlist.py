@@ -21,7 +21,7 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.run import shortlists
 from anaphora.run.summary import about
 from anaphora.tasks.translation import TranslationPredictor
-from anaphora.tasks.translation.shortlisted import RunShortlist, digest_of
+from anaphora.tasks.translation.shortlist import RunShortlist, digest_of
 from anaphora.tasks.translation.shortlisting import learnt, make_shortlist
 from tests.data.stores import pairs_in_memory
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from anaphora.batch import Batch
 from anaphora.protocols import Stepper
-from anaphora.search.restraints import MinimumLength, NoRepeatedNgrams, WholeWords
+from anaphora.search.constraints import MinimumLength, NoRepeatedNgrams, WholeWords
 from tests.searches import beam, greedy, sample
 
 from .naive import n_best

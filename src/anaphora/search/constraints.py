@@ -1,4 +1,4 @@
-"""Restraints on outputs: a minimum length, no n-gram twice, and no other word in place of the last of a prefix."""
+"""Constraints on outputs: a minimum length, no n-gram twice, and no other word in place of the last of a prefix."""
 
 from typing import Any
 

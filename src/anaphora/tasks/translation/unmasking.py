@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from anaphora.tasks.translation.tag_places import Put, Weights, balanced, diagonal, put_tags
-from anaphora.text.apart import Tag, Unit
+from anaphora.text.masking import Tag, Unit
 from anaphora.text.placeholders import is_glued
 from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer, shown
 from anaphora.text.words import WordTokenizer

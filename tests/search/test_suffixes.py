@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from anaphora.batch import Batch
 from anaphora.protocols import Stepper
-from anaphora.search.endings import Endings
+from anaphora.search.suffixes import Suffixes
 from tests.searches import beam
 
 from .naive import n_best
@@ -20,8 +20,8 @@ SOURCES = [[4, 7], [5], [3, 3, 9, 2], [8, 1, 1]]
 SUFFIXES = st.lists(st.lists(st.integers(2, 3), max_size=3).map(tuple), min_size=4, max_size=4)
 
 
-def endings(suffixes: list[tuple[int, ...]], longest: int, eos: int) -> list[Endings]:
-    return [Endings(suffixes, torch.full((len(suffixes),), longest), eos)] if any(suffixes) else []
+def endings(suffixes: list[tuple[int, ...]], longest: int, eos: int) -> list[Suffixes]:
+    return [Suffixes(suffixes, torch.full((len(suffixes),), longest), eos)] if any(suffixes) else []
 
 
 @settings(deadline=None, max_examples=20)

@@ -1,4 +1,4 @@
-"""How sure a model is of outputs that were searched: what it says of each of their tokens, read off by forced decoding.
+"""Scores of the tokens of outputs that were searched, by forced decoding: evidence of how sure a model is.
 
 It is read from the model alone, whatever search, steering or draw an output came from.
 """

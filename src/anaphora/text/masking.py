@@ -1,4 +1,4 @@
-"""A sentence taken apart into what is translated and what must come back as it is.
+"""Mask spans that translation must keep, and restore them afterwards.
 
 Placeholders, addresses and numbers are words of their sentence: a stand-in takes the place of each. Tags are none:
 they are taken out, and what they enclose stays. Tags around all of a sentence stay around all of it.
@@ -21,11 +21,11 @@ _NAME = regex.compile(r"[\w:.-]+")
 
 
 _WORD, _QUOTE = "Xxx", '"'
-"""What placeholders and tags are to a splitter of sentences: words, and quotes that open or close."""
+"""Stand-ins of placeholders and tags for a splitter of sentences: words, and quotes that open or close."""
 
 
-class StandIn(NamedTuple):
-    """What stands for a placeholder."""
+class Placeholder(NamedTuple):
+    """Word that stands for a kept span."""
 
     word: str
     """In the source."""
@@ -39,11 +39,11 @@ class Unit(NamedTuple):
     text: str
     start: int
     end: int
-    stand_in: StandIn
+    stand_in: Placeholder
     spaced: bool
-    """Whether white space is in front of it, or nothing at all."""
+    """True if white space is in front of it, or nothing."""
     joined: bool
-    """Whether a sign that joins words is directly behind it, as in ``{color}-haired``."""
+    """True if a sign that joins words is directly behind it, as in ``{color}-haired``."""
 
 
 class Tag(NamedTuple):
@@ -55,12 +55,12 @@ class Tag(NamedTuple):
     partner: int
     """Index of the tag that it opens or closes; -1 where there is none."""
     spaced: tuple[bool, bool]
-    """Whether white space is in front of it and behind it."""
+    """True if white space is in front of it, and behind it."""
 
 
 @dataclass(frozen=True)
-class Apart:
-    """A sentence taken apart; ``before`` and ``after`` stay around its translation."""
+class MaskedText:
+    """Sentence with its kept spans masked; ``before`` and ``after`` stay around its translation."""
 
     sentence: str
     before: str
@@ -72,7 +72,7 @@ class Apart:
 
 
 def split_around(splitter: Splitter, text: str, kinds: Collection[Kind]) -> Passage:
-    """The sentences of a text, none of which ends within what is kept."""
+    """Return the sentences of a text, none of which ends within what is kept."""
     found = spans(text, kinds)
     if not found:
         return splitter.split(text)
@@ -84,7 +84,7 @@ def split_around(splitter: Splitter, text: str, kinds: Collection[Kind]) -> Pass
     passage = splitter.split(masked + text[found[-1].end :])
 
     def place(masked: int) -> int:
-        """The place in the text of one in the masked text."""
+        """Return the place in the text of one in the masked text."""
         passed = bisect_left(begins, masked)
         if not passed:
             return masked
@@ -96,13 +96,13 @@ def split_around(splitter: Splitter, text: str, kinds: Collection[Kind]) -> Pass
     return Passage(tuple(parts[1::2][: len(passage.sentences)]), tuple(parts[::2]))
 
 
-def take_apart(sentence: str, found: Sequence[Span], stand_ins: Sequence[StandIn]) -> Apart:
-    """The parts of a sentence around what ``spans`` found in it; all of it is ``text`` where that is nothing.
+def mask(sentence: str, found: Sequence[Span], stand_ins: Sequence[Placeholder]) -> MaskedText:
+    """Return a sentence with what ``spans`` found in it masked; all of it is ``text`` where that is nothing.
 
     Stand-ins are those that the sentence does not contain already, in turn; it may have more placeholders than these.
     """
     if not found:
-        return Apart(sentence, "", sentence, "")
+        return MaskedText(sentence, "", sentence, "")
     partners = _partners(sentence, found)
     first, last, start, end = _peeled(sentence, found, partners)
     inner = sentence[start:end]
@@ -110,7 +110,7 @@ def take_apart(sentence: str, found: Sequence[Span], stand_ins: Sequence[StandIn
     end -= len(inner) - len(inner.rstrip())
     within = found[first:last]
     if not any(map(str.isalpha, "".join(_between(sentence, within, start, end)))):
-        return Apart(sentence, sentence, "", "")
+        return MaskedText(sentence, sentence, "", "")
     free = [one for one in stand_ins if one.word.casefold() not in sentence.casefold()] or stand_ins
     return _taken(
         sentence, within, [partners.get(place, -1) - first for place in range(first, last)], (start, end), free
@@ -118,7 +118,7 @@ def take_apart(sentence: str, found: Sequence[Span], stand_ins: Sequence[StandIn
 
 
 def _between(sentence: str, found: Sequence[Span], start: int, end: int) -> Iterator[str]:
-    """What is between the things that are kept."""
+    """Yield the texts between the things that are kept."""
     for one in found:
         yield sentence[start : one.start]
         start = one.end
@@ -126,8 +126,8 @@ def _between(sentence: str, found: Sequence[Span], start: int, end: int) -> Iter
 
 
 def _taken(
-    sentence: str, found: Sequence[Span], partners: Sequence[int], inner: tuple[int, int], free: Sequence[StandIn]
-) -> Apart:
+    sentence: str, found: Sequence[Span], partners: Sequence[int], inner: tuple[int, int], free: Sequence[Placeholder]
+) -> MaskedText:
     text, units, tags = "", list[Unit](), list[Tag]()
     places: dict[int, int] = {}  # of tags among what is found
     texts = _between(sentence, found, *inner)
@@ -149,7 +149,7 @@ def _taken(
             text += stand_in.word
     text = _joined(text, next(texts), bool(tags) and found[-1].tag)
     paired = tuple(tag._replace(partner=places.get(tag.partner, -1)) for tag in tags)
-    return Apart(sentence, sentence[: inner[0]], text, sentence[inner[1] :], tuple(units), paired)
+    return MaskedText(sentence, sentence[: inner[0]], text, sentence[inner[1] :], tuple(units), paired)
 
 
 def _joined(text: str, more: str, after_tag: bool) -> str:

@@ -11,11 +11,11 @@ from anaphora.batch import Ids, pad
 from anaphora.errors import ConfigError, DataError
 from anaphora.prediction.arguments import demand_texts, given_text
 from anaphora.search.automaton import Form
-from anaphora.search.endings import Endings
-from anaphora.search.restraints import WholeWords
+from anaphora.search.constraints import WholeWords
 from anaphora.search.steering import Steering
+from anaphora.search.suffixes import Suffixes
 from anaphora.tasks.translation.required_terms import SentenceTerms, within
-from anaphora.text.apart import JOINING, Apart
+from anaphora.text.masking import JOINING, MaskedText
 from anaphora.text.placeholders import is_glued
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer
 from anaphora.text.tokenizer import UNK, Tokenizer
@@ -40,21 +40,21 @@ class Prefix(NamedTuple):
 
     ids: Form = ()
     closed: bool = False
-    """Whether it ends in a word, which the next token must not continue."""
+    """True if it ends in a word, which the next token must not continue."""
 
 
-class Frame(NamedTuple):
-    """What the translation of a sentence must begin and end with, as tokens."""
+class Affixes(NamedTuple):
+    """Tokens that the translation of a sentence must begin and end with."""
 
     prefix: Prefix = Prefix()
     suffix: Form = ()
 
-    def demand_room(self, apart: Apart, terms: SentenceTerms, longest: int, number: int) -> None:
-        """DataError where a translation of at most ``longest`` tokens has no room for it and what it must contain."""
+    def demand_room(self, masked: MaskedText, terms: SentenceTerms, longest: int, number: int) -> None:
+        """Raise DataError where a translation of at most ``longest`` tokens lacks room for it and its terms."""
         given = {"a prefix": self.prefix.ids, "a suffix": self.suffix}
         tokens = sum(map(len, given.values()))
         missing = [forms for forms in terms.required if not any(within(form, self.prefix.ids) for form in forms)]
-        room = longest - len(apart.units) - sum(max(map(len, forms)) for forms in missing) - 1
+        room = longest - len(masked.units) - sum(max(map(len, forms)) for forms in missing) - 1
         if tokens and tokens > room:
             raise DataError(
                 f"Line {number} has {' and '.join(name for name, ids in given.items() if ids)} of "
@@ -63,10 +63,10 @@ class Frame(NamedTuple):
             )
 
 
-def framed(
+def with_affixes(
     texts: Sequence[str], prefixes: Sequence[str] | None, suffixes: Sequence[str] | None
 ) -> Sequence[str | Framed]:
-    """Texts with what is given of them; TypeError for what is no text, DataError for other numbers of them."""
+    """Return texts with what is given of them; TypeError for what is no text, DataError for other numbers of them."""
     demand_texts(texts)
     if prefixes is None and suffixes is None:
         return texts
@@ -83,19 +83,19 @@ def framed(
     return list(map(Framed, texts, none if prefixes is None else prefixes, none if suffixes is None else suffixes))
 
 
-class Frames:
+class AffixEncoder:
     """Prefixes and suffixes in the tokens of one target vocabulary."""
 
     def __init__(self, target: Tokenizer) -> None:
         self._target = target
 
-    def of(self, line: Framed, sentences: Sequence[Apart], number: int) -> list[Frame]:
-        """Those of each sentence of a line.
+    def of(self, line: Framed, sentences: Sequence[MaskedText], number: int) -> list[Affixes]:
+        """Return those of each sentence of a line.
 
         Raises DataError for what is missing, has nothing to frame, or cannot be written, and ConfigError where the
         translator annotates every word.
         """
-        found = [Frame() for _ in sentences]
+        found = [Affixes() for _ in sentences]
         if prefix := self._given(line.prefix, "prefix", sentences[:1], number).strip():
             placed = self._target.placed(prefix)
             ids = self._known(prefix, placed, "prefix", number)
@@ -105,7 +105,7 @@ class Frames:
             found[-1] = found[-1]._replace(suffix=self._suffix(suffix, sentences[-1], number))
         return found
 
-    def _given(self, given: str | None, name: str, sentences: Sequence[Apart], number: int) -> str:
+    def _given(self, given: str | None, name: str, sentences: Sequence[MaskedText], number: int) -> str:
         """A prefix or suffix as it is given; sentences are the one that it belongs to, if there is any."""
         if given is None:
             raise DataError(
@@ -141,10 +141,10 @@ class Frames:
                 )
         return tuple(token for token, _ in placed)
 
-    def _suffix(self, text: str, apart: Apart, number: int) -> Form:
+    def _suffix(self, text: str, masked: MaskedText, number: int) -> Form:
         """The tokens of a suffix as they are behind a word, so that a sign at its beginning may join it."""
         bare = text.lstrip()
-        if apart.units and text.startswith(JOINING):
+        if masked.units and text.startswith(JOINING):
             raise DataError(
                 f"Line {number} has a suffix that begins with '{text[0]}', which would join it to a placeholder: "
                 f"begin it with a space."
@@ -159,21 +159,21 @@ class Frames:
         raise DataError(f"Line {number} has the suffix '{bare}', which the translator cannot write: use other words.")
 
 
-def prefixes_of(rows: Sequence[Frame]) -> Ids | None:
-    """The prefixes of a batch; None where it has none."""
+def prefixes_of(rows: Sequence[Affixes]) -> Ids | None:
+    """Return the prefixes of a batch; None where it has none."""
     ids = [row.prefix.ids for row in rows]
     return pad(ids) if any(ids) else None
 
 
-def steering_of(rows: Sequence[Frame], longest: Sequence[int], after_V: Tensor, eos: int) -> list[Steering]:
-    """What keeps the last words of prefixes whole, and writes suffixes, in outputs of at most ``longest`` tokens.
+def steering_of(rows: Sequence[Affixes], longest: Sequence[int], after_V: Tensor, eos: int) -> list[Steering]:
+    """Return the steering that keeps the last words of prefixes whole, and writes suffixes.
 
-    ``after_V`` is as for ``WholeWords``.
+    Outputs have at most ``longest`` tokens. ``after_V`` is as for ``WholeWords``.
     """
     found: list[Steering] = []
     lengths, suffixes = [len(row.prefix.ids) * row.prefix.closed for row in rows], [row.suffix for row in rows]
     if any(lengths):
         found.append(WholeWords(torch.tensor(lengths), after_V))
     if any(suffixes):
-        found.append(Endings(suffixes, torch.tensor(longest), eos))
+        found.append(Suffixes(suffixes, torch.tensor(longest), eos))
     return found

@@ -1,4 +1,4 @@
-"""Texts that an output must not spell, in whatever tokens: for what comes back from its source by other means.
+"""Strings that an output must not spell in any tokens: for what comes back from its source by other means.
 
 A model that was trained on placeholders, tags or addresses may write one by itself beside the one that is put there.
 """
@@ -51,7 +51,7 @@ class _State(NamedTuple):
     """The end of what each row has written."""
 
 
-class Unspelled(Steering):
+class BannedStrings(Steering):
     """Forbids the token that would complete a text."""
 
     def __init__(self, texts_B: Sequence[Sequence[str]], spelling: Spelling) -> None:

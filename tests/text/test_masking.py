@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.text.apart import Apart, StandIn, split_around, take_apart
+from anaphora.text.masking import MaskedText, Placeholder, mask, split_around
 from anaphora.text.placeholders import KINDS, USUAL, spans
 from anaphora.text.sentences import Splitter
 
-STAND_INS = (StandIn("York", 7), StandIn("Boston", 8))
+STAND_INS = (Placeholder("York", 7), Placeholder("Boston", 8))
 SIGNS = st.text("ab {}<>/%sd$1=\"'@.:x[]X! ", max_size=40)
 
 
-def apart(sentence: str) -> Apart:
-    return take_apart(sentence, spans(sentence, USUAL), STAND_INS)
+def apart(sentence: str) -> MaskedText:
+    return mask(sentence, spans(sentence, USUAL), STAND_INS)
 
 
 def test_stand_ins_take_the_places_of_placeholders_and_tags_are_taken_out() -> None:
@@ -57,7 +57,7 @@ def test_tags_around_all_of_a_sentence_stay_around_it(sentence: str, before: str
 
 @pytest.mark.parametrize("sentence", ["{a}: %d", "<b>{name}</b>", "https://a.org", "12 {a}", "<br/>"])
 def test_what_has_no_word_to_translate_is_kept_whole(sentence: str) -> None:
-    assert apart(sentence) == Apart(sentence, sentence, "", "")
+    assert apart(sentence) == MaskedText(sentence, sentence, "", "")
 
 
 def test_words_around_a_single_tag_stay_apart_and_those_around_a_pair_stay_together() -> None:
@@ -75,7 +75,7 @@ def test_tags_pair_well_nested() -> None:
 
 @given(SIGNS)
 def test_nothing_is_lost(sentence: str) -> None:
-    found = take_apart(sentence, spans(sentence, KINDS), STAND_INS)
+    found = mask(sentence, spans(sentence, KINDS), STAND_INS)
     kept = [one.text for one in (*found.units, *found.tags)]
     assert found.before + found.text + found.after == sentence or kept
     assert found.sentence == sentence

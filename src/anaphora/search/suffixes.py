@@ -22,7 +22,7 @@ class _State(NamedTuple):
     step: int
 
 
-class Endings(Steering):
+class Suffixes(Steering):
     """Steers a search to the suffixes of one batch."""
 
     banked = True

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from anaphora.batch import Batch
 from anaphora.protocols import Stepper
-from anaphora.search.unspelled import Spelling, Unspelled
+from anaphora.search.banned_strings import BannedStrings, Spelling
 from tests.searches import beam
 
 from .naive import n_best
@@ -33,7 +33,7 @@ def test_a_beam_is_one_that_never_had_what_spells_a_text(
     def text_of(ids: Sequence[int]) -> str:
         return "".join(WRITES[token] for token in ids)
 
-    steering = [Unspelled(texts, Spelling(WRITES))]
+    steering = [BannedStrings(texts, Spelling(WRITES))]
     found = beam(stepper, batch(SOURCES), beam=size, n=n, max_length=7, steering=steering)
     for source, unwanted, hypotheses in zip(SOURCES, texts, found, strict=True):
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from anaphora.batch import Batch
 from anaphora.protocols import Stepper
-from anaphora.search.evidence import with_evidence
 from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
+from anaphora.search.token_scores import with_evidence
 
 Make = Callable[..., Stepper]
 MakeBatch = Callable[..., Batch]
