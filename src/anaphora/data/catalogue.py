@@ -17,7 +17,7 @@ class RemoteFile:
     sha256: str
     """The same."""
     address: str = ""
-    """Where it is fetched from, gzipped or not; nothing for what is made from an archive."""
+    """Address to fetch it from, gzipped or not; empty for what is made from an archive."""
     packed_bytes: int = 0
     """Of what is downloaded, if that is gzipped."""
     packed_sha256: str = ""

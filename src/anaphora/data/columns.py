@@ -41,7 +41,7 @@ UNBOUNDED = 1 << 63
 """For columns whose numbers have no bound that is known before they are written."""
 
 Bound = int | np.dtype[Any]
-"""What a column may hold: whole numbers below a bound, or floating-point numbers of a type."""
+"""Range of a column: whole numbers below a bound, or floating-point numbers of a type."""
 
 FLOATS = np.dtype("<f4")
 """For columns of finite real numbers in single precision."""
@@ -224,7 +224,7 @@ class Table:
 
     @property
     def facts(self) -> Mapping[str, int]:
-        """What ``fill`` returned."""
+        """Return what ``fill`` returned."""
         return {str(name): int(value) for name, value in self._header["facts"].items()}
 
     @property

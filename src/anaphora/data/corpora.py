@@ -79,7 +79,7 @@ class PairFile:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """What is chosen from the file, for fingerprints."""
+        """Return the choices made within the file, for fingerprints."""
         return () if self.layout == PLAIN else (repr(self.layout),)
 
     def rows(self, rejected: Rejected = ignore) -> Iterator[Row]:
@@ -131,7 +131,7 @@ class EntryFile(PairFile):
     """A translation memory, a document or a table with a heading: entries of two languages."""
 
     kind: str = ""
-    """Which of ``formats.entries.kinds`` it is."""
+    """Kind of its files, one of ``formats.entries.kinds``."""
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ def every_pair(source: str, target: str) -> bool:
 
 
 def both_sides(source: str, target: str) -> bool:
-    """Whether neither side is empty or white space."""
+    """True if neither side is empty or white space."""
     return bool(source.strip()) and bool(target.strip())
 
 
@@ -176,7 +176,7 @@ class PairCorpus:
     """Pairs in the corpus."""
     keep: Callable[[str, str], bool] = every_pair
     filters: Filters | None = None
-    """What else is left out, of the pairs with both sides."""
+    """Further filters of the pairs that have both sides."""
     pairs: tuple[Pair, ...] | None = field(default=None, kw_only=True, repr=False)
     """All of its pairs, where they are few among many that need not be read for them."""
 
@@ -206,7 +206,7 @@ class PairCorpus:
                 yield pair if pair is not None and keeps(*pair) else None
 
     def kept(self) -> Callable[[str, str], bool]:
-        """Whether pairs are part of the corpus; to be called for every pair of the files once, in order."""
+        """True if pairs are part of the corpus; to be called for every pair of the files once, in order."""
         if self.filters is None:
             return self.keep
         reason = self.filters.begun()
@@ -270,7 +270,7 @@ Corpus = TypeVar("Corpus")
 
 @dataclass(frozen=True)
 class Splits(Generic[Corpus]):
-    """What an experiment is trained, validated and tested on; ``tests`` by name, perhaps none."""
+    """Corpora to train, validate and test on; ``tests`` by name, perhaps none."""
 
     train: Corpus
     valid: Corpus

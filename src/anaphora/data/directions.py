@@ -1,4 +1,4 @@
-"""Which languages a corpus is in, and in which direction it is translated: by names, a heading, or its files."""
+"""Languages of a corpus and direction of its translation: by names, a heading, or its files."""
 
 import re
 from collections.abc import Sequence

@@ -26,13 +26,13 @@ _ADVICE = "try again, or get the files elsewhere and pass --from FOLDER"
 
 @dataclass(frozen=True)
 class Download:
-    """What is fetched, and how large it may be."""
+    """File to fetch, and how large it may be."""
 
     address: str
     most: int
     """Bytes; an answer of more is refused."""
     task: str
-    """What it is called while it is on its way."""
+    """Name of its progress."""
 
 
 class PartFile:
@@ -120,7 +120,7 @@ def _attempt(wanted: Download, part: PartFile, report: Report) -> tuple[int, boo
 
 
 def _take(wanted: Download, answer: Any, out: BinaryIO, total: int, report: Report) -> bool:
-    """Whether the answer was taken to its end, and did not break off."""
+    """True if the answer was taken to its end, and did not break off."""
     done = out.tell()
     while True:
         try:
@@ -138,7 +138,7 @@ def _take(wanted: Download, answer: Any, out: BinaryIO, total: int, report: Repo
 
 
 def _extent(answer: Any, have: int) -> tuple[int, int]:
-    """Where an answer begins, and the size of the whole (0 if it does not say)."""
+    """Return where an answer begins, and the size of the whole (0 if it does not say)."""
     if answer.status == http.HTTPStatus.PARTIAL_CONTENT:
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", answer.headers.get("Content-Range", ""))
         if found is None or int(found[1]) != have:
@@ -148,6 +148,6 @@ def _extent(answer: Any, have: int) -> tuple[int, int]:
 
 
 def _version(answer: Any) -> str:
-    """What If-Range may name: a strong entity tag, else the date of the last change."""
+    """Return the version for If-Range: a strong entity tag, else the date of the last change."""
     tag = str(answer.headers.get("ETag", ""))
     return tag if tag and not tag.startswith("W/") else str(answer.headers.get("Last-Modified", ""))

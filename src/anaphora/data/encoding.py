@@ -91,7 +91,7 @@ class Encoding:
             process.join()
 
     def rows(self, blocks: Iterable[Sides]) -> Iterator[list[Rows]]:
-        """What each tokenizer makes of its side of each block.
+        """Yield the rows that each tokenizer makes of its side of each block.
 
         Raises DataError for what a tokenizer refuses, RunError where a process was killed.
         """

@@ -17,7 +17,7 @@ from anaphora.text.language import bare
 from anaphora.text.scripts import CODES
 
 ENDINGS = (".tmx", ".po", ".xlf", ".xliff", ".mxliff", ".sdlxliff", ".csv")
-"""How the names of such files end, ``.gz`` aside."""
+"""Endings of the names of such files, ``.gz`` aside."""
 
 
 def entry_file(path: Path, sides: tuple[str, str] = ("", ""), layout: Layout = PLAIN) -> EntryFile | None:
@@ -33,7 +33,7 @@ def entry_file(path: Path, sides: tuple[str, str] = ("", ""), layout: Layout = P
 
 
 def holds_pairs(path: Path) -> bool:
-    """Whether one file holds both sides of pairs: a table, a memory or a document of translators."""
+    """True if one file holds both sides of pairs: a table, a memory or a document of translators."""
     return path.is_file() and (path.name.lower().removesuffix(".gz").endswith(".tsv") or kind_of(path) in KINDS)
 
 

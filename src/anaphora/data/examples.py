@@ -55,7 +55,7 @@ class ExampleCorpus(ABC, Generic[Example]):
         """Write examples as the split ``name`` into ``folder``."""
 
     def hashed(self, example: Example) -> str:
-        """What decides whether an example is held out."""
+        """Return the text that decides whether an example is held out."""
         return self.text_of(example)
 
     def examples(self) -> Iterator[Example]:

@@ -46,7 +46,7 @@ class GridShape(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where the features of an image are."""
+    """Position of the features of an image."""
 
     path: Path
     array: str

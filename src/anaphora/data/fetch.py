@@ -15,11 +15,11 @@ from anaphora.events import Note, Report, silent
 from anaphora.formats.lines import replacing, unpacked
 
 AGAIN = "fetch it from where it was published"
-"""What to do about a file that is another than it should be."""
+"""Remedy for a file that is another than it should be."""
 
 
 def data_home() -> Path:
-    """Where fetched corpora lie: ``$ANAPHORA_DATA``, or ``anaphora`` in the user's cache folder."""
+    """Return the folder of fetched corpora: ``$ANAPHORA_DATA``, or ``anaphora`` in the user's cache folder."""
     given = os.environ.get("ANAPHORA_DATA")
     if given:
         return Path(given).expanduser()
@@ -80,7 +80,7 @@ def fetch(
 
 
 def known_corpus(name: str, corpora: Mapping[str, KnownCorpus] = CORPORA) -> KnownCorpus:
-    """What is known of a corpus; DataError for an unknown name."""
+    """Return the entry of a corpus; raise DataError for an unknown name."""
     if name not in corpora:
         raise DataError(unknown("The corpus", name, corpora))
     return corpora[name]

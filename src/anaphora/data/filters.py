@@ -13,13 +13,13 @@ from anaphora.text.normalise import normalise
 from anaphora.text.scripts import script_of, scripts_of
 
 Filter = Literal["near-duplicates", "length-ratio", "script"]
-"""What can be filtered."""
+"""Names of the filters."""
 FILTERS: tuple[Filter, ...] = get_args(Filter)
 
 RATIO_SMOOTHING = 10
 """Characters that are added to both sides of a pair, so that short pairs may differ more."""
 RATIO_FACTOR = 3.0
-"""How many times the usual ratio is unusual."""
+"""Factor beyond which a ratio of lengths is unusual."""
 _SAMPLE = 10_000
 """Pairs that tell the usual ratio."""
 MIN_LETTERS = 4

@@ -1,4 +1,4 @@
-"""Which files are which split: by their names alone. A name counts without its ``.gz``."""
+"""Files of each split, known by their names alone. A name counts without its ``.gz``."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -18,10 +18,10 @@ VALIDATION_NAMES = ("val", "valid", "dev")
 """Names that a validation split may have, each as good as the others."""
 
 TEST_NAME = "test"
-"""What the names of test splits begin with, where nobody says otherwise."""
+"""Beginning of the names of test splits, by default."""
 
 _NUMBERED = re.compile(r"[-._](\d+)(?:[-._]of[-._](\d+))?")
-"""How the name of a shard goes on after that of its split."""
+"""Number of a shard, after the name of its split."""
 
 HELD_OUT = "none"
 """The name of a validation split that is held out of training, whatever other files there are."""
@@ -31,13 +31,13 @@ File = TypeVar("File", PairFiles, Path)
 
 @dataclass(frozen=True)
 class Names:
-    """What the splits' files are called; ``test`` stands for every name that begins with it."""
+    """Names of the splits' files; ``test`` stands for every name that begins with it."""
 
     train: str = "train"
     valid: str = "val"
     test: str = TEST_NAME
     layout: Layout = PLAIN
-    """Where the pairs stand in those that are tables."""
+    """Columns of the pairs in those that are tables."""
     columns: tuple[int | str, ...] = ()
     """The columns of other tables that a person chose."""
 
@@ -240,7 +240,7 @@ def _first(path: Path, names: Names, find: Callable[[str], File | None], report:
 
 
 def _there(find: Callable[[str], object], name: str) -> bool:
-    """Whether a split is there, even if it is one that cannot be used."""
+    """True if a split is there, even if it is one that cannot be used."""
     try:
         return find(name) is not None
     except DataError:
@@ -377,7 +377,9 @@ def refuse_packed(folder: Path) -> None:
 
 
 def _lacks(path: Path, wanted: str, name: str, listing: dict[str, Path], remedy: str = "") -> str:
-    """What to say of a folder without what is wanted; without a ``remedy``, the file whose name is near to ``name``.
+    """Return the message for a folder without a wanted file.
+
+    Without a ``remedy`` it names the file whose name is nearest to ``name``.
 
     DataError where its files are packed otherwise than by gzip.
     """

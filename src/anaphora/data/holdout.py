@@ -68,7 +68,7 @@ class HeldOut:
 
 
 def is_held_out(text: str, one_in: int) -> bool:
-    """Whether a text is in the fraction that a hash chooses; texts that differ in case or spaces alone go together."""
+    """True if a text is in the fraction that a hash chooses; texts that differ in case or spaces alone go together."""
     return _place(text) % one_in == 0
 
 

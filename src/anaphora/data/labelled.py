@@ -48,15 +48,15 @@ _ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".ndjson", ".json", *ENDINGS)
 
 
 class LabelledFormat(NamedTuple):
-    """How labelled files are read."""
+    """Layout of labelled files."""
 
     encoding: str = "utf-8"
     separator: str | None = None
     """As for ``formats.labelled.read_labelled``."""
     vectors: bool = False
-    """Whether examples are sequences of vectors (``formats.labelled``)."""
+    """True if examples are sequences of vectors (``formats.labelled``)."""
     steps: bool = False
-    """Whether each of the vectors has a tag of its own; with a ``separator``, one of several labels."""
+    """True if each of the vectors has a tag of its own; with a ``separator``, one of several labels."""
     columns: TableColumns = TEXTS
     """Those of text and label in tables."""
 
@@ -179,7 +179,7 @@ def labelled_corpus(path: Path, known: Sequence[str], format: LabelledFormat) ->
 
 
 def hold_vectors(data: Sequence[Path]) -> bool:
-    """Whether data is of vectors: array files, or a table most of whose first rows name one."""
+    """True if data is of vectors: array files, or a table most of whose first rows name one."""
     files = [file for path in data for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if file.is_file()]
     if any(map(is_array_file, files)):
         return True

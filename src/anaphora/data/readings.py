@@ -1,4 +1,4 @@
-"""What reading large files found, kept in the user's cache folder, so that a resumed run need not read them again.
+"""Results of reading large files, kept in the user's cache folder, so that a resumed run need not read them again.
 
 A file counts as untouched while its place, size, times and inode are what they were before it was read. Files that
 changed just before are read again the next time, since a clock may not tell two changes apart. What is kept belongs to
@@ -24,13 +24,13 @@ _SETTLED = 2 * 10**9
 _LARGEST = 1 << 27
 
 Facts = dict[str, Any]
-"""What was found, as JSON has it."""
+"""Results of a reading, as JSON has them."""
 
 
 def known_or_read(
     paths: Sequence[Path], choices: Sequence[str], read: Callable[[Report], Facts], report: Report
 ) -> Facts:
-    """What ``read`` returned for untouched files and the same ``choices`` before, or returns now.
+    """Return what ``read`` returned for untouched files and the same ``choices`` before, or call it.
 
     The notes that it reported are reported again.
     """
@@ -65,7 +65,7 @@ def known_or_read(
 
 
 def _states(paths: Sequence[Path]) -> list[list[Any]]:
-    """What tells whether files were touched: place, size, device, inode and times; nothing for one that is missing."""
+    """Return the place, size, device, inode and times of files; nothing for one that is missing."""
     states: list[list[Any]] = []
     with suppress(OSError):
         for path in paths:

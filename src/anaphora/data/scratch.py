@@ -78,7 +78,7 @@ class Sorted(NamedTuple):
     counts: Array
     """The sum over equal rows."""
     values: list[Array]
-    """What else belongs to a row; equal for equal rows."""
+    """Further columns of a row; equal for equal rows."""
 
 
 class Sorter:
@@ -118,7 +118,7 @@ class Sorter:
                 yield _reduced(rows) if len(runs) > 1 else rows
 
     def _bounds(self, firsts: Sequence[Array]) -> Iterator[list[int]]:
-        """Where the next block ends in each of the sorted ``firsts``, so that it has about ``_block`` rows in all."""
+        """Yield the end of each block in each of the sorted ``firsts``: about ``_block`` rows in all."""
         if not firsts:
             return
         step = max(1, self._block // len(firsts))

@@ -1,4 +1,4 @@
-"""What ``--data`` means: the training, validation and test splits of a corpus, each file read through once.
+"""Meaning of ``--data``: the training, validation and test splits of a corpus, each file read through once.
 
 For translation a FOLDER holds line-aligned ``train.en`` and ``train.cs``, ``val.*`` (or ``valid.*``, ``dev.*``) and any
 ``test*.*``, or these splits as ``.tsv`` files of two columns; a FILE is a ``.tsv`` to train on. Translation memories
@@ -146,7 +146,7 @@ def text_splits(data: Sequence[Path], names: Names = USUAL, *, report: Report = 
 
 @dataclass(frozen=True)
 class _Scanned:
-    """What one reading of the training files found."""
+    """Results of reading the training files once."""
 
     files: tuple[PairFiles, ...]
     usable: int
@@ -156,7 +156,7 @@ class _Scanned:
     read: Sequence[str]
     """See ``_told``; and the filters."""
     held: HeldOut
-    """Which sources are held out."""
+    """Sources that are held out."""
     pairs: Sequence[Pair]
     """All pairs that are."""
 

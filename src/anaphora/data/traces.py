@@ -83,7 +83,7 @@ def read_traces(path: Path) -> Iterator[Trace]:
 
 
 def are_traces(data: Sequence[Path]) -> bool:
-    """Whether data is real-valued sequences and no text, by the names of its files and the first lines of tables."""
+    """True if data is real-valued sequences and no text, by the names of its files and the first lines of tables."""
     files = [file for path in data for file in (path.rglob("*") if path.is_dir() else [path]) if file.is_file()]
     are_read = (ending_of(file, [*READERS]) not in ("", ".tsv") and not holds_strings(file) for file in files)
     return any(are_read) or hold_vectors(data)

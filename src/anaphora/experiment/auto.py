@@ -18,7 +18,7 @@ from anaphora.tasks.task import Task
 from anaphora.text.tokenization import AnyTokenizer
 
 SUMMARY = "Chosen by the look of your data: a translator for pairs of sentences, a language model for running text."
-"""What it is, in one line."""
+"""Summary in one line."""
 
 _TOKENIZERS: dict[str, type[AnyTokenizer]] = {
     one.model_fields["tokenizer"].default: one for one in get_args(AnyTokenizer)
@@ -27,7 +27,7 @@ _TOKENIZERS: dict[str, type[AnyTokenizer]] = {
 
 
 def description() -> str:
-    """What is chosen for which data, for people to read, as comments of TOML."""
+    """Return the choices for each kind of data, for people to read, as comments of TOML."""
     lines = [
         SUMMARY,
         "",
@@ -91,7 +91,7 @@ def _sized_tasks() -> dict[str, Task]:
 
 
 def layout_in(table: Table) -> Layout:
-    """Where pairs stand by the ``[data]`` of a table that nobody has checked; as usual where it says nothing sound."""
+    """Return the layout of pairs by an unchecked ``[data]`` table; the default where it is not sound."""
     columns = value_at(table, "data.columns")
     named = columns[:2] if isinstance(columns, list) else []
     sound = [one for one in named if isinstance(one, str) or (type(one) is int and one > 0)]

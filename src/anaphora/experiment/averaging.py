@@ -29,7 +29,7 @@ class Averaged:
     best_metrics: Mapping[str, float]
     """Those of the checkpoint that was the best before, measured in the same way."""
     better: bool
-    """Whether it is now the best of the run."""
+    """True if it is now the best of the run."""
     path: Path | None
     """Its folder; None where it was not kept, since the average that is the best of the run stays in its place."""
 

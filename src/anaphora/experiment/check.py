@@ -23,7 +23,7 @@ _ORDER = ("error", "warning", "note")
 
 @dataclass
 class Checked:
-    """What a check found; splits of it are missing when an error ended it."""
+    """Findings of a check; splits are missing if an error ended it."""
 
     experiment: Experiment
     survey: Survey = field(default_factory=Survey)
@@ -35,7 +35,7 @@ class Checked:
 
     @property
     def trainable(self) -> bool:
-        """Whether ``anaphora train`` would take the data."""
+        """True if ``anaphora train`` would take the data."""
         return not self.errors
 
     @property

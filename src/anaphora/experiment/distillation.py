@@ -43,7 +43,7 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class Distilled:
-    """What came of it."""
+    """Result of a distillation."""
 
     outcome: Outcome | None
     """Of the training; None where it was stopped before."""
@@ -145,7 +145,7 @@ def _begin(pairs: Path, teachers: Sequence[Path], beam: int, data: str) -> None:
 
 
 class _Answers(NamedTuple):
-    """What teachers answer, and whether to go on."""
+    """Answers of teachers, and whether to go on."""
 
     teachers: Sequence[Path]
     beam: int

@@ -1,4 +1,4 @@
-"""What a training will take: measured in a short trial of the training itself, on a sample of its data.
+"""Time and memory of a training to come: measured in a short trial of the training itself, on a sample of its data.
 
 Nothing is modelled: the trial is ``run_training.train`` for a few seconds, so all that makes training slow or large is
 in it. BLEU during training is left out, since a network that has learnt nothing writes no sentences of usual length.
@@ -39,7 +39,7 @@ WARM_UP = 2
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the whole training takes, if it goes on as its trial went."""
+    """Time and memory of the whole training, if it goes on as its trial went."""
 
     parameters: int
     vocabulary: Mapping[str, int]
@@ -86,7 +86,7 @@ def estimate(
 
 @dataclass
 class _Measured:
-    """What a trial showed, carried over to all of the data."""
+    """Measurements of a trial, scaled to all of the data."""
 
     updates: int
     tokens: int

@@ -1,4 +1,4 @@
-"""What training takes of memory, against what is free: whether a run can be begun, and how large a batch may be.
+"""Memory that training takes, against what is free: whether a run can be begun, and how large a batch may be.
 
 The estimate for a token counts what the forward pass keeps and the backward pass makes beside it: for every matrix but
 the tables of the vocabulary and those of the output layer, its output and its input, and for every target position a
@@ -41,7 +41,7 @@ def fitting_tokens(model: torch.nn.Module, vocabularies: Collection[int], longes
 
 
 def bytes_per_token(model: torch.nn.Module, vocabularies: Collection[int], longest: int) -> int:
-    """What one more token in a batch takes, at most, while an update is made."""
+    """Return the bytes that one more token in a batch takes, at most, while an update is made."""
     numbers = longest
     outputs = [module for module in model.modules() if isinstance(module, Output)]
     in_chunks = {id(weight) for output in outputs for weight in output.parameters()}
@@ -94,7 +94,7 @@ def most_tokens(paths: Iterable[Path]) -> int:
 
 
 def _enlarged(table: BaseModel, at: str = "") -> Iterator[tuple[float, str, int]]:
-    """How many times as large as by default each option is that sizes something, its key and its value."""
+    """Yield each option that sizes something: its ratio to the default, its key and its value."""
     for name, value in table:
         if isinstance(value, BaseModel):
             yield from _enlarged(value, f"{at}{name}.")

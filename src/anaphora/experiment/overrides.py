@@ -18,7 +18,7 @@ class Setting(NamedTuple):
     """The key; empty for an option that is no more."""
     value: Any
     old: tuple[Renamed, ...]
-    """What it said by an older name."""
+    """Options written by older names."""
 
     @classmethod
     def parse(cls, text: str) -> "Setting":

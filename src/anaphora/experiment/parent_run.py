@@ -51,7 +51,7 @@ class Parent:
         self._run = Run.open(self._path)
         self._mode = experiment.start.vocabulary
         self.begun = begun = begun_with(self._run)
-        """What the parent was begun as."""
+        """Experiment of the parent when it was begun."""
         self._old = load_tokenizers(self._run)
         if self._mode == "only":
             if isinstance(begun.text, Word) and begun.text.rare != "none":
@@ -81,7 +81,7 @@ class Parent:
 
     @property
     def gives_weights(self) -> bool:
-        """Whether more than its vocabulary is taken over."""
+        """True if more than its vocabulary is taken over."""
         return self._mode != "only"
 
     def adopted(self, experiment: AnyExperiment) -> AnyExperiment:

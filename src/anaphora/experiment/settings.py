@@ -33,11 +33,11 @@ class Setting:
     default: str
     """As TOML; nothing where it has to be given."""
     takes: str
-    """What may be written, in words; nothing for a table."""
+    """Values that may be written, in words; empty for a table."""
     says: str
     """Its sentence."""
     kinds: tuple["TableKind", ...] = ()
-    """What a table holds: one kind without a name, or several of which it is one."""
+    """Tables that it may hold: one kind without a name, or several of which it is one."""
     label: str = ""
     """The option that says which of several kinds it is."""
 
@@ -87,7 +87,7 @@ def _owned(experiments: _Experiments) -> tuple[Owned, ...]:
 
 
 def settings_at(key: str) -> list[tuple[str, Owned]]:
-    """What stands at a dotted key, once for each meaning that it has, with the key of the table it stands in.
+    """Return the settings at a dotted key, one for each of its meanings, with the key of their table.
 
     Old names of options stand for the new ones. Raises ConfigError for a key that no experiment has, with the nearest.
     """
@@ -137,7 +137,7 @@ def _setting(owner: type[Config], name: str, field: FieldInfo) -> Setting:
 
 
 def _one_of(tables: list[type[Config]]) -> str:
-    """How one of several tables is named; nothing for one alone."""
+    """Return the name of one of several tables; empty for one alone."""
     if len(tables) == 1:
         return ""
     labels = [label_of(table) for table in tables]
@@ -158,7 +158,7 @@ def _line(text: str) -> str:
 
 
 def _takes(annotation: Any, metadata: list[Any]) -> str:
-    """What a value may be, in words."""
+    """Return the values that an option takes, in words."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _takes(arguments[0], [*metadata, *arguments[1:]])
@@ -181,7 +181,7 @@ def _bounds(metadata: list[Any]) -> Iterator[str]:
 
 
 def chosen(config: Config, prefix: str = "") -> Iterator[str]:
-    """What an experiment says that is not the default, option by option, each as ``--set`` takes it."""
+    """Yield the options of an experiment that differ from their defaults, as ``--set`` takes them."""
     for name, field in type(config).model_fields.items():
         value = getattr(config, name)
         if value == field.default:
@@ -193,7 +193,7 @@ def chosen(config: Config, prefix: str = "") -> Iterator[str]:
 
 
 def sentence_under(table: type[Config], option: str) -> str:
-    """What the string under an option says, in the class of the table or in the first base that has one; else empty."""
+    """Return the string under an option in its class or the first base that has one; else an empty one."""
     owners = (owner for owner in table.__mro__ if issubclass(owner, Config))
     texts = (_in_module(owner.__module__).get((owner.__qualname__, option), "") for owner in owners)
     return next(filter(None, texts), "")

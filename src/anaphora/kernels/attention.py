@@ -20,24 +20,24 @@ from anaphora.kernels.weighing import Softmax, Weighing
 
 
 class Attended(NamedTuple):
-    """What going back needs."""
+    """Values saved for the backward pass."""
 
     of_score: Any
     of_span: Any
     of_weighing: Any
     shares_XBS: Tensor
-    """What the scores became, before the factor of the span."""
+    """Normalized scores, before the factor of the span."""
     factor_XBS: Tensor | None
 
 
 class Lowered(NamedTuple):
-    """What going back needs, as values."""
+    """Values saved for the backward pass, of lists of operations."""
 
     focus: LoweredFocus
     of_score: Any
     of_span: Any
     weights: Value
-    """What the scores became, before the factor of the span."""
+    """Normalized scores, before the factor of the span."""
 
 
 @dataclass(frozen=True)

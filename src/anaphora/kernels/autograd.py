@@ -1,4 +1,4 @@
-"""What every autograd function with a derived gradient promises: no autocast inside, and no second derivative."""
+"""Promises of every autograd function with a derived gradient: no autocast inside, and no second derivative."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 def autocasts(device: str) -> bool:
-    """Whether torch chooses precisions on this kind of device now; some have no autocast."""
+    """True if torch chooses precisions on this kind of device now; some have no autocast."""
     return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
 
 

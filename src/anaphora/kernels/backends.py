@@ -73,7 +73,7 @@ def backend_for(
 
 
 def without_c(backend: Backend) -> Backend:
-    """What computes the same without C."""
+    """Return the backend that computes the same without C."""
     plain: dict[Backend, Backend] = {"gemm": "torch", "gemm-bf16": "bf16", "gemm-int8": "int8"}
     return plain.get(backend, backend)
 
@@ -84,7 +84,7 @@ def precision_of(backend: Backend) -> compiled.PackedPrecision:
 
 
 def runs_in_c(backend: Backend) -> bool:
-    """Whether a backend is that of the packed GEMM, and it is there."""
+    """True if a backend is that of the packed GEMM, and it is there."""
     return backend != without_c(backend) and compiled.has_gemm(precision_of(backend))
 
 
@@ -131,7 +131,7 @@ def padded(block: Tensor, dimension: int) -> Tensor:
 
 
 def has_bf16(has: Callable[[str], bool] | None = None) -> bool:
-    """Whether this processor, or one that ``has`` some features, has instructions for bf16."""
+    """True if this processor, or one that ``has`` some features, has instructions for bf16."""
     has = has or _processor_has
     return has("avx512_bf16") or has("amx_bf16")
 
@@ -147,7 +147,7 @@ _Product = Callable[[Tensor, Tensor], Tensor]
 
 
 def _packs(backend: Backend, weight_NK: Tensor) -> bool:
-    """Whether products with a weight are made in C."""
+    """True if products with a weight are made in C."""
     fits = precision_of(backend) != "int8" or weight_NK.shape[1] <= compiled.INT8_LONGEST
     return fits and runs_in_c(backend) and compiled.suits(weight_NK)
 

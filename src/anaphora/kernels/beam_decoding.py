@@ -68,6 +68,6 @@ def _step(weights_NS: Tensor | None, stayed_N5: Tensor, ended_M5: Tensor) -> Bea
 
 
 def _of_sentences(rows_BW: Tensor) -> Value:
-    """What each sentence has for itself."""
+    """Return the value with a row for each sentence."""
     make = whole if rows_BW.dtype == torch.int64 else rows_of
     return make(rows_BW.contiguous(), Place.OF_SENTENCE)

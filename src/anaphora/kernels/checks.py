@@ -1,4 +1,4 @@
-"""What a scan refuses before any work is done: tensors that do not fit the program or each other, in one sentence.
+"""Checks of a scan before any work is done: tensors that do not fit the program or each other, in one sentence.
 
 Looked at once a batch, never in the loop.
 """

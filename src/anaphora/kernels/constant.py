@@ -1,4 +1,4 @@
-"""What a sentence says once and its steps hear: y_t = v, a vector of the memory, or y_t = v_t, a column of it."""
+"""Constant input of a sentence, read at every step: y_t = v, a vector of the memory, or y_t = v_t, a column of it."""
 
 from dataclasses import dataclass
 from typing import ClassVar

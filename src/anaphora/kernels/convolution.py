@@ -95,7 +95,7 @@ def _closed(x_SBD: Tensor, lengths_B: Tensor) -> Tensor:
 
 
 def _laid_along(sentences: Columns, plan: Plan, kernels: Kernels) -> Columns:
-    """What is left of sentences after all kernels of a plan."""
+    """Return the columns of sentences after all kernels of a plan."""
     lengths_B = torch.tensor(plan.columns)
     y_SBD = _Laid.apply(  # type: ignore[no-untyped-call]
         torch.is_grad_enabled(), plan, tuple(kernels), sentences.x_SBD, *kernels.values()

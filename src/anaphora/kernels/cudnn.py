@@ -27,7 +27,7 @@ Tensors = Mapping[str, Tensor]
 
 @cache
 def suits(program: Program) -> bool:
-    """Whether all units of a program are torch's, each after a projection of its own, with its state for itself."""
+    """True if all units of a program are torch's, each after a projection of its own, with its state for itself."""
     units = [part for part in program.parts if isinstance(part, Unit)]
     others = [part for part in program.parts if not isinstance(part, Unit)]
     projected = {part.target for part in others if isinstance(part, Project)}
@@ -69,7 +69,7 @@ def layers(
 
 
 def _has_more(unit: Unit) -> bool:
-    """Whether anything comes between a unit and its matrices, or into its state, that torch's layers lack."""
+    """True if anything comes between a unit and its matrices, or into its state, that torch's layers lack."""
     return unit.masked or unit.normalised or unit.conditioned or bool(unit.before) or len(unit.inputs) > 1
 
 

@@ -1,4 +1,4 @@
-"""Which kernels are applied to which sentences, and in what order: lengths in, names of kernels out.
+"""Plan of which kernels are applied to which sentences, in order: lengths in, names of kernels out.
 
 Folding applies K^2, K^3, .. to a sentence, each to the output of the one before; K^i shortens it by i - 1 columns. As
 soon as the n columns that are left are no more than the next kernel is wide, L^n makes one of them. Kernels grow up to
@@ -23,17 +23,17 @@ class Application(NamedTuple):
 
     @property
     def widens(self) -> bool:
-        """Whether it leaves more columns, and not fewer."""
+        """True if it leaves more columns, and not fewer."""
         return self.kernel.startswith(("open", "unfold"))
 
 
 class Plan(NamedTuple):
-    """What is done with a batch."""
+    """Steps of the convolution of a batch."""
 
     applications: list[Application]
     """In order."""
     columns: list[int]
-    """What every sentence has in the end."""
+    """Final number of columns of each sentence."""
 
 
 def folding(lengths: Sequence[int], widest: int, folds: int = 0, enough: Sequence[int] = ()) -> Plan:

@@ -22,16 +22,16 @@ from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.pointwise import tanh_back_
 
 CHOICES = 3
-"""What a parent may take: something new, its left child, its right child."""
+"""Choices of a parent: something new, its left child, its right child."""
 
 
 class _Level(NamedTuple):
-    """What one level leaves for the backward pass."""
+    """Values of one level, saved for the backward pass."""
 
     h: Tensor
     """The children, n x B x H; B are the sentences that are not folded up yet."""
     t: Tensor
-    """What two neighbours make together, n-1 x B x H."""
+    """Combination of two neighbours, n-1 x B x H."""
     w: Tensor
     """The weights, n-1 x B x 3."""
 

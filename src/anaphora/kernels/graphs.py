@@ -70,7 +70,7 @@ def replay(
 
 
 def _size(tensor: Tensor, steps: int | None) -> tuple[Any, ...]:
-    """What a graph depends on: shape and type, and where a parameter lies; ``steps`` in place of an input's own."""
+    """Return the shape, type and, of a parameter, address; with ``steps`` in place of the steps of an input."""
     place = tensor.data_ptr() if isinstance(tensor, Parameter) else 0
     return (steps, *tensor.shape[1:]) if steps else tuple(tensor.shape), tensor.dtype, place
 
@@ -88,7 +88,10 @@ def _remember(kept: OrderedDict[Any, Any], key: Any, value: Any, most: int) -> N
 
 
 def _recorded(work: Replay) -> Replay:
-    """What runs all kernels of ``work`` again, on the same memory; raises RuntimeError where ``work`` waits for one."""
+    """Return a graph that runs all kernels of ``work`` again, on the same memory.
+
+    Raises RuntimeError where ``work`` waits for a kernel.
+    """
     stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     stream.wait_stream(torch.cuda.current_stream())
     graph = torch.cuda.CUDAGraph()
@@ -148,7 +151,7 @@ class _Graph:
 
     @property
     def waits(self) -> bool:
-        """Whether the walk back of an earlier batch is still to come."""
+        """True if the walk back of an earlier batch is still to come."""
         return self._lease is not None and self._lease() is not None
 
     def forward(self, tensors: Sequence[Tensor], lengths_B: Tensor) -> tuple[_Lease, list[Tensor]]:

@@ -28,7 +28,7 @@ class GreedyDecoding:
         self._live = sentences
         self._written = compiled.Written.start(searched.bos, lengths, list(map(len, request.prefixes)), lines)
         self.tokens_BT = torch.zeros(sentences, longest, dtype=torch.int64)
-        """What was written."""
+        """Tokens written."""
         for row, prefix in ((row, prefix) for row, prefix in enumerate(request.prefixes) if prefix):
             self.tokens_BT[row, : len(prefix)] = torch.tensor(prefix)
         self.weights_BTS: Tensor | None = None
@@ -59,7 +59,7 @@ class GreedyDecoding:
         step.last.run("choose_token", (whole(self._written.rows_B8), tokens), (z, bias, ids, columns, end))
 
     def _of_sentences(self, rows_BW: Tensor) -> Value:
-        """What each sentence has for itself, and takes along."""
+        """Return the value with a row for each sentence, which moves with it."""
         self._held.append(rows_BW.contiguous())
         return (whole if rows_BW.dtype == torch.int64 else rows_of)(self._held[-1])
 

@@ -73,7 +73,7 @@ def _keep(weight: Tensor, key: Hashable, found: "Listed") -> None:
 
 
 class Listed:
-    """What a stage does, for sentences of certain lengths."""
+    """Operations of a stage, for sentences of certain lengths."""
 
     def __init__(self, stage: Stage, ops: Lowering, given: Mapping[str, Given]) -> None:
         """Note it with ``ops``."""
@@ -88,7 +88,7 @@ class Listed:
         self.written = {name: values[name].width for name in outer}
         """The widths of the signals that it writes for others."""
         self.is_large = ops.is_large
-        """Whether a step is worth more than one thread."""
+        """True if a step is worth more than one thread."""
         self._packed = ops.packed
         asked = {name: tensor for name, tensor in ops.asked.items() if ops.matmuls.is_weight(name)}
         of_weights = {tensor.data_ptr() for tensor in asked.values()}
@@ -125,11 +125,11 @@ class Listed:
 
     @property
     def threads(self) -> int:
-        """How many threads share the work of a step."""
+        """Number of threads that share the work of a step."""
         return torch.get_num_threads() if self.is_large else 1
 
     def suits(self, matmuls: Matmuls) -> bool:
-        """Whether this is of its weights."""
+        """True if this is of its weights."""
         for name, (weight, state) in self._asked.items():
             if weight() is not matmuls.tensor(name) or state != state_of(matmuls.tensor(name)):
                 return False
@@ -162,10 +162,10 @@ class OverMemory(NamedTuple):
     listed: Listed
     numbers: "array[int]"
     held: list[Tensor]
-    """What it reads of the memory, a row for each sentence."""
+    """Tensors of the memory that it reads, a row for each sentence."""
 
     def filled(self, signals: Mapping[str, Tensor]) -> tuple["array[int]", Tensor]:
-        """What ``compiled.loop`` takes, over signals by name; and what has to be there as long."""
+        """Return the arguments of ``compiled.loop`` for signals by name, and the tensor that must live as long."""
         return self.listed.filled(self.numbers, signals)
 
 

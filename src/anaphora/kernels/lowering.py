@@ -39,13 +39,13 @@ class Value:
         """
         self.width, self.tensor, self.place = width, tensor, place
         self.kept = False
-        """Whether the rows of every step are needed after the loop."""
+        """True if the rows of every step are needed after the loop."""
         self.merges = False
-        """Whether the operations that write it could add to another value instead."""
+        """True if the operations that write it could add to another value instead."""
         self.read = False
-        """Whether an operation reads it."""
+        """True if an operation reads it."""
         self.shared = False
-        """Whether it is the gradient of several signals."""
+        """True if it is the gradient of several signals."""
 
 
 Values = tuple[Value, ...]
@@ -96,7 +96,7 @@ class Lowering:
         self.packed: dict[str, compiled.Packed] = {}
         """By matrix, the right side of its products; it must be there when they are made."""
         self.of_memory: list[tuple[Value, str, Callable[[Tensor], Tensor]]] = []
-        """What operations read of memory tensors, and how it follows from them."""
+        """Values read from memory tensors, and how each follows from its tensor."""
         self.asked: dict[str, Tensor] = {}
         """The vectors and memory tensors that operations read, by name."""
         self._work = 0
@@ -129,7 +129,7 @@ class Lowering:
         return Value(tensor.shape[1:].numel(), tensor.contiguous())
 
     def of_sentences(self, name: str, change: Callable[[Tensor], Tensor]) -> Value:
-        """What ``change`` makes of a memory tensor, with a row for each sentence."""
+        """Return ``change`` of a memory tensor as a value, with a row for each sentence."""
         value = self.fixed(change(self.memory(name)))
         value.place = Place.OF_SENTENCE
         self.of_memory.append((value, name, change))
@@ -223,7 +223,7 @@ class Lowering:
 
     @property
     def is_large(self) -> bool:
-        """Whether a step is worth more than one thread."""
+        """True if a step is worth more than one thread."""
         return self._work * len(self.rows) > ALONE * len(self.rows.active)
 
     def laid_out(self, elsewhere: Container[Value] = ()) -> tuple[dict[Value, tuple[int, int]], int]:
@@ -258,7 +258,7 @@ class Lowering:
 
 
 class PartLowering:
-    """What ``PartMatmuls`` is to a part, for values."""
+    """Counterpart of ``PartMatmuls`` for values."""
 
     def __init__(self, ops: Lowering, part: str) -> None:
         """``part`` is the name in front."""
@@ -328,7 +328,7 @@ class PartLowering:
         return self._ops.of_sentences(self._full(name), partial(_numbers, self._ops.like.dtype))
 
     def memory_width(self, name: str) -> int:
-        """How wide a memory tensor is."""
+        """Return the width of a memory tensor."""
         return self._matrix(name).shape[-1]
 
     def whole(self, length: str) -> Value:

@@ -44,11 +44,11 @@ class Matmuls:
         self._gradients: dict[str, Tensor] = {}
 
     def native(self, block: Tensor) -> bool:
-        """Whether to compute the steps of a part in C; ``block`` is one of its tensors."""
+        """True if the steps of a part run in C; ``block`` is one of its tensors."""
         return self._runtime.native(block)
 
     def loops_in_c(self, block: Tensor) -> bool:
-        """Whether to take all steps of a loop in one call of C; ``block`` is one of its tensors."""
+        """True if one call of C takes all steps of a loop; ``block`` is one of its tensors."""
         return self._runtime.loops_in_c(block, self._recording)
 
     def of(self, part: str) -> "PartMatmuls":
@@ -68,7 +68,7 @@ class Matmuls:
         return self._weights[name] if name in self._weights else self._memory[name]
 
     def is_weight(self, name: str) -> bool:
-        """Whether this is a weight, and not a tensor of the memory."""
+        """True if this is a weight, and not a tensor of the memory."""
         return name in self._weights
 
     @property
@@ -83,7 +83,7 @@ class Matmuls:
 
     @property
     def lasting(self) -> bool:
-        """Whether what is prepared of a weight outlives this pass."""
+        """True if what is prepared of a weight outlives this pass."""
         return self._runtime.caches_weights and not self._recording
 
     def gradient(self, name: str, rows: int) -> Tensor:
@@ -125,7 +125,7 @@ class Matmuls:
         return weight.forward
 
     def record(self, name: str, a_RK: Tensor, dy_RN: Tensor, rows: Rows) -> None:
-        """What all rows of a scan were multiplied with, and the gradients of the products: the record of a gradient."""
+        """Record the operands and the gradients of a product, for all rows of a scan."""
         of_weight = name in self._weights
         self._recorded[name].append((a_RK, dy_RN) if of_weight else (rows.to_grid(a_RK), rows.to_grid(dy_RN)))
 
@@ -181,7 +181,7 @@ class PartMatmuls:
         return f"{self._part}.{name}"
 
     def native(self, block: Tensor) -> bool:
-        """Whether to compute the steps in C; ``block`` is one of the tensors."""
+        """True if the steps run in C; ``block`` is one of the tensors."""
         return self._products.native(block)
 
     def __call__(self, name: str, a_XBK: Tensor) -> Tensor:

@@ -43,20 +43,20 @@ LARGEST = 4.0
 
 @dataclass(frozen=True)
 class MixtureShape:
-    """What the parameters of a row describe."""
+    """Meaning of the parameters of a row."""
 
     components: int
     """K."""
     size: int
     """D, the numbers of a vector."""
     correlated: bool
-    """Whether the two dimensions of a vector are correlated within a component; D is 2 then."""
+    """True if the two dimensions of a vector are correlated within a component; D is 2 then."""
     min_deviation: float
     """No standard deviation is smaller."""
 
     @property
     def blocks(self) -> list[int]:
-        """How many parameters are weights, means, deviations and correlations."""
+        """Return the numbers of parameters that are weights, means, deviations and correlations."""
         both = self.components * self.size
         return [self.components, both, both, self.components if self.correlated else 0]
 

@@ -34,11 +34,11 @@ _ROUNDED = (Activate, Normalise)
 
 
 class Lowered(NamedTuple):
-    """What the steps forward leave for those back."""
+    """Values of the steps forward, saved for those back."""
 
     forward: Lowering
     saved: tuple[Any, ...]
-    """What each part noted."""
+    """Values saved by each part."""
 
 
 def obstacle(part: Part) -> str:
@@ -77,7 +77,7 @@ def loops(program: Program) -> list[Loop]:
 
 @cache
 def is_native(stage: Stage) -> bool:
-    """Whether all parts of a looping stage have a native body."""
+    """True if all parts of a looping stage have a native body."""
     return stage.loops and not any(map(obstacle, stage.parts))
 
 
@@ -176,13 +176,13 @@ class _Values:
         self._values: dict[str, Value] = {}
 
     def read(self, read: str) -> Value:
-        """What a part reads."""
+        """Return the value that a part reads."""
         if read not in self._values:
             self._values[read] = _lying(self._blocks, read)
         return self._values[read]
 
     def write(self, ops: Lowering, signal: str, value: Value) -> None:
-        """What a part wrote: a carried signal is written where it is carried, any other stays where it is."""
+        """Place what a part wrote: a carried signal is written where it is carried, any other stays where it is."""
         ops.keep(value)
         self._values[signal] = value
         if self._blocks.carried(signal) is None:
@@ -203,7 +203,7 @@ class _Gradients:
         """Those of signals that are not carried, as the loop leaves them."""
 
     def read(self, signal: str) -> Value | None:
-        """What a part's backward pass is given for a signal that it wrote."""
+        """Return the gradient that a part's backward pass gets for a signal that it wrote."""
         if signal in self.changed:
             return self.changed[signal]
         return _lying(self._dblocks, signal) if signal in self._dblocks else None

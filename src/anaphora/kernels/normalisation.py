@@ -115,7 +115,7 @@ class UnitMatmuls(PartMatmuls):
 
     @property
     def normals(self) -> tuple[tuple[str, Normal], ...]:
-        """What came out of each product, and how it was normalised, in the order in which they were asked for."""
+        """Return the normalizations of the products, in the order in which they were asked for."""
         return tuple(self._normals)
 
     def __call__(self, name: str, a_XBK: Tensor) -> Tensor:
@@ -142,7 +142,7 @@ class UnitMatmuls(PartMatmuls):
 
 
 class LoweredNormal(NamedTuple):
-    """What going back needs, as values."""
+    """Values saved for the backward pass, of lists of operations."""
 
     a: Value
     mean: Value
@@ -182,7 +182,7 @@ class UnitLowering(PartLowering):
 
     @property
     def normals(self) -> tuple[tuple[str, LoweredNormal], ...]:
-        """How what came out of each product was normalised, in the order in which they were asked for."""
+        """Return the normalizations of the products, in the order in which they were asked for."""
         return tuple(self._normals)
 
     def __call__(self, name: str, a: Value) -> Value:

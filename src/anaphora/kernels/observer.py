@@ -1,4 +1,4 @@
-"""What an observer sees of a scan: every signal of every step, what parts compute inside, and every gradient.
+"""Observer of a scan: every signal of every step, what parts compute inside, and every gradient.
 
 An observer is part of the runtime (``with running(replace(runtime, observer=..)):``). It is given copies, so a scan
 has the same bits with and without one, and without one nothing is kept for it.

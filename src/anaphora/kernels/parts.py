@@ -33,7 +33,7 @@ def previous(signal: str) -> str:
 
 
 def is_previous(read: str) -> bool:
-    """Whether this read looks one step back."""
+    """True if this read looks one step back."""
     return read.startswith(_PREVIOUS)
 
 
@@ -48,7 +48,7 @@ class Part(Protocol):
         """In front of the names of its weights."""
 
     by_sentence: ClassVar[bool]
-    """Whether it looks at memory, so that row b of what it reads must belong to sentence b."""
+    """True if it looks at memory, so that row b of what it reads must belong to sentence b."""
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ class Part(Protocol):
         """The signals that ``forward`` returns, in order."""
 
     def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Any]:
-        """What it writes, and what ``backward`` needs."""
+        """Return the outputs, and what ``backward`` needs."""
 
     def backward(self, matmuls: Matmuls, saved: Any, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
         """The gradient of each signal it read; None for one that has none."""

@@ -1,4 +1,4 @@
-"""What large and restless states cost (Merity, Keskar and Socher 2018, section 4.6).
+"""Penalty of large and restless states (Merity, Keskar and Socher 2018, section 4.6).
 
 For B rows of T_b states s of H numbers, each row weighted by w_b,
 

@@ -39,7 +39,7 @@ def prepared(weight_NK: Tensor, runtime: Runtime) -> Multiplication:
 
 
 def keep(weight: Parameter, what: str, state: Hashable, make: Callable[[], Made]) -> Made:
-    """What was made of a parameter, kept while that has this value and everything else is in this ``state``.
+    """Return what ``make`` made of a parameter, kept while its value and everything else in ``state`` stay the same.
 
     ``what`` tells apart what is made of one parameter.
     """
@@ -74,12 +74,12 @@ def _forget(kept: dict[int, _Kept], key: int, weight: weakref.ref[Tensor]) -> No
 
 
 def state_of(tensor: Tensor) -> tuple[int, int, int]:
-    """What changes when a tensor is another one, when its numbers change, or where they lie."""
+    """Return what changes when a tensor is another one, when its numbers change, or where they lie."""
     return id(tensor), tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version
 
 
 def steps_of_optimizers() -> int:
-    """How many steps optimizers have taken: a state for what is made of several parameters."""
+    """Return the number of steps that optimizers have taken: a state for what is made of several parameters."""
     return _steps
 
 

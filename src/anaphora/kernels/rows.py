@@ -1,4 +1,4 @@
-"""How the steps of sentences of different lengths lie in memory: without padding, the longest sentences first.
+"""Packed sequences: sentences of different lengths without padding, the longest first.
 
     sentences, sorted        rows (3 sentences of 3, 2 and 1 steps)
     a1 a2 a3                 a1 b1 c1 | a2 b2 | a3
@@ -24,15 +24,15 @@ class Rows:
         self._order_B = torch.argsort(lengths_B, descending=True, stable=True)
         self._lengths_B = lengths_B[self._order_B]
         self.sorted = bool((self._order_B[1:] > self._order_B[:-1]).all())
-        """Whether the batch came in the order of the rows."""
+        """True if the batch came in the order of the rows."""
         self.active = [int(rows) for rows in torch.bincount(self._lengths_B - 1).flip(0).cumsum(0).flip(0)]
-        """How many sentences are still there at each step, up to the end of the longest."""
+        """Number of sentences that are still there at each step, up to the end of the longest."""
         self.starts = [0]
         """The row that each step starts with, and the number of all rows past the last."""
         for rows in self.active:
             self.starts.append(self.starts[-1] + rows)
         self.whole = self.starts[-1] == steps * len(lengths_B)
-        """Whether there is a row for every place of the grid."""
+        """True if there is a row for every place of the grid."""
 
     def __len__(self) -> int:
         return self.starts[-1]
@@ -53,14 +53,14 @@ class Rows:
         return (torch.tensor(self.starts)[self._lengths_B - 1] + torch.arange(self._sentences)).to(self._device)
 
     def before(self, buffer_XW: Tensor) -> Tensor:
-        """What each row's sentence was one step before, of a buffer with first values in front of the rows."""
+        """Return the previous row of each row's sentence, from a buffer with initial states in front of the rows."""
         if self.active[-1] == self._sentences:  # none leaves before the end
             return buffer_XW[: len(self)]
         return buffer_XW.index_select(0, self.before_R)
 
     @cached_property
     def before_R(self) -> Tensor:
-        """Where each row's sentence stood one step before, if its first value is put in front of the rows."""
+        """Place of the previous step of each row's sentence, if initial states are put in front of the rows."""
         begins = [0, *(self._sentences + start for start in self.starts[: len(self.active) - 1])]
         begin_R = torch.repeat_interleave(torch.tensor(begins), torch.tensor(self.active))
         return (begin_R + self._sentence_R).to(self._device)

@@ -1,4 +1,4 @@
-"""Where and how networks run right now: one frozen value in the one context variable of the package.
+"""Device, precision, seed and update of running networks: one frozen value in the package's one context variable.
 
 ``with running(Runtime(..)):`` is entered by the training loop, predictors and inspection alone. The value is read where
 matrix products and random draws are made and by ``scan``, so no ``forward`` has an argument for it. Outside of every
@@ -63,11 +63,11 @@ class Runtime:
     ("python"), or the reference equations of each recurrent unit, differentiated by autograd ("naive"). The default is
     the value of the environment variable ANAPHORA_KERNELS, else "native"."""
     training: bool = False
-    """Whether this is an update of training."""
+    """True if this is an update of training."""
     threads: int = 0
     """Threads of torch; 0 leaves them as they are."""
     caches_weights: bool = True
-    """Whether products without a gradient use weights that are prepared once for each of their values: ``prepared.py``.
+    """True if products without a gradient use weights that are prepared once for each of their values: ``prepared.py``.
     These must then be changed by an optimizer or in place, not through ``tensor.data``."""
     seed: int = 0
     """Random seed."""
@@ -76,7 +76,7 @@ class Runtime:
     rank: int = 0
     """Number of this process among those that train together, from 0; within an update, of the micro-batch."""
     world_size: int = 1
-    """How many processes train together; within an update, how many micro-batches it has."""
+    """Number of processes that train together; within an update, of its micro-batches."""
     observer: Observer | None = None
     """Object that sees every signal and gradient of every scan: for inspection."""
 
@@ -86,11 +86,11 @@ class Runtime:
         return _inference(device, precision)
 
     def native(self, block: Tensor) -> bool:
-        """Whether to compute the steps of a part in C; ``block`` is one of its tensors."""
+        """True if the steps of a part run in C; ``block`` is one of its tensors."""
         return self.kernels == "native" and compiled.suits(block)
 
     def loops_in_c(self, block: Tensor, recording: bool) -> bool:
-        """Whether to take all steps of a loop in one call of C; ``block`` is one of its tensors.
+        """True if one call of C takes all steps of a loop; ``block`` is one of its tensors.
 
         Its products are those of the packed GEMM. ``recording``: whether there will be a backward pass.
         """

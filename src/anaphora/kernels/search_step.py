@@ -29,7 +29,7 @@ _HEIGHT = 12
 
 
 class Scores(NamedTuple):
-    """How a step scores words."""
+    """Output layer of a step of search."""
 
     weight_UH: Tensor
     """W of the words that are scored."""
@@ -72,13 +72,13 @@ class Searched(NamedTuple):
     words: Words
     """Those that are read first, a column of them."""
     scores: Scores
-    """How words are scored."""
+    """Output layer of the step."""
     bos: int
     eos: int
 
     @property
     def attends(self) -> bool:
-        """Whether a step has attention, as the signal ``weights``."""
+        """True if a step has attention, as the signal ``weights``."""
         return "weights" in self.program.returns
 
 
@@ -104,13 +104,13 @@ class SearchStep:
         found = listed(stage, matmuls, one_step(rows), like, given | {"x": Given("x", width)}, hypotheses)
         self._over = found.over(matmuls, len(like))
         self.memory = self._over.held
-        """What it reads of the memory, a row for each sentence."""
+        """Tensors of the memory that it reads, a row for each sentence."""
         self.state = {name: like.new_empty(rows, rows_BW.shape[1]) for name, rows_BW in first.items()}
-        """What the next step reads of each carried signal: its first values, for a start."""
+        """Values of each carried signal for the next step: its first values, for a start."""
         for name, rows_BW in first.items():
             self.state[name][: len(like)] = rows_BW
         self.written = {name: like.new_empty(rows, width) for name, width in {"x": width, **found.written}.items()}
-        """What a step writes, by signal."""
+        """Outputs of a step, by signal."""
         blocks = {previous(name): rows_NW for name, rows_NW in self.state.items()} | self.written
         self._step, self._room = self._over.filled(blocks)
         self._before, self.after, self.last = (
@@ -151,7 +151,7 @@ class SearchStep:
 
 
 def is_possible(program: Program, weight_UH: Tensor) -> bool:
-    """Whether a search can be made so: with parts that have native bodies, by the packed GEMM in C."""
+    """True if a search can be made so: with parts that have native bodies, by the packed GEMM in C."""
     first, *others = native.stages_of_step(program)
     return not others and native.is_native(first) and Matmuls({}, {}, recording=False).loops_in_c(weight_UH)
 

@@ -58,16 +58,16 @@ class _Rows(NamedTuple):
 
     ids_RW: Tensor
     inside_RW: Tensor
-    """Whether there is such a character."""
+    """True if there is such a character."""
     begins_N: Tensor
     """The row of each word's first character."""
     word_R: Tensor
     place_R: Tensor
-    """Which character of its word a row is."""
+    """Place of a row's character in its word."""
 
 
 class _Highway(NamedTuple):
-    """What going back through a highway needs."""
+    """Values of a highway, saved for the backward pass."""
 
     y_NF: Tensor
     t_NF: Tensor

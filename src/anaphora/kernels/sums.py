@@ -12,7 +12,7 @@ from anaphora.kernels.matmul import Matmuls
 
 @dataclass(frozen=True)
 class OfSum:
-    """What such a part reads and writes; every input has the same gradient."""
+    """Signals of a sum; every input has the same gradient."""
 
     name: str
     inputs: tuple[str, ...]

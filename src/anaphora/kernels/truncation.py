@@ -24,7 +24,7 @@ from anaphora.kernels.scan import scan
 
 
 class Windows(NamedTuple):
-    """What ``scan_windows`` gives."""
+    """Result of ``scan_windows``."""
 
     outputs: dict[str, Tensor]
     """As ``Scanned.outputs``, of the steps with a loss."""
@@ -45,7 +45,7 @@ def scan_windows(
     back: int,
     context: int = 0,
 ) -> Windows:
-    """What ``scan`` gives, with the gradient of each step's outputs going back over ``back`` further steps alone.
+    """Scan with the gradient of each step's outputs going back over ``back`` further steps alone.
 
     All arguments but the last two are those of ``scan``. ``back`` is k: 0 for the step itself and none before it, T or
     more for the whole of backpropagation through time. ``context`` steps at the beginning have no outputs and no loss:

@@ -39,7 +39,7 @@ class Walk:
 
 
 class Walked(NamedTuple):
-    """What the walk forward leaves for the walk back."""
+    """Values of the walk forward, saved for the walk back."""
 
     matmuls: Matmuls
     blocks: Blocks

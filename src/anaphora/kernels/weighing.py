@@ -1,4 +1,4 @@
-"""How scores become weights that sum to 1, forward and back (Chorowski et al. 2015, section 2.3).
+"""Normalizers of attention: scores become weights that sum to 1, forward and back (Chorowski et al. 2015, section 2.3).
 
 softmax   a = softmax(b e), sharper for b > 1
 sigmoid   a_s = sigm(e_s) / sum_r sigm(e_r), "smoothing": several positions can have much weight at once

@@ -32,7 +32,7 @@ LARGEST = 30.0
 
 
 def _exp(hat_XBN: Tensor) -> tuple[Tensor, Tensor]:
-    """What a block of the projection stands for, and its derivative."""
+    """Return the exponential of a block of the projection, and its derivative."""
     value_XBN = torch.exp(hat_XBN.clamp(max=LARGEST))
     return value_XBN, value_XBN.masked_fill(hat_XBN > LARGEST, 0)
 
@@ -83,7 +83,7 @@ class Move:
 
 
 class Saved(NamedTuple):
-    """What going back needs."""
+    """Values saved for the backward pass."""
 
     alpha_XBK1: Tensor
     beta_XBK1: Tensor

@@ -55,7 +55,7 @@ def arranged(x: Tensor | Words, change: Callable[[Tensor], Tensor]) -> Tensor | 
 
 
 class Reading(NamedTuple):
-    """How a network reads its words in one pass."""
+    """Program and inputs that read the words of one pass."""
 
     program: Program
     weights: Mapping[str, Tensor]
@@ -93,7 +93,7 @@ class LookUp(OneToOne):
 
 
 def reading(program: Program, weights: Mapping[str, Tensor], x: Tensor | Words, count: int = 0) -> Reading:
-    """How to run a program that reads ``x``; ``count``: how many words it will read, where those are not known.
+    """Return the program and inputs that read ``x``; ``count``: how many words it will read, where those are not known.
 
     The rows of words that are not known are those of their numbers.
     """
@@ -107,7 +107,7 @@ def reading(program: Program, weights: Mapping[str, Tensor], x: Tensor | Words, 
 
 
 def reading_step(program: Program, weights: Mapping[str, Tensor], x: Tensor | Words) -> Reading:
-    """How to run one step of a program that reads ``x``: a row for a single step would cost more than its product."""
+    """Return the program and inputs of one step; a row of a table would cost it more than its product."""
     return reading(program, weights, x, 0 if isinstance(x, Tensor) else x.ids_XB1.numel())
 
 
@@ -127,7 +127,7 @@ class _Tables:
         return torch.unique(ids_M) if len(ids_M) else ids_M
 
     def has_room(self, ids_M: Tensor) -> bool:
-        """Whether these words can have rows as well."""
+        """True if these words can have rows as well."""
         return self._made + len(ids_M) <= self.room
 
     def add(self, ids_M: Tensor, projections: tuple[Project, ...], weights: Mapping[str, Tensor], words: Words) -> None:
@@ -145,10 +145,10 @@ class _Tables:
 
 @dataclass(eq=False)
 class _Kept:
-    """What is kept of a program."""
+    """Tables kept for a program."""
 
     weights: tuple[Tensor, ...]
-    """What its tables are made of; it lives on, so that no other has its identity."""
+    """Weights that its tables are made of; they live on, so that no other has their identity."""
     widths: Mapping[str, int]
     """Of the tables of its projections."""
     tables: _Tables | None = None

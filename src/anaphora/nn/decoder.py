@@ -78,7 +78,7 @@ class DecoderConfig(ReadoutConfig, BridgeConfig, RecurrentConfig):
     input_feeding_from: Literal["readout", "context"] = "readout"
     """Vector of input feeding: o_{t-1}, or c_{t-1} alone (Chorowski et al. 2015, section 2.1)."""
     scheduled_sampling: AnySampling = NoSampling()
-    """Whether, in training, it reads words of its own in the place of true ones (Bengio et al. 2015)."""
+    """Schedule by which training replaces true words by predicted ones (Bengio et al. 2015)."""
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(

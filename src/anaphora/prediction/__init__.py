@@ -1,1 +1,1 @@
-"""What predictors share: search options, streaming over lines, and checks of what a caller passes."""
+"""Shared parts of predictors: search options, streaming over lines, and checks of what a caller passes."""

@@ -1,4 +1,4 @@
-"""What a call must be given: several texts, pairs that belong together, and lines that are not endless."""
+"""Checks of the arguments of a call: several texts, pairs that belong together, and lines that are not endless."""
 
 from collections import abc
 from typing import NamedTuple

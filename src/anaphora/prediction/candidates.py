@@ -23,23 +23,23 @@ class Shortlist(NamedTuple):
     """Candidates of the run's own shortlist, which ``anaphora shortlist`` makes: tokens, of any tokenizer."""
 
     frequent: int = 500
-    """How many of the most frequent target tokens every sentence may be written with; all with as many as there are."""
+    """Number of the most frequent target tokens that every sentence may be written with; above the vocabulary, all."""
     each: int = 20
     """Translations taken of each source token."""
 
     @property
     def settings(self) -> dict[str, Any]:
-        """How many, for ``json.dumps``."""
+        """Return the settings for ``json.dumps``."""
         return {"frequent": self.frequent, "each": self.each, "of": "run"}
 
     def __str__(self) -> str:
-        """What they are, in words."""
+        """Return the settings in words."""
         return f"{counted(self.frequent, 'frequent token')} and {counted(self.each, 'translation')} of each token"
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """What candidates are taken from."""
+    """Source of candidates."""
 
     translations: Mapping[str, Sequence[str]]
     """Translations of source words, the most probable first."""
@@ -50,11 +50,11 @@ class Candidates:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """How many, for ``json.dumps``."""
+        """Return the settings for ``json.dumps``."""
         return {"frequent": self.frequent, "each": self.each}
 
     def __str__(self) -> str:
-        """What they are, in words."""
+        """Return the settings in words."""
         return f"{counted(self.frequent, 'frequent word')} and {counted(self.each, 'translation')} of each source word"
 
     def of(self, texts: Sequence[str], source: Tokenizer, target: Tokenizer, also: Sequence[Sequence[int]] = ()) -> Ids:

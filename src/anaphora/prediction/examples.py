@@ -1,4 +1,4 @@
-"""What inspection asks of a predictor: a text as its network reads it, and as a search begins with it."""
+"""Capabilities that inspection asks of a predictor: a text as its network reads it, and as a search begins with it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,4 +53,4 @@ class GivesSearches(Protocol):
         """The search that translates or continues a text; DataError for one that is too long."""
 
     def searched(self, texts: Sequence[str], beam: int) -> Iterator[tuple[str, float]]:
-        """What beam search finds for each text, with its ln p."""
+        """Yield the output that beam search finds for each text, with its ln p."""

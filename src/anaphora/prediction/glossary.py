@@ -1,4 +1,4 @@
-"""Which terms of a glossary the source of a translation has."""
+"""Terms of a glossary in the source of a translation."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -16,7 +16,7 @@ class Match(NamedTuple):
 
     entry: GlossaryEntry
     capital: bool
-    """Whether it begins with a capital there, as at the start of a sentence."""
+    """True if it begins with a capital there, as at the start of a sentence."""
 
 
 class Glossary:
@@ -59,5 +59,5 @@ class Glossary:
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Whether a word goes on there."""
+    """True if a word goes on there."""
     return 0 < end < len(text) and is_glued(text[end - 1]) and is_glued(text[end])

@@ -42,7 +42,7 @@ class Streaming(TypedDict, total=False):
     limits: Limits
     """When it stops early, by a StoppedError."""
     report: Report
-    """What receives its progress and notes."""
+    """Receiver of its progress and notes."""
 
 
 class Watch:

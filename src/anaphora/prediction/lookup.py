@@ -7,7 +7,7 @@ Value = TypeVar("Value")
 
 
 class Lookup(Generic[Value]):
-    """What a table has for a word.
+    """Entries of a table by word, in any case.
 
     Dictionaries and translators write words in cases of their own: one learnt from lower-cased text has ``hund`` for
     the ``Hund`` of the other.
@@ -21,10 +21,10 @@ class Lookup(Generic[Value]):
             self._lower.setdefault(word.lower(), value)
 
     def exact(self, word: str) -> Value | None:
-        """What the word has as it is written; None where it has nothing."""
+        """Return the entry of the word as it is written, or None."""
         return self._table.get(word)
 
     def find(self, word: str) -> Value | None:
-        """What the word has as it is written, or in any case; None where it has nothing."""
+        """Return the entry of the word as it is written, or in any case; or None."""
         found = self.exact(word)
         return self._lower.get(word.lower()) if found is None else found

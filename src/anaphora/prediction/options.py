@@ -25,7 +25,7 @@ MAX_TOKENS = 10_000
 
 
 class SearchOptions(NamedTuple):
-    """How translations are searched. What is left open is as the run's ``[evaluation]`` table says.
+    """Options of a search for translations. What is left open is as the run's ``[evaluation]`` table says.
 
     A number that ``Option`` declares is an option of every command that searches. ``SearchKeywords`` has the same
     fields.
@@ -69,7 +69,7 @@ class SearchOptions(NamedTuple):
     groups: Annotated[int, Option("Groups of a diverse beam; they divide it.", min=0)] = 0
     """(Vijayakumar et al. 2018)"""
     diversity: Annotated[float | None, Option("With groups: strength of diversity.", min=0, default="0.5")] = None
-    """How much a token counts less for each earlier group that takes it."""
+    """Penalty of a token for each earlier group that takes it."""
     sampling: Sampling | None = None
     """Draw translations instead of searching them."""
     minimum_risk: Annotated[
@@ -84,8 +84,8 @@ class SearchOptions(NamedTuple):
     """Minimum Bayes risk (Kumar and Byrne 2004, Eikema and Aziz 2020); 0 takes the best by rank."""
     max_tokens: Annotated[int, Option("Refuse a sentence of more tokens; its line stays empty.", min=1)] = MAX_TOKENS
     protect: "tuple[Kind, ...] | None" = None
-    """What comes back as it is, each exactly once: some of ``text.placeholders.KINDS``. None for the usual ones where
-    texts are translated, and for nothing where translations are scored."""
+    """Kinds of text copied unchanged, each exactly once: some of ``text.placeholders.KINDS``. None for the usual ones
+    where texts are translated, and for nothing where translations are scored."""
 
     terms: "Glossary | None" = None
     """Terms that a translation must contain and must not, by what its source has."""
@@ -161,7 +161,7 @@ class SearchOptions(NamedTuple):
 
     @property
     def hypotheses(self) -> int:
-        """How many hypotheses of each sentence are needed."""
+        """Number of hypotheses of each sentence that are needed."""
         return max(1 + max(0, self.alternatives), self.minimum_risk)
 
     def json(self, unknown: int, left: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from anaphora.formats.json_text import LN_10
 
 @dataclass(frozen=True)
 class LineScore:
-    """What a model says of one line."""
+    """Score of one line by a model."""
 
     log10: float
     """log10 p of the line and its end."""

@@ -87,7 +87,7 @@ def answers(
 def by_row(
     batches: Iterable[Batch], make: Callable[[Batch], Iterable[Answer]], watch: Watch, answered: Callable[[int], None]
 ) -> dict[int, Answer]:
-    """What ``make`` gives for the rows of each batch, in ascending order of their example ids."""
+    """Yield ``make`` of the rows of each batch, in ascending order of their example ids."""
     found: dict[int, Answer] = {}
     for batch in batches:
         watch.check()

@@ -1,4 +1,4 @@
-"""Which of many rows of tokens the outputs of a search end with or begin: an automaton (Aho and Corasick 1975)."""
+"""Automaton over many rows of tokens, which the outputs of a search end with or begin (Aho and Corasick 1975)."""
 
 from collections import deque
 from collections.abc import Sequence

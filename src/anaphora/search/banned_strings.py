@@ -18,7 +18,7 @@ _BREAK = "\0"
 
 
 class Spelling:
-    """What each token of a vocabulary writes."""
+    """Text of each token of a vocabulary."""
 
     def __init__(self, writes: Sequence[str]) -> None:
         """``writes``: the text of each token, empty for one that writes nothing."""

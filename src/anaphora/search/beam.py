@@ -142,7 +142,7 @@ class _Search:
         return found, live.scores_BK.flatten()[found.rows_BK] + value_BK
 
     def _hopeful(self, live: _Live, totals_BK: Tensor, best_Bn: Tensor) -> Tensor:
-        """Which live hypotheses may still lead to a result."""
+        """Return a mask of the live hypotheses that may still lead to a result."""
         if live.steered.adds or self.diversity is not None:
             return totals_BK > -inf
         bound_BK = self.ranking.bound(totals_BK, self.bounds.max_lengths_B[live.sentences_B])

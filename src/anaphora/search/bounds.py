@@ -52,12 +52,12 @@ class Bounds:
         return [row[:length] for row, length in rows]
 
     def forced(self, step: int, sentences_B: Tensor) -> tuple[Tensor, Tensor]:
-        """Which of the sentences are forced at ``step``, and to which token (any, where they are not)."""
+        """Return the sentences that are forced at ``step``, and to which token (any, where they are not)."""
         if step >= self.prefixes_BT.shape[1]:
             free_B = torch.zeros_like(sentences_B)
             return free_B.bool(), free_B
         return step < self.prefix_lengths_B[sentences_B], self.prefixes_BT[sentences_B, step]
 
     def at_end(self, step: int, sentences_B: Tensor) -> Tensor:
-        """Which of the sentences have reached their maximum length after ``step``."""
+        """Return a mask of the sentences that have reached their maximum length after ``step``."""
         return step + 1 >= self.max_lengths_B[sentences_B]

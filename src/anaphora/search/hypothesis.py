@@ -14,7 +14,7 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 @dataclass(frozen=True)
 class Evidence:
-    """How sure a model is of one output, by forced decoding: see ``search.token_scores``."""
+    """Confidence of a model in one output, by forced decoding: see ``search.token_scores``."""
 
     signals_TE: Floats
     """Of every predicted token, ``</s>`` included where it ends in it: ln p; the entropy of the distribution; ln p
@@ -39,11 +39,11 @@ class Hypothesis:
     """float32 [T, S], on the CPU: the attention of the prediction of each token, ``</s>`` last when it is finished; S
     is the length of the sentence's memory. None for models without attention."""
     finished: bool
-    """Whether it ends in ``</s>``, and was not cut at its maximum length."""
+    """True if it ends in ``</s>``, and was not cut at its maximum length."""
     rank: float = field(compare=False)
-    """What hypotheses of a sentence are compared by, see ``search.ranking``; the score where they are not ranked."""
+    """Value that ranks the hypotheses of a sentence, see ``search.ranking``; the score where they are not ranked."""
     evidence: Evidence | None = field(default=None, compare=False, repr=False)
-    """How sure the model is of it; None where that was not asked for."""
+    """Confidence of the model in it; None where that was not asked for."""
 
     def __post_init__(self) -> None:
         demand_number(self.score)

@@ -67,7 +67,7 @@ class Placeholders:
 
 @dataclass(frozen=True)
 class Adjacency:
-    """Which tokens may stand directly beside a placeholder: a letter would make it part of a word."""
+    """Tokens that may stand directly beside a placeholder: a letter would make it part of a word."""
 
     before_V: Tensor
     """bool: whether a placeholder may follow the token."""
@@ -104,7 +104,7 @@ class Pointing(Wrapper):
 
     @property
     def steering(self) -> Steering:
-        """What gives a beam places for hypotheses that have written as many placeholders as others have not."""
+        """Return the steering that keeps places of a beam for each number of placeholders written."""
         return _Banks(self._placeholders.positions_BKS.any(dim=2), self._known)
 
     def start(self, batch: Batch) -> SearchStart:
@@ -185,12 +185,12 @@ class _Banks(Steering):
 
 
 def _left(pending_NK: Tensor, written_N: Tensor) -> Tensor:
-    """Which placeholders are pending after one was written; a negative number is none."""
+    """Return the placeholders that are pending after one was written; a negative number is none."""
     return pending_NK & (torch.arange(pending_NK.shape[1], device=written_N.device) != written_N[:, None])
 
 
 def _parts(rows: Placeholders, attention_NK: Tensor, pending_NK: Tensor) -> Tensor:
-    """What each pending placeholder has of the probability of its stand-in.
+    """Return the part that each pending placeholder has of the probability of its stand-in.
 
     Of several with one stand-in, as much as it has of their attention, and all of it the first where they have none;
     where another word of the sentence is that token, as much as its attention.

@@ -1,4 +1,4 @@
-"""How finished hypotheses of different lengths are compared."""
+"""Ranking of finished hypotheses of different lengths."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache

@@ -16,7 +16,7 @@ class Sampling(NamedTuple):
     top_p: Annotated[float, Option("Draw from the most probable tokens of this total probability.")] = 1.0
     """After ``top_k`` (Holtzman et al. 2020)."""
     seed: Annotated[int, Option("Random seed.", min=0)] = 0
-    """What is drawn for a sentence depends on the seed and on its example id, not on its place."""
+    """Seed of the draws for a sentence, together with its example id; its place has no influence."""
 
     def __str__(self) -> str:
         top_k = f", top-k {self.top_k}" if self.top_k else ""

@@ -1,4 +1,4 @@
-"""Which continuations of its hypotheses a beam keeps: the best, the best of each bank, or those of groups."""
+"""Choice of the continuations that a beam keeps: the best, the best of each bank, or those of groups."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

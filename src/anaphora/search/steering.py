@@ -57,9 +57,9 @@ class Steering:
     """
 
     adds: ClassVar[bool] = False
-    """Whether it adds to log-probabilities, so that the rank of a hypothesis may rise as it grows."""
+    """True if it adds to log-probabilities, so that the rank of a hypothesis may rise as it grows."""
     banked: ClassVar[bool] = False
-    """Whether a beam divides its places among hypotheses of different ``progress``."""
+    """True if a beam divides its places among hypotheses of different ``progress``."""
 
     def start(self, sentences_B: Tensor) -> Any:
         """The state of one row a sentence, before any token was written; sentences are numbered within the batch."""
@@ -118,7 +118,7 @@ class Steered(NamedTuple):
         return [entries for entries in found if entries is not None]
 
     def progress(self, rows_X: Tensor, ids_X: Tensor) -> Tensor:
-        """How far each row would be after its token."""
+        """Return the progress of each row after its token."""
         found = torch.zeros_like(rows_X)
         for one, state in zip(self.by, self.states, strict=True):
             if one.banked:

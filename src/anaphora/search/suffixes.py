@@ -72,14 +72,14 @@ class Suffixes(Steering):
         return _State(state.sentences_N[rows_N], nodes_N, state.step + 1)
 
     def progress(self, state: _State, rows_X: Tensor, ids_X: Tensor) -> Tensor:
-        """How many tokens of its suffix a row ends with."""
+        """Return the number of tokens of its suffix that a row ends with."""
         return self._written(state.sentences_N[rows_X], self._automaton.after(state.nodes_N[rows_X], ids_X))
 
     def _of(self, values_B: Tensor, state: _State) -> Tensor:
         return values_B.to(state.sentences_N.device)[state.sentences_N]
 
     def _written(self, sentences_N: Tensor, nodes_N: Tensor) -> Tensor:
-        """How many tokens of its suffix each row ends with."""
+        """Return the number of tokens of its suffix that each row ends with."""
         own_N = self._own_B.to(sentences_N.device)[sentences_N]
         return self._automaton.begun(nodes_N).gather(1, own_N[:, None]).squeeze(1)
 

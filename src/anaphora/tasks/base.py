@@ -1,4 +1,4 @@
-"""What every experiment has, whatever its task: text, data, training and start; and how options are refused."""
+"""Base of every experiment, whatever its task: text, data, training and start; and how options are refused."""
 
 from collections.abc import Mapping
 from operator import attrgetter
@@ -26,8 +26,8 @@ class StartConfig(Config):
     run: str = "none"
     """Its folder; "none" starts from random weights."""
     vocabulary: Literal["keep", "extend", "only"] = "keep"
-    """Whether its vocabulary is kept, or extended by the tokens of the new text that it has not; "only" takes the
-    vocabulary alone and no weights: for a language model of what a translator writes, that of the target side."""
+    """Its vocabulary is kept, or extended by the tokens of the new text that it lacks; "only" takes the vocabulary
+    alone and no weights: for a language model of what a translator writes, that of the target side."""
     replay: float = Field(0.0, ge=0, lt=1)
     """Fraction of each batch, in tokens, that is drawn from the pairs that ``run`` was trained on, so that they are not
     forgotten; 0 draws none. For translators of sentences (docs/growing.md)."""
@@ -43,19 +43,19 @@ class StartConfig(Config):
 
     @property
     def gives_weights(self) -> bool:
-        """Whether the weights of ``run`` are taken over, and not its vocabulary alone."""
+        """True if the weights of ``run`` are taken over, and not its vocabulary alone."""
         return self.run != "none" and self.vocabulary != "only"
 
 
 def _reads_vectors_of_files(experiment: Any) -> bool:
-    """Whether an encoder reads word vectors that a file gives."""
+    """True if an encoder reads word vectors that a file gives."""
     table = getattr(experiment, "embedding", None)
     files = getattr(table, "files", {})
     return experiment.encoder_side in files or bool(files and getattr(table, "shared", False))
 
 
 class ExperimentBase(Config):
-    """What every experiment has; the folder of a task adds its own tables."""
+    """Base of every experiment; the folder of a task adds its own tables."""
 
     metrics: ClassVar[Mapping[str, Better]] = {"loss": "lower", "perplexity": "lower"}
     """The validation metrics that may decide which checkpoint is the best, and which values of each are better."""
@@ -63,7 +63,7 @@ class ExperimentBase(Config):
     """The options that the training split decides, once, where nobody does: tables with ``settled``, or values that are
     then "auto", 0 or empty."""
     resegments: ClassVar[bool] = False
-    """Whether its text may be segmented differently every epoch."""
+    """True if its text may be segmented differently every epoch."""
     encoder_side: ClassVar[str] = ""
     """The side of the vocabulary that its encoder reads, "source" or "text"; empty where it has no encoder of text."""
     places: ClassVar[tuple[str, ...]] = ("data.files",)
@@ -116,15 +116,15 @@ class ExperimentBase(Config):
     format: Literal[2] = 2
     """The format of this file."""
     task: str
-    """What is learnt."""
+    """Name of the task."""
     data: DataConfig
-    """Where text comes from."""
+    """Source of the text."""
     text: TextConfig = Bpe()
     """Tokenizer."""
     training: TrainingConfig = TrainingConfig()
-    """How the network is trained."""
+    """Options of the training."""
     start: StartConfig = StartConfig()
-    """What training starts from."""
+    """Parent run or vectors that training starts from."""
 
     @model_validator(mode="after")
     def _decided_by_a_known_metric(self) -> Self:
@@ -134,7 +134,7 @@ class ExperimentBase(Config):
 
     @property
     def better(self) -> Better:
-        """Which values of the metric that decides are better."""
+        """Direction in which the metric that decides is better."""
         return self.metrics[self.training.metric]
 
     @property
@@ -144,17 +144,17 @@ class ExperimentBase(Config):
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing is left to be chosen by the data."""
+        """True if nothing is left to be chosen by the data."""
         return not any(map(self._leaves_open, self.chosen_by_data))
 
     @property
     def extends_vocabulary(self) -> bool:
-        """Whether a vocabulary taken over may be extended by the new text."""
+        """True if a vocabulary taken over may be extended by the new text."""
         return True
 
     @property
     def replays(self) -> bool:
-        """Whether it may learn from the data of the run that it starts from, beside its own."""
+        """True if it may learn from the data of the run that it starts from, beside its own."""
         return False
 
     def to_grow(self) -> Self:

@@ -39,7 +39,7 @@ class Row:
     values: tuple[float, ...]
     """Of its runs."""
     against_first: Contrast | None
-    """How it differs from the first system; None for that itself."""
+    """Difference from the first system; None for that itself."""
     adjusted_p: float | None
     """Holm's adjustment of the p values of approximate randomisation, over the systems of this metric and text."""
 
@@ -69,7 +69,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """How systems compare."""
+    """Comparison of systems."""
 
     rows: tuple[Row, ...]
     samples: int
@@ -159,7 +159,7 @@ def _systems(paths: Sequence[Path]) -> list[System]:
 
 
 def _recipe(path: Path) -> str:
-    """What a run was begun with, seed aside; a file of another program is its own."""
+    """Return the experiment that a run was begun with, seed aside; a file of another program is its own."""
     if is_file_of_another_program(path):
         return str(path)
     return experiment_of(path).with_options({"training.seed": 0}).to_toml()

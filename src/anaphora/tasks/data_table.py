@@ -16,7 +16,7 @@ from anaphora.formats.tsv import Layout
 
 
 class DataConfig(Config):
-    """Where text comes from: a known corpus, or files of one's own."""
+    """Source of text: a known corpus, or files of one's own."""
 
     corpus: str = "none"
     """A known corpus, fetched before (``anaphora fetch``); "none" when ``files`` are given."""
@@ -55,11 +55,11 @@ class DataConfig(Config):
 
     @property
     def names(self) -> Names:
-        """What the files of the splits are called."""
+        """Return the names of the files of the splits."""
         return Names(self.train, self.valid, self.test)
 
     def paths(self) -> list[Path]:
-        """Where the text lies; DataError for a corpus that was not fetched."""
+        """Return the paths of the text; raise DataError for a corpus that was not fetched."""
         return [Path(file) for file in self.files] if self.corpus == "none" else [corpus_folder(self.corpus)]
 
 
@@ -84,7 +84,7 @@ class TableData(DataConfig):
     usual_columns: ClassVar[tuple[tuple[str, ...], ...]] = ()
     """Names that headings often have for input, output and others."""
     sides: ClassVar[tuple[int, ...]] = (2,)
-    """How many columns may be chosen."""
+    """Number of columns that may be chosen."""
     sides_named: ClassVar[str] = "two, that of the input and that of the output"
 
     @property
@@ -119,7 +119,7 @@ class PairData(PairsData):
     columns: tuple[int | str, ...] = ()
     """Columns of source and target in a .tsv, counted from 1 or named as in its first line; empty for the only two."""
     quoted: bool = False
-    """Whether cells of a .tsv may stand in double quotes, with those inside doubled."""
+    """True if cells of a .tsv may stand in double quotes, with those inside doubled."""
     filters: tuple[Filter, ...] = ()
     """Leave pairs out of training: "near-duplicates" (all but the first), "length-ratio" (over three times the usual
     one), "script" (no letter of the language's scripts)."""
@@ -147,7 +147,7 @@ class TextData(DataConfig):
     steps: int = Field(100, ge=1, le=MAX_LENGTH)
     """Predictions between two cuts of the gradient (truncated backpropagation); the state is carried over them."""
     windows: Literal["equal", "random"] = "equal"
-    """Whether gradients are cut every ``steps`` predictions, or at random places about as far apart, drawn again every
+    """Places where gradients are cut: every ``steps`` predictions, or random ones about as far apart, drawn again every
     epoch, the learning rate following the length (Merity et al. 2018)."""
     max_length: int = Field(0, ge=0, le=MAX_LENGTH)
     """Leave out training sentences with more tokens than this; 0 keeps all."""
@@ -180,7 +180,7 @@ def with_whole_paths(table: dict[str, Any], places: Sequence[str]) -> dict[str, 
 
 
 def _whole(path: Any) -> Any:
-    """What is no path stays as it is, and is refused by the class that owns the option."""
+    """Return the path, or what is no path as it is, which the class that owns the option then refuses."""
     if isinstance(path, list):
         return [_whole(one) for one in path]
     return str(Path(path).expanduser().absolute()) if isinstance(path, str) else path

@@ -1,4 +1,4 @@
-"""What is asked of an evaluation, and what it answers, whatever the task."""
+"""Request and answer of an evaluation, whatever the task."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -27,7 +27,7 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of an evaluation; a task says which of it it takes. Without a text, test splits are scored."""
+    """Request of an evaluation; a task says which fields it takes. Without a text, test splits are scored."""
 
     pairs: tuple[Path, Path] | None = None
     """A text to translate and its reference."""
@@ -37,21 +37,21 @@ class Request:
     """Labelled data, in a format that the task trains on."""
     search: SearchOptions = field(default_factory=SearchOptions)
     adaptation: Adaptation = field(default_factory=Static)
-    """What a language model is to do with the text that it has read."""
+    """Adaptation of a language model to the text that it has read."""
     ensemble: bool = False
-    """Whether several runs are scored as one."""
+    """True if several runs are scored as one."""
     mean: str = ""
-    """How the predictions of several runs are averaged."""
+    """Mean of the predictions of several runs."""
     fusion: tuple[Path, float] | None = None
     """A run of a language model, and how much it counts beside a translator."""
     precision: InferencePrecision = "fp32"
-    """What matrices are multiplied in."""
+    """Precision of matrix products."""
     details: bool = False
-    """Whether groups of sentences are scored too."""
+    """True if groups of sentences are scored too."""
     sentences: bool = False
-    """Whether every sentence is scored too."""
+    """True if every sentence is scored too."""
     keep: bool = True
-    """Whether scores are added to the run folders."""
+    """True if scores are added to the run folders."""
     columns: tuple[int | str, ...] = ()
     """The columns of a table that are read, in place of those of training."""
 
@@ -116,7 +116,7 @@ class Scored(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What an evaluation found: scores run by run, and of two runs how they compare by split."""
+    """Result of an evaluation: scores run by run, and of two runs how they compare by split."""
 
     scored: Sequence[Scored]
     compared: Mapping[str, Sequence[Comparison]] = {}

@@ -34,7 +34,7 @@ def segmented_alike(kind: str) -> tuple[Conflict, ...]:
 
 
 _OF_FITTING = ("seed", "threads")
-"""What a model that is fitted in one go takes of ``[training]``."""
+"""Options of ``[training]`` for a model that is fitted in one go."""
 
 FITTED_CONFLICTS = (
     *(
@@ -62,7 +62,7 @@ class FittedExperiment(ExperimentBase):
 
 
 class FittingJob(TrainingJob):
-    """What such work leaves in a run: one checkpoint, named after update 1, and one validation."""
+    """Training without updates: one checkpoint, named after update 1, and one validation."""
 
     @abstractmethod
     def fit(self, context: TrainingContext, report: Report) -> Mapping[str, float]:

@@ -111,7 +111,7 @@ def task_at(path: Path) -> Task:
 
 
 def weights_of_runs(run: Run, checkpoint: Checkpoint) -> Mapping[str, float]:
-    """What each of the runs in a checkpoint counts, for ``run.summary``; nothing for an unreadable experiment."""
+    """Return the weight of each run in a checkpoint, for ``run.summary``; empty for an unreadable experiment."""
     try:
         experiment = begun_with(run)
     except ConfigError:
@@ -120,7 +120,7 @@ def weights_of_runs(run: Run, checkpoint: Checkpoint) -> Mapping[str, float]:
 
 
 def is_file_of_another_program(path: Path) -> bool:
-    """Whether a path names a file that stands for a run, by its ending."""
+    """True if a path names a file that stands for a run, by its ending."""
     return _opener(path) is not None
 
 

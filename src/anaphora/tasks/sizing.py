@@ -1,4 +1,4 @@
-"""What the sizing of tasks shares: tables of tiers, and a table of options in words."""
+"""Shared parts of the sizing of tasks: tables of tiers, and a table of options in words."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -43,7 +43,7 @@ def figure(table: Mapping[str, Any], key: str, words: str) -> str:
 
 
 def value_at(table: Mapping[str, Any], key: str) -> object:
-    """What stands at a dotted key; None where nothing does."""
+    """Return the value at a dotted key, or None."""
     here: object = table
     for name in key.split("."):
         here = here.get(name) if isinstance(here, Mapping) else None

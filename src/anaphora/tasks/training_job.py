@@ -98,7 +98,7 @@ class UpdatingJob(TrainingJob):
         return int(self._experiment.data.max_length)
 
     def counts(self, context: TrainingContext, report: Report) -> Integers:
-        """How often each token is to be predicted in the training split; by default there are no tokens."""
+        """Count each token to be predicted in the training split; by default there are no tokens."""
         return np.zeros(0, np.int64)
 
     @abstractmethod
@@ -107,10 +107,10 @@ class UpdatingJob(TrainingJob):
 
     @abstractmethod
     def validation(self, context: TrainingContext, report: Report) -> Validate:
-        """What measures a model on the validation split."""
+        """Return the function that measures a model on the validation split."""
 
     def recording(self, context: TrainingContext) -> Record | None:
-        """What is recorded of a model at each validation, where anything is."""
+        """Return the function that records a model at each validation, or None."""
         return None
 
     def tell_counts(self, context: TrainingContext, report: Report) -> None:

@@ -51,7 +51,7 @@ class Tag(NamedTuple):
 
     text: str
     place: int
-    """Where it was, in the text without tags."""
+    """Place in the text without tags."""
     partner: int
     """Index of the tag that it opens or closes; -1 where there is none."""
     spaced: tuple[bool, bool]
@@ -65,7 +65,7 @@ class MaskedText:
     sentence: str
     before: str
     text: str
-    """What is translated, stand-ins included; empty where there is nothing to translate."""
+    """Text to translate, stand-ins included; empty where there is nothing to translate."""
     after: str
     units: tuple[Unit, ...] = ()
     tags: tuple[Tag, ...] = ()
@@ -178,7 +178,7 @@ def _partners(sentence: str, found: Sequence[Span]) -> dict[int, int]:
 
 
 def _peeled(sentence: str, found: Sequence[Span], partners: dict[int, int]) -> tuple[int, int, int, int]:
-    """Which things are left without the tags around the whole sentence, and where what they leave begins and ends."""
+    """Return the range of spans without tags around the whole sentence, and the range of the text that is left."""
     first, last, start, end = 0, len(found), 0, len(sentence)
     while first < last:
         head, tail = found[first], found[last - 1]

@@ -1,4 +1,4 @@
-"""What a text holds that no translation may change: placeholders, tags, addresses and, on request, numbers.
+"""Parts of a text that no translation may change: placeholders, tags, addresses and, on request, numbers.
 
 Each kind is a pattern of one table, which the data check reads too. Every pattern takes time in proportion to the text.
 """
@@ -12,7 +12,7 @@ import regex
 from anaphora.errors import ConfigError
 
 Kind = Literal["placeholders", "tags", "urls", "emails", "numbers"]
-"""What can be protected."""
+"""Kinds of text that can be protected."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 USUAL: tuple[Kind, ...] = ("placeholders", "tags", "urls", "emails")
@@ -52,7 +52,7 @@ _BETWEEN = 3
 
 
 def is_glued(character: str) -> bool:
-    """Whether a character makes one word with what it stands beside: a letter or digit, not of an unspaced script."""
+    """True if a character makes one word with what it stands beside: a letter or digit, not of an unspaced script."""
     return bool(_GLUED.match(character))  # none of no character
 
 
@@ -62,7 +62,7 @@ class Span(NamedTuple):
     start: int
     end: int
     tag: bool
-    """Whether it is a tag, which is no word of its sentence."""
+    """True if it is a tag, which is no word of its sentence."""
 
 
 def checked_kinds(kinds: Iterable[str]) -> tuple[Kind, ...]:
@@ -78,7 +78,7 @@ def checked_kinds(kinds: Iterable[str]) -> tuple[Kind, ...]:
 
 
 def spans(text: str, kinds: Collection[Kind]) -> list[Span]:
-    """What is to be kept of a text, in order.
+    """Return the spans of a text that are kept, in order.
 
     Letters that a placeholder is written together with (``{0}px``) are kept with it, and so are other placeholders
     with nothing but signs between (``%d:%d``), except in scripts that set no spaces.
@@ -113,7 +113,7 @@ def _glued(text: str, start: int, end: int, of_tags: bytearray) -> Span:
 
 
 def _are_one(text: str, first: Span, second: Span, of_tags: bytearray) -> bool:
-    """Whether two placeholders overlap, or have only signs between them."""
+    """True if two placeholders overlap, or have only signs between them."""
     between = text[first.end : second.start]
     signs = len(between) <= _BETWEEN and not any(sign.isspace() or sign.isalnum() for sign in between)
     return signs and 1 not in of_tags[first.end : second.start]

@@ -1,4 +1,4 @@
-"""What a recurrent unit is to the time loop: the pointwise part of one step, forward and backward.
+"""Recurrent unit, as the time loop sees it: the pointwise part of one step, forward and backward.
 
 A cell never multiplies by a matrix. Its input arrives already projected (x_BG, all gates side by side), and for the
 recurrent products it asks ``matmul``, which keeps the operands and makes the gradient of each matrix after the loop.
@@ -78,7 +78,7 @@ class Forgetting(Cell):
     """A unit with a forget gate, whose block is the second of its input."""
 
     forget_bias: float = 1.0
-    """What the bias of the forget gate starts from (1: Jozefowicz et al. 2015; the papers before set 0)."""
+    """Initial bias of the forget gate (1: Jozefowicz et al. 2015; the papers before set 0)."""
 
     def start_bias(self, bias_G: Tensor) -> None:
         bias_G.chunk(self.gates)[1].add_(self.forget_bias)

@@ -41,9 +41,9 @@ class Gru(Cell):
 
     kind: Literal["gru"] = "gru"
     reset: Literal["before", "after"] = "after"
-    """Whether the reset gate acts before or after the recurrent product."""
+    """Place of the reset gate: before or after the recurrent product."""
     update: Literal["new", "keep"] = "keep"
-    """What an update gate of 1 means: take the new value, or keep the old one."""
+    """Meaning of an update gate of 1: take the new value, or keep the old one."""
     recurrent_bias: bool = False
     """With reset "after": a bias b' of its own inside the reset gate, as in torch.nn.GRU."""
 

@@ -29,7 +29,7 @@ class _Variant(Cell):
 
     blocks: ClassVar[str]
     output_tanh: ClassVar[bool] = True
-    """Whether m is tanh(c), and not c."""
+    """True if m is tanh(c), and not c."""
 
     def _by_name(self, blocks_BG: Tensor) -> dict[str, Tensor]:
         return dict(zip(self.blocks, blocks_BG.chunk(self.gates, -1), strict=True))

@@ -35,7 +35,7 @@ class Peephole(Forgetting):
 
     kind: Literal["peephole"] = "peephole"
     peephole: Literal["full", "diagonal"] = "diagonal"
-    """Whether a gate sees the whole memory, or each unit of it its own number (Graves 2013)."""
+    """Peepholes of a gate: the whole memory cell, or each unit its own number (Graves 2013)."""
 
     gates: ClassVar[int] = 4
     state: ClassVar[tuple[str, ...]] = ("h", "c")

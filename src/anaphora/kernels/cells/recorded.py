@@ -15,7 +15,7 @@ from anaphora.kernels.matmul import PartMatmuls
 
 
 class Operands(Protocol):
-    """What a step may ask for."""
+    """Weights and products that a step may ask for."""
 
     def __call__(self, name: str, a_XBK: Tensor) -> Tensor:
         """W a."""
@@ -44,7 +44,7 @@ class Recorded(Cell):
         return tuple(tensor.detach() for tensor in new), (given, new, record)
 
     def backward(self, saved: Any, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
-        """What autograd makes of the record."""
+        """Return the gradients that autograd computes from the record."""
         given, new, record = saved
         record.matmul = matmul
         wanted = (*given, *record.vectors.values())

@@ -19,11 +19,11 @@ class Carried(NamedTuple):
 
     written_NW: Tensor
     read_NW: Tensor
-    """Where the next step reads it."""
+    """Place from which the next step reads it."""
 
 
 class Taken(NamedTuple):
-    """What one step has left."""
+    """Results of one step."""
 
     weights_NS: Tensor | None
     """The attention of the rows that were read."""

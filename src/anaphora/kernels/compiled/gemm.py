@@ -34,7 +34,7 @@ class Packed:
 
 @cache
 def has_gemm(precision: PackedPrecision = "fp32") -> bool:
-    """Whether the library was built and this processor can multiply in a precision.
+    """True if the library was built and this processor can multiply in a precision.
 
     It needs AVX2 in fp32, AVX-512 with bf16 in bf16, and is fast in int8 with AVX-512 and VNNI or with AMX.
     """

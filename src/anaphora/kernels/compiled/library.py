@@ -52,17 +52,17 @@ def is_built_of(library: CDLL, sources: int) -> bool:
 
 
 def available() -> bool:
-    """Whether the library was built and can be loaded."""
+    """True if the library was built and can be loaded."""
     return _library() is not None
 
 
 def has(name: str) -> bool:
-    """Whether the library is there and has a function; some are built for certain processors alone."""
+    """True if the library is there and has a function; some are built for certain processors alone."""
     return hasattr(_library(), name)
 
 
 def suits(block: Tensor) -> bool:
-    """Whether the library can take a part's tensors, of which ``block`` is one."""
+    """True if the library can take a part's tensors, of which ``block`` is one."""
     return block.dtype == torch.float32 and block.is_cpu and available()
 
 
@@ -82,7 +82,7 @@ def run(name: str, *arguments: Tensor | int) -> None:
 
 
 def call(name: str, *sizes: int) -> int:
-    """What a function of the library that takes nothing but sizes returns."""
+    """Return the result of a function of the library that takes nothing but sizes."""
     found: int = _function(name, len(sizes), c_int64)(*sizes)
     return found
 
@@ -95,11 +95,11 @@ def _function(name: str, arguments: int, result: type[c_int64] | None):  # type:
 
 
 def rows_of(h_BH: Tensor) -> tuple[int, int]:
-    """How many rows a block has, and how wide they are."""
+    """Return the number of rows of a block, and their width."""
     return h_BH.shape[:-1].numel(), h_BH.shape[-1]
 
 
 @cache
 def address_of(name: str) -> int:
-    """Where a function of the library lies, for others of it that call it."""
+    """Return the address of a function of the library, for others of it that call it."""
     return cast(getattr(_library(), name), c_void_p).value or 0

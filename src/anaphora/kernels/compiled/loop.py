@@ -17,7 +17,7 @@ _ENTRY = 1 + _OPERANDS * len(_NOTHING)
 
 
 class Place(IntEnum):
-    """Where the rows of an operand lie."""
+    """Buffer in which the rows of an operand lie."""
 
     FIXED = 0
     """In one place for all steps: the same numbers for all, or one row for each sentence where a step has one too."""
@@ -39,7 +39,7 @@ class Operand(NamedTuple):
     width: int
     place: Place
     adds: bool = False
-    """Whether what is written is added to what is there."""
+    """True if what is written is added to what is there."""
 
 
 class Operation(NamedTuple):
@@ -51,7 +51,7 @@ class Operation(NamedTuple):
 
 @cache
 def has_loop() -> bool:
-    """Whether the library has the time loop."""
+    """True if the library has the time loop."""
     return has("loop")
 
 
@@ -67,7 +67,7 @@ def entries(operations: Iterable[Operation]) -> "array[int]":
 
 
 def entries_in(numbers: "array[int]") -> tuple[int, int]:
-    """Where ``entries`` lie, and how many there are."""
+    """Return the address of ``entries``, and their number."""
     address, count = numbers.buffer_info()
     return address, count // _ENTRY
 
@@ -80,9 +80,9 @@ class StepEntries(NamedTuple):
     last: "array[int]"
     """``entries`` that some rows after another go through."""
     some: int
-    """How many rows that are."""
+    """Number of these rows."""
     threads: int
-    """How many threads share the work."""
+    """Number of threads that share the work."""
 
     def arguments(self) -> tuple["array[int]", tuple[int, int, int, int]]:
         """All of them, and what functions of the library are given of them."""
@@ -92,7 +92,7 @@ class StepEntries(NamedTuple):
 
 
 def place_of(operation: int, operand: int) -> int:
-    """Where among the numbers of ``entries`` the address of an operand stands, both counted from 0."""
+    """Return the place of an operand's address among the numbers of ``entries``, both counted from 0."""
     return operation * _ENTRY + 1 + operand * len(_NOTHING)
 
 
@@ -112,7 +112,7 @@ def loop(numbers: "array[int]", active: Sequence[int], hypotheses: int, backward
 
 
 class Written(NamedTuple):
-    """What a search has written, a row for each sentence: the struct of ``choose.h``."""
+    """Output of a search, a row for each sentence: the struct of ``choose.h``."""
 
     rows_B8: Tensor
     """int64."""
@@ -125,7 +125,7 @@ class Written(NamedTuple):
 
     @property
     def lengths_B(self) -> Tensor:
-        """How many tokens each sentence has, by its place in the batch."""
+        """Number of tokens of each sentence, by its place in the batch."""
         return self._in_order[:, 5]
 
     @property
@@ -157,7 +157,7 @@ def decode(operations: StepEntries, steps: int, rows: int, written: Written, hel
 
 
 def _places(held: Sequence[Tensor]) -> Iterator[int]:
-    """Where the rows of each tensor lie, and how many bytes a row has; a tensor that is named twice moves once."""
+    """Yield the address of each tensor and the bytes of its rows; a tensor that is named twice moves once."""
     for address, tensor in {tensor.data_ptr(): tensor for tensor in held if tensor.numel()}.items():
         yield address
         yield tensor[0].numel() * tensor.element_size()

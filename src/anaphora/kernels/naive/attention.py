@@ -19,7 +19,7 @@ Tensors = Mapping[str, Tensor]
 Looked = tuple[list[int], Any]
 
 CARRIED = ("weights", "coverage", "clock", "kappa")
-"""What attention may carry from step to step."""
+"""Signals that attention may carry from step to step."""
 
 
 class Scored(NamedTuple):
@@ -31,7 +31,7 @@ class Scored(NamedTuple):
 
 
 class AttentionOutput(NamedTuple):
-    """What a step of attention gives."""
+    """Outputs of a step of attention."""
 
     context_BM: Tensor
     weights_BS: Tensor

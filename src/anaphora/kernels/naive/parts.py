@@ -49,12 +49,12 @@ class NaiveUnit:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """What the unit reads."""
+        """Signals that the unit reads."""
         return self.unit.reads
 
     @property
     def writes(self) -> tuple[str, ...]:
-        """What the unit writes."""
+        """Signals that the unit writes."""
         return self.unit.writes
 
     @torch.enable_grad()
@@ -71,7 +71,7 @@ class NaiveUnit:
         return tuple(field.detach() for field in after), _Saved(given, weights, after)
 
     def backward(self, matmuls: Matmuls, saved: _Saved, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """What autograd makes of the step."""
+        """Return the gradients that autograd computes for the step."""
         given, weights, after = saved
         wanted = (*given, *weights.values())
         found = torch.autograd.grad(after, wanted, doutputs, retain_graph=True, materialize_grads=True)

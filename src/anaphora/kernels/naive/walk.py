@@ -20,11 +20,11 @@ from anaphora.kernels.naive.units import unit_step
 Tensors = Mapping[str, Tensor]
 Readout = Literal["tanh", "maxout", "none"]
 Step = tuple[dict[str, Tensor], dict[str, Tensor]]
-"""What a step puts out, and the state after it."""
+"""Outputs of a step, and the state after it."""
 
 
 class Walked(NamedTuple):
-    """What a walk over time gives, with the names and shapes of ``scan.Scanned``."""
+    """Result of a walk over time, with the names and shapes of ``scan.Scanned``."""
 
     outputs: dict[str, Tensor]
     state: dict[str, Tensor]

@@ -28,7 +28,7 @@ class Classes(NamedTuple):
     class_V: Tensor
     """The class of every word."""
     place_V: Tensor
-    """Where it stands among the words of its class."""
+    """Place of each word among the words of its class."""
     order_V: Tensor
     """The words, class by class."""
     sizes: list[int]

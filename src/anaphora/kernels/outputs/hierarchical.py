@@ -31,9 +31,9 @@ class Tree(NamedTuple):
     """Of every level but the lowest: where the inner nodes stand in it. The next level is their children, the two of
     one parent side by side, left first."""
     leaf_V: Tensor
-    """Where every word stands among all nodes but the root, level by level."""
+    """Place of every word among all nodes but the root, level by level."""
     starts_V: Tensor
-    """Where the path to every word begins in ``nodes_P``."""
+    """Beginning of the path to every word in ``nodes_P``."""
     lengths_V: Tensor
     """Nodes on the path to every word."""
     nodes_P: Tensor

@@ -1,4 +1,4 @@
-"""What the scores with a scoring layer share: e_s = v' tanh(what is said of position s).
+"""Scoring layer, shared by the scores that have one: e_s = v' tanh(what is said of position s).
 
 1  u_s = tanh(z_s)               z_s: a sum of terms, one of them W_q h
 2  e_s = v' u_s
@@ -23,7 +23,7 @@ class Features(NamedTuple):
 
 
 class LoweredLayer(NamedTuple):
-    """What going back needs, as values."""
+    """Values saved for the backward pass, of lists of operations."""
 
     u: Value
     features: Features | None

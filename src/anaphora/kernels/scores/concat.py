@@ -26,7 +26,7 @@ class Concat(Additive):
 
     kind: Literal["concat"] = "concat"
     coverage: bool = False
-    """Whether it sees the sum of all weights so far at each position (Tu et al. 2016)."""
+    """True if it sees the sum of all weights so far at each position (Tu et al. 2016)."""
 
     @property
     def beside(self) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from anaphora.kernels.scores.additive import Additive, Features, LoweredLayer
 
 
 class Lowered(NamedTuple):
-    """What going back needs, as values."""
+    """Values saved for the backward pass, of lists of operations."""
 
     before: Value
     layer: LoweredLayer
@@ -37,13 +37,13 @@ class Hybrid(Additive):
 
     kind: Literal["hybrid"] = "hybrid"
     content: bool = True
-    """Whether it sees the annotation too; without, it knows the query and the weights before alone."""
+    """True if it sees the annotation too; without, it knows the query and the weights before alone."""
     filters: int = Field(10, ge=1, le=MAX_UNITS)
-    """How many filters the weights before go through."""
+    """Number of filters over the previous weights."""
     radius: int = Field(5, ge=0, le=MAX_LENGTH)
-    """How many positions a filter sees on either side."""
+    """Positions that a filter sees on either side."""
     bias: bool = True
-    """Whether b is there."""
+    """True if b is there."""
 
     @property
     def beside(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ class Location(Score):
 
     kind: Literal["location"] = "location"
     max_length: int = Field(128, ge=1, le=MAX_LENGTH)
-    """How many positions have a score, counted from the start of a sentence; none after them is ever looked at."""
+    """Number of positions that have a score, counted from the start of a sentence; none after them is looked at."""
 
     def weights(self, query: int, memory: int, hidden: int) -> dict[str, tuple[int, ...]]:
         """W_a, L x Q."""

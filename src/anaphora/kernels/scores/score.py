@@ -1,4 +1,4 @@
-"""What a score is to attention: how well a query fits each position, forward and backward.
+"""Attention score: how well a query fits each position, forward and backward.
 
 A new score is one file like ``general.py`` and one line in ``__init__.py``.
 """
@@ -37,7 +37,7 @@ class Score(Config):
         """The width that the score sums over."""
 
     def reach(self, lengths_B: Tensor) -> Tensor:
-        """How many positions of sentences this long it can tell apart: all of them."""
+        """Return the number of positions that it can tell apart, for sentences of these lengths: all of them."""
         return lengths_B
 
     @abstractmethod

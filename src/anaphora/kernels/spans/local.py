@@ -60,7 +60,7 @@ class LocalMonotonic(Span):
 
 
 class Lowered(NamedTuple):
-    """What going back needs, as values."""
+    """Values saved for the backward pass, of lists of operations."""
 
     u: Value
     r: Value
@@ -69,7 +69,7 @@ class Lowered(NamedTuple):
 
 
 class Centred(NamedTuple):
-    """What going back needs."""
+    """Values saved for the backward pass."""
 
     u_XBA: Tensor
     r_XB1: Tensor

@@ -1,4 +1,4 @@
-"""What a span is to attention: which positions a step looks at, and how the weight falls off between them.
+"""Attention window: the positions that a step looks at, and how their weight falls off.
 
 A new span is one file like ``local.py`` and one line in ``__init__.py``. Positions count from 1, as in the papers.
 """
@@ -15,12 +15,12 @@ from anaphora.kernels.matmul import PartMatmuls
 
 
 class Focus(NamedTuple):
-    """Where a step may look."""
+    """Positions that a step may look at."""
 
     closed_XBS: Tensor
     """True for positions that are not looked at, at least those past the end; X may be left out."""
     factor_XBS: Tensor | None
-    """What the weight of each open position is multiplied by; None is 1."""
+    """Factor of the weight of each open position; None is 1."""
 
 
 class LoweredFocus(NamedTuple):
@@ -45,7 +45,7 @@ class Span(Config):
 
     @abstractmethod
     def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Focus, Any]:
-        """Where to look, and what ``backward`` needs. Every sentence keeps at least one open position."""
+        """Return the open positions, and what ``backward`` needs. Every sentence keeps at least one open position."""
 
     def centre(self, saved: Any) -> Tensor:
         """The middle of each window (X x B x 1), where ``forward`` saved something."""
@@ -69,6 +69,6 @@ class Span(Config):
 
 
 def positions(matmul: PartMatmuls, rows: int) -> tuple[Tensor, Tensor]:
-    """Which positions lie past the end (B x S), and the positions 1 .. S, as numbers that distances are made of."""
+    """Return a mask of the positions past the end (B x S), and the positions 1 .. S."""
     closed_BS = matmul.sentences("closed", rows)
     return closed_BS, torch.arange(1, closed_BS.shape[1] + 1, device=closed_BS.device)

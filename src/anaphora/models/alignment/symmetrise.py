@@ -4,7 +4,7 @@ from collections.abc import Set
 from typing import Literal
 
 Symmetrise = Literal["grow-diag-final-and", "intersection", "union", "source-to-target", "target-to-source"]
-"""How: what both directions found and what grows from it; what both found; what either found; one of them alone."""
+"""Rule of the union: links of both directions and those that grow from them; of both; of either; of one."""
 
 Link = tuple[int, int]
 

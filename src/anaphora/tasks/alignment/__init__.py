@@ -41,9 +41,9 @@ class AlignerExperiment(AlignerModelConfig, FittedExperiment):
     )
 
     task: Literal["align"]
-    """What is learnt."""
+    """Name of the task."""
     data: PairData = PairData()
-    """Where pairs of sentences come from."""
+    """Source of the pairs of sentences."""
     text: TextConfig = Word(size=1_000_000, lowercase=True, segmentation="moses")
     """Tokenizer."""
 

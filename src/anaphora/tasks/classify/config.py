@@ -17,7 +17,7 @@ class ExamplesData(DataConfig):
     """Labelled examples."""
 
     label_separator: str = "|"
-    """What stands between the labels of an example that share a cell or a word (for classes.output = "sigmoid")."""
+    """Separator of the labels of an example that share a cell or a word (for classes.output = "sigmoid")."""
     max_length: int = Field(400, ge=1, le=MAX_LENGTH)
     """Longer examples are truncated to this many tokens or vectors, in training and in prediction."""
 
@@ -35,7 +35,7 @@ class LabelledData(ExamplesData, TableData):
 
 
 class ClassifyExperiment(PooledConfig, ExperimentBase):
-    """What every classifier has."""
+    """Base of every classifier's experiment."""
 
     metrics: ClassVar[dict[str, Better]] = {
         "loss": "lower",
@@ -59,7 +59,7 @@ class ClassifyExperiment(PooledConfig, ExperimentBase):
     chosen_by_data: ClassVar[tuple[str, ...]] = ("classes.names",)
 
     task: Literal["classify"]
-    """What is learnt."""
+    """Name of the task."""
     data: ExamplesData = ExamplesData()
     """Labelled examples."""
 
@@ -71,7 +71,7 @@ class ClassifierExperiment(ClassifierConfig, ClassifyExperiment):
     encoder_side = "text"
 
     model: Literal["text"] = "text"
-    """What is classified: texts, or sequences of vectors."""
+    """Kind of input: texts, or sequences of vectors."""
     data: LabelledData = LabelledData()
     """Labelled texts."""
     text: TextConfig = Word()
@@ -88,4 +88,4 @@ class VectorClassifierExperiment(VectorClassifierConfig, ClassifyExperiment):
     chosen_by_data = ("classes.names", "vectors")
 
     model: Literal["vectors"]
-    """What is classified: texts, or sequences of vectors."""
+    """Kind of input: texts, or sequences of vectors."""

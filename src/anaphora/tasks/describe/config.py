@@ -45,10 +45,10 @@ class DescriberExperiment(DescriberConfig, ExperimentBase):
     chosen_by_data = ("encoder.rows", "encoder.columns", "encoder.width")
 
     task: Literal["describe"]
-    """What is learnt."""
+    """Name of the task."""
     data: CaptionData = CaptionData()
     """Captions and features."""
     text: TextConfig = Word()
     """Tokenizer."""
     evaluation: SearchConfig = SearchConfig()
-    """How descriptions are searched."""
+    """Options of the search for descriptions."""

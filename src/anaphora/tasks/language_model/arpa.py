@@ -51,7 +51,7 @@ class ArpaTokenizer(WordTokenizer):
         return list(zip(self.encode(text), starts_in(normalise(text)), strict=True))
 
     def _spelt(self, word: str) -> str:
-        """How the file spells a word that it has in another form, if it has it."""
+        """Return the spelling that the file has of a word in another form, if it has one."""
         form = normalise(word)
         return self._decomposed.get(form, form)
 

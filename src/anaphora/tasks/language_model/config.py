@@ -14,7 +14,7 @@ from anaphora.text.tokenization import Character, TextConfig, Word
 
 
 class LanguageModelExperiment(ExperimentBase):
-    """What every language model has."""
+    """Base of every language model's experiment."""
 
     metrics: ClassVar = {**ExperimentBase.metrics, "bits_per_character": "lower"}
     conflicts: ClassVar[tuple[Conflict, ...]] = (
@@ -30,17 +30,17 @@ class LanguageModelExperiment(ExperimentBase):
     )
 
     task: Literal["language-model"]
-    """What is learnt."""
+    """Name of the task."""
     model: str
     """The kind of model."""
     data: TextData = TextData()
-    """Where running text comes from."""
+    """Source of the running text."""
     text: TextConfig = Character()
     """Tokenizer."""
 
     @property
     def reads_stream(self) -> bool:
-        """Whether it reads running text, what stands in a line depending on the lines before."""
+        """True if it reads running text, what stands in a line depending on the lines before."""
         return getattr(self, "reads", "stream") == "stream"
 
 

@@ -1,4 +1,4 @@
-"""What a language model knows at a place in a text, as a value that can be kept, compared and gone on from."""
+"""State of a language model at a place in a text, a value that can be kept, compared and gone on from."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ class Context:
     log_probs_V: Tensor
     """ln p of every symbol there."""
     state: Any
-    """What the stepper carries, of one row."""
+    """State of the stepper, of one row."""
     read: int
     """Tokens before it, ``<s>`` among them."""
     inside: bool
-    """Whether a word of its sentence stands before it, and the tokens of the next depend on that."""
+    """True if a word of its sentence stands before it, and the tokens of the next depend on that."""
 
 
 class State:
@@ -33,7 +33,7 @@ class State:
 
     @property
     def context(self) -> Context:
-        """What a model wrote; ValueError when none has."""
+        """Return the context of a model's file; raise ValueError for anything else."""
         if self._context is None:
             raise ValueError("A state should be written before it is read: call BeginSentenceWrite(state) first.")
         return self._context
@@ -49,7 +49,7 @@ class State:
         return (str(self._context.inside).encode(), *(tensor.numpy().tobytes() for tensor in tensors))
 
     def __eq__(self, other: object) -> bool:
-        """Whether what both hold is the same to the last bit."""
+        """True if what both hold is the same to the last bit."""
         return self._key() == other._key() if isinstance(other, State) else NotImplemented
 
     def __hash__(self) -> int:

@@ -69,7 +69,7 @@ def adapted_to_data(model: LanguageModelPredictor, path: Path, adaptation: Adapt
 
 
 def figures_of_prediction(result: Prediction) -> tuple[Figure, ...]:
-    """What was measured as a run folder keeps it."""
+    """Return the metrics as a run folder keeps them."""
     reading = "one pass" if result.carried else "line by line"
     adapted = f", {result.adaptation}" if result.adaptation else ""
     predicted = f"{reading}, {counted(result.tokens, 'prediction')}, {result.unknown:,} unknown"

@@ -31,7 +31,7 @@ class Generation:
     score: float
     """ln p of all of it, the prompt included, and of the line end when it is finished."""
     finished: bool
-    """Whether it ends with a line, and was not cut at the given length."""
+    """True if it ends with a line, and was not cut at the given length."""
     unknown: int
     """Tokens of the prompt that are ``<unk>`` to the model."""
 
@@ -57,7 +57,7 @@ def continued(prompt: str, begin: Sequence[int], decode: Decode) -> Decode:
 
 
 def _after_letters(text: str, begin: str) -> str:
-    """What follows the letters of ``begin`` in a text that has them with other spaces between."""
+    """Return the text after the letters of ``begin``, where it has them with other spaces between."""
     letters = sum(not letter.isspace() for letter in begin)
     places = [place for place, letter in enumerate(text, 1) if not letter.isspace()]
     return text[[0, *places][min(letters, len(places))] :]

@@ -30,7 +30,7 @@ class Rescored(NamedTuple):
 
 
 class LineScores(WordScores):
-    """What a language model says of lines."""
+    """Scores of lines by a language model."""
 
     def check(self, adaptation: Adaptation) -> None:
         """Raise ConfigError where the model cannot adapt so."""
@@ -155,6 +155,6 @@ class LineScores(WordScores):
 
     @property
     def _of_sentences(self) -> bool:
-        """Whether the model begins every line from nothing; puts it into evaluation mode."""
+        """True if the model begins every line from nothing; puts it into evaluation mode."""
         stepper = self._stepper()
         return stepper.bos != stepper.eos

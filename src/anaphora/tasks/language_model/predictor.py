@@ -192,7 +192,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
             return fitted_adaptation(self._model, tokens, seen, self._tokenizer.symbols.eos, adaptation)
 
     def evaluate(self, lines: Iterable[str], adaptation: Adaptation = STATIC, *, report: Report = silent) -> Prediction:
-        """How well the model predicts lines of running text.
+        """Evaluate the model on lines of running text.
 
         They are read in one pass, the state carried from line to line, and each by itself; by a model of sentences in
         the second way alone. Every token counts, and the ``</s>`` of every line; in front of the first, ``</s>`` stands

@@ -22,7 +22,7 @@ from anaphora.text.whitespace import by_word, words_in
 
 
 class FullScore(NamedTuple):
-    """What a model says of one word."""
+    """Score of one word by a language model."""
 
     log_prob: float
     """log10 p of the word given what stands before it."""
@@ -30,11 +30,11 @@ class FullScore(NamedTuple):
     """Number of words of the matched n-gram, itself included; for a recurrent model, all words of the line so
     far."""
     oov: bool
-    """Whether the word, or a part of it, is ``<unk>`` to the model."""
+    """True if the word, or a part of it, is ``<unk>`` to the model."""
 
 
 class WordScores:
-    """What a language model says of words.
+    """Scores of words by a language model.
 
     What ``score``, ``full_scores``, ``perplexity``, ``in`` and the methods over a ``State`` are called, and what they
     mean, is that of the Python interface of KenLM (Heafield 2011): logarithms to base 10, words between ASCII white
@@ -53,7 +53,7 @@ class WordScores:
         self._tokenizer = tokenizer
         self._runtime = runtime
         self.path = bytes(path.absolute()) if path else b""
-        """Where it was loaded from, as KenLM gives it; empty for a model that was not."""
+        """Path it was loaded from, as KenLM gives it; empty for a model that was not."""
 
     def score(self, sentence: str | bytes, bos: bool = True, eos: bool = True) -> float:
         """log10 p of a sentence; without ``bos`` it may stand anywhere, without ``eos`` it may go on."""
@@ -77,11 +77,11 @@ class WordScores:
 
     @property
     def order(self) -> int:
-        """How many words an n-gram of an n-gram language model has at most; 0 for a model that remembers everything."""
+        """Maximum number of words of an n-gram of an n-gram language model; 0 for a model that remembers everything."""
         return self._stepper().order
 
     def __contains__(self, word: str | bytes) -> bool:
-        """Whether the model knows a word, ``</s>`` among them, or can spell it; several words are none."""
+        """True if the model knows a word, ``</s>`` among them, or can spell it; several words are none."""
         word = one_text(word)
         if word == MARKS[EOS]:
             return True

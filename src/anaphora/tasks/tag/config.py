@@ -14,7 +14,7 @@ from anaphora.text.tokenization import Word
 from anaphora.training.stopping import Better
 
 Format = Literal["auto", "conllu", "columns", "jsonl"]
-"""How files of tagged sentences are written."""
+"""Format of files of tagged sentences."""
 
 
 class TaggedData(TableData):
@@ -54,7 +54,7 @@ class FramesData(DataConfig):
 
 
 class TagExperiment(StepsConfig, ExperimentBase):
-    """What every tagger has."""
+    """Base of every tagger's experiment."""
 
     metrics: ClassVar[dict[str, Better]] = {"loss": "lower", "accuracy": "higher", "f1": "higher"}
     conflicts: ClassVar[tuple[Conflict, ...]] = (
@@ -66,7 +66,7 @@ class TagExperiment(StepsConfig, ExperimentBase):
     )
 
     task: Literal["tag"]
-    """What is learnt."""
+    """Name of the task."""
 
 
 class TaggerExperiment(TaggerConfig, TagExperiment):
@@ -83,7 +83,7 @@ class TaggerExperiment(TaggerConfig, TagExperiment):
     encoder_side = "text"
 
     model: Literal["text"] = "text"
-    """What is tagged: tokens, or vectors."""
+    """Kind of input: tokens, or vectors."""
     data: TaggedData = TaggedData()
     """Tagged sentences."""
     text: TokenVocabulary = TokenVocabulary()
@@ -97,7 +97,7 @@ class VectorTaggerExperiment(VectorTaggerConfig, TagExperiment):
     chosen_by_data = ("spans", "vectors")
 
     model: Literal["vectors"]
-    """What is tagged: tokens, or vectors."""
+    """Kind of input: tokens, or vectors."""
     data: FramesData = FramesData()
     """Sequences of vectors, and their tags."""
     text: TokenVocabulary = TokenVocabulary()

@@ -41,7 +41,7 @@ class TagScores:
     sentences: Sequence[TagCounts] = field(repr=False)
     """The same of every sentence."""
     of_vectors: bool = False
-    """Whether vectors of sequences were tagged, and not tokens of sentences."""
+    """True if vectors of sequences were tagged, and not tokens of sentences."""
 
     def metrics(self) -> list[SegmentMetric]:
         """Accuracies and F1 as sums over sentences."""

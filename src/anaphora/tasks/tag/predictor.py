@@ -41,7 +41,7 @@ class TaggedVectors:
     tags: tuple[str, ...]
     """One for each vector; of several labels, those with ``|`` between them, or ``_`` for none."""
     encoding: Encoding | None = None
-    """How tags stand for spans; None where they do not."""
+    """Encoding of spans as tags; None where tags are no spans."""
 
     @property
     def spans(self) -> list[Span]:
@@ -82,7 +82,7 @@ class StepPredictor(FieldPredictor[list[str]]):
         super().__init__(fields.inputs, runtime)
         self.model, self.targets = model, cast(Tags, fields.targets)
         self.encoding = encoding_in(experiment)
-        """How tags stand for spans; None where they do not."""
+        """Encoding of spans as tags; None where tags are no spans."""
 
     @property
     def tags(self) -> Sequence[str]:

@@ -17,7 +17,7 @@ class TraceData(DataConfig):
     """Real-valued sequences."""
 
     points: Literal["auto", "absolute", "offsets"] = "auto"
-    """Whether rows with pen bits are positions or offsets; "auto": offsets where numbers are negative."""
+    """Meaning of rows with pen bits: positions or offsets; "auto": offsets where numbers are negative."""
     y_axis: Literal["down", "up"] = "down"
     """Direction in which y grows in the files."""
     max_length: int = Field(2000, ge=0, le=MAX_LENGTH)
@@ -32,11 +32,11 @@ class WrittenData(TraceData):
 
 
 class ValuedExperiment(ExperimentBase):
-    """What every model over real-valued sequences has, whatever it makes of them."""
+    """Base of the experiments over real-valued sequences."""
 
     chosen_by_data = ("data.points", "values")
     reads_text: ClassVar[bool] = False
-    """Whether every sequence needs a text."""
+    """True if every sequence needs a text."""
 
     data: TraceData = TraceData()
     """Real-valued sequences."""
@@ -52,7 +52,7 @@ class ValuedExperiment(ExperimentBase):
 
 
 class TraceExperiment(ValuedExperiment):
-    """What every model that predicts real-valued sequences has."""
+    """Base of the experiments that predict real-valued sequences."""
 
     metrics: ClassVar[dict[str, Better]] = {"loss": "lower"}
     conflicts: ClassVar[tuple[Conflict, ...]] = (
@@ -61,7 +61,7 @@ class TraceExperiment(ValuedExperiment):
     )
 
     task: Literal["trace"]
-    """What is learnt."""
+    """Name of the task."""
     model: str
     """The kind of model."""
     text: TextConfig = Character()

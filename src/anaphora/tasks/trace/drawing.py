@@ -20,15 +20,15 @@ class Drawing:
     points_TD: Floats
     """x and y, from 0 at the first point, as the data has them."""
     ends_T: Booleans
-    """Whether the pen is lifted after each point."""
+    """True if the pen is lifted after each point."""
     text: str = ""
-    """What is written, if that is known."""
+    """Text of the handwriting, if known."""
     primed: int = 0
-    """How many of the points were given."""
+    """Number of points that were given."""
     ended: bool = True
-    """Whether the model ended it; otherwise the greatest length did."""
+    """True if the model ended it; otherwise the greatest length did."""
     upward: bool = False
-    """Whether y grows upwards."""
+    """True if y grows upwards."""
 
     @property
     def strokes(self) -> list[Floats]:

@@ -42,13 +42,13 @@ class TraceScores:
     log_likelihood: float
     """Sum of ln p of all vectors and flags."""
     flags: float
-    """What of it is of flags."""
+    """Share of the flags in the loss."""
     squared_error: float
     """Mean over vectors of the squared distance to the expected vector."""
     by_sequence: Floats = field(compare=False, repr=False)
     """Of every sequence: ln p of its vectors and flags, its squared distances, its vectors."""
     residual: bool = False
-    """Whether the density is a Gaussian with the residual variance of the validation split, of a model without one."""
+    """True if the density is a Gaussian with the residual variance of the validation split, of a model without one."""
 
     def metrics(self) -> list[SegmentMetric]:
         """Log-likelihood and squared error as sums over sequences."""
@@ -110,7 +110,7 @@ def evaluate(task: FieldTask, paths: Sequence[Path], request: Request, report: R
 
 @dataclass(frozen=True)
 class Measured:
-    """What a model says of every vector of a split, in the order of the split."""
+    """Results for every vector of a split, in the order of the split."""
 
     errors_ND: Floats
     """Differences from the expected vectors."""

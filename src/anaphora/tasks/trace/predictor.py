@@ -1,4 +1,4 @@
-"""What a person calls: handwriting from texts, strokes or signals continued, and the likelihood of given ones."""
+"""Predictors of real-valued sequences: handwriting from texts, strokes or signals continued, and likelihoods."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -37,9 +37,9 @@ class Series:
 
     values_TD: Floats
     primed: int = 0
-    """How many of the vectors were given."""
+    """Number of vectors that were given."""
     ended: bool = True
-    """Whether the model ended it; otherwise the greatest length did."""
+    """True if the model ended it; otherwise the greatest length did."""
 
     def json(self) -> dict[str, Any]:
         return {"values": self.values_TD.tolist(), "primed": self.primed, "ended": self.ended}

@@ -25,7 +25,7 @@ class Sampled(NamedTuple):
     values_TX: Floats
     """Scaled vectors with all their flags."""
     ended: bool
-    """Whether the network ended it, before the greatest length."""
+    """True if the network ended it, before the greatest length."""
 
 
 @torch.inference_mode()

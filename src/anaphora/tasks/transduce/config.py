@@ -36,7 +36,7 @@ class StringData(PairsData, TableData):
 
 
 class TransductionEvaluation(SearchConfig):
-    """How outputs are searched and scored."""
+    """Options of the search for outputs and of their scores."""
 
     beam: int = Field(1, ge=1, le=MAX_LENGTH)
     """Hypotheses kept at each step; 1 is greedy search."""
@@ -57,7 +57,7 @@ class TransductionExperiment(TranslatorExperiment):
 
     chosen_by_data = ("data.shuffle_window", "data.columns", "data.header")
     task: Literal["transduce"]
-    """What is learnt."""
+    """Name of the task."""
     model: Literal["text"] = "text"
     """Kind of input: strings, or sequences of vectors."""
     data: StringData = StringData()
@@ -65,7 +65,7 @@ class TransductionExperiment(TranslatorExperiment):
     text: Symbol = Symbol()
     """Symbols of both sides."""
     evaluation: TransductionEvaluation = TransductionEvaluation()
-    """How outputs are searched and scored."""
+    """Options of the search for outputs and of their scores."""
 
 
 class VectorTransductionExperiment(VectorTransducerConfig, ValuedExperiment):
@@ -80,7 +80,7 @@ class VectorTransductionExperiment(VectorTransducerConfig, ValuedExperiment):
     reads_text = True
 
     task: Literal["transduce"]
-    """What is learnt."""
+    """Name of the task."""
     model: Literal["vectors"]
     """Kind of input: strings, or sequences of vectors."""
     data: WrittenData = WrittenData()
@@ -88,4 +88,4 @@ class VectorTransductionExperiment(VectorTransducerConfig, ValuedExperiment):
     text: Symbol = Symbol()
     """Symbols of the texts."""
     evaluation: TransductionEvaluation = TransductionEvaluation()
-    """How outputs are searched and scored."""
+    """Options of the search for outputs and of their scores."""

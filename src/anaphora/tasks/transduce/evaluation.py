@@ -38,7 +38,7 @@ class TransductionScores:
     """Those without the characters ``left_out`` of the experiment, where it names some."""
     left_out: str
     how: str
-    """How outputs were searched."""
+    """Description of the search."""
     outputs: Mapping[str, tuple[str, Sequence[str]]]
     """The output and the answers of each input."""
 

@@ -22,7 +22,7 @@ from anaphora.text.tokenizer import UNK, Tokenizer
 from anaphora.wording import counted
 
 _WORD = "a"
-"""What a suffix stands behind, for its tokens."""
+"""Word in front of a suffix, for the suffix's tokens."""
 
 
 class Framed(NamedTuple):

@@ -142,7 +142,7 @@ def _judged(
     options: SearchOptions,
     report: Report,
 ) -> list[_Judged | None]:
-    """What every pair shows; None for one with nothing to translate."""
+    """Return the features of every pair; None for one with nothing to translate."""
     sources, references = ([pair[side] for pair in pairs] for side in (0, 1))
     found = translator.translate(sources, options, report=report)
     language, condition = experiment.data.target, experiment.evaluation.conditions

@@ -69,7 +69,7 @@ def _steps_of_words(text: str, tokens: Sequence[Token]) -> list[list[int]]:
 
 
 class Confidence(NamedTuple):
-    """What was fitted for one way to search."""
+    """Fitted confidence of one way to search."""
 
     sentence: Logistic
     word: Logistic
@@ -97,7 +97,7 @@ def uncalibrated(options: SearchOptions, runtime: Runtime) -> NoReturn:
 
 
 def settings_of(options: SearchOptions, runtime: Runtime) -> Mapping[str, Any]:
-    """What confidence is calibrated for: how a settled search finds translations, and the precision of its products.
+    """Return the settings that confidence is calibrated for: the search, and the precision of its products.
 
     What belongs to a text, such as its glossary, is left out, and so is the seed of samples.
     """

@@ -15,12 +15,12 @@ from anaphora.text.tokenization import Word
 
 
 class SearchConfig(Config):
-    """How outputs are searched."""
+    """Options of the search for outputs."""
 
     beam: int = Field(5, ge=1, le=MAX_LENGTH)
     """Hypotheses kept at each step when text is translated."""
     length_penalty: float = Field(0.0, ge=0)
-    """How strongly length is rewarded (Wu et al. 2016, equation 14); 0 is the plain sum of log-probabilities."""
+    """Strength of the reward for length (Wu et al. 2016, equation 14); 0 is the plain sum of log-probabilities."""
     validation_beam: int = Field(1, ge=1, le=MAX_LENGTH)
     """Hypotheses kept at each step when the outputs of validation are scored during training."""
 
@@ -35,7 +35,7 @@ class SearchConfig(Config):
 
 
 class TranslationEvaluation(SearchConfig):
-    """How translations are scored."""
+    """Options of the scores of translations."""
 
     conditions: Literal["raw", "moses-lowercase"] = "raw"
     """"raw" scores text as it is; "moses-lowercase" lower-cased, normalised, Moses-tokenised text on both sides."""
@@ -53,9 +53,9 @@ class TranslatorExperiment(TranslatorConfig, ExperimentBase):
     conflicts: ClassVar[tuple[Conflict, ...]] = CONFLICTS
 
     data: PairsData
-    """Where pairs come from."""
+    """Source of the pairs."""
     evaluation: SearchConfig
-    """How outputs are searched and scored."""
+    """Options of the search for outputs and of their scores."""
 
     @property
     def extends_vocabulary(self) -> bool:
@@ -90,11 +90,11 @@ class TranslationExperiment(TranslatorExperiment):
     conflicts: ClassVar[tuple[Conflict, ...]] = OF_SENTENCES
 
     task: Literal["translate"]
-    """What is learnt."""
+    """Name of the task."""
     data: TranslationData = TranslationData()
-    """Where pairs of sentences come from."""
+    """Source of the pairs of sentences."""
     evaluation: TranslationEvaluation = TranslationEvaluation()
-    """How translations are scored."""
+    """Options of the scores of translations."""
 
     @property
     def replays(self) -> bool:

@@ -62,7 +62,7 @@ class Filled(NamedTuple):
 
     content: bytes
     entries: int
-    """How many got a translation."""
+    """Number of entries that got a translation."""
     left: dict[str, list[int]]
     """The lines of those that got none, by the reason."""
     unmeasured: tuple[int, ...] = ()
@@ -135,7 +135,7 @@ def retry_steps(texts: Sequence[str]) -> Steps[list[str | None]]:
 
 
 def _translated(texts: Iterable[str], known: Known) -> Steps[Known]:
-    """What is known, and the translations of the texts that are not among it."""
+    """Add the translations of the texts that are not yet known."""
     new = [text for text in dict.fromkeys(texts) if text not in known]
     return {**known, **dict(zip(new, (yield from retry_steps(new)), strict=True))} if new else known
 
@@ -152,7 +152,7 @@ class _Run:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is one line without a key."""
+        """True if it is one line without a key."""
         lines = [one for one in self.labels if one.text]
         return len(lines) < 2 and not any(one.mark for one in lines)
 
@@ -184,7 +184,7 @@ class _Flow:
             self.whole = self._ends.sub("", self.whole)
 
     def apart(self, known: Known) -> list[str]:
-        """What is to be translated where the sentence as a whole was not, or not well."""
+        """Return the texts to translate where the sentence as a whole was not, or not well."""
         whole = self._pieces(known) or self._is_unsure(known)
         return [] if whole else [text for run in self._runs for text in run.texts()]
 
@@ -276,14 +276,14 @@ def fault(text: str, translation: str | None) -> str:
 
 
 _BROKEN = "\ufffd"
-"""What bytes that make no character are read as."""
+"""Character read for bytes that make none."""
 _NUMBERS = "numbers"
-"""What may be written otherwise in another language."""
+"""Kind of text that another language may write otherwise."""
 _FORMAT = re.compile(r"%(\(\w+\)|\d+\$)?[-+#0]*+[\d*]*+(?:\.[\d*]+)?(?:hh?|ll?|[Lzjt])?+[A-Za-z%]?")
 
 
 def _formats(text: str) -> tuple[list[str], list[str]]:
-    """What a text has of printf, even before a letter: those that count by their order, and those with names."""
+    """Return the printf formats of a text, even before a letter: those known by their order, and those with names."""
     found = list(_FORMAT.finditer(text))
     return [one[0] for one in found if not one[1]], sorted(one[0] for one in found if one[1])
 

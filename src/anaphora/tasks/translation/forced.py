@@ -58,12 +58,12 @@ class ForcedDecoding:
 
     @property
     def precision(self) -> PackedPrecision:
-        """What it multiplies matrices in."""
+        """Precision of matrix products."""
         return precision_of(self._runtime.inference_backend)
 
     @property
     def attends(self) -> bool:
-        """Whether it looks at the source as it writes, which one step shows; of several, whether all of them do."""
+        """True if it looks at the source as it writes, which one step shows; of several, whether all of them do."""
         [batch] = self._batches([Given("", [UNK])], [[]])
         with running(self._runtime):
             return score(self._stepper(), batch)[0].weights is not None
@@ -147,7 +147,7 @@ class ForcedDecoding:
         attention: bool,
         **streaming: Unpack[Streaming],
     ) -> abc.Iterator[Found]:
-        """What ``make`` makes of each pair and its target as a hypothesis; otherwise as ``score_stream``."""
+        """Yield ``make`` of each pair and its target as a hypothesis; otherwise as ``score_stream``."""
         if isinstance(self._target, AnnotatedTokenizer):
             raise ConfigError(
                 f"Translations that are given have no annotations, but this translator expects them (text.rare = "

@@ -57,5 +57,5 @@ class InspectedTranslator(ForcedDecoding):
 
 
 def longest(units: int) -> int:
-    """How many symbols a translation of ``units`` may take, ``</s>`` included: far more than it ever should."""
+    """Return the maximum length of a translation of ``units`` tokens, ``</s>`` included."""
     return min(3 * units + 10, 2 * units + 200)

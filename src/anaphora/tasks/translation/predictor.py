@@ -65,7 +65,7 @@ class TranslationPredictor(InspectedTranslator):
 
     @property
     def runtime(self) -> Runtime:
-        """Where and how its network runs."""
+        """Return the runtime of its network."""
         return self._runtime
 
     @property

@@ -33,7 +33,7 @@ class Segments(NamedTuple):
     new: list[str]
     """Those without a translation, in their order."""
     known: int
-    """How many it has a translation of."""
+    """Number of entries that it has a translation of."""
     unread: list[Path]
     """Its documents in formats that are not read."""
 

@@ -48,9 +48,9 @@ class SentenceRequest(NamedTuple):
     ids: list[int]
     """Of its text, stand-ins included; none where there is nothing to translate."""
     terms: SentenceTerms = SentenceTerms()
-    """What its translation must contain, and must not."""
+    """Terms that its translation must contain, and must not."""
     affixes: Affixes = Affixes()
-    """What its translation begins and ends with."""
+    """Beginning and end of its translation."""
 
 
 class Protection:
@@ -144,7 +144,7 @@ class Protection:
         return [BannedStrings(texts_B, spelling_of(self._target))] if any(texts_B) else []
 
     def _kept(self, row: SentenceRequest) -> list[str]:
-        """What a sentence keeps outside of its text, as the target writes it; not what is asked for beside it."""
+        """Return the parts kept outside of a sentence's text, as the target writes them, without what is required."""
         sentence = row.masked.sentence
         asked = [row.affixes.suffix, *(form for one in row.terms.required for form in one)]
         found = dict.fromkeys(sentence[one.start : one.end] for one in spans(sentence, self._kinds))
@@ -242,7 +242,7 @@ class Protection:
         return respaced(tokens, masked.sentence) if masked.text != masked.sentence else tokens
 
     def _ends(self, masked: MaskedText) -> list[int]:
-        """Where the tokens of the source end in its normalised text, without the white space behind them."""
+        """Return the ends of the source's tokens in its normalised text, without the white space behind them."""
         starts = [start for _, start in self._source.placed(masked.text)]
         text = self._source.normal(masked.text)
         return [start + len(text[start:end].rstrip()) for start, end in pairwise([*starts, len(text)])]

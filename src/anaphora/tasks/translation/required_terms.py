@@ -85,7 +85,7 @@ class RequiredTerms:
     def steering(
         self, rows: Sequence[SentenceTerms], longest: Sequence[int], after_V: Tensor, eos: int
     ) -> list[Steering]:
-        """What steers the search of these rows; nothing where they have no terms."""
+        """Return the steering of these rows, or None where they have no terms."""
         required = {term: g for g, term in enumerate(dict.fromkeys(term for row in rows for term in row.required))}
         forbidden = {form: f for f, form in enumerate(dict.fromkeys(form for row in rows for form in row.forbidden))}
         if not required and not forbidden:
@@ -107,7 +107,7 @@ class RequiredTerms:
 
 
 def within(one: Form, other: Form) -> bool:
-    """Whether a form is a part of another."""
+    """True if a form is a part of another."""
     return any(other[place : place + len(one)] == one for place in range(len(other) - len(one) + 1))
 
 

@@ -1,4 +1,4 @@
-"""How good the translations of one text are: as a whole, in groups of sentences, and sentence by sentence."""
+"""Scores of the translations of one text: as a whole, in groups of sentences, and sentence by sentence."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,10 +20,10 @@ Scores = Mapping[Condition, tuple[Score, Score]]
 
 @dataclass(frozen=True)
 class TranslationScores:
-    """How good the translations of one part are."""
+    """Scores of the translations of one split."""
 
     search: SearchOptions = field(repr=False)
-    """How they were found, with nothing left open."""
+    """Options of the search that found them, with nothing left open."""
     language: str
     """Of the translations."""
     scores: Scores
@@ -32,9 +32,9 @@ class TranslationScores:
     references: Sequence[str] = field(compare=False, repr=False)
     outputs: Sequence[Translation] = field(compare=False, repr=False)
     precision: PackedPrecision = "fp32"
-    """What matrices were multiplied in."""
+    """Precision of matrix products."""
     lowercased: bool = False
-    """Whether the translator writes no capitals."""
+    """True if the translator writes no capitals."""
     groups: Groups = field(default_factory=dict, compare=False, repr=False)
     """Numbers of sentences by the name of their group, where groups are scored too."""
 
@@ -118,7 +118,7 @@ class TranslationScores:
         )
 
     def searched(self) -> str:
-        """How the translations were searched, in words."""
+        """Return a description of the search, in words."""
         how = self.search.describe(len(self.outputs), self.unknown, self.left)
         return how if self.precision == "fp32" else f"{how}, {self.precision}"
 

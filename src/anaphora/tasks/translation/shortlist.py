@@ -30,7 +30,7 @@ class Columns(NamedTuple):
     translations_M: Integers
     """The translations of each source token, the most probable first, one source token after the other."""
     starts: Sequence[int]
-    """Where those of each source token begin; and the end of all."""
+    """Beginnings of the translations of each source token; and the end of all."""
 
 
 def candidates_of(columns: Columns, rows: Rows, asked: Shortlist, also: Rows) -> Ids:

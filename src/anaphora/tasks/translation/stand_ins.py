@@ -1,4 +1,4 @@
-"""What stands for the placeholders of a sentence: tokens that the model itself copies best."""
+"""Stand-ins for the placeholders of a sentence: tokens that the model itself copies best."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice

@@ -1,4 +1,4 @@
-"""Where the tags of a sentence go in its translation, by where the model looked as it wrote each token.
+"""Positions of a sentence's tags in its translation, by the attention of the model as it wrote each token.
 
 A pair of tags goes around the tokens that looked at what it encloses: of all runs of whole words, that with the
 greatest sum of attention inside less attention outside. A single tag goes where the attention crosses it least. A pair
@@ -18,12 +18,12 @@ from anaphora.text.masking import Tag
 Weights = npt.NDArray[np.floating[Any]]
 
 _SHARPNESS = 8.0
-"""How fast a token is taken to look less at what stands elsewhere, without attention: a factor e for each eighth."""
+"""Decay of the assumed attention with distance, for models that have none: a factor e for each eighth of the text."""
 
 _LEAST = 1e-2
 """Attention that every token has on every other."""
 _NEARNESS = 4.0
-"""How fast attention counts for less away from there: a factor e for each quarter of the text."""
+"""Decay of the weight of attention with distance: a factor e for each quarter of the text."""
 _ROUNDS = 10
 """Steps of the balancing."""
 
@@ -59,7 +59,7 @@ def diagonal(target: int, source: int) -> Weights:
 
 
 def _distance(target: int, source: int) -> Weights:
-    """How much further one token is into its text than another, in parts of the texts."""
+    """Return how much further one token is into its text than another, as a fraction of the texts."""
     places_T, places_S = ((np.arange(length) + 0.5) / max(1, length) for length in (target, source))
     return np.asarray(np.abs(places_T[:, None] - places_S))
 
@@ -149,7 +149,7 @@ class _Places:
 
 
 def _free(taken: Iterable[tuple[int, int]], low: int, high: int) -> Iterable[tuple[int, int]]:
-    """What is left between two boundaries, those of what is taken included."""
+    """Yield the stretches left between two boundaries, those of what is taken included."""
     for begin, end in sorted(taken):
         yield low, begin
         low = end

@@ -1,4 +1,4 @@
-"""What a search has to know of the tokens of a target vocabulary; looked at once for each."""
+"""Properties of the tokens of a target vocabulary that a search needs; computed once for each."""
 
 import re
 from functools import lru_cache
@@ -46,7 +46,7 @@ def adjacency_of(target: Tokenizer) -> Adjacency:
 
 @_once
 def spelling_of(target: Tokenizer) -> Spelling:
-    """What each token writes, a space for the sign in front of a word; words are written with borders around them."""
+    """Return the text of each token, with a space in front of a word; words are written with borders around them."""
     pieces = list(written(target))
     of_bytes = all(_BYTE.fullmatch(piece) for piece in pieces[len(MARKS) :])
     for number, piece in enumerate(pieces):
@@ -76,7 +76,7 @@ def _bordered(word: str) -> str:
 
 
 def _begins_glued(piece: str) -> bool:
-    """Whether a token begins with what makes one word with a letter before it."""
+    """True if a token begins with what makes one word with a letter before it."""
     if (match := _BYTE.fullmatch(piece)) is None:
         return is_glued(piece[:1])
     byte = int(match[1], 16)

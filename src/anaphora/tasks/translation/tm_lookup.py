@@ -37,7 +37,7 @@ class Recall(NamedTuple):
         return self.memory.exact(text, before, after) or self.memory.fuzzy(text, self.fuzzy, 1)
 
     def matches(self, texts: Iterable[str]) -> list[list[Match]]:
-        """What is found for each of some texts next to each other."""
+        """Return the matches for each of some texts next to each other."""
         return [self.find(_text(text), before, after) for before, text, after in _between(texts)]
 
     def stream(
@@ -105,7 +105,7 @@ def remembered(line: str, matches: list[Match], alternatives: int, *, split: boo
 
 
 def is_exact(matches: list[Match]) -> bool:
-    """Whether the first of what was found for a text is a segment of this text."""
+    """True if the first of what was found for a text is a segment of this text."""
     return bool(matches) and matches[0].is_exact
 
 

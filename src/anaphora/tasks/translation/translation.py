@@ -18,7 +18,7 @@ NO_LINKS = "Word alignments come from attention, but this translator has none: u
 
 
 class Signals(NamedTuple):
-    """What confidence is computed from: see ``confidence.signals_of``."""
+    """Features of confidence: see ``confidence.signals_of``."""
 
     sentence: tuple[float, ...]
     """Empty where nothing was translated."""
@@ -34,11 +34,11 @@ class Translation:
     score: float
     """ln p of the translation given its source, ``</s>`` included."""
     finished: bool
-    """Whether it was closed by ``</s>``, and not cut for its length."""
+    """True if it was closed by ``</s>``, and not cut for its length."""
     source_pieces: tuple[str, ...] = ()
     """Tokens of the source, ``</s>`` included; nothing where attention was not asked for."""
     target_pieces: tuple[str, ...] = ()
-    """What the translation was put together from, with ``</s>`` when it is finished; likewise."""
+    """Tokens that the translation was put together from, with ``</s>`` when it is finished; likewise."""
     weights: npt.NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
     """Attention [target pieces, source pieces]; None for models without, and where it was not asked for."""
     alternatives: tuple["Translation", ...] = ()
@@ -48,7 +48,7 @@ class Translation:
     unknown: int = field(default=0, compare=False)
     """Tokens that are ``<unk>``, whether they were replaced or not."""
     rank: float = field(default=0.0, compare=False)
-    """What it was compared with its alternatives by: ``search.ranking``, or its expected chrF for minimum risk; summed
+    """Value that ranked it among its alternatives: ``search.ranking``, or its expected chrF for minimum risk; summed
     over sentences. The score where it was given or drawn."""
     tokens: int = field(default=0, compare=False)
     """Tokens that were predicted, ``</s>`` included."""
@@ -61,7 +61,7 @@ class Translation:
     """The same of each word between white space: the probability that it is right. None for what no step
     wrote."""
     signals: Signals | None = field(default=None, compare=False, repr=False)
-    """What confidence is computed from, of one sentence where that was asked for."""
+    """Features of confidence, of one sentence where that was asked for."""
 
     def links(self) -> Links:
         """Links between the words of the source and the translation, by where it looked most.
@@ -95,11 +95,11 @@ class Translation:
         return SoftLinks.of(weights_TS, source, target)
 
     def is_below(self, least: float | None) -> bool:
-        """Whether it has a confidence, and a lower one than ``least`` where that is asked for."""
+        """True if it has a confidence, and a lower one than ``least`` where that is asked for."""
         return least is not None and self.confidence is not None and self.confidence < least
 
     def origin(self, model: str) -> dict[str, Any]:
-        """Where it comes from, for JSON: the ``model``, what the memory had for it, and that segment."""
+        """Return the origin for JSON: the ``model``, what the memory had for it, and that segment."""
         return {
             "model": model,
             "memory": str(self.match) if self.match else "none",
@@ -166,5 +166,5 @@ def _least(values: abc.Iterable[float | None]) -> float | None:
 
 
 def _parts_words(space: str) -> bool:
-    """Whether there are two words around some white space: a tab or a no-break space is a part of one."""
+    """True if there are two words around some white space: a tab or a no-break space is a part of one."""
     return " " in space or len(f"{space}.".splitlines()) > 1

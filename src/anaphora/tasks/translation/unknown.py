@@ -18,10 +18,10 @@ from anaphora.text.words import WordTokenizer
 
 
 class Filler(Protocol):
-    """What the unknown words of a hypothesis are, as far as they can be known."""
+    """Replacement of the unknown words of a hypothesis, as far as they can be known."""
 
     def words(self, text: str, ids: list[int], hypothesis: Hypothesis) -> tuple[list[str], Hypothesis]:
-        """What each ``<unk>`` in the translation of ``text`` is, and the hypothesis without annotations.
+        """Return the word of each ``<unk>`` in the translation of ``text``, and the hypothesis without annotations.
 
         ``ids`` are those of the text.
         """
@@ -30,7 +30,7 @@ class Filler(Protocol):
 def filler(
     source: Tokenizer, target: Tokenizer, dictionary: Mapping[str, str] | None, attends: Callable[[], bool]
 ) -> Filler | None:
-    """What fills the translations of a translator with these tokenizers; None where nothing does.
+    """Return the filler of unknown words for a translator with these tokenizers, or None.
 
     ``dictionary`` is None where nobody asked for it; only where somebody did is ``attends`` called. Raises ConfigError
     where it can do nothing: tokens are not words, or the translator does not attend.

@@ -183,7 +183,7 @@ def _put_in(text: str, units: Sequence[Unit]) -> str:
 
 
 def _in_word(text: str, before: int, after: int) -> bool:
-    """Whether a word goes on between two tokens, the one ending at ``before`` and the other beginning at ``after``."""
+    """True if a word goes on between two tokens, the one ending at ``before`` and the other beginning at ``after``."""
     return before == after and is_glued(text[before - 1]) and is_glued(text[after])
 
 
@@ -233,7 +233,7 @@ def _spaced(tags: Sequence[Tag], gap: str) -> tuple[list[tuple[str, str]], str]:
 
 
 def tokens_kept(text: str, composed: str = "") -> Iterator[Token]:
-    """What is kept as tokens without spaces; it goes behind what is composed."""
+    """Yield what is kept as tokens without spaces; it goes behind what is composed."""
     place = len(composed)
     for word in text.split(" "):
         space = SPACE if place > len(composed) or composed[-1:] in ("", " ") else ""
