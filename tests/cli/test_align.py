@@ -137,9 +137,11 @@ def test_a_translation_is_written_with_its_candidates_alone(
     words.write_text("he\til\t0.9\nhe\tje\t0.1\n")
     outputs = []
     for frequent in ("0", "26", "1000"):
-        options = ["--candidates", str(words), "--frequent", frequent, "--each", "1", "--beam", "2"]
+        options = ["--candidates", str(words), f"--frequent={frequent}", "--each", "1", "--beam", "2"]
         assert main(["translate", str(folder / "words"), text, *options]) == 0
-        outputs.append(capsys.readouterr().out)
+        printed = capsys.readouterr()
+        outputs.append(printed.out)
+        assert "--frequent-words" in printed.err and "--translations-per-word" in printed.err
     assert {*outputs[0].split()} <= {"<unk>", "il", *(folder / "test.en").read_text().split()}
     assert outputs[1] == outputs[2] and len({*outputs[1].split()}) > len({*outputs[0].split()})
 
@@ -150,7 +152,7 @@ def test_what_is_evaluated_among_candidates_is_what_is_translated_and_the_figure
     words, text, run = tmp_path / "words.tsv", str(folder / "test.en"), tmp_path / "run"
     words.write_text("he\til\t0.9\nhe\tje\t0.1\n")
     shutil.copytree(folder / "words", run)
-    options = ["--candidates", str(words), "--frequent", "3", "--beam", "1"]
+    options = ["--candidates", str(words), "--frequent-words", "3", "--beam", "1"]
     assert main(["translate", str(run), text, "--no-split", *options]) == 0
     outputs = capsys.readouterr().out.splitlines()
     given = ["--source", text, "--reference", str(folder / "test.fr"), "--beam", "1"]
@@ -203,10 +205,10 @@ def test_an_aligner_is_checked_described_and_resumed(folder: Path, capsys: pytes
         (["translate", "words", "test.en", "--dictionary", "d.tsv"], "--dictionary belongs to --replace-unknown"),
         (["evaluate", "words", "--dictionary", "d.tsv"], "--dictionary belongs to --replace-unknown"),
         (
-            ["translate", "words", "test.en", "--each", "3"],
+            ["translate", "words", "test.en", "--translations-per-word", "3"],
             "belongs to --candidates or --shortlist",
         ),
-        (["evaluate", "words", "--frequent", "3"], "belongs to --candidates or --shortlist"),
+        (["evaluate", "words", "--frequent-words", "3"], "belongs to --candidates or --shortlist"),
         (
             ["translate", "words", "test.en", "--replace-unknown", "--dictionary", "test.en"],
             "test.en:1 should read WORD, tab, TRANSLATION",

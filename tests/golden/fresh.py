@@ -109,7 +109,10 @@ def translator() -> Scene:
         command("calibrate", "calibrate run --source many.en --reference many.fr --beam 2 --json"),
         command("confidence", "translate run sources.txt --beam 2 --confidence --json"),
         command("shortlist", "shortlist run"),
-        command("shortlisted", "translate run sources.txt --beam 3 --shortlist --frequent 9 --each 3 --json"),
+        command(
+            "shortlisted",
+            "translate run sources.txt --beam 3 --shortlist --frequent-words 9 --translations-per-word 3 --json",
+        ),
         command("memory", "memory run add memory.tsv"),
         command("remembered", "translate run sources.txt --beam 2 --memory --fuzzy 60 --json"),
         command("adapted", "translate run sources.txt --beam 2 --memory --adapt"),
@@ -139,9 +142,9 @@ def word_translator() -> Scene:
     ways = {
         "unknown words": "--beam 3 --replace-unknown --json",
         "dictionary": "--beam 3 --replace-unknown --dictionary dictionary.tsv",
-        "candidates": "--beam 3 --candidates dictionary.tsv --frequent 6 --each 2 --json",
+        "candidates": "--beam 3 --candidates dictionary.tsv --frequent-words 6 --translations-per-word 2 --json",
         "terms": "--beam 4 --terms terms.tsv",
-        "sampled candidates": "--sample --candidates dictionary.tsv --frequent 6 --each 2",
+        "sampled candidates": "--sample --candidates dictionary.tsv --frequent-words 6 --translations-per-word 2",
     }
     steps = [
         training("train experiment.toml --data data --source en --target fr"),

@@ -44,16 +44,16 @@ CONFLICTING: list[tuple[dict[str, Any], str]] = [
 )
 def test_what_does_not_go_together_is_refused_in_one_sentence(asked: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message) as refused:
-        SearchOptions(**asked).settled(5, 0.0)
+        SearchOptions(**asked).resolved(5, 0.0)
     assert str(refused.value).count("\n") == 0 and str(refused.value).endswith(".")
 
 
 def test_what_is_left_open_is_as_the_run_has_it() -> None:
-    assert SearchOptions().settled(7, 0.6)[:2] == (7, 0.6)
-    assert SearchOptions(beam=3, length_penalty=0.0).settled(7, 0.6)[:2] == (3, 0.0)
+    assert SearchOptions().resolved(7, 0.6)[:2] == (7, 0.6)
+    assert SearchOptions(beam=3, length_penalty=0.0).resolved(7, 0.6)[:2] == (3, 0.0)
     # scores per token take no length penalty from the run, and samples no beam either
-    assert SearchOptions(per_token=True).settled(7, 0.6).ranking.length_penalty == 0
-    assert SearchOptions(sampling=Sampling()).settled(7, 0.6)[:2] == (None, None)
+    assert SearchOptions(per_token=True).resolved(7, 0.6).ranking.length_penalty == 0
+    assert SearchOptions(sampling=Sampling()).resolved(7, 0.6)[:2] == (None, None)
 
 
 ASKED: dict[str, tuple[Any, str]] = {
@@ -77,15 +77,15 @@ ASKED: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("name", ASKED)
 def test_everything_that_changes_a_search_is_stored_with_its_scores(name: str) -> None:
     value, words = ASKED[name]
-    plain, asked = SearchOptions().settled(5, 0.0), SearchOptions(**{name: value}).settled(5, 0.0)
+    plain, asked = SearchOptions().resolved(5, 0.0), SearchOptions(**{name: value}).resolved(5, 0.0)
     assert words in asked.describe(9, 0, 0) and words not in plain.describe(9, 0, 0)
     assert asked.json(0, 0) != plain.json(0, 0) and asked.json(0, 0).keys() >= plain.json(0, 0).keys()
 
 
 @pytest.mark.parametrize("name", ASKED)
 def test_what_is_settled_stays_as_it_is(name: str) -> None:
-    settled = SearchOptions(**{name: ASKED[name][0]}).settled(5, 0.0)
-    assert settled.settled(9, 2.0) == settled
+    resolved = SearchOptions(**{name: ASKED[name][0]}).resolved(5, 0.0)
+    assert resolved.resolved(9, 2.0) == resolved
 
 
 def test_nothing_but_what_is_returned_is_missing_from_that_list() -> None:

@@ -17,7 +17,7 @@ from typer.core import TyperCommand
 
 import anaphora
 from anaphora.cli.tables import with_tables
-from anaphora.cli.talk import complain, shown_safely
+from anaphora.cli.talk import complain, say, shown_safely
 from anaphora.errors import AnaphoraError
 
 ENDED_BY = {129: "hung up.", 130: "interrupted.", 143: "terminated."}
@@ -127,6 +127,21 @@ def _close_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+RENAMED = {"--frequent": "--frequent-words", "--each": "--translations-per-word"}
+"""Older names of options, still read in this version."""
+
+
+def _with_new_names(given: Sequence[str]) -> list[str]:
+    """Return the arguments with the new names of options, and warn of each old one."""
+    found = list(given)
+    for place, argument in enumerate(found[: found.index("--") if "--" in found else None]):
+        name, *value = argument.split("=", 1)
+        if name in RENAMED:
+            say(f"{name} is called {RENAMED[name]} now; its old name will go with the next version.")
+            found[place] = "=".join((RENAMED[name], *value))
+    return found
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (by default this process's own) and return its exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
@@ -143,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(given: Sequence[str]) -> int:
     try:
-        code = app(args=given, prog_name="anaphora", standalone_mode=False)
+        code = app(args=_with_new_names(given), prog_name="anaphora", standalone_mode=False)
         sys.stdout.flush()
     except AnaphoraError as error:
         complain(str(error))

@@ -46,7 +46,7 @@ EXAMPLES = (
     "anaphora evaluate runs/words --replace-unknown --dictionary en-de.tsv",
     "anaphora evaluate runs/en-de --beam 10 --length-penalty 1 --coverage-penalty 0.2",
     "anaphora evaluate runs/en-de --precision int8",
-    "anaphora evaluate runs/words --candidates en-de.tsv --frequent 2000 --each 10",
+    "anaphora evaluate runs/words --candidates en-de.tsv --frequent-words 2000 --translations-per-word 10",
     "anaphora evaluate runs/en-de --language-model runs/german --fusion-weight 0.1",
     "anaphora evaluate runs/book --text other.txt",
     "anaphora evaluate runs/reviews --data new.tsv",

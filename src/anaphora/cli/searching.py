@@ -47,17 +47,17 @@ class SearchTable:
         bool,
         words_option("--shortlist", help="Restrict output to the run's shortlist, for speed; see anaphora shortlist."),
     ] = False
-    frequent: Annotated[
+    frequent_words: Annotated[
         int | None, words_option(min=0, help="Number of frequent words. [default: 2000; with --shortlist 500 tokens]")
     ] = None
-    each: Annotated[
+    translations_per_word: Annotated[
         int | None, words_option(min=0, help="Translations per source word. [default: 10; with --shortlist 20]")
     ] = None
 
     conflicts: ClassVar = (
         Needs("--temperature --top-k --top-p --seed", "--sample"),
         Needs("--dictionary", "--replace-unknown"),
-        Needs("--frequent --each", "--candidates --shortlist"),
+        Needs("--frequent-words --translations-per-word", "--candidates --shortlist"),
         Excludes("--candidates", "--shortlist", "Both say which words may be written"),
     )
 
@@ -75,7 +75,7 @@ class SearchTable:
         asked = SearchOptions(
             **declared_in(self, SearchOptions),
             replace_unknown=replaced if self.replace_unknown else None,
-            candidates=candidates_of(self.candidates, self.shortlist, self.frequent, self.each),
+            candidates=candidates_of(self.candidates, self.shortlist, self.frequent_words, self.translations_per_word),
             sampling=Sampling(**declared_in(self, Sampling)) if self.sample else None,
             protect=self._protected(),
             terms=self._glossary(),

@@ -39,13 +39,13 @@ class NeuralCache(Config):
     weight: float | None = Field(None, ge=0, lt=1)
     """lambda: weight of the cache; fitted to the validation split if left out."""
 
-    def settled(self) -> tuple[float, float]:
+    def resolved(self) -> tuple[float, float]:
         """theta and lambda of a cache that leaves neither open."""
         assert self.theta is not None and self.weight is not None
         return self.theta, self.weight
 
     def __str__(self) -> str:
-        theta, weight = self.settled()
+        theta, weight = self.resolved()
         return f"neural cache of {counted(self.tokens, 'token')}, theta {theta:g}, weight {weight:.4f}"
 
 
@@ -65,7 +65,7 @@ def neural_cache_log_probs(
     model: StateModel, tokens: Iterable[int], before: int, cache: NeuralCache
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield the tokens of a text and ln p of each, read one by one: as ``stream.stream_log_probs``."""
-    theta, weight = cache.settled()
+    theta, weight = cache.resolved()
     weights_K = torch.tensor([1 - weight, weight], dtype=torch.float64)
     for found in looked_up(model, tokens, before, cache.tokens, [theta]):
         yield found.ids_N, interpolated(*_both(found.own_N, found.cached_KN[0], found.known_N), weights_K)

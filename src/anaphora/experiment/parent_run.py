@@ -67,7 +67,7 @@ class Parent:
                 f"'{experiment.task}': name another run, or leave out the recipe."
             )
         # how lines are split, and which segmentation is sampled, leave the vocabulary as it is
-        old, new = (text.settled().model_dump(exclude={"sentences"}) for text in (begun.text, experiment.text))
+        old, new = (text.resolved().model_dump(exclude={"sentences"}) for text in (begun.text, experiment.text))
         unlike = [
             f"text.{key} was {old.get(key, 'not there')} and is {new.get(key, 'not there')}"
             for key in old | new
@@ -92,7 +92,7 @@ class Parent:
         if self._mode != "only":
             return experiment
         text, where = self.begun.text, f"The experiment with the vocabulary of {self._path}"
-        tables = experiment.tables() | {"text": (text if experiment.resegments else text.settled()).model_dump()}
+        tables = experiment.tables() | {"text": (text if experiment.resegments else text.resolved()).model_dump()}
         adopted = type(experiment).parse(tables, where)
         for refusal in adopted.refusals():
             raise ConfigError(f"{where}: {refusal}")

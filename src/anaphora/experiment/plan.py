@@ -56,7 +56,7 @@ def plan_new(experiment: Experiment, report: Report, ranks: Ranks) -> Plan:
     named = trained, word_vectors(experiment, trained.begun if trained else None), encoder_start(experiment), *of_task
     sources: Sequence[WeightSource] = [source for source in named if source]
     job = task.job(experiment, report)
-    experiment = job.completed(experiment, report)
+    experiment = job.with_data_statistics(experiment, report)
     tokenizers = parent.tokenizers(lambda: job.learn_vocabulary(report)) if parent else job.learn_vocabulary(report)
     if parent:
         parent.report_new_tokens(experiment, job.splits.train, report)

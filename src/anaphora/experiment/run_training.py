@@ -128,7 +128,7 @@ def _follow(path: Path) -> tuple[Plan, Run]:
 
 def _prepare(plan: Plan, context: TrainingContext, report: Report) -> None:
     """Set in the model what depends on counts of the data; save weights that were given."""
-    plan.job.tell_counts(context, report)
+    plan.job.set_token_counts(context, report)
     if plan.has_given_weights:
         # so that going on never needs the other runs and files again, which may change or go
         TrainingState(plan.model, plan.experiment.training, plan.experiment.better).save(context.run, report)

@@ -36,11 +36,11 @@ class ValuesConfig(VectorsConfig):
     """Points of a pen as offsets, two numbers each, or vectors as they are; "auto": by the data."""
 
     @property
-    def settled(self) -> bool:
-        return self.kind != "auto" and super().settled
+    def resolved(self) -> bool:
+        return self.kind != "auto" and super().resolved
 
     def outlined(self) -> Self:
-        """As settled; before the data says what its vectors are, those of a pen."""
+        """As resolved; before the data says what its vectors are, those of a pen."""
         return self if self.size else self.model_copy(update={"kind": "strokes", "size": 2})
 
     @property

@@ -23,7 +23,7 @@ class VectorsConfig(Config):
     """Standard deviations, by which numbers are divided; empty: by the training split."""
 
     @property
-    def settled(self) -> bool:
+    def resolved(self) -> bool:
         """True if nothing is left to the data."""
         return len(self.mean) == len(self.deviation) == self.size > 0
 

@@ -116,7 +116,7 @@ class SearchOptions(NamedTuple):
             if part is not None:
                 part.check()
 
-    def settled(self, beam: int, length_penalty: float) -> Self:
+    def resolved(self, beam: int, length_penalty: float) -> Self:
         """The same, with what it leaves open as the run has it; samples have no beam.
 
         Raises ConfigError as ``check``, and for a beam, penalties or groups that a search refuses.
@@ -128,20 +128,20 @@ class SearchOptions(NamedTuple):
         self.check()
         if self.sampling is not None:
             return self
-        settled = self
+        resolved = self
         if self.beam is None:
             check_size(beam)
-            settled = settled._replace(beam=beam)
+            resolved = resolved._replace(beam=beam)
         if self.length_penalty is None:
-            settled = settled._replace(length_penalty=0.0 if self.per_token else length_penalty)
-        settled.ranking.check()
-        if settled.diverse is not None:
-            settled.diverse.check(settled.beam or beam)
-        return settled
+            resolved = resolved._replace(length_penalty=0.0 if self.per_token else length_penalty)
+        resolved.ranking.check()
+        if resolved.diverse is not None:
+            resolved.diverse.check(resolved.beam or beam)
+        return resolved
 
     @property
     def ranking(self) -> "Ranking":
-        """The ranks of a settled search."""
+        """The ranks of a resolved search."""
         from anaphora.search.ranking import Ranking
 
         return Ranking(self.length_penalty or 0.0, self.per_token, self.coverage_penalty)
@@ -165,7 +165,7 @@ class SearchOptions(NamedTuple):
         return max(1 + max(0, self.alternatives), self.minimum_risk)
 
     def json(self, unknown: int, left: int) -> dict[str, Any]:
-        """A settled search that wrote so many ``unknown`` words and left some, for ``json.dumps``."""
+        """A resolved search that wrote so many ``unknown`` words and left some, for ``json.dumps``."""
         kept: dict[str, Any] = {"protected": list(self.protect)} if self.protect else {}
         kept |= {"terms": len(self.terms.entries)} if self.terms else {}
         kept |= {"adaptation": str(self.adaptation)} if self.adaptation else {}
@@ -183,14 +183,14 @@ class SearchOptions(NamedTuple):
         )
 
     def describe(self, sentences: int, unknown: int, left: int) -> str:
-        """Describe how so many sentences were translated by a settled search; see ``json``."""
+        """Describe how so many sentences were translated by a resolved search; see ``json``."""
         only = " of known words only" if self.known else ""
         what = "left" if left == unknown else "replaced" if not left else f"of which {left:,} left"
         words = [f"{unknown:,} unknown words {what}"] if unknown else []
         return ", ".join([f"{counted(sentences, 'sentence')}{only}", *self.how(), *words])
 
     def how(self) -> Iterator[str]:
-        """Describe the settings of a settled search."""
+        """Describe the settings of a resolved search."""
         if self.sampling:
             yield str(self.sampling)
         for name, value in self.settings.items():

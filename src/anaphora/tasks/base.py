@@ -60,7 +60,7 @@ class ExperimentBase(Config):
     metrics: ClassVar[Mapping[str, Better]] = {"loss": "lower", "perplexity": "lower"}
     """The validation metrics that may decide which checkpoint is the best, and which values of each are better."""
     chosen_by_data: ClassVar[tuple[str, ...]] = ()
-    """The options that the training split decides, once, where nobody does: tables with ``settled``, or values that are
+    """Options that the training split decides, once, where nobody does: tables with ``resolved``, or values that are
     then "auto", 0 or empty."""
     resegments: ClassVar[bool] = False
     """True if its text may be segmented differently every epoch."""
@@ -143,7 +143,7 @@ class ExperimentBase(Config):
         return str(getattr(self, "model", ""))
 
     @property
-    def is_settled(self) -> bool:
+    def is_resolved(self) -> bool:
         """True if nothing is left to be chosen by the data."""
         return not any(map(self._leaves_open, self.chosen_by_data))
 
@@ -173,7 +173,7 @@ class ExperimentBase(Config):
 
     def _leaves_open(self, key: str) -> bool:
         value = attrgetter(key)(self)
-        return not value.settled if hasattr(value, "settled") else value in ("auto", 0, ())
+        return not value.resolved if hasattr(value, "resolved") else value in ("auto", 0, ())
 
     def to_toml(self) -> str:
         """The whole experiment, defaults included; reading it gives an equal one."""

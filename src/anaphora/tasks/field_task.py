@@ -83,7 +83,7 @@ class FieldTask(Task):
         """Return the measurement of a network on the validation split."""
 
     def with_runs(self, experiment: Any, parent: Any) -> tuple[Any, Sequence[WeightSource]]:
-        if not experiment.is_settled:
+        if not experiment.is_resolved:
             experiment = self.with_data_statistics(experiment, self.splits(experiment))
         return experiment, ()
 

@@ -64,7 +64,7 @@ class TrainingJob(ABC):
         """SHA-256 of the data by split."""
         return {"train": self.splits.train.fingerprint, "valid": self.splits.valid.fingerprint}
 
-    def completed(self, experiment: ExperimentBase, report: Report) -> ExperimentBase:
+    def with_data_statistics(self, experiment: ExperimentBase, report: Report) -> ExperimentBase:
         """The ``experiment`` of a new run with what the size of its data decides, here too; the same by default."""
         return experiment
 
@@ -74,7 +74,7 @@ class TrainingJob(ABC):
         return tokenization.fit(experiment.text, text, report, languages=experiment.data.languages)
 
     @abstractmethod
-    def tell_counts(self, context: TrainingContext, report: Report) -> None:
+    def set_token_counts(self, context: TrainingContext, report: Report) -> None:
         """Tell the model what it has to know of the training split before it learns, where it does not know yet."""
 
     @abstractmethod
@@ -113,7 +113,7 @@ class UpdatingJob(TrainingJob):
         """Return the function that records a model at each validation, or None."""
         return None
 
-    def tell_counts(self, context: TrainingContext, report: Report) -> None:
+    def set_token_counts(self, context: TrainingContext, report: Report) -> None:
         """Tell the model how often each token is to be predicted, where it asks for that and does not know yet."""
         unknown = [module for module in context.model.modules() if isinstance(module, Counts) and not module.known]
         if unknown:

@@ -64,7 +64,7 @@ class TokenizerConfig(Config):
         """The name of that option where it is set, else nothing."""
         return self.SAMPLING if self.SAMPLING and getattr(self, self.SAMPLING) else ""
 
-    def settled(self) -> Self:
+    def resolved(self) -> Self:
         """Return the same tokenizer without sampling."""
         return self.model_copy(update={self.sampling_option: 0.0}) if self.sampling_option else self
 

@@ -144,13 +144,13 @@ def test_a_run_learns_its_shortlist_and_translates_and_is_evaluated_with_it(
     outputs = {}
     for name, more in {
         "free": asked[:-1],
-        "all": [*asked, "--frequent", "9999"],
-        "few": [*asked, "--each", "1"],
+        "all": [*asked, "--frequent-words", "9999"],
+        "few": [*asked, "--translations-per-word", "1"],
     }.items():
         assert main(more) == 0
         outputs[name] = capsys.readouterr().out
     assert outputs["all"] == outputs["free"] and outputs["few"].count("\n") == outputs["free"].count("\n")
-    assert main(["evaluate", str(trained), "--shortlist", "--frequent", "3", "--each", "2"]) == 0
+    assert main(["evaluate", str(trained), "--shortlist", "--frequent-words", "3", "--translations-per-word", "2"]) == 0
     assert "among 3 frequent tokens and 2 translations of each token" in capsys.readouterr().out
     assert main([*asked, "--candidates", "words.tsv"]) == 2
     assert "Both say which words may be written" in capsys.readouterr().err

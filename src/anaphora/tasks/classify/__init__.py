@@ -225,7 +225,7 @@ class VectorClassification(TextClassification):
         Raises DataError for vectors of several widths.
         """
         experiment = _with_classes(experiment, splits)
-        if experiment.vectors.settled:
+        if experiment.vectors.resolved:
             return experiment
         scale = moments(splits.train.examples(), lambda one: one.vectors.astype(np.float64))
         return experiment.with_options({"vectors": experiment.vectors.measured(*scale)})

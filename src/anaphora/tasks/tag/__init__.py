@@ -247,7 +247,7 @@ class VectorTagging(Tagging):
 
         Raises DataError for vectors of several widths.
         """
-        if experiment.is_settled:
+        if experiment.is_resolved:
             return experiment
         train, spans, given = splits.train, experiment.spans, experiment.vectors
         if spans == "auto":

@@ -42,7 +42,7 @@ def resolved(experiment: TaggerExperiment) -> TaggerExperiment:
 
     Raises DataError for data that is not there or not in its format.
     """
-    if experiment.is_settled:
+    if experiment.is_resolved:
         return experiment
     data, spans = experiment.data, experiment.spans
     train = find_tagged(data.paths(), data.names).train

@@ -89,7 +89,7 @@ class ValueTask(FieldTask):
 
         Raises DataError for sequences of several kinds, and where a few have negative numbers, unlike the others.
         """
-        if experiment.is_settled:
+        if experiment.is_resolved:
             return experiment
         train, with_pen, signs = splits.train, 0, Evidence()
         for trace in train.examples():

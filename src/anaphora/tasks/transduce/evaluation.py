@@ -111,7 +111,7 @@ def _of_strings(
     if not answers:
         raise DataError("The text has no pair: add some.")
     own = model.translator.evaluation
-    search = request.search.settled(own.beam, own.length_penalty)
+    search = request.search.resolved(own.beam, own.length_penalty)
     texts = [found.text for found in model.predict_stream(list(answers), search, report=report)]
     outputs = {source: (text, of_one) for (source, of_one), text in zip(answers.items(), texts, strict=True)}
     return transduction_scores(outputs, model.target, experiment.evaluation.without, ", ".join(search.how()))

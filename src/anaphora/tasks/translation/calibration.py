@@ -62,7 +62,7 @@ class RunCalibrations:
         return sha256(serialise({name: tensor.cpu() for name, tensor in tensors_of(self._model).items()}))
 
     def __call__(self, options: SearchOptions, runtime: Runtime) -> Confidence:
-        """The confidence of a settled search; ConfigError where it was not calibrated, with what to do.
+        """The confidence of a resolved search; ConfigError where it was not calibrated, with what to do.
 
         Clients of a server read its message, so that it does not name the folder.
         """
@@ -109,8 +109,8 @@ def calibrate(
             f"Calibration needs at least {counted(LEAST, 'pair')}, but there are {len(pairs):,}: give more with "
             f"--source and --reference."
         )
-    settled = options.settled(translator.evaluation.beam, translator.evaluation.length_penalty)
-    judged = _judged(translator, experiment, pairs, settled._replace(signals=True), report)
+    resolved = options.resolved(translator.evaluation.beam, translator.evaluation.length_penalty)
+    judged = _judged(translator, experiment, pairs, resolved._replace(signals=True), report)
     halves: tuple[list[_Judged], list[_Judged]] = ([], [])
     for (source, _), one in zip(pairs, judged, strict=True):
         if one is not None:
@@ -120,7 +120,7 @@ def calibrate(
     fitting, reporting = ((_sentences(half), _words(half)) for half in halves)
     functions = [Logistic.fit(*examples) for examples in fitting]
     found = Calibration(
-        settings=dict(settings_of(settled, translator.runtime)),
+        settings=dict(settings_of(resolved, translator.runtime)),
         weights=cast(RunCalibrations, translator.calibrated).weights,
         version=VERSION,
         fitted_on=len(halves[0]),

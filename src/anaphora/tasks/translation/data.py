@@ -59,7 +59,7 @@ class TranslatorJob(PairJob, UpdatingJob):
         """SHA-256 of the data by part, and of the links that attention is guided by."""
         return {**super().fingerprints, **({"guide": self._given.fingerprint} if self._given else {})}
 
-    def completed(self, experiment: ExperimentBase, report: Report) -> ExperimentBase:
+    def with_data_statistics(self, experiment: ExperimentBase, report: Report) -> ExperimentBase:
         """Return the experiment, large corpora shuffled in windows where it leaves that open."""
         assert isinstance(experiment, TranslatorExperiment)
         count = self.learnt_from.count
@@ -77,9 +77,9 @@ class TranslatorJob(PairJob, UpdatingJob):
         _, target = pair_fields(context.tokenizers)
         return target.counts(self.encoded_train(context.tokenizers, context.encoded / "train", report).rows(target))
 
-    def tell_counts(self, context: TrainingContext, report: Report) -> None:
+    def set_token_counts(self, context: TrainingContext, report: Report) -> None:
         """Tell the model token counts, as for any work, and the lengths of translations."""
-        super().tell_counts(context, report)
+        super().set_token_counts(context, report)
         unknown = [module for module in context.model.modules() if isinstance(module, Lengths) and not module.known]
         if unknown:
             train = self.encoded_train(context.tokenizers, context.encoded / "train", not_skipping(report))

@@ -87,12 +87,12 @@ def score_translations(
         raise DataError("Every pair of the text has unknown words on one side or the other: score all of them.")
     sources, references = [source for source, _ in kept], [reference for _, reference in kept]
     own = translator.evaluation
-    settled = search.settled(own.beam, own.length_penalty)._replace(protect=search.protect or ())
+    resolved = search.resolved(own.beam, own.length_penalty)._replace(protect=search.protect or ())
     return TranslationScores.of(
         sources,
         references,
-        translator.translate(sources, settled, report=report),
-        search=settled,
+        translator.translate(sources, resolved, report=report),
+        search=resolved,
         language=experiment.data.target,
         conditions=conditions,
         precision=translator.precision,

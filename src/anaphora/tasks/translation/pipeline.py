@@ -77,7 +77,7 @@ class TranslationPipeline:
     def __init__(
         self, model: TranslationModel, options: SearchOptions, splitter: Splitter | None, confidence: Confidence | None
     ) -> None:
-        """``options`` are settled. Lines are one sentence each without ``splitter``.
+        """``options`` are resolved. Lines are one sentence each without ``splitter``.
 
         Raises ConfigError where nothing can be replaced, kept or left out as the options ask.
         """

@@ -168,8 +168,8 @@ class TranslationPredictor(InspectedTranslator):
         line too long to be a sentence, with its number, after the translations of the lines before it. With
         ``refused``, that is called with the number and the error instead, and the translation of the line is empty.
         """
-        settled = options.settled(self.evaluation.beam, self.evaluation.length_penalty)
-        confidence = self.calibrated(settled, self._runtime) if settled.confidence else None
+        resolved = options.resolved(self.evaluation.beam, self.evaluation.length_penalty)
+        confidence = self.calibrated(resolved, self._runtime) if resolved.confidence else None
         model = TranslationModel(
             self._stepper,
             self._source,
@@ -179,7 +179,7 @@ class TranslationPredictor(InspectedTranslator):
             self._shortlist,
             lambda: self._stand_ins,
         )
-        pipeline = TranslationPipeline(model, settled, self._splitter if split else None, confidence)
+        pipeline = TranslationPipeline(model, resolved, self._splitter if split else None, confidence)
 
         def empty(number: int, error: AnaphoraError) -> Translation:
             assert refused is not None

@@ -51,7 +51,7 @@ class TranslationScores:
         precision: PackedPrecision = "fp32",
         lowercased: bool = False,
     ) -> Self:
-        """Score ``outputs``, which a settled ``search`` found, under every condition."""
+        """Score ``outputs``, which a resolved ``search`` found, under every condition."""
         texts = [output.text for output in outputs]
         scores = {condition: _both(texts, references, language, condition) for condition in conditions}
         return cls(search, language, scores, sources, references, outputs, precision, lowercased)
