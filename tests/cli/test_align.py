@@ -102,7 +102,7 @@ def test_unknown_words_are_replaced_by_copies_or_through_the_dictionary(
     scored, given = {}, ["--source", text, "--reference", str(folder / "test.fr"), "--beam", "1", "--no-keep", "--json"]
     for name, more in options.items():
         assert main(["evaluate", str(folder / "words"), *given, *more]) == 0
-        scored[name] = json.loads(capsys.readouterr().out)["parts"]["test.en"]
+        scored[name] = json.loads(capsys.readouterr().out)["splits"]["test.en"]
     assert {one["unknown_words"] for one in scored.values()} == {outputs["none"].count("<unk>")}
     assert [one["unknown_replaced"] for one in scored.values()] == [False, True, True]
     assert main(["evaluate", str(folder / "words"), *given, "--known-words"]) == 2
@@ -125,7 +125,7 @@ def test_pairs_of_known_words_are_scored_without_an_unknown_one(
     found = {}
     for more in ([], ["--known-words"]):
         assert main(["evaluate", str(folder / "words"), *given, *more]) == 0
-        found[len(more)] = json.loads(capsys.readouterr().out)["parts"]["few.en"]
+        found[len(more)] = json.loads(capsys.readouterr().out)["splits"]["few.en"]
     assert [found[n]["sentences"] for n in (0, 1)] == [3, 2] and not found[0]["known_words_only"]
     assert found[1]["known_words_only"] and not found[1]["unknown_words"]
 
@@ -157,9 +157,9 @@ def test_what_is_evaluated_among_candidates_is_what_is_translated_and_the_figure
     outputs = capsys.readouterr().out.splitlines()
     given = ["--source", text, "--reference", str(folder / "test.fr"), "--beam", "1"]
     assert main(["evaluate", str(run), *given, "--no-keep", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["parts"]["test.en"]["candidates"] is None
+    assert json.loads(capsys.readouterr().out)["splits"]["test.en"]["candidates"] is None
     assert main(["evaluate", str(run), *given, *options, "--json"]) == 0
-    scored = json.loads(capsys.readouterr().out)["parts"]["test.en"]
+    scored = json.loads(capsys.readouterr().out)["splits"]["test.en"]
     references = (folder / "test.fr").read_text().splitlines()
     assert scored["raw"]["bleu"]["value"] == bleu(outputs, references, language="fr", condition="raw").value
     assert scored["candidates"] == {"frequent": 3, "each": 10}

@@ -141,7 +141,7 @@ def test_a_translator_is_trained_used_and_scored_from_the_command_line(
     assert capsys.readouterr().out == output.read_text()
 
     assert main(["evaluate", str(run), "--source", str(test), "--reference", str(toy_pairs / "test.fr"), "--json"]) == 0
-    [figures] = json.loads(capsys.readouterr().out)["parts"].values()
+    [figures] = json.loads(capsys.readouterr().out)["splits"].values()
     assert figures["sentences"] == 3
     assert "version:" in figures["raw"]["bleu"]["signature"]
     assert main(["evaluate", str(run)]) == 0
@@ -194,5 +194,5 @@ def test_a_language_model_is_trained_and_writes(
     assert main(["generate", str(run), "--prompt", "line 1", "--length", "20"]) == 0
     assert capsys.readouterr().out == written
     assert main(["evaluate", str(run), "--text", str(toy_book), "--json"]) == 0
-    [figures] = json.loads(capsys.readouterr().out)["parts"].values()
+    [figures] = json.loads(capsys.readouterr().out)["splits"].values()
     assert figures["characters"] == len(toy_book.read_text())

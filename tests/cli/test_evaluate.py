@@ -31,15 +31,15 @@ def test_two_runs_are_compared_in_groups_and_sentence_by_sentence(
     for run in both:
         assert main(["evaluate", run, *options, "--json"]) == 0
         alone.append(json.loads(capsys.readouterr().out))
-    assert alone[0]["parts"] != alone[1]["parts"]
+    assert alone[0]["splits"] != alone[1]["splits"]
     assert main(["evaluate", *both, *options, "--output", str(sentences), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     compared = answer.pop("comparison")
     assert answer == alone[0] | {"second": alone[1]}
     for one, name in zip(compared["test"], ("bleu", "chrf"), strict=True):
-        figures = [of["parts"]["test"]["raw"][name]["value"] for of in alone]
+        figures = [of["splits"]["test"]["raw"][name]["value"] for of in alone]
         assert [one["first"], one["second"]] == pytest.approx(figures) and 0 < figures[0] != figures[1] > 0
-    assert answer["parts"]["test"]["groups"]["source 0-10 words"]["sentences"] == 3
+    assert answer["splits"]["test"]["groups"]["source 0-10 words"]["sentences"] == 3
     lines = [json.loads(line) for line in sentences.read_text().splitlines()]
     assert [line["run"] for line in lines] == [both[0]] * 3 + [both[1]] * 3
     assert [line["output"] for line in lines[:3]] != [line["output"] for line in lines[3:]]
@@ -60,7 +60,7 @@ def test_figures_are_kept_and_shown_by_info_unless_they_are_not_wanted(
     shown = capsys.readouterr().out
     assert "translate, format 2" in shown and "all whole" in shown and re.search(r"test \([0-9a-f]{8}\), step-", shown)
     assert main(["info", str(run), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["evaluations"][0]["figures"][0]["name"] == "BLEU"
+    assert json.loads(capsys.readouterr().out)["evaluations"][0]["metrics"][0]["name"] == "BLEU"
 
 
 def test_info_says_what_a_run_was_begun_with_beyond_the_defaults_or_why_that_cannot_be_read(
@@ -136,7 +136,7 @@ def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
         ["--dynamic", "rule=rms,learning_rate=0.05,epsilon=2"],
     ):
         assert main([*command, *options, "--json"]) == 0
-        [figures] = json.loads(capsys.readouterr().out)["parts"].values()
+        [figures] = json.loads(capsys.readouterr().out)["splits"].values()
         found[figures["adaptation"]] = figures
     plain = found.pop("")
     assert "neural cache of 50 tokens, theta 0.5, weight 0.1000" in found and len(found) == 4

@@ -27,10 +27,10 @@ def test_a_perplexity_that_no_float_holds_is_null_in_json_and_not_finite_to_peop
     assert {line["perplexity"] for line in objects(capsys.readouterr().out)} == {None}
     assert main(["evaluate", run, "--text", book, "--json"]) == 0
     [answer] = objects(capsys.readouterr().out)
-    [figures] = answer["parts"].values()
+    [figures] = answer["splits"].values()
     assert figures["perplexity"] is figures["word_perplexity"] is None and figures["nats"] > 0
     [kept] = objects((folder / "evaluations.jsonl").read_text())
-    assert None in [figure["value"] for figure in kept["figures"]]
+    assert None in [figure["value"] for figure in kept["metrics"]]
     assert "| perplexity | not finite |" in (folder / "card.md").read_text()
     assert main(["info", run]) == 0
     assert "perplexity not finite (one pass" in capsys.readouterr().out

@@ -25,7 +25,7 @@ def runs(trained_copy: Trained) -> tuple[Path, Path]:
 def figures(run: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, float]:
     capsys.readouterr()
     assert main(["evaluate", str(run), "--text", str(text), "--json"]) == 0
-    [found] = json.loads(capsys.readouterr().out)["parts"].values()
+    [found] = json.loads(capsys.readouterr().out)["splits"].values()
     return dict(found)
 
 

@@ -162,7 +162,7 @@ def test_an_evaluation_says_how_it_searched(run: str, capsys: pytest.CaptureFixt
     )
     assert "3 sentences, beam 4, coverage penalty 0.2, 2 groups of diversity 0.5" in lines
     lines, _ = printed(capsys, "evaluate", run, "--sample", "--seed", "3", "--no-keep", "--json")
-    [scores] = json.loads(lines[0])["parts"].values()
+    [scores] = json.loads(lines[0])["splits"].values()
     assert scores["sampling"] == {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "seed": 3}
 
 

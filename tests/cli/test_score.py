@@ -45,7 +45,7 @@ def test_a_count_model_is_made_scored_resumed_and_described(
     assert main(["info", str(counted)]) == main(["generate", str(counted), "--prompt", "line 3", "--seed", "1"]) == 0
     assert "all whole" in capsys.readouterr().out
     assert main(["evaluate", str(counted), "--text", str(toy_book), "--json"]) == 0
-    [figures] = json.loads(capsys.readouterr().out)["parts"].values()
+    [figures] = json.loads(capsys.readouterr().out)["splits"].values()
     assert figures["perplexity"] < 3
     assert main(["check", str(tmp_path / "counted.toml"), "--data", str(toy_book)]) == 0
 
@@ -58,7 +58,7 @@ def test_a_text_from_standard_input_is_evaluated_as_one_from_a_file(
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(toy_book.read_bytes())))
         capsys.readouterr()
         assert main(["evaluate", str(counted), "--text", text, "--no-keep", "--json"]) == 0
-        shown.append(json.loads(capsys.readouterr().out)["parts"])
+        shown.append(json.loads(capsys.readouterr().out)["splits"])
     assert shown[1] == {"standard input": shown[0][toy_book.name]}
 
 
@@ -73,7 +73,7 @@ def test_lines_are_scored_as_running_text_where_a_network_remembers_or_learns_fr
         shown = capsys.readouterr()
         lines = [json.loads(line) for line in shown.out.splitlines()]
         assert main(["evaluate", str(run), "--text", str(text), *option, "--no-keep", "--json"]) == 0
-        [figures] = json.loads(capsys.readouterr().out)["parts"].values()
+        [figures] = json.loads(capsys.readouterr().out)["splits"].values()
         assert sum(one["log10"] for one in lines) * math.log(10) == pytest.approx(-figures["nats"])
         assert sum(one["tokens"] for one in lines) == figures["tokens"] and len(lines) == 7
         assert f"; {figures['adaptation']}." in shown.err

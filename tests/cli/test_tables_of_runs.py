@@ -177,7 +177,7 @@ def test_evaluation_takes_the_columns_that_are_named(
 ) -> None:
     Path(name).write_text(text)
     assert main(["evaluate", f"{run}.run", option, name, "--columns", columns, "--json"]) == 0
-    scores = json.loads(capsys.readouterr().out)["parts"][name]
+    scores = json.loads(capsys.readouterr().out)["splits"][name]
     assert scores.get("tokens") or scores.get("inputs") or sum(map(sum, scores["confusion"])) == 1
 
 

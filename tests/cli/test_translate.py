@@ -60,7 +60,7 @@ def test_several_runs_are_evaluated_as_one(runs: tuple[str, str, str], capsys: p
     assert together["run"] == f"arithmetic mean of {three}"
     assert main(["evaluate", runs[0], runs[0], runs[0], "--ensemble", "--mean", "geometric"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == f"geometric mean of {three}"
-    assert alone["parts"]["test"].items() <= together["parts"]["test"].items()
+    assert alone["splits"]["test"].items() <= together["splits"]["test"].items()
     assert not (Path(runs[0]) / "evaluations.jsonl").exists()
 
 
@@ -159,7 +159,7 @@ def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
     fused = ["evaluate", runs[0], "--language-model", models[0], "--no-keep", "--json"]
     assert main([*fused, "--fusion-weight", "1e-30"]) == main(["evaluate", runs[0], "--json", "--no-keep"]) == 0
     with_model, alone = map(json.loads, capsys.readouterr().out.splitlines())
-    assert with_model["parts"] == alone["parts"] and with_model["run"] == f"{runs[0]} + 1e-30 x {models[0]}"
+    assert with_model["splits"] == alone["splits"] and with_model["run"] == f"{runs[0]} + 1e-30 x {models[0]}"
     for more, said in (
         ([runs[1]], "add --ensemble"),
         (["--text", text], "--text is for a language model, --language-model for"),

@@ -24,7 +24,7 @@ def test_those_of_classes_are_those_of_the_whole(seed: int, examples: int, class
     draws = np.random.default_rng(seed)
     probabilities = draws.dirichlet(np.ones(classes), examples)
     scores = classification_scores([*"abcd"][:classes], draws.integers(classes, size=examples), probabilities)
-    assert values(scores.metrics()) == pytest.approx(
+    assert values(scores.segment_metrics()) == pytest.approx(
         {
             "accuracy": scores.accuracy,
             "macro-F1": scores.macro_f1,
@@ -39,7 +39,7 @@ def test_those_of_several_labels_are_those_of_the_whole(seed: int, examples: int
     draws = np.random.default_rng(seed)
     true, probabilities = draws.random((examples, labels)) < 0.4, draws.random((examples, labels))
     scores = several_label_scores([*"abcd"][:labels], true, probabilities, np.full(labels, 0.5))
-    assert values(scores.metrics()) == pytest.approx(
+    assert values(scores.segment_metrics()) == pytest.approx(
         {
             "micro-F1": scores.micro_f1,
             "macro-F1": scores.macro_f1,
@@ -57,7 +57,7 @@ def test_those_of_strings_are_those_of_the_whole(rows: list[tuple[str, list[str]
         "symbol error rate": scores.symbol_error_rate,
         "edit distance": scores.edit_distance,
     }
-    found = values(scores.metrics())
+    found = values(scores.segment_metrics())
     if not any(scores.symbols_of):  # edits without a symbol: the rate of the whole divides by one
         del expected["symbol error rate"], found["symbol error rate"]
     assert found == pytest.approx(expected)
@@ -68,10 +68,10 @@ def test_those_of_descriptions_are_those_of_the_whole() -> None:
     references = [["a red circle is here", "the red circle here"], ["Two  blue boxes"], ["a", "b", "c"]]
     scores = description_scores(texts, references, language="en")
     whole = bleu_of_several(texts, references, language="en")
-    assert values(scores.metrics()) == pytest.approx(
+    assert values(scores.segment_metrics()) == pytest.approx(
         {"BLEU": whole.value, "CIDEr-D": scores.cider, "exact match": 1 / 3}
     )
-    assert whole.signature in scores.metrics()[0].conditions
+    assert whole.signature in scores.segment_metrics()[0].conditions
 
 
 @given(st.lists(st.lists(st.integers(1, 3), max_size=4), min_size=1, max_size=6), st.integers(1, 5))

@@ -6,7 +6,7 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 
 from anaphora.errors import DataError
-from anaphora.evaluation.bleu import METRICS, Metric, bleu, chrf, sentence_scores
+from anaphora.evaluation.bleu import METRICS, MetricName, bleu, chrf, sentence_scores
 from anaphora.evaluation.significance import SEED, paired_bootstrap
 
 WORDS = [f"word{number}" for number in range(20)]
@@ -27,7 +27,7 @@ def spoilt(references: list[str], chance: float, seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_a_translator_never_differs_from_itself(name: Metric) -> None:
+def test_a_translator_never_differs_from_itself(name: MetricName) -> None:
     outputs, references = corpora(40, 0.2)
     found = paired_bootstrap(outputs, outputs, references, name, language="en", samples=50)
     assert (found.mean_difference, found.interval, found.p_value) == (0.0, (0.0, 0.0), 1.0)
@@ -35,7 +35,7 @@ def test_a_translator_never_differs_from_itself(name: Metric) -> None:
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_the_scores_compared_are_those_of_the_whole_text(name: Metric) -> None:
+def test_the_scores_compared_are_those_of_the_whole_text(name: MetricName) -> None:
     (first, references), (second, _) = corpora(40, 0.3), corpora(40, 0.1)
     found = paired_bootstrap(first, second, references, name, language="en", samples=10)
     score = bleu if name == "BLEU" else chrf

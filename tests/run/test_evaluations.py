@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.run.card import render
-from anaphora.run.evaluations import Evaluation, EvaluationLog, Figure, newest
+from anaphora.run.evaluations import Evaluation, EvaluationLog, Metric, newest
 
 
 def evaluation(part: str, value: float | None = 38.1) -> Evaluation:
-    figure = Figure("BLEU", value, "raw; nrefs:1|case:mixed")
+    figure = Metric("BLEU", value, "raw; nrefs:1|case:mixed")
     return Evaluation("2026-11-21T06:00:00+00:00", part, "step-40", "0.1.0", (figure,))
 
 
@@ -35,7 +35,7 @@ def test_half_a_line_swallows_no_other(tmp_path_factory, kept: int) -> None:  # 
     whole = log.path.read_bytes()
     log.path.write_bytes(whole + whole[:kept])
     log.append(evaluation("second"))
-    assert [line.part for line in log.lines()] == ["first", "second"]
+    assert [line.split for line in log.lines()] == ["first", "second"]
 
 
 def test_writers_that_add_at_once_lose_nothing(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_writers_that_add_at_once_lose_nothing(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor() as pool:
         list(pool.map(write, names))
-    assert sorted(line.part for line in EvaluationLog(path).lines()) == sorted(
+    assert sorted(line.split for line in EvaluationLog(path).lines()) == sorted(
         part for parts in names for part in parts
     )
 
@@ -61,10 +61,10 @@ def test_a_run_never_scored_has_no_evaluations(tmp_path: Path) -> None:
 def test_a_figure_that_is_not_finite_is_null_and_said_to_be_so(tmp_path: Path, value: float) -> None:
     log = EvaluationLog(tmp_path / "evaluations.jsonl")
     log.append(evaluation("text", value))
-    [figure] = json.loads(log.path.read_bytes())["figures"]
+    [figure] = json.loads(log.path.read_bytes())["metrics"]
     assert figure["value"] is None
     [line] = log.lines()
-    assert line.figures[0].value is None and log.damaged() == []
+    assert line.metrics[0].value is None and log.damaged() == []
     for kept in line, evaluation("text", value):
         assert "| text | BLEU | not finite |" in render("run", {}, {}, {}, [kept])
 
@@ -72,9 +72,11 @@ def test_a_figure_that_is_not_finite_is_null_and_said_to_be_so(tmp_path: Path, v
 def test_lines_of_older_versions_with_figures_that_are_not_finite_are_read(tmp_path: Path) -> None:
     log = EvaluationLog(tmp_path / "evaluations.jsonl")
     log.append(evaluation("text", 1.5))
-    log.path.write_text(log.path.read_text().replace("1.5", "Infinity"))
+    log.path.write_text(
+        log.path.read_text().replace("1.5", "Infinity").replace("metrics", "figures").replace("split", "part")
+    )
     [line] = log.lines()
-    assert [figure.shown for figure in line.figures] == ["not finite"] and log.damaged() == []
+    assert [figure.shown for figure in line.metrics] == ["not finite"] and log.damaged() == []
 
 
 def test_two_texts_of_one_name_are_two_texts() -> None:
@@ -95,12 +97,12 @@ def test_lines_of_older_versions_know_no_digest(tmp_path: Path) -> None:
 
 def test_the_newest_of_equal_measurements_is_what_counts() -> None:
     both = Evaluation(
-        "2026-11-21", "test", "step-40", "0.1.0", (Figure("BLEU", 1.0, "raw"), Figure("chrF2", 2.0, "raw"))
+        "2026-11-21", "test", "step-40", "0.1.0", (Metric("BLEU", 1.0, "raw"), Metric("chrF2", 2.0, "raw"))
     )
-    again = Evaluation("2026-11-22", "test", "step-40", "0.1.0", (Figure("BLEU", 3.0, "raw"),))
+    again = Evaluation("2026-11-22", "test", "step-40", "0.1.0", (Metric("BLEU", 3.0, "raw"),))
     other = replace(both, checkpoint="step-50")
     found = newest([both, again, other])
-    assert [(one.date, [figure.value for figure in one.figures]) for one in found] == [
+    assert [(one.date, [figure.value for figure in one.metrics]) for one in found] == [
         ("2026-11-21", [2.0]),
         ("2026-11-22", [3.0]),
         ("2026-11-21", [1.0, 2.0]),

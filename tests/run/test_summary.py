@@ -9,7 +9,7 @@ import torch
 
 from anaphora.errors import RunError
 from anaphora.run import Run
-from anaphora.run.evaluations import Evaluation, Figure
+from anaphora.run.evaluations import Evaluation, Metric
 from anaphora.run.summary import about
 from anaphora.tasks.runs import weights_of_runs
 
@@ -21,13 +21,13 @@ Save = Callable[[Run, int], Path]
 def test_a_run_is_described_by_its_best_checkpoint(run: Run) -> None:
     run.metrics.append({"update": 10, "validation": {"loss": 1.5, "bleu": None}, "best": True})
     run.metrics.append({"update": 40, "validation": {"loss": 2.5}, "best": False})
-    run.evaluations.append(Evaluation("2026-11-21", "test", "step-10", "0.1.0", (Figure("BLEU", 38.0, "raw"),)))
+    run.evaluations.append(Evaluation("2026-11-21", "test", "step-10", "0.1.0", (Metric("BLEU", 38.0, "raw"),)))
     found = about(run.path, weights_of_runs)
     assert (found.task, found.format, found.total_parameters) == ("toy", 2, 9)
     assert found.parameters == {"layer": 9}
     assert found.validation == {"loss": 1.5}
     assert found.fingerprints == {"train": "ab12"}
-    assert [one.part for one in found.evaluations] == ["test"]
+    assert [one.split for one in found.evaluations] == ["test"]
     assert [(one.name, one.best, one.fault) for one in found.checkpoints] == [
         ("step-40", False, ""),
         ("step-30", False, ""),
@@ -74,7 +74,7 @@ def test_the_card_holds_evaluations_as_they_came_out_last_and_the_licence_of_a_k
     opened = Run.open(made.path)
     for value, checkpoint in ((37.0, "step-10"), (38.0, "step-10"), (39.0, "average")):
         opened.evaluations.append(
-            Evaluation("2026-11-21T06:00", "test", checkpoint, "0.1.0", (Figure("BLEU", value, "a|b"),))
+            Evaluation("2026-11-21T06:00", "test", checkpoint, "0.1.0", (Metric("BLEU", value, "a|b"),))
         )
     opened.write_card({"loss": 1.5})
     card = (made.path / "card.md").read_text()

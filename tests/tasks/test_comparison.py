@@ -35,7 +35,7 @@ def test_the_metrics_of_every_task_are_those_of_its_evaluation(
     assert main(["compare", "run", "copy", "--samples", "20", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     [evaluation] = Run.open(Path("run")).evaluations.lines()
-    kept = {figure.name: figure.value for figure in evaluation.figures}
+    kept = {figure.name: figure.value for figure in evaluation.metrics}
     found = {row["metric"]: row["value"] for row in rows if row["system"] == "run"}
     found.pop("perplexity per word", None)  # which is the perplexity itself where tokens are words
     assert found and found == pytest.approx({name: kept[name] for name in found})

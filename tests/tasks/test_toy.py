@@ -36,7 +36,7 @@ def test_a_task_trains_resumes_evaluates_and_predicts(toy: Path, capsys: pytest.
     assert len(found) == 2 and found[0] > -20
     capsys.readouterr()
     assert main(["evaluate", "whole", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["parts"]["test"]["nats"] < 0
+    assert json.loads(capsys.readouterr().out)["splits"]["test"]["nats"] < 0
     assert main(["evaluate", "whole", "--beam", "3"]) == 2
     assert "whole is a letter counter, which has no use for a beam" in capsys.readouterr().err
     assert main(["score", "whole", str(toy / "test.txt")]) == 0

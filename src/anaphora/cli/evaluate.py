@@ -156,8 +156,8 @@ def _print(answer: "Answer", *, named: bool) -> None:
     for one in answer.scored:
         if named:
             heading(one.name)
-        for part, result in one.results.items():
-            typer.echo(f"{part}\n{result}")
+        for split, result in one.results.items():
+            typer.echo(f"{split}\n{result}")
     for part, comparisons in answer.compared.items():
         first, second = answer.scored
         heading(f"{part}: {first.name} against {second.name}")
@@ -174,7 +174,7 @@ def _write(output: Path, answer: "Answer") -> None:
         (
             line
             for one in answer.scored
-            for part, result in one.results.items()
-            for line in result.sentence_lines(run=one.name, part=part)
+            for split, result in one.results.items()
+            for line in result.sentence_lines(run=one.name, split=split)
         ),
     )

@@ -90,7 +90,7 @@ def _data(found: "RunInfo") -> Iterable[str]:
 
 def _measured(evaluation: "Evaluation") -> Iterable[str]:
     where = f"{evaluation.date[:10]}, {evaluation.text}, {evaluation.checkpoint}"
-    yield from (f"{where}: {figure.name} {figure.shown} ({figure.conditions})" for figure in evaluation.figures)
+    yield from (f"{where}: {metric.name} {metric.shown} ({metric.conditions})" for metric in evaluation.metrics)
 
 
 def _checkpoint(checkpoint: "CheckpointInfo") -> str:

@@ -75,10 +75,8 @@ class Finding:
         return f" [{', '.join(names)}]" if names else ""
 
     def json(self) -> dict[str, Any]:
-        """Return every field, for ``json.dumps``; the split is called ``part``."""
-        places = [{"file": str(p.file), "line": p.line, "shown": p.shown} for p in self.places]
-        fields = vars(self) | {"places": places}
-        return {"part" if name == "split" else name: value for name, value in fields.items()}
+        """Return every field, for ``json.dumps``."""
+        return vars(self) | {"places": [{"file": str(p.file), "line": p.line, "shown": p.shown} for p in self.places]}
 
 
 @dataclass(frozen=True)

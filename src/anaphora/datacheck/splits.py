@@ -184,9 +184,9 @@ class SideSurvey:
         return findings(self.split, self.side, tallies, self.lines)
 
     def json(self) -> dict[str, Any]:
-        """Return the counts, for ``json.dumps``; the split is called ``part``."""
+        """Return the counts, for ``json.dumps``."""
         counts = {
-            "part": self.split,
+            "split": self.split,
             "side": self.side,
             "lines": self.lines,
             "empty": self.empty,

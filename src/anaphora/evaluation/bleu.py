@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.chrf import CHRF, CHRFScore
 
 Condition = Literal["raw", "moses-lowercase"]
-Metric = Literal["BLEU", "chrF2"]
-METRICS: tuple[Metric, ...] = ("BLEU", "chrF2")
+MetricName = Literal["BLEU", "chrF2"]
+METRICS: tuple[MetricName, ...] = ("BLEU", "chrF2")
 
 _TOKENISERS = {
     **{"zh": "zh", "yue": "zh", "ja": "ja-mecab", "ko": "ko-mecab"},
@@ -76,7 +76,7 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str], *, language: str,
 
 def sentence_scores(
     hypotheses: Sequence[str], references: Sequence[str], *, language: str, condition: Condition = "raw"
-) -> list[dict[Metric, float]]:
+) -> list[dict[MetricName, float]]:
     """Both metrics of every sentence alone; BLEU counts only the orders that a sentence has (effective order)."""
     hypotheses, references = prepared(hypotheses, references, language, condition)
     metrics = {name: metric_of(name, language, condition, single=True) for name in METRICS}
@@ -87,7 +87,12 @@ def sentence_scores(
 
 
 def segment_metric(
-    hypotheses: Sequence[str], references: Sequence[str], name: Metric, *, language: str, condition: Condition = "raw"
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    name: MetricName,
+    *,
+    language: str,
+    condition: Condition = "raw",
 ) -> SegmentMetric:
     """Return a metric as sums over sentences, for resampling; errors as for ``bleu``."""
     texts, correct = prepared(hypotheses, references, language, condition)
@@ -112,7 +117,7 @@ def word_splitter(language: str) -> Callable[[str], list[str]]:
     return lambda text: [token for token in tokenize(text.lower()).split() if any(map(str.isalnum, token))]
 
 
-def metric_of(name: Metric, language: str, condition: Condition, *, single: bool = False) -> "BLEU | CHRF":
+def metric_of(name: MetricName, language: str, condition: Condition, *, single: bool = False) -> "BLEU | CHRF":
     """sacreBLEU's metric for texts that ``prepared`` gave; MissingExtraError where the tokeniser is missing.
 
     ``single`` is for sentences by themselves.
@@ -153,7 +158,7 @@ def prepared(
 
 
 def _score(
-    name: Metric, hypotheses: Sequence[str], references: Sequence[str], language: str, condition: Condition
+    name: MetricName, hypotheses: Sequence[str], references: Sequence[str], language: str, condition: Condition
 ) -> Score:
     hypotheses, references = prepared(hypotheses, references, language, condition)
     metric = metric_of(name, language, condition)
@@ -171,7 +176,7 @@ def _several(
 
 
 def _segments(
-    metric: "BLEU | CHRF", name: Metric, texts: list[str], streams: list[Any], condition: Condition
+    metric: "BLEU | CHRF", name: MetricName, texts: list[str], streams: list[Any], condition: Condition
 ) -> SegmentMetric:
     # the two methods that sacreBLEU's own significance test is built on; it has no public door to them
     counts_SK = np.array(metric._extract_corpus_statistics(texts, streams), dtype=np.float64)

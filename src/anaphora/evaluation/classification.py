@@ -80,7 +80,7 @@ class ClassificationScores:
         seen = [f1 for c, f1 in enumerate(self.f1) if sum(self.confusion[c]) or any(row[c] for row in self.confusion)]
         return sum(seen) / len(seen)
 
-    def metrics(self) -> list[SegmentMetric]:
+    def segment_metrics(self) -> list[SegmentMetric]:
         """Accuracy, macro-F1, loss and calibration error as sums over examples."""
         true_N, predicted_N, confidence_N, nats_N = self.predictions
         right_N, ones_N = true_N == predicted_N, np.ones(len(true_N))
@@ -212,7 +212,7 @@ class SeveralLabelScores:
         seen = [one.f1 for one in self.by_label.values() if one.expected or one.predicted]
         return sum(seen) / len(seen) if seen else 0.0
 
-    def metrics(self) -> list[SegmentMetric]:
+    def segment_metrics(self) -> list[SegmentMetric]:
         """Micro-F1, macro-F1, exact matches and loss as sums over examples."""
         matches_NK, (nats_N, exact_N) = self.counts[0], self.counts[1].T
         ones_N = np.ones(self.count)

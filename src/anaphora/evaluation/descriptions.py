@@ -50,7 +50,7 @@ class DescriptionScores:
     def _right(self) -> list[bool]:
         return [_plain(text) in map(_plain, of_one) for text, of_one in zip(self.texts, self.answers, strict=True)]
 
-    def metrics(self) -> list[SegmentMetric]:
+    def segment_metrics(self) -> list[SegmentMetric]:
         """BLEU, CIDEr-D and exact match as sums over images; document frequencies stay those of all images."""
         right = counts((self._right, [1] * self.count))
         bleu = segment_bleu_of_several(self.texts, self.answers, language=self.language)

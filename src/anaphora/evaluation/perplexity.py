@@ -113,7 +113,7 @@ class Prediction:
     def __post_init__(self) -> None:
         demand_number(self.nats)
 
-    def metrics(self) -> list[SegmentMetric]:
+    def segment_metrics(self) -> list[SegmentMetric]:
         """Perplexities and bits as sums over lines; those of a token are only of use beside the same tokens."""
         nats, unknown_nats, tokens, unknown, sentence_nats, characters, bytes_, words = self.by_line.T
         predictions = f"{counted(self.tokens, 'prediction')}, {self.unknown:,} unknown"

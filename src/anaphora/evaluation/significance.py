@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from anaphora.errors import DataError
-from anaphora.evaluation.bleu import Condition, Metric, segment_metric
+from anaphora.evaluation.bleu import Condition, MetricName, segment_metric
 from anaphora.evaluation.resampling import SAMPLES, SEED, paired
 from anaphora.formats.json_text import Jsonable
 from anaphora.wording import counted
@@ -47,7 +47,7 @@ def paired_bootstrap(
     first: Sequence[str],
     second: Sequence[str],
     references: Sequence[str],
-    name: Metric,
+    name: MetricName,
     *,
     language: str,
     condition: Condition = "raw",

@@ -82,7 +82,7 @@ class StringScores:
         names = ("inputs", "accuracy", "word_error_rate", "symbol_error_rate", "edit_distance")
         return {name: getattr(self, name) for name in names}
 
-    def metrics(self) -> list[SegmentMetric]:
+    def segment_metrics(self) -> list[SegmentMetric]:
         """Accuracy, symbol error rate and edit distance as sums over inputs."""
         ones, right = [1] * self.inputs, [not edits for edits in self.edits_of]
         return [

@@ -51,12 +51,12 @@ def _without_places(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _measured(evaluations: Iterable[Evaluation]) -> list[str]:
-    """Return a row of a table for every figure."""
+    """Return a row of a table for every metric."""
     return [
-        f"| {of.text} | {figure.name} | {figure.shown} | {figure.conditions.replace('|', ', ')} | {of.checkpoint} | "
+        f"| {of.text} | {metric.name} | {metric.shown} | {metric.conditions.replace('|', ', ')} | {of.checkpoint} | "
         f"{of.date[:10]} |"
         for of in newest(evaluations)
-        for figure in of.figures
+        for metric in of.metrics
     ]
 
 

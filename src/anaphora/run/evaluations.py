@@ -1,4 +1,4 @@
-"""``evaluations.jsonl``: what was measured of a run after training, a line a part, never changed, only added to.
+"""``evaluations.jsonl``: what was measured of a run after training, a line a text, never changed, only added to.
 
 Adding a line takes no lock and touches no other file, so that a run can be scored while it is being trained.
 """
@@ -8,8 +8,9 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 
 from anaphora.errors import RunError
 from anaphora.files import append, lines, opened
@@ -17,7 +18,7 @@ from anaphora.formats.json_text import Jsonable, figures_as_json
 
 
 @dataclass(frozen=True)
-class Figure:
+class Metric:
     name: str
     value: float | None
     """None where it was kept as one that is not finite, which JSON has no word for."""
@@ -35,35 +36,35 @@ class Evaluation(Jsonable):
 
     date: str
     """ISO 8601, UTC."""
-    part: str
-    """Name of the text."""
+    split: Annotated[str, Field(validation_alias=AliasChoices("split", "part"))]
+    """Name of the text; ``part`` in lines of older versions, as ``metrics`` are ``figures``."""
     checkpoint: str
     """The checkpoint whose weights were measured: ``step-40``, or ``average``."""
     anaphora: str
     """The version that measured."""
-    figures: tuple[Figure, ...]
+    metrics: Annotated[tuple[Metric, ...], Field(validation_alias=AliasChoices("metrics", "figures"))]
     digest: str = ""
     """SHA-256 of the text, which distinguishes two of one name; nothing in lines of older versions."""
 
     @property
     def text(self) -> str:
         """Name of the text, and the begin of its digest."""
-        return f"{self.part} ({self.digest[:8]})" if self.digest else self.part
+        return f"{self.split} ({self.digest[:8]})" if self.digest else self.split
 
 
 def newest(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
-    """Return every figure as it came out last of the same text, checkpoint and conditions.
+    """Return every metric as it came out last of the same text, checkpoint and conditions.
 
     What is left of each line.
     """
     seen: set[tuple[str, ...]] = set()
     found: list[Evaluation] = []
     for one in reversed(list(evaluations)):
-        keys = [(one.part, one.digest, one.checkpoint, figure.name, figure.conditions) for figure in one.figures]
-        figures = tuple(figure for figure, key in zip(one.figures, keys, strict=True) if key not in seen)
+        keys = [(one.split, one.digest, one.checkpoint, metric.name, metric.conditions) for metric in one.metrics]
+        metrics = tuple(metric for metric, key in zip(one.metrics, keys, strict=True) if key not in seen)
         seen.update(keys)
-        if figures:
-            found.append(replace(one, figures=figures))
+        if metrics:
+            found.append(replace(one, metrics=metrics))
     return found[::-1]
 
 

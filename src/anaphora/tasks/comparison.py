@@ -139,7 +139,7 @@ def _metrics(scored: Scored) -> Mapping[Key, SegmentMetric]:
     for part, scores in scored.results.items():
         if not isinstance(scores, Comparable):
             raise ConfigError(f"{scored.name} has no metrics that can be compared: evaluate it by itself.")
-        found |= {(part, one.name, one.conditions): one for one in scores.metrics()}
+        found |= {(part, one.name, one.conditions): one for one in scores.segment_metrics()}
     return found
 
 

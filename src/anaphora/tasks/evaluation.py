@@ -95,7 +95,7 @@ class Scores(Protocol):
 class Comparable(Scores, Protocol):
     """Scores whose metrics are sums over the segments of the text, so that those of two runs can be tested."""
 
-    def metrics(self) -> Sequence[SegmentMetric]:
+    def segment_metrics(self) -> Sequence[SegmentMetric]:
         """Every metric of the text."""
 
 
@@ -112,7 +112,7 @@ class Scored(NamedTuple):
     """SHA-256 of each split."""
 
     def json(self) -> dict[str, Any]:
-        return {"run": self.name, "parts": {part: result.json() for part, result in self.results.items()}}
+        return {"run": self.name, "splits": {split: result.json() for split, result in self.results.items()}}
 
 
 class Answer(NamedTuple):

@@ -11,7 +11,7 @@ from anaphora.errors import RunError
 from anaphora.events import Note, Report
 from anaphora.run import Run
 from anaphora.run.checkpoint import CheckpointName, name_of
-from anaphora.run.evaluations import Evaluation, Figure
+from anaphora.run.evaluations import Evaluation, Metric
 from anaphora.tasks.evaluation import Request, Results, Scored
 from anaphora.tasks.runs import experiment_of, load, open_run
 from anaphora.version import VERSION
@@ -52,21 +52,21 @@ def scored(
     path: Path,
     texts: Callable[[Any], Mapping[str, _Text]],
     score: Callable[[Any, _Text], Any],
-    figures: Callable[[Any], tuple[Figure, ...]],
+    metrics: Callable[[Any], tuple[Metric, ...]],
     request: Request,
     report: Report,
 ) -> Scored:
     """The scores of the best checkpoint of a run, which keeps them where ``request`` says so.
 
     ``texts`` gives, for the predictor of the run, what is scored by split, ``score`` the scores of one of them, and
-    ``figures`` what a run folder keeps of these.
+    ``metrics`` what a run folder keeps of these.
     """
     run = open_run(path, experiment_of(path))
     which = run.load("best", report).which  # by its name: training may choose another meanwhile
     model = load(path, which, precision=request.precision)
     read = texts(model)
     results = {part: score(model, text) for part, text in read.items()}
-    return kept(run, which, results, read, figures, request, report)
+    return kept(run, which, results, read, metrics, request, report)
 
 
 def kept(
@@ -74,7 +74,7 @@ def kept(
     which: CheckpointName,
     results: Results,
     texts: Mapping[str, Fingerprinted],
-    figures: Callable[[Any], tuple[Figure, ...]],
+    metrics: Callable[[Any], tuple[Metric, ...]],
     request: Request,
     report: Report,
 ) -> Scored:
@@ -84,7 +84,7 @@ def kept(
         date = datetime.now(UTC).isoformat(timespec="seconds")
         try:
             for part, found in results.items():
-                run.evaluations.append(Evaluation(date, part, name_of(which), VERSION, figures(found), digests[part]))
+                run.evaluations.append(Evaluation(date, part, name_of(which), VERSION, metrics(found), digests[part]))
             run.write_card(run.validation(which), report)
         except RunError as error:
             report(Note(str(error), warning=True))

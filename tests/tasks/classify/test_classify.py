@@ -43,7 +43,7 @@ def test_few_texts_are_learnt_without_settings(tmp_path: Path, capsys: pytest.Ca
     assert main(["train", "--data", str(tmp_path), "--task", "classify", "--run", run]) == 0
     capsys.readouterr()
     assert main(["evaluate", run, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["parts"]["validation"]["accuracy"] > 0.9
+    assert json.loads(capsys.readouterr().out)["splits"]["validation"]["accuracy"] > 0.9
 
 
 def test_a_classifier_is_trained_without_a_recipe_evaluated_and_asked(
@@ -54,7 +54,7 @@ def test_a_classifier_is_trained_without_a_recipe_evaluated_and_asked(
     shown = capsys.readouterr().err
     assert "80 texts of 2 classes" in shown and "Next: echo 'Your text.' | anaphora predict run\n" in shown
     assert main(["evaluate", "run", "--json"]) == 0
-    scores = json.loads(capsys.readouterr().out)["parts"]["test"]
+    scores = json.loads(capsys.readouterr().out)["splits"]["test"]
     assert scores["accuracy"] == 1.0 and scores["confusion"] == [[10, 0], [0, 10]]
     texts = films / "new.txt"
     texts.write_text("the film was lovely\nso dull\n\n")
@@ -141,7 +141,7 @@ def test_texts_with_several_labels_are_recognized_learnt_and_scored_on_other_dat
     assert main(["train", "--data", "topics.jsonl", "--task", "classify", "--run", "run", *settings]) == 0
     assert "texts of 3 labels, several a text" in capsys.readouterr().err
     assert main(["evaluate", "run", "--data", "other.jsonl", "--json"]) == 0
-    scores = json.loads(capsys.readouterr().out)["parts"]["other.jsonl"]
+    scores = json.loads(capsys.readouterr().out)["splits"]["other.jsonl"]
     assert scores["micro_f1"] > 0.9 and scores["macro_f1"] > 0.9 and scores["accuracy"] > 0.6
     model = anaphora.load("run")
     assert model.model.thresholds.tolist() != [0.5] * 3

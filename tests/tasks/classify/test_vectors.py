@@ -45,7 +45,7 @@ def test_signals_are_classified_scored_and_resumed(signals: Path, capsys: pytest
     assert main([*BEGIN, "--run", "run", *learn]) == 0
     assert "120 vector sequences of 2 classes, a classifier of vectors" in capsys.readouterr().err
     assert main(["evaluate", "run", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["parts"]["test"]["accuracy"] > 0.9
+    assert json.loads(capsys.readouterr().out)["splits"]["test"]["accuracy"] > 0.9
     assert main(["predict", "run", "signals/test.npz"]) == 0
     printed = capsys.readouterr().out.split()
     model = anaphora.load("run")

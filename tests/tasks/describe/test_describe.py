@@ -64,7 +64,7 @@ def test_a_describer_is_trained_without_a_recipe_evaluated_and_asked(
     shown = capsys.readouterr().err
     assert "120 captions (features 2 x 2 x 6)" in shown and "Next: anaphora evaluate run" in shown
     assert main(["evaluate", "run", "--json"]) == 0
-    scores = json.loads(capsys.readouterr().out)["parts"]["test"]
+    scores = json.loads(capsys.readouterr().out)["splits"]["test"]
     assert scores["exact_match"] > 0.7 and scores["bleu"]["value"] > 70
     assert (scores["images"], scores["references"]) == (12, 24)
     assert main(["predict", "run", str(dots / "test.npz")]) == 0

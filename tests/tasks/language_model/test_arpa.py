@@ -220,7 +220,7 @@ def test_a_file_is_evaluated_on_a_text_that_is_given(
     for model in (run, path):
         capsys.readouterr()
         assert main(["evaluate", str(model), "--text", str(text), "--json"]) == 0
-        found.append(json.loads(capsys.readouterr().out)["parts"]["text.txt"])
+        found.append(json.loads(capsys.readouterr().out)["splits"]["text.txt"])
         assert found[-1].pop("adaptation") == ""
     assert found[0] == pytest.approx(found[1], rel=1e-4) and found[1]["unknown"] == 1
     assert main(["evaluate", str(path)]) == 2

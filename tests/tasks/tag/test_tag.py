@@ -93,7 +93,7 @@ def test_a_tagger_is_trained_without_a_recipe_evaluated_and_asked(
         and "Next: echo 'Your text.' | anaphora predict run --format text" in shown
     )
     assert main(["evaluate", "run", "--json"]) == 0
-    scores = json.loads(capsys.readouterr().out)["parts"]["test"]
+    scores = json.loads(capsys.readouterr().out)["splits"]["test"]
     assert scores["accuracy"] > 0.95 and scores["spans"] == "none" and scores["unknown"] > 0
     assert main(["evaluate", "run", "--text", str(treebank / "xx_yy-ud-dev.conllu")]) == 0
     assert "accuracy of unknown words" in capsys.readouterr().out
@@ -168,7 +168,7 @@ def test_several_labels_a_token_are_predicted_one_by_one(treebank: Path, capsys:
     assert found.tags[1:] == ("_", "_", "Number=Plur")
     capsys.readouterr()
     assert main(["evaluate", "run", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["parts"]["test"]["f1"] > 0.9
+    assert json.loads(capsys.readouterr().out)["splits"]["test"]["f1"] > 0.9
 
 
 @pytest.mark.parametrize(("ending", "write"), [("conll", columns), ("jsonl", offsets)])
@@ -183,7 +183,7 @@ def test_spans_are_found_in_columns_and_offsets(
     assert tagger.encoding == ("iob2" if ending == "conll" else "bioes")
     capsys.readouterr()
     assert main(["evaluate", "run", "--json"]) == 0
-    scores = json.loads(capsys.readouterr().out)["parts"]["test"]
+    scores = json.loads(capsys.readouterr().out)["splits"]["test"]
     assert scores["f1"] > 0.9 and set(scores["by_tag"]) == {"PER", "LOC"}
     assert main(["predict", "run", f"test.{ending}"]) == 0
     printed, given = capsys.readouterr().out, (tmp_path / f"test.{ending}").read_text()

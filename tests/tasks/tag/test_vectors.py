@@ -49,7 +49,7 @@ def test_frames_are_tagged_scored_and_resumed(frames: Path, capsys: pytest.Captu
     assert main([*BEGIN, "--run", "run", *learn]) == 0
     assert "120 vector sequences of 3 tags, a tagger of vectors" in capsys.readouterr().err
     assert main(["evaluate", "run", "--json"]) == 0
-    scores = json.loads(capsys.readouterr().out)["parts"]["test"]
+    scores = json.loads(capsys.readouterr().out)["splits"]["test"]
     assert scores["f1"] > 0.9 and scores["spans"] == "iob2"
     assert main(["predict", "run", "frames/test.npz"]) == 0
     printed = [line.split() for line in capsys.readouterr().out.splitlines()]

@@ -36,7 +36,7 @@ def test_a_text_is_written_evaluated_and_drawn(lines: Path, capsys: pytest.Captu
     assert main(begin("synthesis", lines, "run")) == 0
     assert "Next: anaphora evaluate run" in capsys.readouterr().err
     assert main(["evaluate", "run", "--json"]) == 0
-    scores = json.loads(capsys.readouterr().out)["parts"]["test"]
+    scores = json.loads(capsys.readouterr().out)["splits"]["test"]
     assert scores["sequences"] == 4 and np.isfinite(scores["log_likelihood"]) and not scores["residual_variance"]
     draw = ["draw", "run", "--text", "coat", "--length", "12", "--bias", "1"]
     assert main([*draw, "--output", "coat.svg"]) == 0
@@ -62,7 +62,7 @@ def test_strokes_are_predicted_without_a_text(kind: str, lines: Path, capsys: py
     assert main(["train", str(toml), "--data", str(lines), "--run", "run", *settings]) == 0
     capsys.readouterr()
     assert main(["evaluate", "run", "--json"]) == 0
-    scores = json.loads(capsys.readouterr().out)["parts"]["test"]
+    scores = json.loads(capsys.readouterr().out)["splits"]["test"]
     assert scores["residual_variance"] == (kind == "squared-error")
     assert main(["draw", "run", "--length", "9", "--prime", str(lines / "test.jsonl")]) == 0
     assert capsys.readouterr().out.startswith("<svg")
@@ -134,7 +134,7 @@ def test_signals_without_a_pen_are_predicted_and_continued(lines: Path, capsys: 
     assert main(begin("prediction", folder, "run")) == 0
     capsys.readouterr()
     assert main(["evaluate", "run", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["parts"]["test"]["vectors"] == 20
+    assert json.loads(capsys.readouterr().out)["splits"]["test"]["vectors"] == 20
     assert main(["draw", "run", "--json", "--length", "4", "--prime", "waves/test.npz"]) == 0
     drawn = json.loads(capsys.readouterr().out)
     assert np.allclose(drawn["values"][:20], waves[7], atol=1e-5) and 20 < len(drawn["values"]) <= 24

@@ -72,7 +72,7 @@ def test_a_transducer_is_trained_without_a_recipe_evaluated_and_asked(
     [found] = transducer.predict(["ad"], beam=4, alternatives=1)
     assert {found.text, found.alternatives[0].text} == {"AA D", "EY D"}
     assert main(["evaluate", "run", "--json"]) == 0
-    scores = json.loads(capsys.readouterr().out)["parts"]["test"]
+    scores = json.loads(capsys.readouterr().out)["splits"]["test"]
     inputs = {line.split("\t")[0] for line in spoken(25, 3).splitlines()}
     assert scores["inputs"] == len(inputs) and scores["accuracy"] > 0.7
     assert scores["word_error_rate"] == pytest.approx(1 - scores["accuracy"])
@@ -139,7 +139,7 @@ def test_json_lines_of_strings_are_trained_on_and_scored(dictionary: Path, capsy
     trained(data, "--set", "training.epochs=1")
     assert f"{data} is read as columns: source in column 1, target in column 2." in capsys.readouterr().err
     assert main(["evaluate", "run", "--data", str(data), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["parts"]["pairs.jsonl"]["inputs"] == len({word for word, _ in rows})
+    assert json.loads(capsys.readouterr().out)["splits"]["pairs.jsonl"]["inputs"] == len({word for word, _ in rows})
     assert main(["evaluate", "run", "--data", str(data), "--text", str(data)]) == 2
     assert "no use for --text" in capsys.readouterr().err
 

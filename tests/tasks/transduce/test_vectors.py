@@ -53,7 +53,7 @@ def test_strokes_are_read_scored_and_resumed(strokes: Path, capsys: pytest.Captu
     assert main([*BEGIN, "--run", "run", *learn]) == 0
     assert "200 sequences with texts, a transducer of vectors with" in capsys.readouterr().err
     assert main(["evaluate", "run", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["parts"]["test"]["accuracy"] > 0.8
+    assert json.loads(capsys.readouterr().out)["splits"]["test"]["accuracy"] > 0.8
     assert main(["predict", "run", "strokes/test.jsonl"]) == 0
     printed = capsys.readouterr().out.split()
     model, written = anaphora.load("run"), _written(20, 3)

@@ -54,7 +54,7 @@ def test_scores_say_what_they_were_multiplied_in(of_sentences: ExperimentBase, t
     plain, rounded = (assess(tmp_path / "run", precision=one)["test"] for one in ("fp32", "int8"))
     assert (plain.json()["precision"], rounded.json()["precision"]) == ("fp32", "int8")
     assert str(rounded).endswith(", int8") and "fp32" not in str(plain)
-    assert all(figure.conditions.endswith(", int8") for figure in rounded.figures())
+    assert all(figure.conditions.endswith(", int8") for figure in rounded.metrics())
     with pytest.raises(ConfigError, match="is for the CPU"):
         runtime_for("cuda", "int8")
 
@@ -139,8 +139,8 @@ def test_figures_are_kept_in_the_run_folder_even_while_it_is_trained_on(
         assess(run, keep=True)
     assert {path: path.read_bytes() for path in trained} == trained
     [kept] = Run.open(run).evaluations.lines()
-    assert kept.part == "test" and kept.checkpoint == (run / "best").read_text().strip()
-    assert kept.figures[0].name == "BLEU" and "nrefs:1" in kept.figures[0].conditions
+    assert kept.split == "test" and kept.checkpoint == (run / "best").read_text().strip()
+    assert kept.metrics[0].name == "BLEU" and "nrefs:1" in kept.metrics[0].conditions
     card = (run / "card.md").read_text()
     row = f"| test ({kept.digest[:8]}) | BLEU |"
     assert row in card and "| validation loss |" in card and "data/train" in card
@@ -153,7 +153,7 @@ def test_figures_are_kept_in_the_run_folder_even_while_it_is_trained_on(
     for path in other:
         path.write_text("another text\n")
     assess(run, pairs=(other[0], other[1]), keep=True)
-    assert Run.open(run).evaluations.lines()[-1].part == "test"
+    assert Run.open(run).evaluations.lines()[-1].split == "test"
     assert (run / "card.md").read_text().count("| BLEU |") == 2 * card.count("| BLEU |")  # of two texts of one name
 
 
@@ -242,6 +242,6 @@ def test_a_line_a_sentence_holds_text_and_figures(translator: ExperimentBase, tm
     train(translator, tmp_path / "run")
     scores = assess(tmp_path / "run", search=SearchOptions(beam=1))["test"]
     assert isinstance(scores, TranslationScores)
-    lines = [json.loads(line) for line in scores.sentence_lines(part="test")]
+    lines = [json.loads(line) for line in scores.sentence_lines(split="test")]
     assert [line["number"] for line in lines] == [1, 2, 3]
-    assert {"part", "source", "reference", "output", "log_probability", "BLEU", "chrF2"} <= lines[0].keys()
+    assert {"split", "source", "reference", "output", "log_probability", "BLEU", "chrF2"} <= lines[0].keys()

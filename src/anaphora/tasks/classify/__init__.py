@@ -34,7 +34,7 @@ from anaphora.events import Report, silent
 from anaphora.formats.labelled import TEXTS
 from anaphora.models.classifier import ClassesConfig, PooledClassifier
 from anaphora.models.registry import NETWORKS
-from anaphora.run.evaluations import Figure
+from anaphora.run.evaluations import Metric
 from anaphora.tasks.classify.config import (
     ClassifierExperiment,
     ClassifyExperiment,
@@ -182,7 +182,7 @@ class TextClassification(FieldTask):
             check_found(path, experiment, "--data")
             corpora = dict(splits_to_score(self.splits(experiment), "--data", report))
         score = partial(_scores, report=report)
-        return Answer([scored(path, lambda model: corpora, score, _figures, request, report)])
+        return Answer([scored(path, lambda model: corpora, score, _metrics, request, report)])
 
     def choose(
         self, data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None
@@ -282,18 +282,18 @@ def _scores(model: Any, corpus: LabelledCorpus, report: Report) -> Scores:
     return scores_of(model.model, targets, probabilities_NC)
 
 
-def _figures(scores: Scores) -> tuple[Figure, ...]:
+def _metrics(scores: Scores) -> tuple[Metric, ...]:
     """Return what a run folder keeps."""
     if isinstance(scores, SeveralLabelScores):
         how = f"{counted(scores.count, 'example')}, {counted(len(scores.by_label), 'label')}"
-        first = [Figure("micro-F1", scores.micro_f1, how), Figure("exact matches", scores.accuracy, how)]
+        first = [Metric("micro-F1", scores.micro_f1, how), Metric("exact matches", scores.accuracy, how)]
     else:
         how = f"{counted(scores.count, 'example')}, {counted(len(scores.labels), 'class')}"
         first = [
-            Figure("accuracy", scores.accuracy, how),
-            Figure("calibration error", scores.calibration_error, f"{how}, {counted(len(scores.reliability), 'bin')}"),
+            Metric("accuracy", scores.accuracy, how),
+            Metric("calibration error", scores.calibration_error, f"{how}, {counted(len(scores.reliability), 'bin')}"),
         ]
-    return (*first, Figure("macro-F1", scores.macro_f1, how), Figure("loss", scores.loss, how))
+    return (*first, Metric("macro-F1", scores.macro_f1, how), Metric("loss", scores.loss, how))
 
 
 def _text_table(tier: Tier, several: bool) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from anaphora.kernels.runtime import Runtime
 from anaphora.models.describer import Describer
 from anaphora.models.registry import NETWORKS
 from anaphora.nn.device import device_of
-from anaphora.run.evaluations import Figure
+from anaphora.run.evaluations import Metric
 from anaphora.tasks.describe.config import DescriberExperiment
 from anaphora.tasks.describe.predictor import DescriberPredictor, Description
 from anaphora.tasks.evaluation import Answer, Request, check_found, one_run, splits_to_score
@@ -143,15 +143,15 @@ class ImageDescription(FieldTask):
         def score(model: DescriberPredictor, corpus: CaptionCorpus) -> DescriptionScores:
             return _scores(model, corpus, experiment, beam, report)
 
-        def figures(scores: DescriptionScores) -> tuple[Figure, ...]:
+        def metrics(scores: DescriptionScores) -> tuple[Metric, ...]:
             how = f"{counted(scores.count, 'image')}, {counted(scores.references, 'reference')}, beam {beam}"
             return (
-                Figure("BLEU", scores.bleu.value, f"{how}; {scores.bleu.signature}"),
-                Figure("CIDEr-D", scores.cider, how),
-                Figure("exact match", scores.exact_match, f"{how}, any reference"),
+                Metric("BLEU", scores.bleu.value, f"{how}; {scores.bleu.signature}"),
+                Metric("CIDEr-D", scores.cider, how),
+                Metric("exact match", scores.exact_match, f"{how}, any reference"),
             )
 
-        return Answer([scored(path, lambda model: splits, score, figures, request, report)])
+        return Answer([scored(path, lambda model: splits, score, metrics, request, report)])
 
     def choose(
         self, data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None

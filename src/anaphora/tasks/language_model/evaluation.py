@@ -7,7 +7,7 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, is_fitted
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.events import Note, Report, silent
-from anaphora.run.evaluations import Figure
+from anaphora.run.evaluations import Metric
 from anaphora.tasks.evaluation import Answer, Request, Scored, one_run, own_splits
 from anaphora.tasks.language_model.config import LanguageModelExperiment
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
@@ -44,7 +44,7 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
     model = load(path, which)
     adaptation = adapted_to_data(model, path, request.adaptation, report)
     results = {part: model.evaluate(text, adaptation, report=report) for part, text in texts.items()}
-    return Answer([kept(run, which, results, texts, figures_of_prediction, request, report)])
+    return Answer([kept(run, which, results, texts, metrics_of_prediction, request, report)])
 
 
 def adapted_to_data(model: LanguageModelPredictor, path: Path, adaptation: Adaptation, report: Report) -> Adaptation:
@@ -68,7 +68,7 @@ def adapted_to_data(model: LanguageModelPredictor, path: Path, adaptation: Adapt
     return model.adapted(adaptation, splits.valid.lines(), splits.train.lines())
 
 
-def figures_of_prediction(result: Prediction) -> tuple[Figure, ...]:
+def metrics_of_prediction(result: Prediction) -> tuple[Metric, ...]:
     """Return the metrics as a run folder keeps them."""
     reading = "one pass" if result.carried else "line by line"
     adapted = f", {result.adaptation}" if result.adaptation else ""
@@ -76,15 +76,15 @@ def figures_of_prediction(result: Prediction) -> tuple[Figure, ...]:
     how = f"{predicted}{adapted}"
     how_known = f"{reading}, {counted(result.tokens - result.unknown, 'prediction')}{adapted}"
     how_words = f"{predicted}, {counted(result.size.words, 'word')} and line ends{adapted}"
-    of_words = () if result.tokens_are_words else (Figure("perplexity per word", result.word_perplexity, how_words),)
+    of_words = () if result.tokens_are_words else (Metric("perplexity per word", result.word_perplexity, how_words),)
     return (
-        Figure("bits per character", result.bits_per_character, how),
-        Figure("bits per byte", result.bits_per_byte, how),
-        Figure("bits per character without unknown", result.known_bits_per_character, how_known),
-        Figure("bits per byte without unknown", result.known_bits_per_byte, how_known),
-        Figure("perplexity", result.perplexity, how),
-        Figure("perplexity without unknown", result.known_perplexity, how_known),
-        Figure(
+        Metric("bits per character", result.bits_per_character, how),
+        Metric("bits per byte", result.bits_per_byte, how),
+        Metric("bits per character without unknown", result.known_bits_per_character, how_known),
+        Metric("bits per byte without unknown", result.known_bits_per_byte, how_known),
+        Metric("perplexity", result.perplexity, how),
+        Metric("perplexity without unknown", result.known_perplexity, how_known),
+        Metric(
             "perplexity line by line",
             result.sentence_perplexity,
             f"line by line, {counted(result.tokens, 'prediction')}",

@@ -14,7 +14,7 @@ from anaphora.evaluation.segments import Floats, SegmentMetric, counts, f1, frac
 from anaphora.evaluation.tags import Matches, TagCounts, by_frequency, most_frequent_shown
 from anaphora.events import Report
 from anaphora.formats.tagged import Sentence
-from anaphora.run.evaluations import Figure
+from anaphora.run.evaluations import Metric
 from anaphora.tasks.evaluation import Answer, Request, one_run, own_splits
 from anaphora.tasks.field_task import FieldTask
 from anaphora.tasks.runs import experiment_of
@@ -43,7 +43,7 @@ class TagScores:
     of_vectors: bool = False
     """True if vectors of sequences were tagged, and not tokens of sentences."""
 
-    def metrics(self) -> list[SegmentMetric]:
+    def segment_metrics(self) -> list[SegmentMetric]:
         """Accuracies and F1 as sums over sentences."""
         rows, names = self.sentences, list(self.counts.by_tag)
         none = Matches()
@@ -84,29 +84,29 @@ class TagScores:
     def _without_error(self) -> str:
         return f"{'sequences' if self.of_vectors else 'sentences'} without an error"
 
-    def figures(self) -> tuple[Figure, ...]:
+    def metrics(self) -> tuple[Metric, ...]:
         counts = self.counts
         one, row = ("vector", "sequence") if self.of_vectors else ("token", "sentence")
         how = f"{counted(counts.tokens, one)}, {counted(counts.sentences, row)}"
-        found = [Figure("accuracy", counts.accuracy, how)]
+        found = [Metric("accuracy", counts.accuracy, how)]
         if counts.unknown:
             unknown = counted(counts.unknown, "token")
-            found.append(Figure("accuracy of unknown words", counts.unknown_accuracy, unknown))
-        found.append(Figure(self._without_error, counts.sentence_accuracy, how))
+            found.append(Metric("accuracy of unknown words", counts.unknown_accuracy, unknown))
+        found.append(Metric(self._without_error, counts.sentence_accuracy, how))
         if counts.encoding or counts.several:
             of = f"spans in {counts.encoding.upper()}, strict" if counts.encoding else "labels"
             found += [
-                Figure(name, value, f"{how}, {of}")
+                Metric(name, value, f"{how}, {of}")
                 for name, value in (
                     ("precision", counts.labels.precision),
                     ("recall", counts.labels.recall),
                     ("F1", counts.labels.f1),
                 )
             ]
-        return (*found, Figure("macro-F1", counts.macro_f1, how))
+        return (*found, Metric("macro-F1", counts.macro_f1, how))
 
     def __str__(self) -> str:
-        lines = [f"{figure.name} {figure.shown}  ({figure.conditions})" for figure in self.figures()]
+        lines = [f"{metric.name} {metric.shown}  ({metric.conditions})" for metric in self.metrics()]
         return "\n".join([*lines, *most_frequent_shown(self.counts.by_tag)])
 
 
@@ -129,7 +129,7 @@ def evaluate_sentences(task: FieldTask, paths: Sequence[Path], request: Request,
         splits = own_splits(path, experiment, task.splits, "--text", report)
         return {name: Digested(_checked(model, corpus.examples())) for name, corpus in splits.items()}
 
-    return Answer([scored(path, texts, partial(_of_sentences, report=report), TagScores.figures, request, report)])
+    return Answer([scored(path, texts, partial(_of_sentences, report=report), TagScores.metrics, request, report)])
 
 
 def evaluate_sequences(task: FieldTask, paths: Sequence[Path], request: Request, report: Report) -> Answer:
@@ -144,7 +144,7 @@ def evaluate_sequences(task: FieldTask, paths: Sequence[Path], request: Request,
             return own_splits(path, experiment, task.splits, "--data", report)
         return {request.data.name: labelled_corpus(request.data, model.tags, vector_format(experiment))}
 
-    return Answer([scored(path, texts, partial(_of_sequences, report=report), TagScores.figures, request, report)])
+    return Answer([scored(path, texts, partial(_of_sequences, report=report), TagScores.metrics, request, report)])
 
 
 def _of_sequences(model: VectorTaggerPredictor, corpus: LabelledCorpus, report: Report) -> TagScores:

@@ -20,7 +20,7 @@ from anaphora.formats.traces import Floats
 from anaphora.kernels.runtime import running
 from anaphora.models.values import ValueNetwork
 from anaphora.nn.device import device_of
-from anaphora.run.evaluations import Figure
+from anaphora.run.evaluations import Metric
 from anaphora.tasks.evaluation import Answer, Request, check_found, one_run, splits_to_score
 from anaphora.tasks.field_task import Fields, FieldTask
 from anaphora.tasks.runs import load_trained, open_run
@@ -50,7 +50,7 @@ class TraceScores:
     residual: bool = False
     """True if the density is a Gaussian with the residual variance of the validation split, of a model without one."""
 
-    def metrics(self) -> list[SegmentMetric]:
+    def segment_metrics(self) -> list[SegmentMetric]:
         """Log-likelihood and squared error as sums over sequences."""
         log_likelihood_S, squares_S, vectors_S = self.by_sequence.T
         ones_S = np.ones(self.sequences)
@@ -105,7 +105,7 @@ def evaluate(task: FieldTask, paths: Sequence[Path], request: Request, report: R
         has_density = cast(Any, experiment).output.has_density
         variance = None if has_density else measured(own.valid).errors_ND.__pow__(2).mean(0)
         results = {name: measured(corpus).scores(variance) for name, corpus in splits.items()}
-    return Answer([kept(run, which, results, splits, _figures, request, report)])
+    return Answer([kept(run, which, results, splits, _metrics, request, report)])
 
 
 @dataclass(frozen=True)
@@ -159,11 +159,11 @@ def measure(trained: Trained, fields: Fields, store: ExampleStore) -> Measured:
     return Measured(np.concatenate(errors), whole, np.concatenate(flags_), list(map(len, errors)))
 
 
-def _figures(scores: TraceScores) -> tuple[Figure, ...]:
+def _metrics(scores: TraceScores) -> tuple[Metric, ...]:
     how = f"{scores.vectors:,} vectors, {scores.sequences:,} sequences, scaled"
     density = f"{how}, residual variance" if scores.residual else how
     return (
-        Figure("log-likelihood a vector", scores.log_likelihood / scores.vectors, density),
-        Figure("log-likelihood a sequence", scores.log_likelihood / scores.sequences, density),
-        Figure("squared error", scores.squared_error, how),
+        Metric("log-likelihood a vector", scores.log_likelihood / scores.vectors, density),
+        Metric("log-likelihood a sequence", scores.log_likelihood / scores.sequences, density),
+        Metric("squared error", scores.squared_error, how),
     )

@@ -14,7 +14,7 @@ from anaphora.evaluation.strings import StringScores
 from anaphora.events import Report, silent
 from anaphora.formats.json_text import figures_as_json
 from anaphora.formats.strings import read_format, string_lines
-from anaphora.run.evaluations import Figure
+from anaphora.run.evaluations import Metric
 from anaphora.tasks.evaluation import Answer, Request, one_run, own_splits
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.scores import Digested, scored
@@ -46,12 +46,12 @@ class TransductionScores:
         without = {"without": self.without.json() | {"characters": self.left_out}} if self.without else {}
         return self.scores.json() | without
 
-    def metrics(self) -> list[SegmentMetric]:
+    def segment_metrics(self) -> list[SegmentMetric]:
         """Those of ``StringScores``, also without the characters ``left_out``."""
         if self.without is None:
-            return self.scores.metrics()
-        bare = [replace(one, conditions=f"without '{self.left_out}'") for one in self.without.metrics()]
-        return [*self.scores.metrics(), *bare]
+            return self.scores.segment_metrics()
+        bare = [replace(one, conditions=f"without '{self.left_out}'") for one in self.without.segment_metrics()]
+        return [*self.scores.segment_metrics(), *bare]
 
     def sentence_lines(self, **marks: str) -> Iterable[str]:
         """One JSON object an input, ``marks`` in front."""
@@ -59,14 +59,14 @@ class TransductionScores:
             line = {"source": source, "output": output, "answers": list(answers), "right": output in answers}
             yield figures_as_json(marks | line)
 
-    def figures(self) -> tuple[Figure, ...]:
-        found = _figures(self.scores, f"{counted(self.scores.inputs, 'input')}; {self.how}")
+    def metrics(self) -> tuple[Metric, ...]:
+        found = _metrics(self.scores, f"{counted(self.scores.inputs, 'input')}; {self.how}")
         if self.without is None:
             return found
-        return (*found, *_figures(self.without, f"without '{self.left_out}'; {self.how}"))
+        return (*found, *_metrics(self.without, f"without '{self.left_out}'; {self.how}"))
 
     def __str__(self) -> str:
-        return "\n".join(f"{figure.name} {figure.shown}  ({figure.conditions})" for figure in self.figures())
+        return "\n".join(f"{metric.name} {metric.shown}  ({metric.conditions})" for metric in self.metrics())
 
 
 def evaluate(task: Task, paths: Sequence[Path], request: Request, report: Report = silent) -> Answer:
@@ -79,7 +79,7 @@ def evaluate(task: Task, paths: Sequence[Path], request: Request, report: Report
     request.refuse(path, task.noun, ("data" if request.data else "text", "columns", "search", "sentences"))
     texts = _texts(path, experiment, request, report)
     score = partial(_of_strings, experiment, request, report)
-    return Answer([scored(path, lambda model: texts, score, TransductionScores.figures, request, report)])
+    return Answer([scored(path, lambda model: texts, score, TransductionScores.metrics, request, report)])
 
 
 def _texts(
@@ -136,10 +136,10 @@ def transduction_scores(
     )
 
 
-def _figures(scores: StringScores, how: str) -> tuple[Figure, ...]:
+def _metrics(scores: StringScores, how: str) -> tuple[Metric, ...]:
     return (
-        Figure("accuracy", scores.accuracy, how),
-        Figure("word error rate", scores.word_error_rate, how),
-        Figure("symbol error rate", scores.symbol_error_rate, how),
-        Figure("edit distance", scores.edit_distance, how),
+        Metric("accuracy", scores.accuracy, how),
+        Metric("word error rate", scores.word_error_rate, how),
+        Metric("symbol error rate", scores.symbol_error_rate, how),
+        Metric("edit distance", scores.edit_distance, how),
     )

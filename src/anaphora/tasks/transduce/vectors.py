@@ -205,4 +205,4 @@ class VectorTransduction(ValueTask):
             outputs = {trace.place: (one.text, [text]) for trace, text, one in zip(traces, texts, found, strict=True)}
             return transduction_scores(outputs, model.target, experiment.evaluation.without, f"beam {beam}")
 
-        return Answer([scored(path, lambda model: splits, score, TransductionScores.figures, request, report)])
+        return Answer([scored(path, lambda model: splits, score, TransductionScores.metrics, request, report)])

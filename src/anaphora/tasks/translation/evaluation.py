@@ -107,7 +107,7 @@ def _of_run(path: Path, experiment: TranslationExperiment, texts: Texts, request
     def score(translator: TranslationPredictor, text: Iterable[Pair]) -> TranslationScores:
         return score_translations(translator, text, experiment, request.search, report)
 
-    return scored(path, lambda translator: read, score, TranslationScores.figures, request, report)
+    return scored(path, lambda translator: read, score, TranslationScores.metrics, request, report)
 
 
 def _digested(texts: Texts) -> Mapping[str, Digested[Pair]]:

@@ -10,7 +10,7 @@ from anaphora.evaluation.segments import SegmentMetric
 from anaphora.formats.json_text import figures_as_json
 from anaphora.kernels.compiled import PackedPrecision
 from anaphora.prediction.options import SearchOptions
-from anaphora.run.evaluations import Figure
+from anaphora.run.evaluations import Metric
 from anaphora.tasks.translation.translation import Translation
 from anaphora.text.tokenizer import MARKS, UNK, UNKNOWN
 from anaphora.wording import counted
@@ -67,7 +67,7 @@ class TranslationScores:
         written = (output.text.count(MARKS[UNK]) + output.text.count(UNKNOWN) for output in self.outputs)
         return min(self.unknown, sum(written))
 
-    def metrics(self) -> list[SegmentMetric]:
+    def segment_metrics(self) -> list[SegmentMetric]:
         """BLEU and chrF under every condition, as sums over sentences."""
         texts = [output.text for output in self.outputs]
         return [
@@ -108,11 +108,11 @@ class TranslationScores:
         found = {"sentences": len(self.outputs), **how, **conditions}
         return found | ({"groups": groups} if groups else {})
 
-    def figures(self) -> tuple[Figure, ...]:
+    def metrics(self) -> tuple[Metric, ...]:
         """The scores as a run folder keeps them."""
         how = self.searched()
         return tuple(
-            Figure(score.name, score.value, f"{score.condition}; {score.signature}; {how}")
+            Metric(score.name, score.value, f"{score.condition}; {score.signature}; {how}")
             for both in self.scores.values()
             for score in both
         )
