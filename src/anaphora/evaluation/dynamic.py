@@ -100,7 +100,7 @@ class Dynamic(Config):
     steps: int = Field(20, ge=1, le=MAX_LENGTH)
     """Predictions of a segment."""
     decay: float = Field(0.0, ge=0, le=1)
-    """Fraction of the way back towards the trained weights after each segment."""
+    """Fraction by which weights return to the trained ones after each segment."""
     epsilon: float = Field(0.3, gt=0)
     """Of the rule "rms": what is added to a weight's scale, in units of the mean scale."""
 

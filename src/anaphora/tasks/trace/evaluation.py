@@ -42,7 +42,7 @@ class TraceScores:
     log_likelihood: float
     """Sum of ln p of all vectors and flags."""
     flags: float
-    """Share of the flags in the loss."""
+    """Part of the loss that is of flags."""
     squared_error: float
     """Mean over vectors of the squared distance to the expected vector."""
     by_sequence: Floats = field(compare=False, repr=False)
