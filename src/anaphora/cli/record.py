@@ -1,5 +1,6 @@
 """``anaphora record``: a web page that records pen strokes."""
 
+from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +23,7 @@ def run(
     check_writable(output)
 
     from anaphora.formats.lines import write_lines
-    from anaphora.tasks.trace.page import page
 
-    write_lines(output, page().splitlines())
+    page = resources.files("anaphora.tasks.trace") / "page.html"  # one file, which makes no request
+    write_lines(output, page.read_text(encoding="utf-8").splitlines())
     say(f"Open {output} in a browser, write, save, and train:  anaphora train --task trace --data FOLDER")

@@ -20,7 +20,7 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.translation import TranslationPredictor
 from anaphora.tasks.translation.data import TranslationJob
 from anaphora.tasks.translation.placeholder_training import in_both
-from anaphora.tasks.translation.stand_ins import _candidates
+from anaphora.tasks.translation.protection import _candidates
 from anaphora.text.placeholders import RESERVED
 from anaphora.text.tokenizer import UNK
 

@@ -19,7 +19,7 @@ from anaphora.protocols import SearchStart, Step, Stepper
 from anaphora.samples.english_french import write
 from anaphora.search.ensemble import Ensemble
 from anaphora.tasks.translation import Translation, TranslationPredictor, predictor
-from anaphora.tasks.translation.stand_ins import best_copied
+from anaphora.tasks.translation.protection import best_copied
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.masking import Placeholder

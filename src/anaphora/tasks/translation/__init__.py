@@ -24,6 +24,7 @@ from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table, Task, Trained, WeightSource, both_sides
 from anaphora.tasks.translation.affixes import Framed
 from anaphora.tasks.translation.calibration import RunCalibrations
+from anaphora.tasks.translation.combination import load_together, with_fused_run
 from anaphora.tasks.translation.config import (
     SearchConfig,
     TranslationEvaluation,
@@ -32,9 +33,7 @@ from anaphora.tasks.translation.config import (
 )
 from anaphora.tasks.translation.data import TranslationJob, TranslatorJob
 from anaphora.tasks.translation.distillation import DISTILLATION
-from anaphora.tasks.translation.ensemble import load_together
 from anaphora.tasks.translation.evaluation import evaluate, score_translations
-from anaphora.tasks.translation.fusion import with_fused_run
 from anaphora.tasks.translation.incremental import IncrementalJob
 from anaphora.tasks.translation.placeholder_training import in_both
 from anaphora.tasks.translation.predictor import TranslationPredictor

@@ -12,8 +12,8 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.pairs import pair_splits
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.task import Distillation, Table
+from anaphora.tasks.translation.combination import load_together
 from anaphora.tasks.translation.config import TranslationExperiment
-from anaphora.tasks.translation.ensemble import load_together
 
 
 def student(experiment: TranslationExperiment) -> Table:

@@ -18,8 +18,8 @@ from anaphora.tasks.evaluation import Answer, Request, Scored, own_splits
 from anaphora.tasks.pairs import pair_splits
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.scores import Digested, scored
+from anaphora.tasks.translation.combination import load_together
 from anaphora.tasks.translation.config import TranslationExperiment
-from anaphora.tasks.translation.ensemble import load_together
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.scores import TranslationScores
 from anaphora.text.normalise import Lowercase, lowercase_of

@@ -24,8 +24,8 @@ from anaphora.tasks.translation.confidence import Confidence, uncalibrated
 from anaphora.tasks.translation.config import SearchConfig
 from anaphora.tasks.translation.inspected import InspectedTranslator
 from anaphora.tasks.translation.pipeline import TranslationModel, TranslationPipeline
+from anaphora.tasks.translation.protection import best_copied
 from anaphora.tasks.translation.shortlist import Rows, no_shortlist
-from anaphora.tasks.translation.stand_ins import best_copied
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unknown import demand_unknown
 from anaphora.text.masking import Placeholder

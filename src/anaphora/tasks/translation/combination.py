@@ -1,19 +1,49 @@
-"""The language model that a translator is fused with (``[fusion]``): a run, whose weights are taken over."""
+"""Translators together with other models: ensembles, and fusion with a language model.
+
+The run of deep fusion (``[fusion]``) gives a translator the weights of its language model.
+"""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import torch
 
 from anaphora.errors import ConfigError
-from anaphora.events import Note, Report
+from anaphora.events import Note, Report, silent
+from anaphora.kernels.backends import InferencePrecision
+from anaphora.kernels.device import Device
 from anaphora.models.translator import Translator
 from anaphora.nn.fusion import DeepFusion, FrozenLanguageModelConfig
 from anaphora.nn.stack import StackConfig
 from anaphora.run.weights import fill, tensors_of
+from anaphora.search.ensemble import Mean
+from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.pretrained import Pretrained
+from anaphora.tasks.runs import load_as
 from anaphora.tasks.translation.config import TranslatorExperiment
+from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.text.tokenizer import Tokenizer
+
+
+def load_together(
+    runs: Sequence[Path],
+    mean: Mean = "arithmetic",
+    fusion: tuple[Path, float] | None = None,
+    report: Report = silent,
+    device: Device = "cpu",
+    precision: InferencePrecision = "fp32",
+) -> TranslationPredictor:
+    """Translators as one, beside the language model of ``fusion`` with its weight, where there is one.
+
+    Raises RunError for another kind of model, ConfigError where models do not go together, and as ``load``.
+    """
+    translators = [load_as(TranslationPredictor, run, "a translator", report, device, precision) for run in runs]
+    together = translators[0] if len(translators) == 1 else TranslationPredictor.ensemble(translators, mean)
+    if fusion is None:
+        return together
+    run, weight = fusion
+    return together.fused(load_as(LanguageModelPredictor, run, "a language model", report, device, precision), weight)
 
 
 class FusedRun:
