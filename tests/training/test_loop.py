@@ -22,9 +22,9 @@ from anaphora.kernels.parts import Unit
 from anaphora.kernels.program import Program
 from anaphora.nn.randomness import dropout_mask
 from anaphora.run import Run
+from anaphora.training.best_checkpoint import Better
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, never, train
-from anaphora.training.stopping import Better
 
 
 class Session:

@@ -17,7 +17,7 @@ from anaphora.tasks.fitting import FittingJob
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import build, experiment_of, open_run
 from anaphora.tasks.training_job import TrainingContext, UpdatingJob
-from anaphora.training.stopping import BestSoFar
+from anaphora.training.best_checkpoint import BestCheckpoint
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
             for weights, where in ((before.model, before.path), (tensors, path / "checkpoints" / AVERAGE)):
                 fill(model, weights, where / "model.safetensors")
                 figures.append(validate(model))
-        best = BestSoFar(experiment.training.metric, experiment.better)
+        best = BestCheckpoint(experiment.training.metric, experiment.better)
         best.observe(figures[0], 0)
         better = best.observe(figures[1], updates[-1])
         if not better and run.best() == AVERAGE:

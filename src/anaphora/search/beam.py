@@ -20,7 +20,7 @@ from anaphora.errors import ConfigError
 from anaphora.protocols import BeamEnds, SearchStart, Step, Stepper
 from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.ranking import uncovered
+from anaphora.search.ranking import coverage_penalty
 from anaphora.search.request import SearchRequest, advance
 from anaphora.search.selection import Forced, Found, Pool
 from anaphora.search.steering import Steered
@@ -180,4 +180,4 @@ class _Search:
             return None
         lengths_B = self.memory_lengths_B[live.sentences_B]
         lengths_N = lengths_B.repeat_interleave(len(coverage_NS) // len(lengths_B))
-        return uncovered(coverage_NS, lengths_N)[found.rows_BK]
+        return coverage_penalty(coverage_NS, lengths_N)[found.rows_BK]

@@ -68,7 +68,7 @@ def _norm_of(ranking: Ranking, tokens: int) -> float:
     return float(ranking._norm(torch.tensor(float(tokens))))
 
 
-def uncovered(coverage_NS: Tensor, lengths_N: Tensor) -> Tensor:
+def coverage_penalty(coverage_NS: Tensor, lengths_N: Tensor) -> Tensor:
     """c of every row: ``coverage_NS`` is the attention that each position got in all; only ``lengths_N`` exist."""
     places_S = torch.arange(coverage_NS.shape[1], device=coverage_NS.device)
     logs_NS = coverage_NS.double().clamp(_SEEN, 1.0).log()

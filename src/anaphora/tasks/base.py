@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 from anaphora.config import SET, Config, Conflict, other_than, unknown
 from anaphora.tasks.data_table import DataConfig
 from anaphora.text.tokenization import Bpe, TextConfig
+from anaphora.training.best_checkpoint import Better
 from anaphora.training.config import TrainingConfig
-from anaphora.training.stopping import Better
 
 AnyExperiment = TypeVar("AnyExperiment", bound="ExperimentBase")
 

@@ -1,4 +1,4 @@
-"""Mask spans that translation must keep, and restore them afterwards.
+"""Mask spans that translation must keep; ``tasks.translation.unmasking`` restores them.
 
 Placeholders, addresses and numbers are words of their sentence: a stand-in takes the place of each. Tags are none:
 they are taken out, and what they enclose stays. Tags around all of a sentence stay around all of it.
@@ -33,7 +33,7 @@ class Placeholder(NamedTuple):
     """In the output: its id in the vocabulary of the target."""
 
 
-class Unit(NamedTuple):
+class MaskedSpan(NamedTuple):
     """A placeholder, address or number, and where its stand-in is."""
 
     text: str
@@ -67,7 +67,7 @@ class MaskedText:
     text: str
     """Text to translate, stand-ins included; empty where there is nothing to translate."""
     after: str
-    units: tuple[Unit, ...] = ()
+    units: tuple[MaskedSpan, ...] = ()
     tags: tuple[Tag, ...] = ()
 
 
@@ -128,7 +128,7 @@ def _between(sentence: str, found: Sequence[Span], start: int, end: int) -> Iter
 def _taken(
     sentence: str, found: Sequence[Span], partners: Sequence[int], inner: tuple[int, int], free: Sequence[Placeholder]
 ) -> MaskedText:
-    text, units, tags = "", list[Unit](), list[Tag]()
+    text, units, tags = "", list[MaskedSpan](), list[Tag]()
     places: dict[int, int] = {}  # of tags among what is found
     texts = _between(sentence, found, *inner)
     for place, (one, before) in enumerate(zip(found, texts, strict=False)):
@@ -145,7 +145,7 @@ def _taken(
         else:
             stand_in = free[len(units) % len(free)]
             end, joined = len(text) + len(stand_in.word), sentence.startswith(JOINING, one.end)
-            units.append(Unit(kept, len(text), end, stand_in, spaced[0], joined))
+            units.append(MaskedSpan(kept, len(text), end, stand_in, spaced[0], joined))
             text += stand_in.word
     text = _joined(text, next(texts), bool(tags) and found[-1].tag)
     paired = tuple(tag._replace(partner=places.get(tag.partner, -1)) for tag in tags)

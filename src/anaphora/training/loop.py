@@ -28,13 +28,13 @@ from anaphora.run import Run
 from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.weights import first_overflowing, tensors_of
 from anaphora.training import log
+from anaphora.training.best_checkpoint import Better
 from anaphora.training.clipping import clip, norms
 from anaphora.training.config import TrainingConfig
 from anaphora.training.micro_batches import Updates, accumulated
 from anaphora.training.ranks import ALONE, Ranks
 from anaphora.training.reduction import per_prediction
 from anaphora.training.state import TrainingState
-from anaphora.training.stopping import Better
 from anaphora.wording import counted
 
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4

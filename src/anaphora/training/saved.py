@@ -32,7 +32,7 @@ class SavedCursor(_Saved):
 
 
 class SavedBest(_Saved):
-    """See ``BestSoFar``."""
+    """See ``BestCheckpoint``."""
 
     update: Count
     metrics: Mapping[str, float]

@@ -14,11 +14,11 @@ from anaphora.run import Run
 from anaphora.run.checkpoint import Checkpoint
 from anaphora.run.manifest import environment
 from anaphora.run.weights import fill, tensors_of
+from anaphora.training.best_checkpoint import BestCheckpoint, Better
 from anaphora.training.config import TrainingConfig
 from anaphora.training.optimizer import NamedOptimizer
 from anaphora.training.ranks import ALONE, Ranks
 from anaphora.training.saved import SavedState
-from anaphora.training.stopping import BestSoFar, Better
 
 
 @dataclass
@@ -78,7 +78,7 @@ class TrainingState:
     def _reset(self) -> None:
         self.optimizer = NamedOptimizer(self._config.optimizer, self.model, self._config.moving_average)
         self.schedule = self._config.schedule.build(self._config.optimizer.learning_rate, self._config.epochs)
-        self.best, self.due = (BestSoFar(self._config.metric, self._better) for _ in range(2))
+        self.best, self.due = (BestCheckpoint(self._config.metric, self._better) for _ in range(2))
         self.cursor = Cursor()
         self.carries: dict[int, Carry] = {}
         """Carry of each micro-batch of this rank, by number, from the same of the update before."""

@@ -10,7 +10,7 @@ from anaphora.models.classifier import ClassifierConfig, PooledConfig, VectorCla
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig, TableData
 from anaphora.text.tokenization import TextConfig, Word
-from anaphora.training.stopping import Better
+from anaphora.training.best_checkpoint import Better
 
 
 class ExamplesData(DataConfig):

@@ -11,7 +11,7 @@ from anaphora.tasks.data_table import DataConfig
 from anaphora.tasks.fitting import segmented_alike
 from anaphora.tasks.translation import SearchConfig
 from anaphora.text.tokenization import TextConfig, Word
-from anaphora.training.stopping import Better
+from anaphora.training.best_checkpoint import Better
 
 
 class CaptionData(DataConfig):

@@ -11,7 +11,7 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig, TableData
 from anaphora.text.segmentation import Segmentation
 from anaphora.text.tokenization import Word
-from anaphora.training.stopping import Better
+from anaphora.training.best_checkpoint import Better
 
 Format = Literal["auto", "conllu", "columns", "jsonl"]
 """Format of files of tagged sentences."""

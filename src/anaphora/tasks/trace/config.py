@@ -10,7 +10,7 @@ from anaphora.models.values import PredictionConfig, SynthesisConfig, ValuesConf
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig
 from anaphora.text.tokenization import Character, TextConfig
-from anaphora.training.stopping import Better
+from anaphora.training.best_checkpoint import Better
 
 
 class TraceData(DataConfig):

@@ -11,7 +11,7 @@ from anaphora.tasks.data_table import PairsData, TableData
 from anaphora.tasks.trace import ValuedExperiment, WrittenData
 from anaphora.tasks.translation import SearchConfig, TranslatorExperiment
 from anaphora.text.tokenization import Symbol
-from anaphora.training.stopping import Better
+from anaphora.training.best_checkpoint import Better
 
 METRICS: dict[str, Better] = {"loss": "lower", "accuracy": "higher", "symbol_error_rate": "lower"}
 """Of every transducer."""

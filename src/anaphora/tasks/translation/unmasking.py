@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from anaphora.tasks.translation.tag_places import Put, Weights, balanced, diagonal, put_tags
-from anaphora.text.masking import Tag, Unit
+from anaphora.text.masking import MaskedSpan, Tag
 from anaphora.text.placeholders import is_glued
 from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer, shown
 from anaphora.text.words import WordTokenizer
@@ -28,7 +28,7 @@ class Token(NamedTuple):
     """The step that wrote it; -1 for what is kept without one."""
 
 
-def text_of(target: Tokenizer, ids: Sequence[int], words: Sequence[str], units: Sequence[Unit]) -> str:
+def text_of(target: Tokenizer, ids: Sequence[int], words: Sequence[str], units: Sequence[MaskedSpan]) -> str:
     """The text of tokens, of which those behind the vocabulary are ``units``; one that is missing comes last.
 
     ``words`` take the places of the unknown words, in their order; what they do not reach stays unknown.
@@ -137,7 +137,7 @@ def respaced(tokens: Sequence[Token], text: str) -> list[Token]:
     return found
 
 
-def _marked(target: Tokenizer, ids: Sequence[int], words: Sequence[str], units: Sequence[Unit]) -> str:
+def _marked(target: Tokenizer, ids: Sequence[int], words: Sequence[str], units: Sequence[MaskedSpan]) -> str:
     """The text with a mark for each placeholder."""
     size = target.symbols.size
     marks = {step: chr(_MARK + number - size) for step, number in enumerate(ids) if number >= size}
@@ -152,7 +152,7 @@ def _marked(target: Tokenizer, ids: Sequence[int], words: Sequence[str], units: 
     return " ".join([text, *missing] if text else missing)
 
 
-def _spliced(target: Tokenizer, ids: Sequence[int], marks: Mapping[int, str], units: Sequence[Unit]) -> str:
+def _spliced(target: Tokenizer, ids: Sequence[int], marks: Mapping[int, str], units: Sequence[MaskedSpan]) -> str:
     """Tokens that spell words, and between them the marks, with a space where a word would be mutilated."""
     text, start = "", 0
     for step, mark in sorted(marks.items()):
@@ -177,7 +177,7 @@ def _visible(tokens: Sequence[Token], text: str) -> list[Token]:
     return [token for token in tokens if token.end > token.start and text[token.start] != " "]
 
 
-def _put_in(text: str, units: Sequence[Unit]) -> str:
+def _put_in(text: str, units: Sequence[MaskedSpan]) -> str:
     """The text with placeholders for their marks."""
     return text.translate({_MARK + place: unit.text for place, unit in enumerate(units)}) if units else text
 

@@ -1,4 +1,4 @@
-"""Early stopping: the best validation, and the number of validations since."""
+"""The best checkpoint by one validation metric, and the number of validations since, for early stopping."""
 
 import math
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ Better = Literal["lower", "higher"]
 """Direction in which a metric is better."""
 
 
-class BestSoFar:
+class BestCheckpoint:
     """Keeps the best value of one validation metric and counts the validations since."""
 
     def __init__(self, metric: str, better: Better) -> None:
