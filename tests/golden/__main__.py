@@ -97,7 +97,7 @@ def renamed(answer: str, keys: Mapping[str, str]) -> str:
         return [keyed(one) for one in value] if isinstance(value, list) else value
 
     def line(text: str) -> str:
-        if not text.startswith(("{", "[")):
+        if not text.startswith(("{", "[")) or not any(f'"{key}"' in text for key in keys):
             return text
         try:
             return json.dumps(keyed(json.loads(text, parse_float=str)), ensure_ascii=False, sort_keys=True)
