@@ -22,9 +22,9 @@ def score(subject: Subject, text: str, until: int, factors: dict[int, float]) ->
     """ln p of the first output tokens with the vector of each input times a factor."""
     from copy import deepcopy
 
-    from anaphora.inspection.attribution import _Asked
+    from anaphora.inspection.attribution import _Query
 
-    asked = _Asked(subject, text, None)
+    asked = _Query(subject, text, None)
     asked._model = deepcopy(asked._model)
     table: list[Any] = []
 

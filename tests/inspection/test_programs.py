@@ -63,7 +63,7 @@ def test_every_recipe_prints_its_steps_or_why_there_are_none(recipe: str, capsys
     if recipe in WITHOUT_STEPS:
         assert shown == table["note"] + "\n" and shown.startswith(f"{recipe} has no steps to show: ")
     for step in table["programs"]:
-        assert step["name"] in shown and in_order([f". {part['name']}: " for part in step["splits"]], shown)
+        assert step["name"] in shown and in_order([f". {part['name']}: " for part in step["parts"]], shown)
 
 
 def row(recipe: str) -> str:
