@@ -146,15 +146,6 @@ def test_every_place_of_the_package_has_a_tier() -> None:
     assert places - {"__init__", "__main__"} <= set.union(*layers())
 
 
-def test_the_file_tree_of_the_readme_names_every_place_of_the_package() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    tree = readme.split("## What is where", 1)[1]
-    for path in sorted(PACKAGE.iterdir()):
-        if path.name.startswith("_") or path.suffix not in ("", ".py"):
-            continue
-        assert re.search(rf"\b{re.escape(path.name)}", tree), path.name
-
-
 def test_constraints_pin_every_dependency_of_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [

@@ -66,6 +66,12 @@ def test_there_are_commands_to_look_at() -> None:
     assert min(len(DOCUMENTED), len(HELPED), len(IN_RECIPES)) > 5
 
 
+def test_the_index_names_every_page_once() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert sorted(re.findall(r"^\| \[[^\]]+\]\(([a-z-]+\.md)\) \|", index, re.MULTILINE)) == sorted(pages)
+
+
 SET = [
     (where, context.params["recipe"], context.params["settings"])
     for where, line in [*DOCUMENTED, *HELPED]
