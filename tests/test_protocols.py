@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from anaphora.protocols import Growing, Predicts, Programmed, Searchable, VocabularyInfo
+from anaphora.protocols import Growing, Programmed, Searchable, VocabularyInfo
 from tests.networks import build
 
 VOCABULARY = VocabularyInfo(11, 0, 1, 2, 3)
@@ -22,4 +22,4 @@ VOCABULARY = VocabularyInfo(11, 0, 1, 2, 3)
 )
 def test_every_model_shows_its_capabilities(task: str, tables: dict[str, Any], capabilities: set[type]) -> None:
     model = build(task, tables, dict.fromkeys(("source", "target", "text"), VOCABULARY), "test.toml")
-    assert {each for each in (Searchable, Predicts, Growing, Programmed) if isinstance(model, each)} == capabilities
+    assert {each for each in (Searchable, Growing, Programmed) if isinstance(model, each)} == capabilities

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from torch import Size, Tensor
 
-    from anaphora.batch import Batch, Items
+    from anaphora.batch import Batch
 
 
 class VocabularyInfo(NamedTuple):
@@ -72,14 +72,6 @@ class Searchable(Protocol):
 
     def stepper(self) -> Stepper:
         """Return the same model one step at a time, for search and scoring; puts the model into evaluation mode."""
-
-
-@runtime_checkable
-class Predicts(Protocol):
-    """A model that answers without a search: all of its predictions follow from the inputs at once."""
-
-    def predict(self, batch: Batch) -> Items:
-        """Return the predictions, in the form of the targets; puts the model into evaluation mode."""
 
 
 class Read(NamedTuple):
@@ -218,26 +210,6 @@ class CompiledRequest(NamedTuple):
     """Ids that are never chosen."""
 
 
-class GreedySteps(Protocol):
-    """A greedy search that takes many steps in one call. Of equally likely tokens it takes the lower id."""
-
-    tokens_BT: Tensor
-    """int64: the tokens of each sentence so far, prefix included."""
-    weights_BTS: Tensor | None
-    """The attention of the prediction of each token; None where there is none, or it is not wanted."""
-
-    def take(self, steps: int) -> int:
-        """Take up to so many steps; returns how many sentences have not ended."""
-
-    @property
-    def lengths_B(self) -> Tensor:
-        """int64: number of tokens of each sentence so far."""
-
-    @property
-    def scores_B(self) -> Tensor:
-        """float64: ln p of them by the model, summed in their order."""
-
-
 class BeamEnds(NamedTuple):
     """Hypotheses that end at one step of a beam search, side by side."""
 
@@ -261,30 +233,6 @@ class BeamStep(NamedTuple):
     """Row that each row that stays continues."""
     ids_N: Tensor
     """Its token."""
-
-
-class BeamSteps(Protocol):
-    """A beam search that takes many steps in one call."""
-
-    def take(self, steps: int) -> Sequence[BeamStep]:
-        """Take up to so many steps: fewer where no sentence has a row left."""
-
-
-@runtime_checkable
-class CompiledStepper(Stepper, Protocol):
-    """A Stepper whose network may take many steps of a search in one call, with the bits of single steps.
-
-    Where the constraints of a batch are ``narrow``, its steps are over the candidates of each sentence alone.
-    """
-
-    def greedy_steps(self, start: SearchStart, request: CompiledRequest) -> GreedySteps | None:
-        """Greedy search from ``start``, which is consumed; None where its steps have to be taken one by one."""
-
-    def beam_steps(self, start: SearchStart, request: CompiledRequest) -> BeamSteps | None:
-        """Beam search from ``start``, which is consumed; None where its steps have to be taken one by one.
-
-        The hypotheses that can become results have the bits of single steps.
-        """
 
 
 @runtime_checkable

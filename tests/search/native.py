@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from anaphora.batch import Batch
 from anaphora.kernels import compiled, search_step
 from anaphora.kernels.backends import Backend
-from anaphora.protocols import CompiledRequest, CompiledStepper, Searchable, SearchStart, Stepper, VocabularyInfo
+from anaphora.protocols import Searchable, SearchStart, Stepper, VocabularyInfo
 from anaphora.search.bounds import Bounds
-from anaphora.search.compiled_search import compiled_search
+from anaphora.search.compiled_search import CompiledStepper, compiled_search
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.request import SearchRequest
 from tests.networks import build
@@ -86,10 +86,7 @@ class Stepwise:
         self.start, self.advance, self.select, self.keep = stepper.start, stepper.advance, stepper.select, stepper.keep
         self.size, self.bos, self.eos, self.unk = stepper.size, stepper.bos, stepper.eos, stepper.unk
 
-    def greedy_steps(self, start: SearchStart, request: CompiledRequest) -> None:
-        return None
-
-    def beam_steps(self, start: SearchStart, request: CompiledRequest) -> None:
+    def lower(self, start: SearchStart) -> None:
         return None
 
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from anaphora.kernels.backends import Backend
 from anaphora.kernels.runtime import Runtime, running
-from anaphora.protocols import CompiledStepper
-from anaphora.search.compiled_search import STEPS
+from anaphora.search.compiled_search import STEPS, CompiledStepper
 from anaphora.search.ranking import Ranking
 from tests.searches import beam, greedy
 

@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from anaphora.batch import Batch, Ids
 from anaphora.kernels.coverage import doubly_stochastic
-from anaphora.models.searches import Network, beam_steps, greedy_steps
+from anaphora.kernels.search_step import Searched
+from anaphora.models.searches import lower_network
 from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import Decoder
 from anaphora.nn.device import device_of
@@ -23,17 +24,7 @@ from anaphora.nn.fusion import FrozenLanguageModel
 from anaphora.nn.outputs import CandidateOutput, Output
 from anaphora.nn.randomness import present_update, uniform_draws
 from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mixed
-from anaphora.protocols import (
-    BeamSteps,
-    Carry,
-    CompiledRequest,
-    GreedySteps,
-    Loss,
-    PartDescription,
-    SearchStart,
-    Step,
-    VocabularyInfo,
-)
+from anaphora.protocols import Carry, Loss, PartDescription, SearchStart, Step, VocabularyInfo
 
 
 class Memory(NamedTuple):
@@ -175,7 +166,7 @@ class DecodingMemory(NamedTuple):
 
 
 class DecodingStepper:
-    """An encoder-decoder for search: see ``protocols.CompiledStepper``."""
+    """An encoder-decoder for search: see ``search.compiled_search.CompiledStepper``."""
 
     def __init__(self, model: EncoderDecoder) -> None:
         """The model is read, never changed."""
@@ -222,24 +213,13 @@ class DecodingStepper:
         return Step(log_probs_NV, weights_NS, DecodingState(signals, language), o_NH, candidates_BC)
 
     @torch.inference_mode()
-    def greedy_steps(self, start: SearchStart, request: CompiledRequest) -> GreedySteps | None:
-        """Many steps a call: see ``protocols.CompiledStepper``; not with a language model beside the decoder."""
-        network = self._network(start)
-        return network and greedy_steps(self, network, request)
-
-    @torch.inference_mode()
-    def beam_steps(self, start: SearchStart, request: CompiledRequest) -> BeamSteps | None:
-        """Many steps a call: see ``protocols.CompiledStepper``; not with a language model beside the decoder."""
-        network = self._network(start)
-        return network and beam_steps(self, network, request)
-
-    def _network(self, start: SearchStart) -> Network | None:
-        """Return a stepper of many steps a call from there; None where there is none."""
+    def lower(self, start: SearchStart) -> Searched | None:
+        """Return the network from there for compiled searches; None with a language model beside the decoder."""
         model, (encoded, shortlist, narrow) = self._model, start.memory
         if model.language_model or (shortlist and not narrow):
             return None
         decoder, first, output = model.decoder, start.state.signals, shortlist or model.output
-        return Network(decoder.program, decoder.weights, encoded, first, model.written, output)
+        return lower_network(self, decoder.program, decoder.weights, encoded, first, model.written, output)
 
     @torch.inference_mode()
     def target_states(self, batch: Batch) -> Tensor:

@@ -15,25 +15,16 @@ from torch import Tensor, nn
 from anaphora.batch import Batch
 from anaphora.config import MAX_LENGTH, Config, Conflict, by_kind
 from anaphora.kernels.penalty import change_penalty, size_penalty
+from anaphora.kernels.search_step import Searched
 from anaphora.kernels.truncation import Windows
-from anaphora.models.searches import Network, beam_steps, greedy_steps
+from anaphora.models.searches import lower_network
 from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput, Full
 from anaphora.nn.spelling import AnyEmbedding, embedding_of
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import AnyStart, Orthogonal, initialise_all
-from anaphora.protocols import (
-    BeamSteps,
-    Carry,
-    CompiledRequest,
-    GreedySteps,
-    Loss,
-    PartDescription,
-    SearchStart,
-    Step,
-    VocabularyInfo,
-)
+from anaphora.protocols import Carry, Loss, PartDescription, SearchStart, Step, VocabularyInfo
 
 _IDS, _EARLIER = "context", "earlier."
 
@@ -242,18 +233,12 @@ class LanguageModelStepper:
         return Step(self._model.output.log_probs(h_NH), None, after)
 
     @torch.inference_mode()
-    def greedy_steps(self, start: SearchStart, request: CompiledRequest) -> GreedySteps | None:
-        """Many steps a call: see ``protocols.CompiledStepper``."""
-        return greedy_steps(self, self._network(start), request)
-
-    @torch.inference_mode()
-    def beam_steps(self, start: SearchStart, request: CompiledRequest) -> BeamSteps | None:
-        """Many steps a call: see ``protocols.CompiledStepper``."""
-        return beam_steps(self, self._network(start), request)
-
-    def _network(self, start: SearchStart) -> Network:
+    def lower(self, start: SearchStart) -> Searched | None:
+        """Return the network from there for compiled searches."""
         model, recurrence = self._model, self._model.recurrence
-        return Network(recurrence.program, recurrence.weights, {}, start.state, model.embedding, model.output)
+        return lower_network(
+            self, recurrence.program, recurrence.weights, {}, start.state, model.embedding, model.output
+        )
 
     def select(self, state: dict[str, Tensor], rows_N: Tensor) -> dict[str, Tensor]:
         return {name: rows[rows_N] for name, rows in state.items()}

@@ -94,7 +94,7 @@ class StepTagger(nn.Module, ABC):
         return self.output.loss(states_TBM, batch.targets, batch.supervision), {}
 
     def predict(self, batch: Batch) -> Items:
-        """Return the tags of each step: see ``protocols.Predicts``."""
+        """Return the tags of each step, in the form of the targets; puts the model into evaluation mode."""
         self.eval()
         with torch.inference_mode():
             return self.output.predict(*self._states(batch))

@@ -1,21 +1,38 @@
-"""Searches in few calls, for models that take many steps at once (``protocols.CompiledStepper``).
+"""Searches in few calls, for models that take many steps at once (``CompiledStepper``).
 
 They write the tokens of a search that takes step by step, with the same scores and attention, bit for bit.
 """
 
-from collections.abc import Sequence
 from itertools import count
+from typing import Protocol, runtime_checkable
+
+import torch
 
 from anaphora.batch import Batch
-from anaphora.protocols import CompiledRequest, CompiledStepper, GreedySteps, SearchStart
+from anaphora.kernels.beam_decoding import BeamDecoding
+from anaphora.kernels.compiled import MOST
+from anaphora.kernels.greedy_decoding import GreedyDecoding
+from anaphora.kernels.search_step import Searched
+from anaphora.protocols import CompiledRequest, SearchStart, Stepper
 from anaphora.search.bounds import Bounds
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.request import OnToken, SearchRequest
+from anaphora.search.request import SearchRequest
 from anaphora.search.trace import Trace
 from anaphora.search.unroll import hypotheses_of
 
 STEPS = 8
 """Steps of a call. Between two calls a deadline may end the search, and new tokens are reported."""
+
+
+@runtime_checkable
+class CompiledStepper(Stepper, Protocol):
+    """A Stepper whose network may take many steps of a search in one call, with the bits of single steps.
+
+    Where the constraints of a batch are ``narrow``, its steps are over the candidates of each sentence alone.
+    """
+
+    def lower(self, start: SearchStart) -> Searched | None:
+        """Return the network from ``start``, which is consumed; None where its steps have to be taken one by one."""
 
 
 def compiled_search(
@@ -26,7 +43,8 @@ def compiled_search(
     The request is plain, and its ranking has no coverage penalty.
     """
     lengths, max_lengths = start.memory_lengths_B.tolist(), bounds.max_lengths_B.tolist()
-    if not lengths:
+    searched = stepper.lower(start) if lengths and request.beam <= MOST else None
+    if searched is None:
         return None
     asked = CompiledRequest(
         prefixes=bounds.prefixes,
@@ -39,45 +57,38 @@ def compiled_search(
         banned_tokens=request.banned_tokens,
     )
     if request.beam == request.n == 1:
-        steps = stepper.greedy_steps(start, asked)
-        return None if steps is None else [[one] for one in _greedy(steps, batch, start, asked, stepper.eos, request)]
-    beam = stepper.beam_steps(start, asked)
-    if beam is None:
-        return None
+        return [[one] for one in _greedy(searched, batch, start, asked, request)]
+    with torch.inference_mode():
+        beam = BeamDecoding(searched, asked)
     trace = Trace(request.attention)
     while True:
         request.check()
         if not (taken := beam.take(STEPS)):
             break
-        for weights_NS, ends, rows_N, ids_N in taken:
-            trace.record(weights_NS, ends, rows_N, ids_N)
+        for step in taken:
+            trace.record(*step)
     return trace.hypotheses(lengths, request.n, stepper.eos)
 
 
 def _greedy(
-    steps: GreedySteps, batch: Batch, start: SearchStart, asked: CompiledRequest, eos: int, request: SearchRequest
+    searched: Searched, batch: Batch, start: SearchStart, asked: CompiledRequest, request: SearchRequest
 ) -> list[Hypothesis]:
-    """The one output of each sentence, with its rank."""
+    """The one output of each sentence, with its rank; its tokens are reported, but for those that were forced."""
+    with torch.inference_mode():
+        steps = GreedyDecoding(searched, asked)
     example_ids, prefix_lengths = batch.example_ids_B.tolist(), list(map(len, asked.prefixes))
     for first in count(0, STEPS):
         request.check()
         left = steps.take(STEPS)
         if request.on_token:
-            _report(steps, first, prefix_lengths, example_ids, request.on_token)
+            lengths, tokens = steps.lengths_B.tolist(), steps.tokens_BT[:, first : first + STEPS].tolist()
+            for step in range(first, min(first + STEPS, max(lengths))):
+                for example_id, own, length, prefix in zip(example_ids, tokens, lengths, prefix_lengths, strict=True):
+                    if prefix <= step < length:
+                        request.on_token(example_id, own[step - first])
         if not left:
             break
     found = hypotheses_of(
-        steps.tokens_BT, steps.lengths_B, steps.scores_B, steps.weights_BTS, start.memory_lengths_B, eos
+        steps.tokens_BT, steps.lengths_B, steps.scores_B, steps.weights_BTS, start.memory_lengths_B, searched.eos
     )
     return [request.ranking.ranked(one) for one in found]
-
-
-def _report(
-    steps: GreedySteps, first: int, forced: Sequence[int], example_ids: Sequence[int], on_token: OnToken
-) -> None:
-    """Report the tokens of the steps from ``first`` on, in their order, but for those that were forced."""
-    lengths, tokens = steps.lengths_B.tolist(), steps.tokens_BT[:, first : first + STEPS].tolist()
-    for step in range(first, min(first + STEPS, max(lengths))):
-        for example_id, own, length, prefix in zip(example_ids, tokens, lengths, forced, strict=True):
-            if prefix <= step < length:
-                on_token(example_id, own[step - first])

@@ -5,10 +5,10 @@ from dataclasses import replace
 import torch
 
 from anaphora.batch import Batch
-from anaphora.protocols import CompiledStepper, Stepper
+from anaphora.protocols import Stepper
 from anaphora.search.beam import beam
 from anaphora.search.bounds import Bounds
-from anaphora.search.compiled_search import compiled_search
+from anaphora.search.compiled_search import CompiledStepper, compiled_search
 from anaphora.search.emission import write
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.request import SearchRequest
