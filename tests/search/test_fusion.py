@@ -8,7 +8,7 @@ import torch
 
 from anaphora.errors import ConfigError
 from anaphora.protocols import VocabularyInfo
-from anaphora.search.fusion import Fused
+from anaphora.search.ensemble import Fused
 from anaphora.search.scoring import score
 from tests.networks import build
 from tests.searches import beam

@@ -10,8 +10,7 @@ from torch import Tensor
 
 from anaphora.batch import Batch, Constraints, pad
 from anaphora.protocols import SearchStart, Step, Stepper
-from anaphora.search.ensemble import Ensemble
-from anaphora.search.fusion import Fused
+from anaphora.search.ensemble import Ensemble, Fused
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
 from tests.searches import beam, greedy, sample

@@ -1,6 +1,11 @@
-"""Ensembles: the predictions of several models over one vocabulary are averaged at every step."""
+"""Several models over one vocabulary as one: ensembles, and shallow fusion of a translator with a language model.
+
+An ensemble averages the predictions of its members at every step; fusion adds those of a language model of the target
+side (Gulcehre et al. 2015, section 4.1).
+"""
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any, Literal
 
 import torch
@@ -50,6 +55,33 @@ class Ensemble:
 
     def keep(self, memory: tuple[Any, ...], sentences_B: Tensor) -> tuple[Any, ...]:
         return tuple(member.keep(own, sentences_B) for member, own in zip(self._members, memory, strict=True))
+
+
+class Fused(Ensemble):
+    """score = ln p + weight ln p_LM for every token."""
+
+    def __init__(self, translator: Stepper, model: Stepper, weight: float) -> None:
+        """Raises ConfigError where they predict different tokens, or for a weight that is not finite and above 0."""
+        if (model.size, model.eos, model.unk) != (translator.size, translator.eos, translator.unk):
+            raise ConfigError(
+                f"Fusion needs a language model of the tokens that the translator writes, but they have "
+                f"{model.size:,} and {translator.size:,}: train it with the vocabulary of the translator."
+            )
+        if not 0 < weight < inf:
+            raise ConfigError(
+                f"Fusion needs a finite weight above 0, but it is {weight}: raise it, or leave out the model."
+            )
+        super().__init__([translator])
+        self._members, self._weight = [translator, model], weight
+
+    def advance(self, memory: tuple[Any, ...], state: tuple[Any, ...], ids_N: Tensor) -> Step:
+        """One token of every row, read by both; attention is the translator's."""
+        translator, model = self._members
+        step = translator.advance(memory[0], state[0], ids_N)
+        # the language model may begin a sentence after </s>, the end of the line before
+        own = model.advance(memory[1], state[1], torch.where(ids_N == self.bos, model.bos, ids_N))
+        score_NV = step.log_probs_NV.double() + self._weight * own.log_probs_NV.double()
+        return Step(score_NV, step.weights_NS, (step.state, own.state))
 
 
 def _vocabulary(stepper: Stepper) -> tuple[int, int, int, int]:

@@ -16,8 +16,7 @@ from anaphora.prediction.options import SearchKeywords, SearchOptions
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers
 from anaphora.protocols import Stepper
-from anaphora.search.ensemble import Ensemble, Mean
-from anaphora.search.fusion import Fused
+from anaphora.search.ensemble import Ensemble, Fused, Mean
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.translation.affixes import Framed, with_affixes
 from anaphora.tasks.translation.confidence import Confidence, uncalibrated
