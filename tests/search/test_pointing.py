@@ -1,7 +1,6 @@
 """Placeholders are written each exactly once, whatever the model, the beam and the other sentences of the batch."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -90,7 +89,7 @@ def test_a_placeholder_is_not_written_beside_letters_while_there_is_time(
     automaton: Make, batch: MakeBatch, seed: int, size: int
 ) -> None:
     sources = [[3, 4, 5]]
-    given = replace(placeholders(sources, [2], [5, 6]), lengths_B=torch.tensor([40]))
+    given = placeholders(sources, [2], [5, 6])._replace(lengths_B=torch.tensor([40]))
     letters = (3, 4)
     [found] = search(automaton(size=SIZE, seed=seed), batch(sources), given, size, adjacency(letters, letters))
     for one in found:
@@ -137,7 +136,7 @@ def test_what_attention_is_on_is_written(automaton: Make, batch: MakeBatch) -> N
     given = Placeholders(positions, torch.tensor([[6]]), *torch.ones(3, 1, 1).bool(), torch.tensor([MOST]))
     [[best, *_]] = search(Looking(), batch([[3, 4, 5]]), given, 6)  # type: ignore[arg-type]
     assert best.ids.index(SIZE) == 2
-    trained = replace(given, attended_BK=torch.zeros(1, 1, dtype=torch.bool))
+    trained = given._replace(attended_BK=torch.zeros(1, 1, dtype=torch.bool))
     [[unlikely, *_]] = search(Looking(), batch([[3, 4, 5]]), trained, 6)  # type: ignore[arg-type]
     assert unlikely.score < -50.0 < best.score
 

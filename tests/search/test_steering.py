@@ -67,7 +67,7 @@ class Bonus(Steering):
 class MustHave(Steering):
     """Every output has the token, wherever it stands: ``</s>`` is forbidden before it is there."""
 
-    banked = True
+    allocates_beam = True
 
     def __init__(self, token: int, eos: int) -> None:
         self.token, self.eos = token, eos
@@ -82,11 +82,11 @@ class MustHave(Steering):
     def extended(self, state: Tensor, rows_N: Tensor, ids_N: Tensor) -> Tensor:
         return torch.maximum(state[rows_N], (ids_N == self.token).long())
 
-    def wanted(self, ids_NT: Tensor, state: Tensor) -> Entries:
+    def proposals(self, ids_NT: Tensor, state: Tensor) -> Entries:
         (rows_X,) = (state == 0).nonzero(as_tuple=True)
         return Entries(rows_X, torch.full_like(rows_X, self.token))
 
-    def progress(self, state: Tensor, rows_X: Tensor, ids_X: Tensor) -> Tensor:
+    def constraints_met(self, state: Tensor, rows_X: Tensor, ids_X: Tensor) -> Tensor:
         return self.extended(state, rows_X, ids_X)
 
 

@@ -1,6 +1,6 @@
 """Automaton over many rows of tokens, which the outputs of a search end with or begin (Aho and Corasick 1975)."""
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Sequence
 
 import torch
@@ -19,40 +19,29 @@ class Automaton:
     def __init__(self, required: Sequence[Sequence[Form]], forbidden: Sequence[Form]) -> None:
         self._children: list[dict[int, int]] = [{}]
         self._depths = [0]
-        through: list[set[int]] = [set()]
-        last = [(self._add(form), g) for g, forms in enumerate(required) for form in forms]
-        barred = [(self._add(form), f) for f, form in enumerate(forbidden)]
-        through += [set() for _ in self._children[1:]]
+        through, ends, barred = (defaultdict[int, set[int]](set) for _ in range(3))
         for g, forms in enumerate(required):
-            for form in forms:
-                node = 0
-                for token in form:
-                    node = self._children[node][token]
+            for path in map(self._add, forms):
+                ends[path[-1]].add(g)
+                for node in path:
                     through[node].add(g)
+        for f, form in enumerate(forbidden):
+            barred[self._add(form)[-1]].add(f)
         chains = self._chains()
-        nodes, terms = len(self._children), max(1, len(required))
-        self._ends_QG = torch.zeros(nodes, terms, dtype=torch.bool)[:, : len(required)]
-        self._begun_QG = torch.zeros(nodes, terms, dtype=torch.int64)[:, : len(required)]
-        ends: dict[int, set[int]] = {}
-        for node, g in last:
-            ends.setdefault(node, set()).add(g)
+        self._ends_QG = torch.zeros(len(chains), len(required), dtype=torch.bool)
+        self._begun_QG = torch.zeros(len(chains), len(required), dtype=torch.int64)
         edges: dict[int, int] = {}
         going_on, ending = list[tuple[int, int, int, int]](), list[tuple[int, int, int]]()
-        bars: dict[int, set[int]] = {}
-        for node, f in barred:
-            bars.setdefault(node, set()).add(f)
         for node, chain in enumerate(chains):
             for other in chain:  # the shortest first, so that the longest has the last word
-                for g in ends.get(other, ()):
-                    self._ends_QG[node, g] = True
-                for g in through[other]:
-                    self._begun_QG[node, g] = self._depths[other]
+                self._ends_QG[node, list(ends[other])] = True
+                self._begun_QG[node, list(through[other])] = self._depths[other]
                 for token, child in self._children[other].items():
                     edges[node * STRIDE + token] = child
                     going_on += ((node, token, self._depths[other], g) for g in through[child])
         for key, child in edges.items():
             for other in chains[child]:
-                ending += ((key // STRIDE, key % STRIDE, f) for f in bars.get(other, ()))
+                ending += ((key // STRIDE, key % STRIDE, f) for f in barred[other])
         keys = sorted(edges)
         self._keys_E = torch.tensor(keys, dtype=torch.int64)
         self._next_E = torch.tensor([edges[key] for key in keys], dtype=torch.int64)
@@ -82,15 +71,16 @@ class Automaton:
         """Node, token, form: each token that ends a forbidden form."""
         return self._ending.to(device)
 
-    def _add(self, form: Form) -> int:
-        node = 0
+    def _add(self, form: Form) -> list[int]:
+        """Return the nodes of the prefixes of a form, from the empty one."""
+        path = [0]
         for token in form:
-            if token not in self._children[node]:
-                self._children[node][token] = len(self._children)
+            if token not in self._children[path[-1]]:
+                self._children[path[-1]][token] = len(self._children)
                 self._children.append({})
-                self._depths.append(self._depths[node] + 1)
-            node = self._children[node][token]
-        return node
+                self._depths.append(len(path))
+            path.append(self._children[path[-1]][token])
+        return path
 
     def _chains(self) -> list[list[int]]:
         """For each node, those whose tokens it ends with, the empty one first and itself last."""

@@ -135,7 +135,7 @@ class _Search:
         if self.diversity is not None:
             found = self.diversity.chosen(pool, self.size, log_probs_NV.shape[1])
         else:
-            found = pool.banked(self.size, steered) if steered.banked else pool.best(self.size)
+            found = pool.allocated(self.size, steered) if steered.allocates_beam else pool.best(self.size)
         if not steered.adds:
             return found, found.totals_BK
         value_BK = given_NV[found.rows_BK, found.ids_BK].double()
@@ -150,7 +150,7 @@ class _Search:
 
     def _kept(self, live: _Live, hopeful_BK: Tensor) -> Tensor:
         """The places of the hypotheses that are continued: as many of each sentence, so hopeless ones may be left."""
-        whole = live.steered.adds or live.steered.banked or self.diversity is not None
+        whole = live.steered.adds or live.steered.allocates_beam or self.diversity is not None
         if whole or not len(hopeful_BK):
             return torch.arange(hopeful_BK.shape[1], device=hopeful_BK.device).expand_as(hopeful_BK)
         most = int(hopeful_BK.sum(dim=1).max())

@@ -20,7 +20,7 @@ class MinimumLength(Steering):
         if written >= self._tokens:
             return NO_EDITS
         rows_N = torch.arange(rows, device=ids_NT.device)
-        return Edits(forbidden=Entries(rows_N, torch.full_like(rows_N, self._eos)))
+        return Edits(forbidden=Entries.each(rows_N, self._eos))
 
 
 class NoRepeatedNgrams(Steering):
@@ -60,8 +60,7 @@ class WholeWords(Steering):
         rows_X = (state == written).nonzero().squeeze(1)
         if not written or not len(rows_X):
             return NO_EDITS
-        never_Y = self._never_X.to(rows_X.device)
-        return Edits(forbidden=Entries(rows_X.repeat_interleave(len(never_Y)), never_Y.repeat(len(rows_X))))
+        return Edits(forbidden=Entries.every(rows_X, self._never_X.to(rows_X.device)))
 
     def extended(self, state: Tensor, rows_N: Tensor, ids_N: Tensor) -> Tensor:
         return state[rows_N]

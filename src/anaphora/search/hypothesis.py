@@ -47,3 +47,9 @@ class Hypothesis:
 
     def __post_init__(self) -> None:
         demand_number(self.score)
+
+    @classmethod
+    def of(cls, tokens: Sequence[int], eos: int, score: float, rank: float, weights: Tensor | None) -> Self:
+        """Return that of tokens which may end in ``</s>``; ``weights`` has a row for each of them."""
+        finished = tokens[-1] == eos
+        return cls(tuple(tokens[:-1] if finished else tokens), score, weights, finished, rank)

@@ -14,8 +14,6 @@ has any. So every output has all of them, each once, whatever the model. Beams k
 them beside others that have written many (``Pointing.steering``).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -30,8 +28,7 @@ _FLOOR = -1e4
 """ln p of a placeholder that is due, at least."""
 
 
-@dataclass(frozen=True)
-class Placeholders:
+class Placeholders(NamedTuple):
     """Those of the sentences of a batch, K at most; token V + k writes placeholder k."""
 
     positions_BKS: Tensor
@@ -48,25 +45,14 @@ class Placeholders:
     """int64: maximum number of tokens of each output, ``</s>`` included."""
 
     def to(self, device: torch.device) -> "Placeholders":
-        return self._each(lambda tensor: tensor.to(device))
+        return Placeholders(*(tensor.to(device) for tensor in self))
 
     def of(self, sentences_B: Tensor) -> "Placeholders":
         """Those of some of the sentences."""
-        return self._each(lambda tensor: tensor[sentences_B])
-
-    def _each(self, change: Callable[[Tensor], Tensor]) -> "Placeholders":
-        return Placeholders(
-            change(self.positions_BKS),
-            change(self.stand_ins_BK),
-            change(self.alone_BK),
-            change(self.joined_BK),
-            change(self.attended_BK),
-            change(self.lengths_B),
-        )
+        return Placeholders(*(tensor[sentences_B] for tensor in self))
 
 
-@dataclass(frozen=True)
-class Adjacency:
+class Adjacency(NamedTuple):
     """Tokens that may stand directly beside a placeholder: a letter would make it part of a word."""
 
     before_V: Tensor
@@ -77,7 +63,7 @@ class Adjacency:
     """bool: whether the token begins with a sign that joins words."""
 
     def to(self, device: torch.device) -> "Adjacency":
-        return Adjacency(self.before_V.to(device), self.after_V.to(device), self.joins_V.to(device))
+        return Adjacency(*(tensor.to(device) for tensor in self))
 
 
 class _Memory(NamedTuple):
@@ -162,9 +148,9 @@ class Pointing(Wrapper):
 
 
 class _Banks(Steering):
-    """Its state is which placeholders of each row are pending; progress is the number of the others."""
+    """Its state is which placeholders of each row are pending; what it has met is the number of the others."""
 
-    banked = True
+    allocates_beam = True
 
     def __init__(self, given_BK: Tensor, known: int) -> None:
         """``known`` is the size of the vocabulary."""
@@ -176,11 +162,11 @@ class _Banks(Steering):
     def extended(self, state: Tensor, rows_N: Tensor, ids_N: Tensor) -> Tensor:
         return _left(state[rows_N], ids_N - self._known)
 
-    def wanted(self, ids_NT: Tensor, state: Tensor) -> Entries:
+    def proposals(self, ids_NT: Tensor, state: Tensor) -> Entries:
         rows_X, which_X = state.nonzero(as_tuple=True)
         return Entries(rows_X, which_X + self._known)
 
-    def progress(self, state: Tensor, rows_X: Tensor, ids_X: Tensor) -> Tensor:
+    def constraints_met(self, state: Tensor, rows_X: Tensor, ids_X: Tensor) -> Tensor:
         return (~_left(state[rows_X], ids_X - self._known)).sum(dim=1)
 
 

@@ -84,7 +84,7 @@ class SearchRequest:
         self.ranking.check()
         if self.diversity is not None:
             self.diversity.check(self.beam)
-            if any(one.banked for one in self.steering):
+            if any(one.allocates_beam for one in self.steering):
                 raise ConfigError("Constraints divide a beam by themselves: leave out its groups, or the constraints.")
         if self.is_written and self.beam > 1:
             raise ConfigError("A beam writes one line, known at its end: take a beam of 1, or samples.")

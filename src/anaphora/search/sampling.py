@@ -1,4 +1,4 @@
-"""Options of sampling: tokens are drawn from a model's distribution (see ``search.emission``)."""
+"""Options of sampling: tokens are drawn from a model's distribution (see ``search.search``)."""
 
 import math
 from typing import Annotated, NamedTuple, TypedDict

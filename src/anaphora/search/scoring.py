@@ -41,5 +41,5 @@ def score(
         watch(sentences_B, log_probs_BV, chosen_B)
         return chosen_B, step + 1 >= lengths_B[sentences_B]
 
-    longest = int(targets.lengths_B.max()) if len(targets.lengths_B) else 0
-    return unroll(stepper, start, given, longest, attention, banned_tokens, check)
+    max_length = int(targets.lengths_B.max()) if len(targets.lengths_B) else 0
+    return unroll(stepper, start, given, max_length, attention, banned_tokens, check)

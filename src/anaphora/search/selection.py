@@ -40,7 +40,7 @@ class Pool(NamedTuple):
 
     @classmethod
     def of(cls, scores_BH: Tensor, log_probs_NV: Tensor, size: int, forced: Forced, steered: Steered) -> "Pool":
-        """The ``size`` best of every row, and what else is wanted; of a row that is forced, that token alone.
+        """The ``size`` best of every row, and what else is proposed; of a row that is forced, that token alone.
 
         ``log_probs_NV`` is changed in place by the edits of the step, which prefixes go before.
 
@@ -55,7 +55,7 @@ class Pool(NamedTuple):
         steered.edit(log_probs_NV)
         values_NC, ids_NC = top_k(log_probs_NV, 1 if any_forced and forced.mask_B.all() else size)
         values_NC = values_NC.double()
-        for entries in steered.wanted():
+        for entries in steered.proposals():
             values_NC, ids_NC = _with(entries, values_NC, ids_NC, log_probs_NV)
         if any_forced:
             values_NC[forced_N] = -inf
@@ -81,10 +81,10 @@ class Pool(NamedTuple):
         order_BC = self.totals_BHC.flatten(1).sort(dim=1, descending=True, stable=True).indices
         return self.taken(order_BC[:, :size])
 
-    def banked(self, size: int, steered: Steered) -> Found:
+    def allocated(self, size: int, steered: Steered) -> Found:
         """The best of every bank, then the second best of each, until there are ``size``; best first."""
         totals_BC = self.totals_BHC.flatten(1)
-        banks_BC = steered.progress(self.rows_BHC.flatten(), self.ids_BHC.flatten()).view_as(totals_BC)
+        banks_BC = steered.constraints_met(self.rows_BHC.flatten(), self.ids_BHC.flatten()).view_as(totals_BC)
         order_BC = totals_BC.sort(dim=1, descending=True, stable=True).indices
         banks_BC, possible_BC = banks_BC.gather(1, order_BC), totals_BC.gather(1, order_BC) > -inf
         # the place within its bank: how many before it are in the same one

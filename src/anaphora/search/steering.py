@@ -20,6 +20,21 @@ class Entries(NamedTuple):
     ids_X: Tensor
     """int64: a token of each."""
 
+    @classmethod
+    def each(cls, rows_X: Tensor, token: int) -> Self:
+        """Return one token of each of the rows."""
+        return cls(rows_X, torch.full_like(rows_X, token))
+
+    @classmethod
+    def every(cls, rows_X: Tensor, ids_Y: Tensor) -> Self:
+        """Return each of the tokens of each of the rows."""
+        return cls(rows_X.repeat_interleave(len(ids_Y)), ids_Y.repeat(len(rows_X)))
+
+    @classmethod
+    def joined(cls, *entries: "Entries") -> Self:
+        """Return several one after the other."""
+        return cls(*map(torch.cat, zip(*entries, strict=True)))
+
 
 class Edits(NamedTuple):
     """Changes of the log-probabilities of one step; the default changes nothing."""
@@ -58,8 +73,8 @@ class Steering:
 
     adds: ClassVar[bool] = False
     """True if it adds to log-probabilities, so that the rank of a hypothesis may rise as it grows."""
-    banked: ClassVar[bool] = False
-    """True if a beam divides its places among hypotheses of different ``progress``."""
+    allocates_beam: ClassVar[bool] = False
+    """True if a beam divides its places among hypotheses of different ``constraints_met``."""
 
     def start(self, sentences_B: Tensor) -> Any:
         """The state of one row a sentence, before any token was written; sentences are numbered within the batch."""
@@ -73,14 +88,14 @@ class Steering:
         """The state of the given rows, repeated or left out, each after one more token."""
         return state
 
-    def wanted(self, ids_NT: Tensor, state: Any) -> Entries | None:
+    def proposals(self, ids_NT: Tensor, state: Any) -> Entries | None:
         """Tokens, each once, that a beam considers however improbable they are; None for none."""
         return None
 
-    def progress(self, state: Any, rows_X: Tensor, ids_X: Tensor) -> Tensor:
-        """int64, at least 0: how far each row would be after its token, such as the number of terms it has written.
+    def constraints_met(self, state: Any, rows_X: Tensor, ids_X: Tensor) -> Tensor:
+        """int64, at least 0: what each row has met after its token, such as the number of terms it has written.
 
-        Asked of those that are ``banked``: in a beam of k, of all hypotheses of a sentence that are equally far the
+        For those that ``allocates_beam``: in a beam of k, of all hypotheses of a sentence that have met as much the
         best is kept, then the second best of each, until there are k (Post and Vilar 2018, dynamic beam allocation).
         """
         raise NotImplementedError
@@ -104,26 +119,23 @@ class Steered(NamedTuple):
         return any(one.adds for one in self.by)
 
     @property
-    def banked(self) -> bool:
-        return any(one.banked for one in self.by)
+    def allocates_beam(self) -> bool:
+        return any(one.allocates_beam for one in self.by)
 
     def edit(self, log_probs_NV: Tensor) -> None:
         """Change the log-probabilities of the next step in place."""
         for one, state in zip(self.by, self.states, strict=True):
             one.edits(self.ids_NT, state).apply(log_probs_NV)
 
-    def wanted(self) -> list[Entries]:
-        """The tokens that are to be considered."""
-        found = (one.wanted(self.ids_NT, state) for one, state in zip(self.by, self.states, strict=True))
+    def proposals(self) -> list[Entries]:
+        """Return the tokens that are to be considered."""
+        found = (one.proposals(self.ids_NT, state) for one, state in zip(self.by, self.states, strict=True))
         return [entries for entries in found if entries is not None]
 
-    def progress(self, rows_X: Tensor, ids_X: Tensor) -> Tensor:
-        """Return the progress of each row after its token."""
-        found = torch.zeros_like(rows_X)
-        for one, state in zip(self.by, self.states, strict=True):
-            if one.banked:
-                found = found + one.progress(state, rows_X, ids_X)
-        return found
+    def constraints_met(self, rows_X: Tensor, ids_X: Tensor) -> Tensor:
+        """Return what each row has met after its token."""
+        allocating = ((one, state) for one, state in zip(self.by, self.states, strict=True) if one.allocates_beam)
+        return sum((one.constraints_met(state, rows_X, ids_X) for one, state in allocating), torch.zeros_like(rows_X))
 
     def extended(self, rows_N: Tensor, ids_N: Tensor) -> Self:
         """The same for the given rows, each after one more token."""

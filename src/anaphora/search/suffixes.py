@@ -25,7 +25,7 @@ class _State(NamedTuple):
 class Suffixes(Steering):
     """Steers a search to the suffixes of one batch."""
 
-    banked = True
+    allocates_beam = True
 
     def __init__(self, suffixes: Sequence[Form], lengths_B: Tensor, eos: int) -> None:
         """``suffixes`` of the sentences, empty for none.
@@ -47,31 +47,28 @@ class Suffixes(Steering):
         sizes_N, lengths_N = self._of(self._sizes_B, state), self._of(self._lengths_B, state)
         complete_N = self._written(state.sentences_N, state.nodes_N) == sizes_N
         early_X = (~complete_N).nonzero().squeeze(1)
-        forbidden = Entries(early_X, torch.full_like(early_X, self._eos))
+        forbidden = Entries.each(early_X, self._eos)
         least_N = sizes_N + 2 - (lengths_N - state.step)  # of the suffix that has to be written after the next token
         tight_N = (sizes_N > 0) & (least_N > 0)
         if not tight_N.any():
             return Edits(forbidden=forbidden)
         rows_X, ids_X, written_X = self._continued(state)
         kept_X = tight_N[rows_X] & (written_X >= least_N[rows_X])
-        ending_X = (tight_N & complete_N).nonzero().squeeze(1)
-        rows_X = torch.cat([rows_X[kept_X], ending_X])
-        ids_X = torch.cat([ids_X[kept_X], torch.full_like(ending_X, self._eos)])
-        return Edits(only=Entries(rows_X, ids_X), forbidden=forbidden)
+        ending = Entries.each((tight_N & complete_N).nonzero().squeeze(1), self._eos)
+        return Edits(only=Entries.joined(Entries(rows_X[kept_X], ids_X[kept_X]), ending), forbidden=forbidden)
 
-    def wanted(self, ids_NT: Tensor, state: _State) -> Entries:
+    def proposals(self, ids_NT: Tensor, state: _State) -> Entries:
         """Tokens that begin or continue the suffix, and the end behind it."""
         rows_X, ids_X, _ = self._continued(state)
         sizes_N = self._of(self._sizes_B, state)
         complete_N = (sizes_N > 0) & (self._written(state.sentences_N, state.nodes_N) == sizes_N)
-        ending_X = complete_N.nonzero().squeeze(1)
-        return Entries(torch.cat([rows_X, ending_X]), torch.cat([ids_X, torch.full_like(ending_X, self._eos)]))
+        return Entries.joined(Entries(rows_X, ids_X), Entries.each(complete_N.nonzero().squeeze(1), self._eos))
 
     def extended(self, state: _State, rows_N: Tensor, ids_N: Tensor) -> _State:
         nodes_N = self._automaton.after(state.nodes_N[rows_N], ids_N)
         return _State(state.sentences_N[rows_N], nodes_N, state.step + 1)
 
-    def progress(self, state: _State, rows_X: Tensor, ids_X: Tensor) -> Tensor:
+    def constraints_met(self, state: _State, rows_X: Tensor, ids_X: Tensor) -> Tensor:
         """Return the number of tokens of its suffix that a row ends with."""
         return self._written(state.sentences_N[rows_X], self._automaton.after(state.nodes_N[rows_X], ids_X))
 
@@ -88,6 +85,6 @@ class Suffixes(Steering):
         tokens_NT = self._of(self._tokens_BT, state)
         rows_X, places_X = (tokens_NT >= 0).nonzero(as_tuple=True)
         ids_X = tokens_NT[rows_X, places_X]
-        written_X = self.progress(state, rows_X, ids_X)
+        written_X = self.constraints_met(state, rows_X, ids_X)
         begun_X = written_X > 0
         return rows_X[begun_X], ids_X[begun_X], written_X[begun_X]

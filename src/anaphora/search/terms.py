@@ -47,7 +47,7 @@ class _State(NamedTuple):
 class Terms(Steering):
     """Steers a search to the terms of one batch."""
 
-    banked = True
+    allocates_beam = True
 
     def __init__(self, terms: TermsOfBatch, after_V: Tensor, eos: int) -> None:
         """``after_V``: the tokens that may stand behind a term."""
@@ -68,18 +68,14 @@ class Terms(Steering):
         device = state.nodes_N.device
         early_X = pending_NG.any(dim=1).nonzero().squeeze(1)
         closed_X = state.ended_N.nonzero().squeeze(1)
-        never_X = self._never_X.to(device)
-        rows, ids = [early_X], [torch.full_like(early_X, self._eos)]
-        rows.append(closed_X.repeat_interleave(len(never_X)))
-        ids.append(never_X.repeat(len(closed_X)))
         barred_NF = self._terms.forbidden_BF.to(device)[state.sentences_N]
         nodes_E, tokens_E, forms_E = self._automaton.ending_forbidden(device)
         ending_X, edges_X = ((state.nodes_N[:, None] == nodes_E) & barred_NF[:, forms_E]).nonzero(as_tuple=True)
-        rows.append(ending_X)
-        ids.append(tokens_E[edges_X])
-        return Edits(only=self._due(state, pending_NG), forbidden=Entries(torch.cat(rows), torch.cat(ids)))
+        early, closed = Entries.each(early_X, self._eos), Entries.every(closed_X, self._never_X.to(device))
+        forbidden = Entries.joined(early, closed, Entries(ending_X, tokens_E[edges_X]))
+        return Edits(only=self._due(state, pending_NG), forbidden=forbidden)
 
-    def wanted(self, ids_NT: Tensor, state: _State) -> Entries:
+    def proposals(self, ids_NT: Tensor, state: _State) -> Entries:
         """Tokens that begin or continue a pending term."""
         return _unique(*self._going_on(state, ~state.done_NG)[:2])
 
@@ -89,7 +85,7 @@ class Terms(Steering):
         done_NG = before_NG | self._automaton.ends(nodes_N)
         return _State(state.sentences_N[rows_N], nodes_N, done_NG, (done_NG & ~before_NG).any(dim=1), state.step + 1)
 
-    def progress(self, state: _State, rows_X: Tensor, ids_X: Tensor) -> Tensor:
+    def constraints_met(self, state: _State, rows_X: Tensor, ids_X: Tensor) -> Tensor:
         """The tokens of its terms that a row has; a term counts as its longest form, a begun one as far as it is."""
         nodes_X = self._automaton.after(state.nodes_N[rows_X], ids_X)
         done_XG = state.done_NG[rows_X] | self._automaton.ends(nodes_X)

@@ -50,16 +50,10 @@ class Trace:
         ids_MT, weights_MTS = self._follow(steps[best], rows[best], ids[best])
         for m, end in enumerate(best):
             sentence, length = int(sentences[end]), int(steps[end]) + 1
-            tokens = tuple(ids_MT[m, :length].tolist())
-            finished = tokens[-1] == eos
-            weights = None
+            tokens, weights = ids_MT[m, :length].tolist(), None
             if weights_MTS is not None:
                 weights = torch.from_numpy(weights_MTS[m, :length, : memory_lengths[sentence]].copy())
-            found[sentence].append(
-                Hypothesis(
-                    tokens[:-1] if finished else tokens, float(scores[end]), weights, finished, float(ranks[end])
-                )
-            )
+            found[sentence].append(Hypothesis.of(tokens, eos, float(scores[end]), float(ranks[end]), weights))
         return found
 
     def _follow(self, steps_M: Array, rows_M: Array, ids_M: Array) -> tuple[Array, npt.NDArray[np.float32] | None]:

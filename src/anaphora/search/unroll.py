@@ -23,25 +23,25 @@ def unroll(
     stepper: Stepper,
     start: SearchStart,
     choose: Choose,
-    longest: int,
+    max_length: int,
     attention: bool = True,
     banned_tokens: Sequence[int] = (),
     check: Callable[[], None] = no_check,
 ) -> list[Hypothesis]:
-    """Read the tokens of ``choose`` until every sentence has ended, at most ``longest`` tokens each.
+    """Read the tokens of ``choose`` until every sentence has ended, at most ``max_length`` tokens each.
 
     Scores are the Stepper's own log-probabilities of these tokens, whatever they were chosen by. Without
     ``attention``, the hypotheses have no weights. ``banned_tokens`` and ``check`` are those of ``SearchRequest``.
     """
     memory, state, memory_lengths_B = start
     sentences, device = len(memory_lengths_B), memory_lengths_B.device
-    ids_BT = memory_lengths_B.new_zeros(sentences, longest)
+    ids_BT = memory_lengths_B.new_zeros(sentences, max_length)
     steps_B = torch.zeros_like(memory_lengths_B)
     scores_B = torch.zeros(sentences, dtype=torch.float64, device=device)
     weights: list[tuple[Tensor, Tensor | None]] = []
     live_B = torch.arange(sentences, device=device)
     chosen_B = torch.full_like(memory_lengths_B, stepper.bos)
-    for step in range(longest):
+    for step in range(max_length):
         read = advance(stepper, memory, state, chosen_B, banned_tokens, check)
         chosen_B, last_B = choose(step, live_B, read.log_probs_NV)
         scores_B[live_B] += read.log_probs_NV.gather(1, chosen_B[:, None]).squeeze(1).double()
@@ -76,8 +76,6 @@ def hypotheses_of(
     found = []
     columns = (ids_BT.tolist(), steps_B.tolist(), scores_B.tolist(), memory_lengths_B.tolist())
     for b, (ids, steps, score, positions) in enumerate(zip(*columns, strict=True)):
-        tokens = tuple(ids[:steps])
-        finished = tokens[-1:] == (eos,)
         weights = None if weights_BTS is None else weights_BTS[b, :steps, :positions].clone()
-        found.append(Hypothesis(tokens[:-1] if finished else tokens, score, weights, finished, rank=score))
+        found.append(Hypothesis.of(ids[:steps], eos, score, score, weights))
     return found
