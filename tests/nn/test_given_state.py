@@ -15,8 +15,11 @@ from anaphora.errors import AnaphoraError, ConfigError, ShapeError
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
 from anaphora.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 from anaphora.nn.given_state import start_from
+from anaphora.nn.weights import Uniform
 from anaphora.tasks.runs import load_trained
 from anaphora.text.tokenizer import symbols_of
+
+LEARNED = {"initial_state": "learned"}
 
 
 def language_model(initial_state: str = "zero") -> LanguageModel:
@@ -41,15 +44,15 @@ def test_a_text_continues_from_the_state_that_another_ended_in(initial_state: st
 
 
 def test_an_encoder_starts_each_direction_from_its_own_vector() -> None:
-    encoder = EncoderConfig.model_validate({"size": 3, "cell": "gru", "layers": 2}).build(2)
-    assert isinstance(encoder, RecurrentEncoder)
+    table = {"size": 3, "cell": "gru", "layers": 2}
+    encoder, learned = (RecurrentEncoder(EncoderConfig.parse(table | more, "test"), 2) for more in ({}, LEARNED))
+    encoder.initialise(Uniform(range=1.0), torch.Generator().manual_seed(1))
+    learned.load_state_dict(encoder.state_dict(), strict=False)
+    x_BSD, lengths_B = torch.randn(2, 4, 2), torch.tensor([4, 2])
     with torch.no_grad():
-        for weight in encoder.parameters():
-            weight.uniform_(-1, 1, generator=torch.Generator().manual_seed(1))
-        x_BSD, lengths_B, given = torch.randn(2, 4, 2), torch.tensor([4, 2]), {"0.right_to_left.h": torch.ones(2, 3)}
-        expected = encoder(x_BSD, lengths_B, None, given, torch.tensor([True, True])).annotations_BSM
+        learned.stack(0, "right_to_left").initial.tensors()["layer0.h"].fill_(1)
         start_from(encoder, {"0.right_to_left.h": [1, 1, 1]})
-        assert torch.equal(encoder(x_BSD, lengths_B).annotations_BSM, expected)
+        assert torch.equal(encoder(x_BSD, lengths_B).annotations_BSM, learned(x_BSD, lengths_B).annotations_BSM)
 
 
 @pytest.mark.parametrize(

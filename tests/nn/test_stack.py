@@ -172,14 +172,3 @@ def test_a_stack_that_starts_from_zero_has_the_tensors_it_always_had() -> None:
     plain, learned = stack(), stack(initial_state="learned")
     assert set(learned.state_dict()) - set(plain.state_dict()) == {f"initial.{name}" for name in plain.initial_state(1)}
     assert all(state.eq(0).all() for state in plain.initial_state(2).values())
-
-
-def test_rows_of_an_encoder_start_from_a_given_state() -> None:
-    encoder = RecurrentEncoder(EncoderConfig.parse({"size": 6, "initial_state": "learned"}, "test"), 5)
-    encoder.initialise(Uniform(range=0.5), generator(1, "initialise"))
-    x_BSD, carried_B = torch.randn(4, 7, 5), torch.tensor([True, False, True, False])
-    carry = {f"0.{way}.{field}": torch.randn(4, 6) for way in encoder.directions for field in ("h", "c")}
-    alone = encoder(x_BSD, LENGTHS).annotations_BSM
-    given = encoder(x_BSD, LENGTHS, None, carry, carried_B).annotations_BSM
-    assert given[~carried_B].equal(alone[~carried_B])
-    assert (given - alone)[carried_B].abs().amax((1, 2)).gt(1e-3).all()

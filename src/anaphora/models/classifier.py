@@ -1,13 +1,12 @@
 """Classifiers of sequences: an encoder, its annotations pooled, and a softmax over classes or sigmoids of labels."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from anaphora.batch import Batch, Ids, Labels, Values
 from anaphora.config import Config, Conflict, by_kind_or
@@ -16,6 +15,7 @@ from anaphora.kernels.classes import class_loss
 from anaphora.kernels.labels import label_loss
 from anaphora.kernels.linear import linear
 from anaphora.kernels.pooling import attention_pooled, max_pooled, mean_pooled
+from anaphora.models.sequence_network import SequenceNetwork
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders.cnn import CnnConfig
 from anaphora.nn.encoders.none import NoEncoderConfig
@@ -23,8 +23,8 @@ from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.randomness import dropped
 from anaphora.nn.spelling import AnyEmbedding, Spelling, embedding_of
 from anaphora.nn.vectors import VectorScale, VectorsConfig
-from anaphora.nn.weights import AnyStart, Matrix, Orthogonal, Weights, initialise_all
-from anaphora.protocols import Carry, Loss, PartDescription, VocabularyInfo
+from anaphora.nn.weights import AnyStart, Matrix, Orthogonal, Weights
+from anaphora.protocols import Carry, Loss, VocabularyInfo
 
 
 class ClassesConfig(Config):
@@ -78,9 +78,10 @@ class VectorClassifierConfig(PooledConfig):
     """Vectors that are read."""
 
 
-class PooledClassifier(nn.Module, ABC):
+class PooledClassifier(SequenceNetwork):
     """An encoder, pooling, and one linear layer."""
 
+    config: PooledConfig
     thresholds_C: Tensor
 
     def __init__(self, config: PooledConfig, width: int, embedding: Embedding | Spelling | None = None) -> None:
@@ -106,19 +107,9 @@ class PooledClassifier(nn.Module, ABC):
             }
         self.weights = Weights(matrices)
 
-    def initialise(self, seed: int) -> None:
-        """Fill every weight with its initial value under this seed."""
-        tables = [self.embedding] if hasattr(self, "embedding") else []
-        initialise_all((*tables, self.encoder, self.weights), self.config.initializer, seed)
-
-    @abstractmethod
-    def vectors(self, batch: Batch) -> tuple[Tensor, Ids | Values]:
-        """Return the input of the encoder, B x S x D, and the rows that it is made of."""
-
-    def scores_BC(self, batch: Batch, carry: Carry | None = None) -> Tensor:
+    def scores_BC(self, batch: Batch) -> Tensor:
         """Return the unnormalised log-probability of each class."""
-        x_BSD, rows = self.vectors(batch)
-        encoded = self.encoder(x_BSD, rows.lengths_B, None, carry, batch.carry_mask_B)
+        encoded, rows = self.encode(batch)
         weights = self.weights.tensors()
         h_BSM, mask_BS = encoded.annotations_BSM, rows.mask_BT
         match self.config.classes.pooling:
@@ -135,14 +126,11 @@ class PooledClassifier(nn.Module, ABC):
         return linear(pooled_BM, weights["output.weight"]) + weights["output.bias"]
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """Return the loss of a batch, one prediction a row; nothing is carried on.
-
-        Rows of the batch's carry mask start from the state in ``carry``, as for ``RecurrentEncoder``.
-        """
+        """Return the loss of a batch, one prediction a row; nothing is carried."""
         if not isinstance(batch.targets, Labels):
             raise ShapeError("A classifier needs a batch whose targets are Labels.")
         loss = label_loss if self.config.classes.several else class_loss
-        nats = loss(self.scores_BC(batch, carry), batch.targets.classes, batch.supervision.weights_B)
+        nats = loss(self.scores_BC(batch), batch.targets.classes, batch.supervision.weights_B)
         return Loss(nats, batch.size), {}
 
     def predict(self, batch: Batch) -> Labels:
@@ -164,11 +152,6 @@ class PooledClassifier(nn.Module, ABC):
     def set_thresholds(self, thresholds_C: np.ndarray[Any, np.dtype[np.float64]]) -> None:
         """Take thresholds, which are saved with the weights."""
         self.thresholds_C.copy_(torch.from_numpy(thresholds_C))
-
-    def programs(self) -> Mapping[str, Sequence[PartDescription]]:
-        """Return the parts of each step of the encoder; puts the model into evaluation mode."""
-        self.eval()
-        return self.encoder.programs()
 
 
 class Classifier(PooledClassifier):

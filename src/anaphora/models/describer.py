@@ -5,51 +5,32 @@ the decoder's initial state from the mean annotation, a gate on the context and 
 Xu et al. (2015) with soft attention.
 """
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
 from anaphora.batch import Batch, Grid
-from anaphora.config import Config, Conflict
 from anaphora.errors import ShapeError
-from anaphora.models.writer import Writer
-from anaphora.nn.attention import AnyAttention, AttentionConfig
-from anaphora.nn.decoder import CONFLICTS, DecoderConfig
-from anaphora.nn.embedding import EmbeddingConfig
+from anaphora.models.encoder_decoder import Writer, WriterConfig
 from anaphora.nn.encoders.encoder import Encoded
 from anaphora.nn.encoders.grid import GridEncoderConfig
-from anaphora.nn.outputs import AnyOutput, Full
-from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import VocabularyInfo
 
 
-class DescriberConfig(Config):
+class DescriberConfig(WriterConfig):
     """The tables of a describer."""
 
-    embedding: EmbeddingConfig = EmbeddingConfig()
-    """Word vectors."""
     encoder: GridEncoderConfig = GridEncoderConfig()
     """Encoder of the grid."""
-    decoder: DecoderConfig = DecoderConfig()
-    """Decoder."""
-    attention: AnyAttention = AttentionConfig()
-    """Attention."""
-    output: AnyOutput = Full()
-    """Output layer."""
-    initializer: AnyStart = Orthogonal()
-    """Initial weights."""
-
-    conflicts: ClassVar[tuple[Conflict, ...]] = CONFLICTS
 
 
 class Describer(Writer):
     """An encoder of grids, and a decoder."""
 
+    config: DescriberConfig
+
     def __init__(self, config: DescriberConfig, text: VocabularyInfo) -> None:
         """The network with all weights 0; ConfigError where the options do not go together."""
         super().__init__(config, config.encoder.build(), text)
-        self.config = config
 
     def encoded(self, batch: Batch) -> tuple[Encoded, Tensor]:
         """Of the grids; ShapeError for inputs that are none, or of another size."""

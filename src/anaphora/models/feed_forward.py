@@ -5,7 +5,7 @@ which is ``</s>`` throughout before a text.
 """
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from anaphora.batch import Batch
 from anaphora.config import Config
@@ -13,7 +13,7 @@ from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput, Full
 from anaphora.nn.saved import demand_carry
-from anaphora.nn.weights import AnyStart, Orthogonal, initialise_all
+from anaphora.nn.weights import AnyStart, Network, Orthogonal
 from anaphora.nn.windows import AnyWindow, Feedforward, WindowBody
 from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
 
@@ -31,8 +31,10 @@ class FeedForwardLanguageModelConfig(Config):
     """Initial weights."""
 
 
-class FeedForwardLanguageModel(nn.Module):
+class FeedForwardLanguageModel(Network):
     """An embedding, a body that reads a few tokens at a time, and an output layer."""
+
+    config: FeedForwardLanguageModelConfig
 
     def __init__(self, config: FeedForwardLanguageModelConfig, text: VocabularyInfo) -> None:
         """The network with all weights 0.
@@ -45,9 +47,6 @@ class FeedForwardLanguageModel(nn.Module):
         self.embedding = Embedding(config.embedding, text.size, "text")
         self.window = WindowBody(config.network, config.embedding.size)
         self.output = config.output.build(self.embedding, self.window.width, text)
-
-    def initialise(self, seed: int) -> None:
-        initialise_all((self.embedding, self.window, self.output), self.config.initializer, seed)
 
     @property
     def earlier(self) -> int:

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from anaphora.batch import Batch
 from anaphora.config import MAX_LENGTH, Config, Conflict, by_kind
@@ -23,7 +23,7 @@ from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.outputs import AnyOutput, Full
 from anaphora.nn.spelling import AnyEmbedding, embedding_of
 from anaphora.nn.stack import Stack, StackConfig
-from anaphora.nn.weights import AnyStart, Orthogonal, initialise_all
+from anaphora.nn.weights import AnyStart, Network, Orthogonal
 from anaphora.protocols import Carry, Loss, PartDescription, SearchStart, Step, VocabularyInfo
 
 _IDS, _EARLIER = "context", "earlier."
@@ -126,8 +126,10 @@ class LanguageModelConfig(Config):
     )
 
 
-class LanguageModel(nn.Module):
+class LanguageModel(Network):
     """An embedding, a stack of recurrent layers, and an output layer."""
+
+    config: LanguageModelConfig
 
     def __init__(self, config: LanguageModelConfig, text: VocabularyInfo, words: Sequence[str] = ()) -> None:
         """The network with all weights 0; ``words`` are those of the vocabulary where tokens are words.
@@ -142,9 +144,6 @@ class LanguageModel(nn.Module):
         changes = config.recurrence.temporal_activation_regularization > 0
         self.recurrence = Stack(config.recurrence, config.embedding.size, "recurrence", undropped=changes)
         self.output = config.output.build(table, config.recurrence.size, text)
-
-    def initialise(self, seed: int) -> None:
-        initialise_all((self.embedding, self.recurrence, self.output), self.config.initializer, seed)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
         """Return the loss of a window, and the state for the next.
@@ -194,9 +193,7 @@ class LanguageModel(nn.Module):
 
     def read_token(self, state: Mapping[str, Tensor], ids_N: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """The states to predict from, N x width, after one more token of every row, and the state for the next one."""
-        before = {name: rows.unsqueeze(0) for name, rows in state.items()}
-        h_1NH, after = self.recurrence.advance(self.embedding.read(ids_N.unsqueeze(0)), before)
-        return h_1NH[0], {name: rows[0] for name, rows in after.items()}
+        return self.recurrence.advance_rows(self.embedding.read(ids_N.unsqueeze(0)), state)
 
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """Return the parts of a step: see ``protocols.Programmed``."""

@@ -3,25 +3,25 @@
 (Huang, Xu and Yu 2015; Lample et al. 2016; Ma and Hovy 2016.)
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from anaphora.batch import Batch, Ids, Items, SpeltIds, Values
 from anaphora.config import Config, by_kind_or
 from anaphora.errors import ShapeError
+from anaphora.models.sequence_network import SequenceNetwork
 from anaphora.nn.embedding import Embedding, EmbeddingConfig, words_dropped
 from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.outputs.tags import AnyTagOutput, Softmax
 from anaphora.nn.spelling import CharacterEncoder, CharactersConfig
 from anaphora.nn.vectors import VectorScale, VectorsConfig
-from anaphora.nn.weights import AnyStart, Orthogonal, initialise_all
-from anaphora.protocols import Carry, Loss, PartDescription, VocabularyInfo
+from anaphora.nn.weights import AnyStart, Orthogonal
+from anaphora.protocols import Carry, Loss, VocabularyInfo
 
 
 class NoCharacters(Config):
@@ -61,7 +61,7 @@ class VectorTaggerConfig(StepsConfig):
     """Vectors that are read."""
 
 
-class StepTagger(nn.Module, ABC):
+class StepTagger(SequenceNetwork):
     """An encoder, and an output over tags for each step."""
 
     config: StepsConfig
@@ -73,24 +73,9 @@ class StepTagger(nn.Module, ABC):
         self.encoder = self.config.encoder.build(width)
         self.output = self.config.output.build(self.encoder.width, names, encoding)
 
-    @abstractmethod
-    def vectors(self, batch: Batch) -> tuple[Tensor, Ids | Values]:
-        """Return the input of the encoder, B x S x D, and the rows that it is made of."""
-
-    def initialise(self, seed: int) -> None:
-        """Fill every weight with its initial value under this seed."""
-        initialise_all((*self._tables(), self.encoder, self.output), self.config.initializer, seed)
-
-    def _tables(self) -> Sequence[nn.Module]:
-        """Return the layers that make vectors of what is read, where there are any."""
-        return ()
-
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
-        """Return the loss of a batch, one prediction a step; nothing is carried on.
-
-        Rows of the batch's carry mask start from the state in ``carry``, as for ``RecurrentEncoder``.
-        """
-        states_TBM, _ = self._states(batch, carry)
+        """Return the loss of a batch, one prediction a step; nothing is carried."""
+        states_TBM, _ = self._states(batch)
         return self.output.loss(states_TBM, batch.targets, batch.supervision), {}
 
     def predict(self, batch: Batch) -> Items:
@@ -99,17 +84,10 @@ class StepTagger(nn.Module, ABC):
         with torch.inference_mode():
             return self.output.predict(*self._states(batch))
 
-    def programs(self) -> Mapping[str, Sequence[PartDescription]]:
-        """Return the parts of each step of the encoder; puts the model into evaluation mode."""
-        self.eval()
-        return self.encoder.programs()
-
-    def _states(self, batch: Batch, carry: Carry | None = None) -> tuple[Tensor, Tensor]:
+    def _states(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return the states that tags are predicted from, T x B x M, and the lengths of the rows."""
-        x_BTD, rows = self.vectors(batch)
-        encoded = self.encoder(x_BTD, rows.lengths_B, None, carry, batch.carry_mask_B)
-        annotations_BTM: Tensor = encoded.annotations_BSM
-        return annotations_BTM.transpose(0, 1), rows.lengths_B
+        encoded, rows = self.encode(batch)
+        return encoded.annotations_BSM.transpose(0, 1), rows.lengths_B
 
 
 class Tagger(StepTagger):
@@ -140,9 +118,6 @@ class Tagger(StepTagger):
             self.characters = CharacterEncoder(config.characters, characters.size)
             width += config.characters.size
         self._build(width, names)
-
-    def _tables(self) -> Sequence[nn.Module]:
-        return [self.embedding] if self.characters is None else [self.embedding, self.characters]
 
     def vectors(self, batch: Batch) -> tuple[Tensor, Ids]:
         """Return the vectors of the words and of their characters; ShapeError for a batch of anything else."""

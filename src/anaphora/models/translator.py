@@ -25,7 +25,7 @@ from anaphora.nn.encoders import AnyEncoder, EncoderConfig
 from anaphora.nn.encoders.encoder import Encoded
 from anaphora.nn.fusion import AnyFusion, DeepFusion, FrozenLanguageModel, NoFusion
 from anaphora.nn.outputs import AnyOutput, Full
-from anaphora.nn.weights import AnyStart, Orthogonal, initialise_all
+from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import VocabularyInfo
 
 
@@ -88,6 +88,8 @@ class TranslatorConfig(Config):
 class Translator(EncoderDecoder):
     """An encoder of sentences over word vectors, and a decoder."""
 
+    config: TranslatorConfig
+
     def __init__(self, config: TranslatorConfig, source: VocabularyInfo, target: VocabularyInfo) -> None:
         """The network with all weights 0.
 
@@ -115,11 +117,6 @@ class Translator(EncoderDecoder):
             self.requires_grad_(False)
             for weight in (*self.decoder.readout_weights, *self.output.parameters()):
                 weight.requires_grad_(True)
-
-    def initialise(self, seed: int) -> None:
-        """Fill every weight, but those of a language model, with its initial value under this seed."""
-        tables = [self.target_embedding, *([] if self.config.embedding.shared else [self.source_embedding])]
-        initialise_all((*tables, self.encoder, self.decoder, self.output), self.config.initializer, seed)
 
     def penalty(self, weights_TBS: Tensor | None, memory_lengths_B: Tensor, batch: Batch) -> Tensor | None:
         """Return the alignment loss of attention too, where there are alignments."""

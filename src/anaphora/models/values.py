@@ -9,12 +9,12 @@ that ends. What is predicted has one flag more: whether the sequence ends there.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from anaphora.batch import Batch, Values
+from anaphora.batch import Batch, Values, pad
 from anaphora.config import Config, Conflict, other_than
 from anaphora.errors import ShapeError
 from anaphora.nn.attention import AnyAttention, WindowAttention
@@ -25,7 +25,7 @@ from anaphora.nn.fusion import NoFusion
 from anaphora.nn.outputs.values import AnyValueOutput, Expected, MixtureDensity, ValueOutput
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.vectors import VectorsConfig
-from anaphora.nn.weights import AnyStart, Orthogonal, initialise_all
+from anaphora.nn.weights import AnyStart, Network, Orthogonal
 from anaphora.protocols import Carry, Loss, PartDescription, VocabularyInfo
 
 
@@ -98,11 +98,10 @@ class ValueState(NamedTuple):
     """By carried signal, B in front."""
 
 
-class ValueNetwork(nn.Module, ABC):
+class ValueNetwork(Network, ABC):
     """A network that predicts vectors; one at a time, for sampling."""
 
     output: ValueOutput
-    config: Any
 
     @abstractmethod
     def start(self, batch: Batch) -> ValueState:
@@ -139,9 +138,6 @@ class PredictionNetwork(ValueNetwork):
         self.recurrence = Stack(config.recurrence, width, "recurrence")
         self.output = config.output.build(config.recurrence.size, values.size, values.pen + 1)
 
-    def initialise(self, seed: int) -> None:
-        initialise_all((self.recurrence, self.output), self.config.initializer, seed)
-
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """Return the parts of a step: see ``protocols.Programmed``."""
         return {"recurrence": self.recurrence.described()}
@@ -152,9 +148,8 @@ class PredictionNetwork(ValueNetwork):
 
     @torch.inference_mode()
     def advance(self, before: ValueState, x_BX: Tensor) -> tuple[Tensor, None, ValueState]:
-        state = {name: rows.unsqueeze(0) for name, rows in before.state.items()}
-        h_1BH, after = self.recurrence.advance(x_BX.unsqueeze(0), state)
-        return h_1BH[0], None, ValueState({}, {name: rows[0] for name, rows in after.items()})
+        h_BH, after = self.recurrence.advance_rows(x_BX.unsqueeze(0), before.state)
+        return h_BH, None, ValueState({}, after)
 
     def _states(self, batch: Batch) -> Tensor:
         if not isinstance(batch.inputs, Values):
@@ -178,19 +173,12 @@ class SynthesisNetwork(ValueNetwork):
         self.decoder = Decoder(config.decoder, config.attention, self._width, self.encoder.spec, NoFusion())
         self.output = config.output.build(config.decoder.readout_width, values.size, values.pen + 1)
 
-    def initialise(self, seed: int) -> None:
-        initialise_all((self.embedding, self.encoder, self.decoder, self.output), self.config.initializer, seed)
-
     @torch.no_grad()
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """Return the parts of the steps of encoder and decoder: see ``protocols.Programmed``."""
         self.eval()
-        text = torch.tensor([[self.symbols.unk, self.symbols.eos]])
-        x_2D = self.embedding.vectors(text.T).transpose(0, 1)
-        lengths_1 = torch.tensor([2])
-        encoded = self.encoder(x_2D, lengths_1)
-        first, memory = self.decoder.first(encoded, lengths_1), self.decoder.prepare(encoded, lengths_1)
-        of_decoder = self.decoder.described(x_2D.new_zeros(1, 1, self._width), first, memory)
+        memory, first = self._encode(Batch.of_rows([0], pad([[self.symbols.unk, self.symbols.eos]])))
+        of_decoder = self.decoder.described(torch.zeros(1, 1, self._width), first, memory)
         return {**self.encoder.programs(), "decoder": of_decoder}
 
     @torch.inference_mode()

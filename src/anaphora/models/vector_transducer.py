@@ -1,26 +1,19 @@
 """Transducers of vectors: a real-valued sequence in, a text out; the handwriting of a text, its text."""
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
 from anaphora.batch import Batch, Values
-from anaphora.config import Config, Conflict
 from anaphora.errors import ShapeError
+from anaphora.models.encoder_decoder import Writer, WriterConfig
 from anaphora.models.values import ValuesConfig
-from anaphora.models.writer import Writer
-from anaphora.nn.attention import AnyAttention, AttentionConfig
-from anaphora.nn.decoder import CONFLICTS, DecoderConfig
 from anaphora.nn.embedding import EmbeddingConfig
 from anaphora.nn.encoders.encoder import Encoded
 from anaphora.nn.encoders.recurrent import EncoderConfig
-from anaphora.nn.outputs import AnyOutput, Full
-from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import VocabularyInfo
 
 
-class VectorTransducerConfig(Config):
+class VectorTransducerConfig(WriterConfig):
     """The tables of a transducer of vectors."""
 
     values: ValuesConfig = ValuesConfig()
@@ -29,16 +22,6 @@ class VectorTransducerConfig(Config):
     """Vectors of the symbols that are written."""
     encoder: EncoderConfig = EncoderConfig()
     """Encoder of the vectors."""
-    decoder: DecoderConfig = DecoderConfig()
-    """Decoder."""
-    attention: AnyAttention = AttentionConfig()
-    """Attention."""
-    output: AnyOutput = Full()
-    """Output layer."""
-    initializer: AnyStart = Orthogonal()
-    """Initial weights."""
-
-    conflicts: ClassVar[tuple[Conflict, ...]] = CONFLICTS
 
 
 class VectorTransducer(Writer):
@@ -49,7 +32,6 @@ class VectorTransducer(Writer):
         values = config.values.outlined()
         self._width = values.size + values.pen
         super().__init__(config, config.encoder.build(self._width), target)
-        self.config = config
 
     def encoded(self, batch: Batch) -> tuple[Encoded, Tensor]:
         """Of the vectors; ShapeError for inputs that are none, or of another width."""

@@ -81,9 +81,7 @@ class FrozenLanguageModel(nn.Module):
     @torch.no_grad()
     def advance(self, ids_N: Tensor, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
         """Its top state after one more word of every row, N x width, and all that it carries on."""
-        before = {name: rows.unsqueeze(0) for name, rows in state.items()}
-        s_1NL, after = self.recurrence.advance(self._vectors(ids_N).unsqueeze(0), before)
-        return s_1NL[0], {name: rows[0] for name, rows in after.items()}
+        return self.recurrence.advance_rows(self._vectors(ids_N).unsqueeze(0), state)
 
     def _vectors(self, ids: Tensor) -> Tensor:
         return self.embedding.vectors(ids.masked_fill(ids == self._bos, self._begin))

@@ -19,7 +19,7 @@ from anaphora.errors import ConfigError
 from anaphora.kernels.spelling import Shape, spelt
 from anaphora.nn.dropout import AnyWordDropout, IndependentDropout
 from anaphora.nn.embedding import Embedding, EmbeddingConfig, words_dropped
-from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
+from anaphora.nn.weights import Layer, Matrix, Start, Weights, projection_matrices
 from anaphora.protocols import VocabularyInfo
 
 _CLOSED = -2.0
@@ -75,7 +75,7 @@ class CharactersConfig(Config):
         return found
 
 
-class CharacterEncoder(nn.Module):
+class CharacterEncoder(Layer):
     """Word vectors from the characters of any words."""
 
     def __init__(self, config: CharactersConfig, alphabet: int) -> None:
@@ -94,7 +94,7 @@ class CharacterEncoder(nn.Module):
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
         """Fill the weights with what training starts from; highways begin almost closed."""
-        self.weights.initialise(start, generator)
+        super().initialise(start, generator)
         tensors = self.weights.tensors()
         with torch.no_grad():
             start.fill_table(tensors["characters.weight"], generator)

@@ -271,6 +271,11 @@ class Stack(nn.Module):
         signals = advance(program, {"x": x_XBW}, state, weights, {})
         return signals[self.program.returns[0]], {name: signals[name] for name in self.program.carried}
 
+    def advance_rows(self, x_1ND: Tensor | Words, state: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+        """One step of N rows: the output of the top layer, N x H, and the new state, N x H by carried signal."""
+        h_1NH, after = self.advance(x_1ND, {name: rows.unsqueeze(0) for name, rows in state.items()})
+        return h_1NH[0], {name: rows[0] for name, rows in after.items()}
+
     def described(self) -> tuple[PartDescription, ...]:
         """Return the parts of a step without dropout."""
         weights = self.weights.tensors()

@@ -1,6 +1,6 @@
 """The weights of a program as parameters of a module, and what they start from."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import torch
@@ -81,13 +81,6 @@ AnyStart = Annotated[Start, Field(discriminator="kind"), by_kind]
 """Initializer of weights, as a recipe names it: ``"orthogonal"``, or ``{kind = "uniform", range = 0.08}``."""
 
 
-def initialise_all(layers: Iterable[Any], start: AnyStart, seed: int) -> None:
-    """Fill the weights of a network, layer after layer, with their initial values under a seed."""
-    source = generator(seed, "initialise")
-    for layer in layers:
-        layer.initialise(start, source)
-
-
 class Weights(nn.Module):
     """Parameters under the names that a program uses: ``cell0.h`` is matrix ``h`` of part ``cell0``."""
 
@@ -132,3 +125,27 @@ class Weights(nn.Module):
                     nn.init.ones_(weight)
                 else:
                     start.fill(weight, matrix, generator)
+
+
+class Layer(nn.Module):
+    """A module whose parameters are ``Weights``."""
+
+    weights: Weights
+
+    def initialise(self, start: Start, generator: torch.Generator) -> None:
+        """Fill the weights with what training starts from."""
+        self.weights.initialise(start, generator)
+
+
+class Network(nn.Module):
+    """A whole model: layers, in the order in which they are filled."""
+
+    config: Any
+    """Its options, ``initializer`` among them."""
+
+    def initialise(self, seed: int) -> None:
+        """Fill the weights with their initial values under this seed, but those of layers without ``initialise``."""
+        source = generator(seed, "initialise")
+        for layer in self.children():
+            if hasattr(layer, "initialise"):
+                cast(Any, layer).initialise(self.config.initializer, source)

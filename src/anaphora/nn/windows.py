@@ -20,14 +20,14 @@ from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from anaphora.config import MAX_LAYERS, MAX_LENGTH, MAX_UNITS, Config, by_kind
 from anaphora.kernels.linear import linear
 from anaphora.kernels.normalisation import normal
 from anaphora.nn.dropout import Rate
 from anaphora.nn.randomness import dropped
-from anaphora.nn.weights import Matrix, Start, Weights
+from anaphora.nn.weights import Layer, Matrix, Weights
 
 
 class WindowConfig(Config, ABC):
@@ -196,7 +196,7 @@ def _layer(name: str, x_BTX: Tensor, weights: dict[str, Tensor]) -> Tensor:
     return torch.tanh(a_BTH)
 
 
-class WindowBody(nn.Module):
+class WindowBody(Layer):
     """A body with its weights."""
 
     def __init__(self, config: WindowConfig, embedding: int) -> None:
@@ -209,6 +209,3 @@ class WindowBody(nn.Module):
         """Return the states of the last L - steps + 1 places of every row, B x T x width."""
         states_BTH = self.config.states(x_BLD, self.weights.tensors())
         return dropped(states_BTH, "window", self.config.dropout, self.training)
-
-    def initialise(self, start: Start, generator: torch.Generator) -> None:
-        self.weights.initialise(start, generator)

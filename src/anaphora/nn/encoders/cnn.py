@@ -5,7 +5,6 @@
 Past both ends of the text the vectors are 0.
 """
 
-from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 import torch
@@ -53,18 +52,8 @@ class CnnEncoder(Encoder):
         matrices = [projection_matrices(f"width{w}", config.size, w * width, True) for w in config.widths]
         self.weights = Weights({name: matrix for part in matrices for name, matrix in part.items()})
 
-    def forward(
-        self,
-        x_BSD: Tensor,
-        lengths_B: Tensor,
-        targets_B: Tensor | None = None,
-        carry: Mapping[str, Tensor] | None = None,
-        carry_mask_B: Tensor | None = None,
-    ) -> Encoded:
-        """Return an annotation for each word.
-
-        The sentence encoding is the last. Nothing starts from a carried state.
-        """
+    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
+        """Return an annotation for each word; the sentence encoding is the last."""
         x_BSD = x_BSD.masked_fill(~open_positions(x_BSD, lengths_B), 0)
         weights = self.weights.tensors()
         sums = [

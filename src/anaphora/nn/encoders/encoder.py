@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from anaphora.nn.weights import Start, Weights
+from anaphora.nn.weights import Layer
 from anaphora.protocols import PartDescription
 
 
@@ -41,11 +41,10 @@ class EncoderSpec(NamedTuple):
     """True if there is a sentence encoding for every token of the translation, false for one per sentence."""
 
 
-class Encoder(nn.Module, ABC):
+class Encoder(Layer, ABC):
     """An encoder of any kind."""
 
     spec: EncoderSpec
-    weights: Weights
     reads_words: ClassVar[bool] = False
     """True if ``forward`` also takes words that were not looked up yet."""
 
@@ -64,10 +63,6 @@ class Encoder(nn.Module, ABC):
     def programs(self) -> Mapping[str, Sequence[PartDescription]]:
         """Return the parts of each step, by the name of what takes it; none where a sentence is read without steps."""
         return {"encoder": ()}
-
-    def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill the weights with what training starts from."""
-        self.weights.initialise(start, generator)
 
 
 def open_positions(x_BSD: Tensor, lengths_B: Tensor) -> Tensor:

@@ -1,6 +1,5 @@
 """No encoder: the vectors of a sequence are its annotations, as in bags of words (Joulin et al. 2017)."""
 
-from collections.abc import Mapping
 from typing import Literal
 
 from torch import Tensor
@@ -29,13 +28,6 @@ class NoEncoder(Encoder):
         self.spec = EncoderSpec(width, width, 1, ("h",), True)
         self.weights = Weights({})
 
-    def forward(
-        self,
-        x_BSD: Tensor,
-        lengths_B: Tensor,
-        targets_B: Tensor | None = None,
-        carry: Mapping[str, Tensor] | None = None,
-        carry_mask_B: Tensor | None = None,
-    ) -> Encoded:
-        """Return the vectors, zero past the end of a row; nothing starts from a carried state."""
+    def forward(self, x_BSD: Tensor, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
+        """Return the vectors, zero past the end of a row."""
         return annotations_alone(x_BSD, lengths_B)

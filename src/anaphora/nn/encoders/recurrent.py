@@ -77,20 +77,9 @@ class RecurrentEncoder(Encoder):
         assert isinstance(found, Stack)
         return found
 
-    def forward(
-        self,
-        x_BSD: Tensor | Words,
-        lengths_B: Tensor,
-        targets_B: Tensor | None = None,
-        carry: Mapping[str, Tensor] | None = None,
-        carry_mask_B: Tensor | None = None,
-    ) -> Encoded:
-        """Annotations of M = 2 H (or H) numbers for each position.
-
-        Rows where ``carry_mask_B`` is true start from ``carry``, B x H for each layer, direction and field:
-        ``0.left_to_right.h``.
-        """
-        sentences, steps = (x_BSD if isinstance(x_BSD, Tensor) else x_BSD.ids_XB1).shape[:2]
+    def forward(self, x_BSD: Tensor | Words, lengths_B: Tensor, targets_B: Tensor | None = None) -> Encoded:
+        """Annotations of M = 2 H (or H) numbers for each position."""
+        steps = (x_BSD if isinstance(x_BSD, Tensor) else x_BSD.ids_XB1).shape[1]
         x_SBD, summaries = arranged(x_BSD, lambda block: block.transpose(0, 1)), []
         units_B = lengths_B.to(next(self.parameters()).device)
         turned_SB = _turned(steps, units_B)
@@ -101,13 +90,7 @@ class RecurrentEncoder(Encoder):
             outputs, states = [], []
             for way in self.directions:
                 x = x_SBD if way == "left_to_right" else arranged(x_SBD, lambda block: _taken(block, turned_SB))
-                stack, own = self.stack(layer, way), f"{layer}.{way}."
-                given = {
-                    f"layer0.{name.removeprefix(own)}": state_BH
-                    for name, state_BH in (carry or {}).items()
-                    if name.startswith(own)
-                }
-                scanned = stack(x, lengths_B, stack.initial_state(sentences, given, carry_mask_B))
+                scanned = self.stack(layer, way)(x, lengths_B)
                 h = scanned.outputs["h"]
                 outputs.append(h if way == "left_to_right" else _taken(h, turned_SB))
                 states.append({name.removeprefix("layer0."): state for name, state in scanned.state.items()})

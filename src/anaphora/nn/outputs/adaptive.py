@@ -3,7 +3,6 @@
 from itertools import pairwise
 from typing import Literal
 
-import torch
 from pydantic import Field
 from torch import Tensor, nn
 
@@ -12,7 +11,7 @@ from anaphora.kernels.linear import linear
 from anaphora.kernels.outputs.adaptive import adaptive_log_probs, adaptive_loss
 from anaphora.nn.counts import Counts, ranks
 from anaphora.nn.outputs.output import Output, OutputConfig, Predictions, affine
-from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
+from anaphora.nn.weights import Matrix, Weights, projection_matrices
 from anaphora.protocols import VocabularyInfo
 
 
@@ -63,9 +62,6 @@ class AdaptiveOutput(Output):
     def log_probs(self, states_NH: Tensor) -> Tensor:
         tails = tuple(affine(linear(states_NH, P), B, b) for P, B, b in self._each_tail())
         return adaptive_log_probs(affine(states_NH, *self._head()), tails)[:, self.ranks]
-
-    def initialise(self, start: Start, generator: torch.Generator) -> None:
-        self.weights.initialise(start, generator)
 
     def _head(self) -> tuple[Tensor, Tensor]:
         weights = self.weights.tensors()

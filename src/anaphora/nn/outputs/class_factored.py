@@ -13,7 +13,6 @@ from anaphora.errors import ConfigError
 from anaphora.kernels.outputs.class_factored import Classes, class_factored_log_probs, class_factored_loss
 from anaphora.nn.counts import Counts, by_frequency
 from anaphora.nn.outputs.output import Predictions, WordsConfig, WordsOutput, affine
-from anaphora.nn.weights import Matrix, Start
 from anaphora.protocols import VocabularyInfo
 
 
@@ -69,12 +68,6 @@ class ClassFactoredOutput(WordsOutput):
         """ln p of the class of every word, and of the word among its class."""
         class_logits_NC = affine(states_NH, self.class_weight, self.class_bias)
         return class_factored_log_probs(class_logits_NC, self.logits(states_NH), self.classes)
-
-    def initialise(self, start: Start, generator: torch.Generator) -> None:
-        super().initialise(start, generator)
-        with torch.no_grad():
-            start.fill(self.class_weight, Matrix(*self.class_weight.shape), generator)
-            start.fill(self.class_bias, Matrix(len(self.class_bias)), generator)
 
 
 def binned(masses_V: Tensor, classes: int) -> Tensor:

@@ -12,7 +12,6 @@ from anaphora.kernels.outputs.hierarchical import Tree, hierarchical_log_probs, 
 from anaphora.kernels.outputs.huffman import huffman_tree
 from anaphora.nn.counts import Counts
 from anaphora.nn.outputs.output import Output, OutputConfig, Predictions, affine
-from anaphora.nn.weights import Matrix, Start
 from anaphora.protocols import VocabularyInfo
 
 
@@ -52,9 +51,3 @@ class HierarchicalOutput(Output):
     def log_probs(self, states_NH: Tensor) -> Tensor:
         """ln p of every leaf."""
         return hierarchical_log_probs(affine(states_NH, self.nodes, self.bias), self.tree)
-
-    def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill the weights."""
-        with torch.no_grad():
-            start.fill(self.nodes, Matrix(*self.nodes.shape), generator)
-            start.fill(self.bias, Matrix(len(self.bias)), generator)

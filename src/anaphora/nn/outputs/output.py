@@ -53,6 +53,8 @@ class Predictions(NamedTuple):
 class Output(nn.Module, ABC):
     size: int
     """Number of words."""
+    tied = False
+    """True if ``weight`` is that of an embedding."""
     partition: int = 0
     """Maximum number of distinct target ids of a partition, for outputs trained by partitions; 0 for others."""
 
@@ -111,9 +113,12 @@ class Output(nn.Module, ABC):
         """
         raise ConfigError('Candidates need output.kind = "full" or "sampled": search without them.')
 
-    @abstractmethod
     def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill the weights that are its own."""
+        """Fill the weights that are its own: all but the matrix of a tied layer."""
+        with torch.no_grad():
+            for name, weight in self.named_parameters():
+                if not (self.tied and name == "weight"):
+                    start.fill(weight, Matrix(*weight.shape), generator)
 
 
 class WordsConfig(OutputConfig):
@@ -134,7 +139,7 @@ class WordsOutput(Output):
         Raises ConfigError where tied, but there is no embedding, or the states are not as wide.
         """
         super().__init__()
-        self._tied, self.size = tied, size
+        self.tied, self.size = tied, size
         self.weight = _lent(embedding, width) if tied else nn.Parameter(torch.zeros(size, width))
         self.bias = nn.Parameter(torch.zeros(size if bias else 0))
 
@@ -146,12 +151,6 @@ class WordsOutput(Output):
     def logits(self, states_NH: Tensor) -> Tensor:
         """z of all words, N x V, each row with the same bits in any batch."""
         return affine(states_NH, self.weight, self.used_bias)
-
-    def initialise(self, start: Start, generator: torch.Generator) -> None:
-        with torch.no_grad():
-            if not self._tied:
-                start.fill(self.weight, Matrix(*self.weight.shape), generator)
-            start.fill(self.bias, Matrix(len(self.bias)), generator)
 
 
 class SoftmaxOutput(WordsOutput):

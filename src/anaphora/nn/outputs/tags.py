@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from anaphora.batch import NO_SUPERVISION, Ids, Items, Supervision, Values
 from anaphora.config import Config, by_kind
@@ -21,11 +21,11 @@ from anaphora.kernels.labels import label_loss
 from anaphora.kernels.linear import linear
 from anaphora.kernels.outputs.linear_chain import Chain, best_tags, linear_chain_loss
 from anaphora.kernels.softmax import softmax_loss
-from anaphora.nn.weights import Matrix, Start, Weights
+from anaphora.nn.weights import Layer, Matrix, Start, Weights
 from anaphora.protocols import Loss
 
 
-class TagOutput(nn.Module, ABC):
+class TagOutput(Layer, ABC):
     """Scores of tags, from the states of tokens."""
 
     def __init__(self, width: int, tags: int, more: dict[str, Matrix] | None = None) -> None:
@@ -38,10 +38,6 @@ class TagOutput(nn.Module, ABC):
         """Return a score for each tag, T x B x C; each row has the same bits in any batch."""
         weights = self.weights.tensors()
         return linear(states_TBH, weights["tags.weight"]) + weights["tags.bias"]
-
-    def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill the weights with what training starts from."""
-        self.weights.initialise(start, generator)
 
     @abstractmethod
     def loss(self, states_TBH: Tensor, targets: Items | None, supervision: Supervision = NO_SUPERVISION) -> Loss:

@@ -26,7 +26,7 @@ from anaphora.kernels.mixture import (
     mixture_of,
 )
 from anaphora.kernels.squared_error import squared_error
-from anaphora.nn.weights import Matrix, Start, Weights
+from anaphora.nn.weights import Layer, Matrix, Start, Weights
 from anaphora.protocols import Loss
 
 
@@ -50,7 +50,7 @@ class Draws(NamedTuple):
     """In [0, 1)."""
 
 
-class ValueOutput(nn.Module, ABC):
+class ValueOutput(Layer, ABC):
     """Predictions of vectors and flags, from states."""
 
     def __init__(self, parameters: int, width: int, size: int, flags: int) -> None:
@@ -65,10 +65,6 @@ class ValueOutput(nn.Module, ABC):
                 "flags.bias": Matrix(flags),
             }
         )
-
-    def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """Fill the weights with what training starts from."""
-        self.weights.initialise(start, generator)
 
     def loss(self, states_TBH: Tensor, targets: Items | None, supervision: Supervision = NO_SUPERVISION) -> Loss:
         """Return the summed loss, one prediction a vector; ShapeError for targets of another kind."""

@@ -1,0 +1,31 @@
+"""Networks that answer from the annotations of a sequence, without a search: classifiers and taggers."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+
+from torch import Tensor
+
+from anaphora.batch import Batch, Ids, Values
+from anaphora.nn.encoders.encoder import Encoded, Encoder
+from anaphora.nn.weights import Network
+from anaphora.protocols import PartDescription
+
+
+class SequenceNetwork(Network, ABC):
+    """An encoder over vectors that a subclass makes of its inputs."""
+
+    encoder: Encoder
+
+    @abstractmethod
+    def vectors(self, batch: Batch) -> tuple[Tensor, Ids | Values]:
+        """Return the input of the encoder, B x S x D, and the rows that it is made of."""
+
+    def encode(self, batch: Batch) -> tuple[Encoded, Ids | Values]:
+        """Return the annotations and sentence encodings, and the rows that they are of."""
+        x_BSD, rows = self.vectors(batch)
+        return self.encoder(x_BSD, rows.lengths_B), rows
+
+    def programs(self) -> Mapping[str, Sequence[PartDescription]]:
+        """Return the parts of each step of the encoder; puts the model into evaluation mode."""
+        self.eval()
+        return self.encoder.programs()
