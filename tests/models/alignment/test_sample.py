@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.data.ragged import Ragged
-from anaphora.models.alignment.groups import LONGEST
-from anaphora.models.alignment.sample import even_sample
+from anaphora.models.alignment.groups import LONGEST, even_sample
 
 LENGTHS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30)
 

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.models.interpolation.cache import CountCache, NoCache
+from anaphora.models.interpolation.cache import NO_COUNTS, CountCache
 
 SIZE = 9
 TOKENS = st.lists(st.integers(3, SIZE - 1), min_size=1, max_size=30)
@@ -93,7 +93,7 @@ def test_what_stands_behind_a_row_s_length_is_never_remembered() -> None:
 
 def test_nothing_is_said_where_nothing_was_read_and_by_no_cache() -> None:
     assert not CountCache().log_probs(CountCache().empty_context(2), SIZE).known.any()
-    none = NoCache()
+    none = NO_COUNTS
     history = none.read(none.empty_context(2), torch.tensor([4, 5]))
     assert none.log_probs(history, SIZE).log_probs.shape == (0, 2, SIZE)
     assert none.along(history, torch.ones(2, 5), torch.ones(2, 5)).known.shape == (0, 2, 5)

@@ -19,12 +19,11 @@ from anaphora.config import Config
 from anaphora.data.columns import Integers
 from anaphora.data.ragged import Ragged
 from anaphora.events import Note, Progress, Report, Skipped, silent
-from anaphora.models.alignment.groups import LONGEST, Group, groups, located, seen
+from anaphora.models.alignment.groups import LONGEST, Group, even_sample, groups, located, seen
 from anaphora.models.alignment.hidden_markov import REACH, Posteriors, hidden_markov
 from anaphora.models.alignment.lexicon import Floats, Lexicon
-from anaphora.models.alignment.sample import even_sample
 from anaphora.models.alignment.symmetrise import Symmetrise, symmetrise
-from anaphora.nn.saved import demand_lists
+from anaphora.nn.weights import demand_lists
 from anaphora.protocols import VocabularyInfo
 from anaphora.wording import counted
 

@@ -9,8 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
+from anaphora.data.buckets import shuffled
+from anaphora.data.columns import Integers
 from anaphora.data.ragged import Ragged
-from anaphora.models.alignment.lexicon import EMPTY, Integers, Lexicon
+from anaphora.models.alignment.lexicon import EMPTY, Lexicon
 
 CELLS = 1 << 19
 """Links that are weighed at once: R x T x (S + 1) is about this at most."""
@@ -50,6 +52,18 @@ class Group:
 def linked(widths: Integers, heights: Integers) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Return the pairs with words on both sides, and no more than ``LONGEST``."""
     return np.asarray((np.minimum(widths, heights) > 0) & (np.maximum(widths, heights) <= LONGEST))
+
+
+def even_sample(sources: Ragged, targets: Ragged, most: int) -> Integers:
+    """Rows in order, as many as have ``most`` possible links together, at least one; all of them where they fit.
+
+    The same lengths give the same sample, with every version of every library.
+    """
+    widths, heights = sources.lengths, targets.lengths
+    links_N = np.where(linked(widths, heights), (widths + 1) * (heights + 1), 0)
+    order_N = shuffled(len(links_N), 0)
+    kept = int(np.searchsorted(links_N[order_N].cumsum(), most, side="right"))
+    return np.sort(order_N[: max(1, kept)])
 
 
 def groups(sources: Ragged, targets: Ragged) -> Iterator[Group]:

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from anaphora.data.columns import Integers
+
 Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
-Integers = np.ndarray[Any, np.dtype[np.integer[Any]]]
 
 EMPTY = 0
 """The source word that stands for none."""

@@ -51,7 +51,7 @@ class CountCache(Config):
 
     def read(self, history_RL: Tensor, ids_R: Tensor) -> Tensor:
         """Return the history after one more token."""
-        return torch.cat([history_RL[:, 1:], ids_R.unsqueeze(1)], dim=1)
+        return torch.cat([history_RL, ids_R.unsqueeze(1)], dim=1)[:, 1:]
 
     def log_probs(self, history_RL: Tensor, size: int) -> ComponentPredictions:
         """ln p of every token of a vocabulary of ``size``, K x R x V in float64."""
@@ -63,14 +63,14 @@ class CountCache(Config):
     def along(self, history_BL: Tensor, ids_BT: Tensor, targets_BT: Tensor) -> ComponentPredictions:
         """ln p of each target after each token of rows of text, K x B x T; ``history_BL`` is that before the first."""
         windows_BTL = torch.cat([history_BL, ids_BT], dim=1).unfold(1, self.tokens, 1)[:, 1:]
-        places, found = max(1, _CELLS // (len(ids_BT) * self.order * self.tokens)), []
+        places, found = max(1, _CELLS // max(1, len(ids_BT) * self.order * self.tokens)), []
         for start in range(0, ids_BT.shape[1], places):
             history_RL = windows_BTL[:, start : start + places].flatten(0, 1)
             targets_R = targets_BT[:, start : start + places].flatten()
             counts_KRL = self._counts(history_RL)
             right_KR = (counts_KRL * (history_RL == targets_R.unsqueeze(1))).sum(2)
-            shape = (self.order, len(ids_BT), -1)
-            found.append([part.view(shape) for part in _divided(right_KR.unsqueeze(2), counts_KRL.sum(2))])
+            parts = _divided(right_KR.unsqueeze(2), counts_KRL.sum(2))
+            found.append([part.view(self.order, *targets_BT[:, start : start + places].shape) for part in parts])
         return ComponentPredictions(*(torch.cat(parts, dim=2) for parts in zip(*found, strict=True)))
 
     def after(self, history_BL: Tensor, ids_BT: Tensor, lengths_B: Tensor) -> Tensor:
@@ -82,13 +82,18 @@ class CountCache(Config):
         """The weight of each token of a history as a continuation of its last tokens, K x R x L: m^k of every order."""
         age_L = torch.arange(self.tokens - 1, -1, -1, dtype=torch.float64)
         decay_L = 0.5 ** (age_L / self.half_life) if self.half_life else torch.ones_like(age_L)
-        counts = [decay_L * (history_RL >= 0)]
+        counts_KRL = decay_L.new_empty(self.order, *history_RL.shape)
+        counts_KRL[:1] = decay_L * (history_RL >= 0)
         for back in range(1, self.order):
             agrees_RL = torch.zeros_like(history_RL, dtype=torch.bool)
             if back < self.tokens:
                 agrees_RL[:, back:] = history_RL[:, :-back] == history_RL[:, self.tokens - back, None]
-            counts.append(counts[-1] * agrees_RL)
-        return torch.stack(counts)
+            counts_KRL[back] = counts_KRL[back - 1] * agrees_RL
+        return counts_KRL
+
+
+NO_COUNTS = CountCache.model_construct(order=0, tokens=0, half_life=0.0)
+"""The cache of no order, which has no component."""
 
 
 class NoCache(Config):
@@ -98,24 +103,6 @@ class NoCache(Config):
     """The kind's name."""
 
     order: ClassVar[int] = 0
-
-    def empty_context(self, rows: int) -> Tensor:
-        """Return a history of width 0."""
-        return torch.empty(rows, 0, dtype=torch.int64)
-
-    def read(self, history_RL: Tensor, ids_R: Tensor) -> Tensor:
-        return history_RL
-
-    def log_probs(self, history_RL: Tensor, size: int) -> ComponentPredictions:
-        return ComponentPredictions(
-            torch.empty(0, len(history_RL), size), torch.empty(0, len(history_RL), dtype=torch.bool)
-        )
-
-    def along(self, history_BL: Tensor, ids_BT: Tensor, targets_BT: Tensor) -> ComponentPredictions:
-        return ComponentPredictions(torch.empty(0, *ids_BT.shape), torch.empty(0, *ids_BT.shape, dtype=torch.bool))
-
-    def after(self, history_BL: Tensor, ids_BT: Tensor, lengths_B: Tensor) -> Tensor:
-        return history_BL
 
 
 AnyCache = Annotated[NoCache | CountCache, Field(discriminator="kind"), by_kind]

@@ -14,11 +14,12 @@ from torch import Tensor, nn
 
 from anaphora.batch import Batch
 from anaphora.config import Config, Conflict
-from anaphora.models.feed_forward import FeedForwardLanguageModel, FeedForwardLanguageModelConfig
-from anaphora.models.interpolation.cache import AnyCache, ComponentPredictions, NoCache
+from anaphora.models import registry
+from anaphora.models.feed_forward import FeedForwardLanguageModelConfig
+from anaphora.models.interpolation.cache import NO_COUNTS, AnyCache, ComponentPredictions, NoCache
 from anaphora.models.interpolation.weights import interpolated
-from anaphora.models.language_model import LanguageModel, LanguageModelConfig
-from anaphora.models.ngram.model import NgramModel, NgramModelConfig
+from anaphora.models.language_model import LanguageModelConfig
+from anaphora.models.ngram.model import NgramModelConfig
 from anaphora.protocols import Carry, Growing, Loss, SearchStart, Step, TextModel, TextStepper, VocabularyInfo
 
 
@@ -90,8 +91,12 @@ class Interpolation(nn.Module):
     def __init__(self, config: InterpolationModelConfig, text: VocabularyInfo, words: Sequence[str] = ()) -> None:
         """``text`` is the vocabulary that all members share; ``words`` are its words where tokens are words."""
         super().__init__()
-        self.symbols, self.cache = text, config.interpolation.cache
-        self.members = nn.ModuleList(_make(member, text, words) for member in config.interpolation.members)
+        self.symbols, cache = text, config.interpolation.cache
+        self.cache = NO_COUNTS if isinstance(cache, NoCache) else cache
+        self.members = nn.ModuleList(
+            registry.build(registry.NETWORKS[member.model], member, {"text": text}, {"text": words})
+            for member in config.interpolation.members
+        )
         components = len(self.members) + self.cache.order
         self.weights: Tensor
         self.register_buffer("weights", torch.full((components,), 1 / max(1, components), dtype=torch.float64))
@@ -232,9 +237,3 @@ def _joined_carry(members: Sequence[Carry], history_BL: Tensor) -> Carry:
     """Return the carried states of members and cache as one; ``Interpolation.split_carry`` is the inverse."""
     carried = {f"{place}.{name}": rows for place, own in enumerate(members) for name, rows in own.items()}
     return carried | {"history": history_BL}
-
-
-def _make(config: AnyMember, text: VocabularyInfo, words: Sequence[str]) -> nn.Module:
-    if isinstance(config, RecurrentMember):
-        return LanguageModel(config, text, words)
-    return FeedForwardLanguageModel(config, text) if isinstance(config, FeedForwardMember) else NgramModel(config, text)

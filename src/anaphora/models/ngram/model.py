@@ -21,7 +21,7 @@ from anaphora.data.scratch import writing_scratch
 from anaphora.events import Report, silent
 from anaphora.models.ngram.backoff import BackoffTable, Order
 from anaphora.models.ngram.kneser_ney import kneser_ney
-from anaphora.nn.saved import demand_lists
+from anaphora.nn.weights import demand_lists
 from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
 
 

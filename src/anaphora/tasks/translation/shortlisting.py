@@ -12,7 +12,7 @@ from anaphora.data.pairs import pair_fields
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import Note, Report, silent
 from anaphora.models.alignment.aligner import AlignerConfig, Direction
-from anaphora.models.alignment.sample import even_sample
+from anaphora.models.alignment.groups import even_sample
 from anaphora.run import Run, shortlists
 from anaphora.run.loading import load_tokenizers
 from anaphora.run.shortlists import TokenShortlist
