@@ -4,8 +4,11 @@ import pytest
 import torch
 
 from anaphora.experiment.memory import USUAL, bytes_per_token, fitting_tokens, free_bytes
-from anaphora.nn.encoders import GatedConvolutionConfig
-from anaphora.nn.outputs import Adaptive, ClassFactored, Full, Hierarchical
+from anaphora.nn.encoders.gated_convolution import GatedConvolutionConfig
+from anaphora.nn.outputs.adaptive import Adaptive
+from anaphora.nn.outputs.class_factored import ClassFactored
+from anaphora.nn.outputs.full import Full
+from anaphora.nn.outputs.hierarchical import Hierarchical
 from anaphora.protocols import VocabularyInfo
 
 GIB = 1 << 30

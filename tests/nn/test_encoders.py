@@ -9,7 +9,8 @@ from torch.testing import assert_close
 from anaphora.errors import ConfigError
 from anaphora.models.classifier import ClassifierConfig
 from anaphora.models.translator import TranslatorConfig
-from anaphora.nn.encoders import Encoded, Encoder, NgramConvolutionEncoder
+from anaphora.nn.encoders.encoder import Encoded, Encoder
+from anaphora.nn.encoders.ngram_convolution import NgramConvolutionEncoder
 from anaphora.nn.randomness import generator
 from anaphora.nn.weights import Xavier
 

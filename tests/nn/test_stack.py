@@ -6,7 +6,7 @@ from torch import nn
 
 from anaphora.errors import ConfigError
 from anaphora.kernels.cells import Gru, Lstm
-from anaphora.nn.encoders import EncoderConfig, RecurrentEncoder
+from anaphora.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 from anaphora.nn.randomness import generator
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Uniform, Xavier

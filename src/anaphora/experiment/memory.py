@@ -15,8 +15,8 @@ from pydantic import BaseModel
 
 from anaphora.errors import ConfigError
 from anaphora.kernels.device import Device
-from anaphora.nn.encoders import GatedConvolutionEncoder
-from anaphora.nn.outputs import Output
+from anaphora.nn.encoders.gated_convolution import GatedConvolutionEncoder
+from anaphora.nn.outputs.output import Output
 from anaphora.tasks.base import ExperimentBase
 
 USUAL = 4000

@@ -16,7 +16,7 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.events import Note, Report
 from anaphora.formats.vectors import check_vectors, read_vectors
 from anaphora.nn.embedding import Embedding, TableConfig
-from anaphora.nn.encoders import EncoderConfig, RecurrentEncoder
+from anaphora.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.pretrained import Pretrained
 from anaphora.text.tokenizer import MARKS, Tokenizer

@@ -22,7 +22,10 @@ from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
 from anaphora.nn.encoders.encoder import Encoded, Encoder
 from anaphora.nn.fusion import FrozenLanguageModel, NoFusion
-from anaphora.nn.outputs import AnyOutput, CandidateOutput, Full, Output
+from anaphora.nn.outputs import AnyOutput
+from anaphora.nn.outputs.candidates import CandidateOutput
+from anaphora.nn.outputs.full import Full
+from anaphora.nn.outputs.output import Output
 from anaphora.nn.randomness import present_update, uniform_draws
 from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mixed
 from anaphora.nn.weights import AnyStart, Network, Orthogonal

@@ -11,9 +11,9 @@ from anaphora.batch import Batch
 from anaphora.config import Config
 from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
-from anaphora.nn.outputs import AnyOutput, Full
-from anaphora.nn.saved import demand_carry
-from anaphora.nn.weights import AnyStart, Network, Orthogonal
+from anaphora.nn.outputs import AnyOutput
+from anaphora.nn.outputs.full import Full
+from anaphora.nn.weights import AnyStart, Network, Orthogonal, demand_carry
 from anaphora.nn.windows import AnyWindow, Feedforward, WindowBody
 from anaphora.protocols import Carry, Loss, SearchStart, Step, VocabularyInfo
 

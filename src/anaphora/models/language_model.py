@@ -20,7 +20,8 @@ from anaphora.kernels.truncation import Windows
 from anaphora.models.searches import lower_network
 from anaphora.nn.device import device_of
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
-from anaphora.nn.outputs import AnyOutput, Full
+from anaphora.nn.outputs import AnyOutput
+from anaphora.nn.outputs.full import Full
 from anaphora.nn.spelling import AnyEmbedding, embedding_of
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import AnyStart, Network, Orthogonal

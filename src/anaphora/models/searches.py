@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from anaphora.kernels.program import Program
 from anaphora.kernels.search_step import Scores, Searched, WordCandidates, is_possible
 from anaphora.nn.embedding import Embedding
-from anaphora.nn.outputs import CandidateOutput, Output
-from anaphora.nn.outputs.output import SoftmaxOutput
+from anaphora.nn.outputs.candidates import CandidateOutput
+from anaphora.nn.outputs.output import Output, SoftmaxOutput
 from anaphora.nn.weights import Weights
 from anaphora.protocols import Stepper
 

@@ -21,10 +21,12 @@ from anaphora.models.guide import AnyGuide, NoGuide
 from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import CONFLICTS, Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, TableConfig
-from anaphora.nn.encoders import AnyEncoder, EncoderConfig
+from anaphora.nn.encoders import AnyEncoder
 from anaphora.nn.encoders.encoder import Encoded
+from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.fusion import AnyFusion, DeepFusion, FrozenLanguageModel, NoFusion
-from anaphora.nn.outputs import AnyOutput, Full
+from anaphora.nn.outputs import AnyOutput
+from anaphora.nn.outputs.full import Full
 from anaphora.nn.weights import AnyStart, Orthogonal
 from anaphora.protocols import VocabularyInfo
 

@@ -20,7 +20,8 @@ from anaphora.errors import ShapeError
 from anaphora.nn.attention import AnyAttention, WindowAttention
 from anaphora.nn.decoder import CONFLICTS, Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, EmbeddingConfig
-from anaphora.nn.encoders import AnyEncoder, EncoderConfig
+from anaphora.nn.encoders import AnyEncoder
+from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.fusion import NoFusion
 from anaphora.nn.outputs.values import AnyValueOutput, Expected, MixtureDensity, ValueOutput
 from anaphora.nn.stack import Stack, StackConfig

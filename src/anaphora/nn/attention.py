@@ -120,15 +120,19 @@ class Attention(ABC):
 
     name = "attention"
     """In front of the names of its weights and of its memory."""
+    config: AttentionBase
 
-    def __init__(self, config: AttentionBase, spec: EncoderSpec) -> None:
-        """``spec``: what the encoder gives. Raises ConfigError where the options do not go together."""
+    def __init__(self, query: int, spec: EncoderSpec) -> None:
+        """``query``: width of the query; ``spec``: what the encoder gives.
+
+        Raises ConfigError where the options do not go together.
+        """
         if not spec.annotations:
             raise ConfigError(
                 'attention needs annotations, but this encoder gives none: set attention = "none", or '
                 'encoder.kind = "recurrent".'
             )
-        self.config = config
+        self._query, self._memory = query, spec.width
 
     @abstractmethod
     def matrices(self) -> dict[str, Matrix]:
@@ -163,45 +167,41 @@ class Attention(ABC):
 class SoftAttention(Attention):
     """Attention by a score, over a span."""
 
-    def __init__(self, config: AttentionConfig, query: int, spec: EncoderSpec) -> None:
-        """``query``: width of the query; ``spec``: what the encoder gives.
+    config: AttentionConfig
 
-        Raises ConfigError where the options do not go together.
-        """
-        super().__init__(config, spec)
-        self._score, self._span, self._weighing = config.score, config.window, config.normalizer
-        self._query, self._memory, self._hidden = query, spec.width, config.size or query
-        self._gated = config.gate
+    def __init__(self, config: AttentionConfig, query: int, spec: EncoderSpec) -> None:
+        super().__init__(query, spec)
+        self.config, self._hidden = config, config.size or query
 
     def matrices(self) -> dict[str, Matrix]:
         """Return those of the score, those of the span, and that of the gate."""
-        shapes = self._score.weights(self._query, self._memory, self._hidden)
-        shapes |= self._span.weights(self._query, self._hidden)
+        shapes = self.config.score.weights(self._query, self._memory, self._hidden)
+        shapes |= self.config.window.weights(self._query, self._hidden)
         matrices = {
             f"{self.name}.{short}": Matrix(shape[0], shape[1] if shape[1:] else 0) for short, shape in shapes.items()
         }
-        return matrices | (projection_matrices("context_gate", 1, self._query, True) if self._gated else {})
+        return matrices | (projection_matrices("context_gate", 1, self._query, True) if self.config.gate else {})
 
     def parts(self, query: str) -> tuple[Part, ...]:
         """Attend, with what counts steps or sums up weights where score or span look at it."""
-        scale = self._score.width(self._query, self._hidden) ** -0.5 if self._score.scaled else 1.0
+        scale = self.config.score.width(self._query, self._hidden) ** -0.5 if self.config.score.scaled else 1.0
         gated = (
             Project("context_gate", query, "context_gate", True),
             Gated("gated_context", "attended_context", "context", "context_gate"),
         )
-        target = "attended_context" if self._gated else "context"
-        attend = Attend(self.name, self._score, self._span, self._weighing, scale, query, target)
+        target = "attended_context" if self.config.gate else "context"
+        attend = Attend(self.name, self.config.score, self.config.window, self.config.normalizer, scale, query, target)
         clock = (Clock(),) if "clock" in attend.reads else ()
         covered = previous("coverage")
         coverage = (Add("coverage", (covered, "weights"), "coverage"),) if covered in attend.reads else ()
-        return (*clock, attend, *(gated if self._gated else ()), *coverage)
+        return (*clock, attend, *(gated if self.config.gate else ()), *coverage)
 
     def prepare(self, annotations_BSM: Tensor, lengths_B: Tensor, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the memory of a batch; a sentence longer than the score can tell apart is cut for it."""
         own = {n.removeprefix(f"{self.name}."): w for n, w in weights.items() if n.startswith(f"{self.name}.")}
-        memory = self._score.prepare(annotations_BSM, lengths_B, own)
+        memory = self.config.score.prepare(annotations_BSM, lengths_B, own)
         keys = {f"{self.name}.{short}": block for short, block in memory.items()}
-        return keys | super().prepare(annotations_BSM, self._score.reach(lengths_B), weights)
+        return keys | super().prepare(annotations_BSM, self.config.score.reach(lengths_B), weights)
 
     def initialise(self, weights: Weights) -> None:
         """Nothing has a number of its own."""
@@ -220,33 +220,30 @@ class SoftAttention(Attention):
 class SoftWindow(Attention):
     """Attention by a soft window."""
 
-    def __init__(self, config: WindowAttention, query: int, spec: EncoderSpec) -> None:
-        """``query``: width of the query; ``spec``: what the encoder gives.
+    config: WindowAttention
 
-        Raises ConfigError where the options do not go together.
-        """
-        super().__init__(config, spec)
-        self._query, self._components, self._bias = query, config.components, config.bias
-        self._step = config.initial_step
+    def __init__(self, config: WindowAttention, query: int, spec: EncoderSpec) -> None:
+        super().__init__(query, spec)
+        self.config = config
 
     def matrices(self) -> dict[str, Matrix]:
         """Return the projection of the query, in the blocks alpha, beta, kappa."""
-        return projection_matrices("window", 3 * self._components, self._query, self._bias, 3)
+        return projection_matrices("window", 3 * self.config.components, self._query, self.config.bias, 3)
 
     def parts(self, query: str) -> tuple[Part, ...]:
         """Return the projection, and the window moved and looked through."""
-        projected = Project("window", query, "window.hat", self._bias)
+        projected = Project("window", query, "window.hat", self.config.bias)
         return projected, Move("move", "window.hat"), GaussianWindow(self.name, "window.hat")
 
     def initialise(self, weights: Weights) -> None:
         """Add the logarithm of the first step to the bias of khat."""
-        if self._bias:
+        if self.config.bias:
             with torch.no_grad():
-                weights.tensors()["window.bias"][2 * self._components :] += log(self._step)
+                weights.tensors()["window.bias"][2 * self.config.components :] += log(self.config.initial_step)
 
     def first(self, annotations_BSM: Tensor) -> dict[str, Tensor]:
         """Return all Gaussians in front of the first position."""
-        return {"kappa": annotations_BSM.new_zeros(len(annotations_BSM), self._components)}
+        return {"kappa": annotations_BSM.new_zeros(len(annotations_BSM), self.config.components)}
 
 
 def attention_of(config: AnyAttention, query: int, spec: EncoderSpec) -> Attention | None:

@@ -16,16 +16,16 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from anaphora.config import SET, Config, Conflict
+from anaphora.config import SET, Conflict
 from anaphora.errors import ConfigError
-from anaphora.kernels.cells import Cell
 from anaphora.kernels.linear import linear
 from anaphora.kernels.matmul import Matmuls
 from anaphora.nn.encoders.encoder import Encoded, EncoderSpec
+from anaphora.nn.stack import RecurrentConfig
 from anaphora.nn.weights import Matrix, projection_matrices
 
 
-class BridgeConfig(Config):
+class BridgeConfig(RecurrentConfig):
     """Sentence encoding for a decoder."""
 
     initial_state: Literal["project", "copy", "mean", "zero"] = "project"
@@ -76,17 +76,16 @@ class BridgeConfig(Config):
 class Bridge:
     """The summary and the start of one decoder; its weights stand beside those of the decoder."""
 
-    def __init__(self, config: BridgeConfig, cell: Cell, layers: int, size: int, bias: bool, spec: EncoderSpec) -> None:
-        """``cell``, ``layers``, ``size`` and ``bias`` of the decoder; ``spec``: what its encoder gives.
+    def __init__(self, config: BridgeConfig, spec: EncoderSpec) -> None:
+        """``spec``: what the encoder gives.
 
         Raises ConfigError where the options do not go together, or not with the encoder.
         """
         self.config, self._spec = config, spec
-        self._cell, self._layers, self._size, self._bias = cell, layers, size, bias
         self._check()
 
     def _check(self) -> None:
-        config, spec, cell = self.config, self._spec, self._cell
+        config, spec = self.config, self._spec
         asked = (
             config.initial_state,
             config.sentence_encoding,
@@ -99,7 +98,7 @@ class Bridge:
                 'decoder.sentence_encoding = "every-step", and leave decoder.sentence_encoding_place and '
                 "decoder.sentence_encoding_layer out."
             )
-        own, given = (self._layers, self._size, cell.state), (spec.layers, spec.summary, spec.fields)
+        own, given = (config.layers, config.size, config.cell.state), (spec.layers, spec.summary, spec.fields)
         if config.initial_state == "copy" and own != given:
             raise ConfigError(
                 f'decoder.initial_state = "copy" needs a summary like the decoder\'s state, {_form(*own)}, but the '
@@ -124,17 +123,17 @@ class Bridge:
     @property
     def width(self) -> int:
         """Numbers of the summary that every step sees."""
-        return self._size if self.config.sentence_encoding_layer == "tanh" else self._spec.summary
+        return self.config.size if self.config.sentence_encoding_layer == "tanh" else self._spec.summary
 
     def matrices(self) -> dict[str, Matrix]:
         config, matrices = self.config, dict[str, Matrix]()
         if config.sentence_encoding_layer == "tanh":
-            matrices |= projection_matrices("summary", self._size, self._spec.summary, self._bias)
+            matrices |= projection_matrices("summary", self.config.size, self._spec.summary, self.config.bias)
         if config.initial_state in ("project", "mean"):
             width = self._spec.width if config.initial_state == "mean" else self.width
-            for layer in range(self._layers):
-                for field in self._cell.state:
-                    matrices |= projection_matrices(f"start{layer}_{field}", self._size, width, self._bias)
+            for layer in range(self.config.layers):
+                for field in self.config.cell.state:
+                    matrices |= projection_matrices(f"start{layer}_{field}", self.config.size, width, self.config.bias)
         return matrices
 
     def summary(self, encoded: Encoded, weights: Mapping[str, Tensor]) -> Tensor:
@@ -146,10 +145,10 @@ class Bridge:
         summaries, state = self._summaries(encoded, weights), dict[str, Tensor]()
         if self.config.initial_state == "mean":
             summaries = [{"h": _mean(encoded.annotations_BSM, lengths_B)}]
-        above = max(0, len(summaries) - self._layers)  # the top layers of a deeper encoder
-        for layer in range(self._layers):
+        above = max(0, len(summaries) - self.config.layers)  # the top layers of a deeper encoder
+        for layer in range(self.config.layers):
             summary = summaries[min(above + layer, len(summaries) - 1)]
-            for field in self._cell.state:
+            for field in self.config.cell.state:
                 whole = summary.get(field, summary["h"])
                 state[f"layer{layer}.{field}"] = self._start(f"start{layer}_{field}", whole, weights)
         return state
@@ -162,7 +161,7 @@ class Bridge:
     def _start(self, part: str, whole_BM: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
         config = self.config
         if config.initial_state == "zero":
-            return whole_BM.new_zeros(len(whole_BM), self._size)
+            return whole_BM.new_zeros(len(whole_BM), self.config.size)
         if config.initial_state == "copy":
             return whole_BM
         value_BH = self._projected(part, whole_BM, weights)
@@ -170,7 +169,7 @@ class Bridge:
 
     def _projected(self, part: str, whole_BM: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
         value_BH = linear(whole_BM, weights[f"{part}.weight"])
-        return value_BH + weights[f"{part}.bias"] if self._bias else value_BH
+        return value_BH + weights[f"{part}.bias"] if self.config.bias else value_BH
 
 
 def _form(layers: int, size: int, fields: tuple[str, ...]) -> str:

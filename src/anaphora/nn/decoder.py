@@ -40,7 +40,7 @@ from anaphora.nn.encoders.encoder import Encoded, EncoderSpec
 from anaphora.nn.fusion import AnyFusion
 from anaphora.nn.readout import Context, Readout, ReadoutConfig, context_projection
 from anaphora.nn.scheduled_sampling import AnySampling, NoSampling
-from anaphora.nn.stack import BetweenTransitions, Layers, RecurrentConfig
+from anaphora.nn.stack import BetweenTransitions, Layers
 from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
 from anaphora.protocols import PartDescription
 
@@ -70,7 +70,7 @@ CONFLICTS = (
 """Conflicts between decoder, attention and fusion, by the keys of a translator."""
 
 
-class DecoderConfig(ReadoutConfig, BridgeConfig, RecurrentConfig):
+class DecoderConfig(ReadoutConfig, BridgeConfig):
     """A recurrent decoder."""
 
     input_feeding: bool = True
@@ -92,11 +92,6 @@ class DecoderConfig(ReadoutConfig, BridgeConfig, RecurrentConfig):
         ),
     )
 
-    @property
-    def readout_width(self) -> int:
-        """Width of o_t."""
-        return self.readout_size or self.size
-
 
 class Decoder(nn.Module):
     """Recurrent layers, what they see of the source, and the combination of both."""
@@ -111,8 +106,8 @@ class Decoder(nn.Module):
         super().__init__()
         self.config = config
         self.attention = attention_of(attention, config.size, spec)
-        self.bridge = Bridge(config, config.cell, config.layers, config.size, config.bias, spec)
-        self._readout = Readout(config, config.size, config.bias, self._context, fusion)
+        self.bridge = Bridge(config, spec)
+        self._readout = Readout(config, self._context, fusion)
         self._context_enters = (
             self.attention.config.context == "state" if self.attention else config.sentence_encoding == "every-step"
         )

@@ -62,16 +62,10 @@ class IndependentDropout(Dropout):
 
     def draw(self, owner: str, widths: Mapping[str, int], units: Mapping[str, int], x_TBD: Tensor) -> Masks:
         """One number for each number dropped from."""
-        steps, sentences = x_TBD.shape[:2]
-        if not self.probability:
-            return Masks({}, {})
-        return Masks(
-            {
-                f"{name} mask": dropout_mask(f"{owner}.{name}", (steps, sentences, width), self.probability, x_TBD)
-                for name, width in widths.items()
-            },
-            {},
-        )
+        rate, rows = self.probability, tuple(x_TBD.shape[:2])
+        places = widths.items() if rate else ()
+        drawn = {f"{name} mask": dropout_mask(f"{owner}.{name}", (*rows, size), rate, x_TBD) for name, size in places}
+        return Masks(drawn, {})
 
 
 class VariationalDropout(Dropout):

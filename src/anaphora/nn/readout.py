@@ -14,13 +14,14 @@ from typing import ClassVar, Literal
 import torch
 from pydantic import Field
 
-from anaphora.config import MAX_UNITS, SET, Config, Conflict
+from anaphora.config import MAX_UNITS, SET, Conflict
 from anaphora.kernels.constant import Column, Constant
 from anaphora.kernels.gate import Gated
 from anaphora.kernels.maxout import Maxout
 from anaphora.kernels.parts import Part, Project, previous
 from anaphora.kernels.sums import Activate, Add
 from anaphora.nn.fusion import AnyFusion, DeepFusion
+from anaphora.nn.stack import RecurrentConfig
 from anaphora.nn.weights import Matrix, Weights, projection_matrices
 
 Context = Literal["step", "sentence", "column", "none"]
@@ -28,7 +29,7 @@ Context = Literal["step", "sentence", "column", "none"]
 none."""
 
 
-class ReadoutConfig(Config):
+class ReadoutConfig(RecurrentConfig):
     """Input of the output layer."""
 
     readout_size: int = Field(0, ge=0, le=MAX_UNITS)
@@ -40,6 +41,11 @@ class ReadoutConfig(Config):
     readout_state: Literal["current", "previous"] = "current"
     """State that enters o_t: that of this step, or of the step before (Bahdanau et al. 2015, appendix A.2.2)."""
 
+    @property
+    def readout_width(self) -> int:
+        """Width of o_t."""
+        return self.readout_size or self.size
+
     conflicts: ClassVar[tuple[Conflict, ...]] = tuple(
         Conflict({name: SET, "readout_layer": "none"}, 'leave it out, or set decoder.readout_layer = "tanh"')
         for name in ("readout_size", "readout_word", "readout_state")
@@ -49,21 +55,20 @@ class ReadoutConfig(Config):
 class Readout:
     """The readout of one decoder; its weights stand beside those of the decoder."""
 
-    def __init__(self, config: ReadoutConfig, size: int, bias: bool, context: Context, fusion: AnyFusion) -> None:
-        """``size`` of a layer; ``context``: where it sees one; ``fusion``: whether a language model."""
-        self.config, self._size, self._bias, self._context = config, size, bias, context
+    def __init__(self, config: ReadoutConfig, context: Context, fusion: AnyFusion) -> None:
+        """``context``: where it sees one; ``fusion``: whether a language model."""
+        self.config, self._context = config, context
         self._fusion = fusion if isinstance(fusion, DeepFusion) else None
-        self.width = config.readout_size or size
 
     def matrices(self, width: int, context: int) -> dict[str, Matrix]:
         """Its weights; ``width`` of the embeddings, ``context``: numbers of the context, where there is one."""
         config, matrices = self.config, dict[str, Matrix]()
         if config.readout_layer == "none":
             return matrices
-        rows = 2 * self.width if config.readout_layer == "maxout" else self.width
+        rows = config.readout_width * (2 if config.readout_layer == "maxout" else 1)
         if self._context != "none":
-            matrices |= projection_matrices("combine_context", rows, context, self._bias)
-        matrices |= projection_matrices("combine_state", rows, self._size, self._bias and self._context == "none")
+            matrices |= projection_matrices("combine_context", rows, context, config.bias)
+        matrices |= projection_matrices("combine_state", rows, config.size, config.bias and self._context == "none")
         matrices |= projection_matrices("combine_word", rows, width, False) if config.readout_word else {}
         if self._fusion:
             states = self._fusion.model.recurrence.size
@@ -89,10 +94,10 @@ class Readout:
             state = previous(unit)
         terms: list[Part] = []
         if self._context == "step":
-            terms.append(Project("combine_context", "context", "of_context", self._bias))
+            terms.append(Project("combine_context", "context", "of_context", config.bias))
         elif self._context != "none":
             terms.append(context_projection(self._context, "combine_context", "of_context"))
-        terms.append(Project("combine_state", state, "of_state", self._bias and self._context == "none"))
+        terms.append(Project("combine_state", state, "of_state", config.bias and self._context == "none"))
         if config.readout_word:
             terms.append(Project("combine_word", "x", "of_word", False))
         gate: list[Part] = []

@@ -19,8 +19,7 @@ from anaphora.kernels.sums import Add
 from anaphora.kernels.truncation import Windows, scan_windows
 from anaphora.kernels.words import Words, reading, reading_step
 from anaphora.nn.dropout import AnyDropout, IndependentDropout, Rate
-from anaphora.nn.saved import demand_carry
-from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
+from anaphora.nn.weights import Matrix, Start, Weights, demand_carry, projection_matrices
 from anaphora.protocols import PartDescription
 
 

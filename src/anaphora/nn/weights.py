@@ -1,13 +1,14 @@
 """The weights of a program as parameters of a module, and what they start from."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Size, Tensor, nn
 
 from anaphora.config import Config, by_kind
+from anaphora.errors import ShapeError
 from anaphora.nn.randomness import dropout_mask, generator
 
 
@@ -149,3 +150,19 @@ class Network(nn.Module):
         for layer in self.children():
             if hasattr(layer, "initialise"):
                 cast(Any, layer).initialise(self.config.initializer, source)
+
+
+def demand_carry(carry: Mapping[str, Tensor], fresh: Mapping[str, Tensor]) -> None:
+    """Raise ShapeError where a carried state, perhaps of a checkpoint, is not like a ``fresh`` one of the same rows."""
+    for name, tensor in fresh.items():
+        there = carry.get(name)
+        if there is None or there.shape != tensor.shape or there.is_floating_point() != tensor.is_floating_point():
+            shape = tuple(tensor.shape)
+            raise ShapeError(f"The saved state {name} has not the shape {shape}: it belongs to another experiment.")
+
+
+def demand_lists(shapes: Mapping[str, Size], names: Sequence[str]) -> None:
+    """Raise ShapeError where saved tensors of these names, as far as they are there, are not lists of one length."""
+    found = {name: tuple(shapes[name]) for name in names if name in shapes}
+    if len({*found.values()}) > 1 or any(len(shape) != 1 for shape in found.values()):
+        raise ShapeError(f"{', '.join(found)} should be lists of one length, but have the shapes {[*found.values()]}.")

@@ -17,7 +17,7 @@ from anaphora.data.ragged import token_counts
 from anaphora.events import Event, Note, Report, Skipped
 from anaphora.nn.counts import Counts
 from anaphora.nn.device import device_of
-from anaphora.nn.outputs import Output
+from anaphora.nn.outputs.output import Output
 from anaphora.protocols import Batches, Carry, VocabularyInfo
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase

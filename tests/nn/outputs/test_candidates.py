@@ -9,7 +9,13 @@ from torch.testing import assert_close
 
 from anaphora.batch import Ids, pad
 from anaphora.errors import ConfigError, ShapeError
-from anaphora.nn.outputs import Adaptive, CandidateOutput, ClassFactored, Full, Hierarchical, NoiseContrastive, Sampled
+from anaphora.nn.outputs.adaptive import Adaptive
+from anaphora.nn.outputs.candidates import CandidateOutput
+from anaphora.nn.outputs.class_factored import ClassFactored
+from anaphora.nn.outputs.full import Full
+from anaphora.nn.outputs.hierarchical import Hierarchical
+from anaphora.nn.outputs.noise_contrastive import NoiseContrastive
+from anaphora.nn.outputs.sampled import Sampled
 from anaphora.nn.weights import Uniform
 from anaphora.protocols import VocabularyInfo
 

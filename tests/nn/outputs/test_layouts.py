@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from anaphora.errors import ConfigError
-from anaphora.nn.outputs import Adaptive, ClassFactored, Hierarchical, NoiseContrastive
-from anaphora.nn.outputs.class_factored import binned
+from anaphora.nn.outputs.adaptive import Adaptive
+from anaphora.nn.outputs.class_factored import ClassFactored, binned
+from anaphora.nn.outputs.hierarchical import Hierarchical
+from anaphora.nn.outputs.noise_contrastive import NoiseContrastive
 from anaphora.nn.outputs.sampled import LogUniform, Unigram
 from anaphora.nn.weights import Xavier
 from anaphora.protocols import VocabularyInfo

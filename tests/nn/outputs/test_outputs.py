@@ -12,7 +12,9 @@ from torch.testing import assert_close
 
 from anaphora.batch import Ids, Supervision
 from anaphora.kernels.backends import Backend
-from anaphora.nn.outputs import AnyOutput, Full, Output
+from anaphora.nn.outputs import AnyOutput
+from anaphora.nn.outputs.full import Full
+from anaphora.nn.outputs.output import Output
 from anaphora.nn.randomness import generator
 from anaphora.nn.weights import Uniform
 from anaphora.protocols import VocabularyInfo

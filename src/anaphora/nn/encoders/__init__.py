@@ -6,10 +6,9 @@ from pydantic import Field
 
 from anaphora.config import by_kind_or
 from anaphora.nn.encoders.convolution import ConvolutionConfig
-from anaphora.nn.encoders.encoder import Encoded, Encoder
-from anaphora.nn.encoders.gated_convolution import GatedConvolutionConfig, GatedConvolutionEncoder
-from anaphora.nn.encoders.ngram_convolution import NgramConvolutionConfig, NgramConvolutionEncoder
-from anaphora.nn.encoders.recurrent import EncoderConfig, RecurrentEncoder
+from anaphora.nn.encoders.gated_convolution import GatedConvolutionConfig
+from anaphora.nn.encoders.ngram_convolution import NgramConvolutionConfig
+from anaphora.nn.encoders.recurrent import EncoderConfig
 
 AnyEncoder = Annotated[
     EncoderConfig | ConvolutionConfig | GatedConvolutionConfig | NgramConvolutionConfig,
@@ -17,16 +16,3 @@ AnyEncoder = Annotated[
     by_kind_or("recurrent"),
 ]
 """An encoder as a recipe's ``[encoder]`` table; without a ``kind`` it is a recurrent one."""
-
-__all__ = [
-    "AnyEncoder",
-    "ConvolutionConfig",
-    "Encoded",
-    "Encoder",
-    "EncoderConfig",
-    "GatedConvolutionConfig",
-    "GatedConvolutionEncoder",
-    "NgramConvolutionConfig",
-    "NgramConvolutionEncoder",
-    "RecurrentEncoder",
-]

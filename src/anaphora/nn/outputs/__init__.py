@@ -6,12 +6,10 @@ from pydantic import Field
 
 from anaphora.config import by_kind_or
 from anaphora.nn.outputs.adaptive import Adaptive
-from anaphora.nn.outputs.candidates import CandidateOutput
 from anaphora.nn.outputs.class_factored import ClassFactored
 from anaphora.nn.outputs.full import Full
 from anaphora.nn.outputs.hierarchical import Hierarchical
 from anaphora.nn.outputs.noise_contrastive import NoiseContrastive
-from anaphora.nn.outputs.output import Output, OutputConfig
 from anaphora.nn.outputs.sampled import Sampled
 
 AnyOutput = Annotated[
@@ -21,16 +19,3 @@ AnyOutput = Annotated[
 ]
 """An output as a recipe names it: ``"adaptive"``, or ``{kind = "sampled", proposal = "unigram"}``; a table that does
 not say its kind is of the full softmax."""
-
-__all__ = [
-    "Adaptive",
-    "AnyOutput",
-    "CandidateOutput",
-    "ClassFactored",
-    "Full",
-    "Hierarchical",
-    "NoiseContrastive",
-    "Output",
-    "OutputConfig",
-    "Sampled",
-]

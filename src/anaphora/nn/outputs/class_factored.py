@@ -33,7 +33,7 @@ class ClassFactored(WordsConfig):
         """
         if self.classes and not 1 < self.classes < text.size:
             raise ConfigError(f"output.classes should be 0 or from 2 to {text.size - 1}, but is {self.classes}.")
-        return ClassFactoredOutput(self, embedding, width, text.size)
+        return ClassFactoredOutput(self, embedding, width, text)
 
 
 class ClassFactoredOutput(WordsOutput):
@@ -42,13 +42,13 @@ class ClassFactoredOutput(WordsOutput):
     Words that come to the vocabulary later are in the last class, and no other word changes its own.
     """
 
-    def __init__(self, config: ClassFactored, embedding: nn.Embedding | None, width: int, size: int) -> None:
-        super().__init__(config.tied, config.bias, embedding, width, size)
-        classes = config.classes or math.ceil(size**0.5)
+    def __init__(self, config: ClassFactored, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> None:
+        super().__init__(config.tied, config.bias, embedding, width, text)
+        classes = config.classes or math.ceil(text.size**0.5)
         self._bins = config.bins
         self.class_weight = nn.Parameter(torch.zeros(classes, width))
         self.class_bias = nn.Parameter(torch.zeros(classes if config.bias else 0))
-        self.counts = Counts(size)
+        self.counts = Counts(text.size)
 
     @property
     def classes(self) -> Classes:

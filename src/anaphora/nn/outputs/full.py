@@ -18,12 +18,12 @@ class Full(WordsConfig):
     """Label smoothing: probability mass spread evenly over all words in training (Szegedy et al. 2016)."""
 
     def build(self, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> "FullOutput":
-        return FullOutput(self, embedding, width, text.size)
+        return FullOutput(self, embedding, width, text)
 
 
 class FullOutput(SoftmaxOutput):
-    def __init__(self, config: Full, embedding: nn.Embedding | None, width: int, size: int) -> None:
-        super().__init__(config.tied, config.bias, embedding, width, size)
+    def __init__(self, config: Full, embedding: nn.Embedding | None, width: int, text: VocabularyInfo) -> None:
+        super().__init__(config.tied, config.bias, embedding, width, text)
         self._smoothing = config.label_smoothing
 
     def summed(self, predictions: Predictions) -> Tensor:

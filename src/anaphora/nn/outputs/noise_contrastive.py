@@ -10,8 +10,7 @@ from torch import Tensor, nn
 from anaphora.config import MAX_COUNT
 from anaphora.kernels.outputs.noise_contrastive import noise_contrastive_loss
 from anaphora.nn.counts import Counts
-from anaphora.nn.outputs.estimated import EstimatedOutput
-from anaphora.nn.outputs.output import OutputConfig, Predictions
+from anaphora.nn.outputs.output import EstimatedOutput, OutputConfig, Predictions
 from anaphora.nn.randomness import uniform_draws
 from anaphora.nn.weights import Start
 from anaphora.protocols import VocabularyInfo

@@ -13,7 +13,7 @@ from anaphora.batch import NO_SUPERVISION, Ids, Supervision
 from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.kernels.linear import linear
-from anaphora.kernels.softmax import log_softmax, picked_log_softmax
+from anaphora.kernels.softmax import log_softmax, picked_log_softmax, softmax_loss
 from anaphora.nn.outputs.candidates import CandidateOutput
 from anaphora.nn.weights import Matrix, Start
 from anaphora.protocols import Loss, VocabularyInfo
@@ -133,15 +133,17 @@ class WordsConfig(OutputConfig):
 class WordsOutput(Output):
     """z = W h + b: one score for every word."""
 
-    def __init__(self, tied: bool, bias: bool, embedding: nn.Embedding | None, width: int, size: int) -> None:
-        """``width`` of the states, ``size`` of the vocabulary; ``embedding`` lends its matrix when tied.
+    def __init__(
+        self, tied: bool, bias: bool, embedding: nn.Embedding | None, width: int, text: VocabularyInfo
+    ) -> None:
+        """``width`` of the states, ``text`` the vocabulary; ``embedding`` lends its matrix when tied.
 
         Raises ConfigError where tied, but there is no embedding, or the states are not as wide.
         """
         super().__init__()
-        self.tied, self.size = tied, size
-        self.weight = _lent(embedding, width) if tied else nn.Parameter(torch.zeros(size, width))
-        self.bias = nn.Parameter(torch.zeros(size if bias else 0))
+        self.tied, self.size, self._text = tied, text.size, text
+        self.weight = _lent(embedding, width) if tied else nn.Parameter(torch.zeros(self.size, width))
+        self.bias = nn.Parameter(torch.zeros(self.size if bias else 0))
 
     @property
     def used_bias(self) -> Tensor:
@@ -165,6 +167,31 @@ class SoftmaxOutput(WordsOutput):
 
     def shortlist(self, candidates: Ids) -> CandidateOutput:
         return CandidateOutput.of(candidates, self.weight, self.used_bias)
+
+
+class EstimatedOutput(SoftmaxOutput):
+    """A softmax without ``<pad>`` and ``<s>``, which no text has.
+
+    A softmax that is trained over all words learns that these two never come. Here training hardly ever looks at them,
+    so that scores that were never trained would take their share from the words.
+    """
+
+    def summed(self, predictions: Predictions) -> Tensor:
+        """Return the estimated loss in training, -ln p otherwise."""
+        if self.training:
+            return self.estimated(predictions)
+        states_NH, ids_N, weights_N, _ = predictions
+        return softmax_loss(states_NH, self.weight, self.used_bias, ids_N, 0.0, weights_N)
+
+    @abstractmethod
+    def estimated(self, predictions: Predictions) -> Tensor:
+        """Return the loss that training minimises."""
+
+    @property
+    def used_bias(self) -> Tensor:
+        """The bias of every word, minus infinity for what is never predicted."""
+        bias_V = self.bias if self.bias.numel() else self.weight.new_zeros(len(self.weight))
+        return bias_V.index_fill(0, torch.tensor(self._text.unwritten, device=bias_V.device), -torch.inf)
 
 
 def affine(states_NH: Tensor, weight_VH: Tensor, bias_V: Tensor) -> Tensor:

@@ -11,8 +11,7 @@ from torch import Tensor, nn
 from anaphora.config import MAX_COUNT, Config, by_kind
 from anaphora.kernels.outputs.sampled import sampled_softmax_loss
 from anaphora.nn.counts import Counts, ranks
-from anaphora.nn.outputs.estimated import EstimatedOutput
-from anaphora.nn.outputs.output import Predictions, WordsConfig
+from anaphora.nn.outputs.output import EstimatedOutput, Predictions, WordsConfig
 from anaphora.nn.randomness import uniform_draws
 from anaphora.protocols import VocabularyInfo
 
