@@ -1,12 +1,20 @@
 """Plain readings of what searches should find: one sentence, one hypothesis and one token at a time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 
 import torch
 
 from anaphora.batch import Batch
 from anaphora.protocols import Stepper
+from anaphora.search.hypothesis import Hypothesis
+
+Make = Callable[..., Stepper]
+"""The fixture ``automaton``."""
+MakeBatch = Callable[..., Batch]
+"""The fixture ``batch``."""
+SOURCES = [[4, 7], [5], [3, 3, 9, 2], [8, 1, 1], [6, 6], [2], [9, 9, 9, 9, 4]]
+FEW_SOURCES = SOURCES[:4]
 
 Rank = Callable[[float, int], float]
 """The rank of a score and a number of tokens."""
@@ -14,6 +22,18 @@ Allowed = Callable[[tuple[int, ...], int], bool]
 """Whether a token may follow others."""
 Finished = tuple[float, float, tuple[int, ...]]
 """Rank, score and tokens of a finished output."""
+
+
+def written(found: Sequence[Hypothesis], eos: int) -> list[list[int]]:
+    """The tokens of outputs, with the ``</s>`` that closes them."""
+    return [[*one.ids, eos] if one.finished else list(one.ids) for one in found]
+
+
+def same(one: Hypothesis, other: Hypothesis) -> bool:
+    """Equal to the last bit, attention included."""
+    if one.weights is None or other.weights is None:
+        return one == other and one.weights is other.weights
+    return one == other and torch.equal(one.weights, other.weights)
 
 
 def plain(score: float, tokens: int) -> float:

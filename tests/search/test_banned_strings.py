@@ -1,19 +1,15 @@
 """No output spells a text that it must not have, whatever tokens write it, and the others stay as they are."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.batch import Batch
-from anaphora.protocols import Stepper
 from anaphora.search.banned_strings import BannedStrings, Spelling
 from tests.searches import beam
 
-from .naive import n_best
+from .naive import Make, MakeBatch, n_best
 
-Make = Callable[..., Stepper]
-MakeBatch = Callable[..., Batch]
 SOURCES = [[4, 7], [5], [3, 3, 9, 2]]
 WRITES = ["", "", "", "a", "b", "ab", " a", "{", "}b", "{a}"]
 

@@ -1,21 +1,17 @@
 """A search that may not write some symbols."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 
-from anaphora.batch import Batch
 from anaphora.protocols import VocabularyInfo
 from anaphora.search.scoring import score
 from tests.searches import beam, sample
 
+from .naive import Make, MakeBatch
+
 SOURCES = [[4, 7], [5], [3, 3, 9, 2], [8, 1, 1], [6, 6], [2]]
 
 
-def test_the_unknown_word_is_never_written_and_what_had_none_stays(
-    automaton: Callable[..., Any], batch: Callable[..., Batch]
-) -> None:
+def test_the_unknown_word_is_never_written_and_what_had_none_stays(automaton: Make, batch: MakeBatch) -> None:
     unknown = 0
     for seed in range(5):
         model = automaton(seed=seed)
@@ -33,7 +29,7 @@ def test_the_unknown_word_is_never_written_and_what_had_none_stays(
 
 
 def test_what_is_written_without_some_symbols_has_the_score_that_forced_decoding_gives_it(
-    automaton: Callable[..., Any], batch: Callable[..., Batch]
+    automaton: Make, batch: MakeBatch
 ) -> None:
     pad, bos = 3, 4
     model = automaton(size=7)

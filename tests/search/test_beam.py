@@ -1,7 +1,6 @@
 """Beam search against plain readings of what it should find."""
 
 import itertools
-from collections.abc import Callable
 
 import pytest
 import torch
@@ -12,26 +11,16 @@ from torch import Tensor
 from anaphora.batch import Batch
 from anaphora.errors import ConfigError
 from anaphora.protocols import Stepper
-from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import Ranking
 from anaphora.search.scoring import score
-from tests.searches import beam
+from tests.searches import beam, greedy
 
-from .naive import everything
+from .naive import SOURCES, Make, MakeBatch, everything, same, written
 
-Make = Callable[..., Stepper]
-MakeBatch = Callable[..., Batch]
-SOURCES = [[4, 7], [5], [3, 3, 9, 2], [8, 1, 1], [6, 6], [2], [9, 9, 9, 9, 4]]
+PREFIXES = [[3], [2, 4, 4], [5, 1], [6, 2, 3, 2], [4], [2, 2], [3]]
 
 
-def same(one: Hypothesis, other: Hypothesis) -> bool:
-    """Equal to the last bit, attention included."""
-    if one.weights is None or other.weights is None:
-        return one == other and one.weights is other.weights
-    return one == other and torch.equal(one.weights, other.weights)
-
-
-def greedy(stepper: Stepper, batch: Batch, max_length: int) -> tuple[list[int], float, Tensor]:
+def likeliest_tokens(stepper: Stepper, batch: Batch, max_length: int) -> tuple[list[int], float, Tensor]:
     """One sentence, one symbol at a time, always the likeliest."""
     memory, state, _ = stepper.start(batch)
     symbols: list[int] = []
@@ -50,63 +39,31 @@ def greedy(stepper: Stepper, batch: Batch, max_length: int) -> tuple[list[int], 
 def test_a_beam_of_one_is_greedy(automaton: Make, batch: MakeBatch, seed: int) -> None:
     stepper = automaton(size=6, seed=seed)
     for source, [found] in zip(SOURCES, beam(stepper, batch(SOURCES), beam=1, max_length=9), strict=True):
-        symbols, total, weights = greedy(stepper, batch([source]), 9)
+        symbols, total, weights = likeliest_tokens(stepper, batch([source]), 9)
         assert list(found.ids) + [stepper.eos] * found.finished == symbols
         assert found.score == total
         assert found.weights is not None and torch.equal(found.weights, weights)
-
-
-@pytest.mark.parametrize("penalty", [0.6, 2.0])
-def test_a_beam_of_one_is_greedy_whatever_the_length_penalty(automaton: Make, batch: MakeBatch, penalty: float) -> None:
-    stepper, sentences = automaton(size=6), batch(SOURCES)
-    assert beam(stepper, sentences, beam=1, max_length=9, ranking=Ranking(length_penalty=penalty)) == beam(
-        stepper, sentences, beam=1, max_length=9
-    )
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_beam_of_full_width_is_exhaustive_search(automaton: Make, batch: MakeBatch, seed: int) -> None:
-    stepper = automaton(size=3, seed=seed)
-    for source, found in zip(SOURCES, beam(stepper, batch(SOURCES), beam=3**5, n=3**5, max_length=5), strict=True):
-        best = everything(stepper, batch([source]), 5)
-        assert (found[0].score, found[0].ids) == best[0]
-        known = {symbols: total for total, symbols in best}
-        assert all(known[hypothesis.ids] == hypothesis.score for hypothesis in found)
-
-
-def test_a_full_width_beam_with_a_length_penalty_ranks_by_the_penalised_score(
-    automaton: Make, batch: MakeBatch
-) -> None:
-    stepper = automaton(size=3, seed=3)
-    for source, found in zip(
-        SOURCES,
-        beam(stepper, batch(SOURCES), beam=3**5, max_length=5, ranking=Ranking(length_penalty=1.0)),
-        strict=True,
-    ):
-        best = max(everything(stepper, batch([source]), 5), key=lambda entry: entry[0] / (6 + len(entry[1])))
-        assert (found[0].score, found[0].ids) == best
 
 
 @settings(deadline=None, max_examples=40)
 @given(
     sources=st.lists(st.lists(st.integers(2, 9), min_size=1, max_size=6), min_size=1, max_size=9),
     size=st.integers(1, 7),
-    n_best=st.integers(1, 9),
+    n=st.integers(1, 9),
     seed=st.integers(0, 3),
     data=st.data(),
 )
 def test_what_is_found_for_a_sentence_does_not_depend_on_its_neighbours_or_their_order(
-    automaton: Make, batch: MakeBatch, sources: list[list[int]], size: int, n_best: int, seed: int, data: st.DataObject
+    automaton: Make, batch: MakeBatch, sources: list[list[int]], size: int, n: int, seed: int, data: st.DataObject
 ) -> None:
     stepper = automaton(size=11, seed=seed)
     lengths = data.draw(st.lists(st.integers(1, 8), min_size=len(sources), max_size=len(sources)))
     alone = [
-        beam(stepper, batch([s]), beam=size, n=n_best, max_length=n)[0] for s, n in zip(sources, lengths, strict=True)
+        beam(stepper, batch([s]), beam=size, n=n, max_length=length)[0]
+        for s, length in zip(sources, lengths, strict=True)
     ]
     order = data.draw(st.permutations(range(len(sources))))
-    together = beam(
-        stepper, batch([sources[b] for b in order]), beam=size, n=n_best, max_length=[lengths[b] for b in order]
-    )
+    together = beam(stepper, batch([sources[b] for b in order]), beam=size, n=n, max_length=[lengths[b] for b in order])
     for b, found in zip(order, together, strict=True):
         assert len(found) == len(alone[b])
         assert all(map(same, found, alone[b]))
@@ -118,7 +75,7 @@ def test_the_score_and_attention_of_an_output_are_those_of_forced_decoding(
 ) -> None:
     stepper = automaton(size=7)
     for source, found in zip(SOURCES, beam(stepper, batch(SOURCES), beam=size, n=size, max_length=6), strict=True):
-        outputs = [[*h.ids, stepper.eos] if h.finished else list(h.ids) for h in found]
+        outputs = written(found, stepper.eos)
         assert all(map(same, found, score(stepper, batch([source] * len(found), outputs))))
 
 
@@ -138,7 +95,7 @@ def test_every_hypothesis_begins_with_its_prefix(automaton: Make, batch: MakeBat
         assert all(list(h.ids[: len(prefix)]) == prefix for h in hypotheses)
         alone = beam(stepper, batch([source], prefixes=[prefix]), beam=size, max_length=8)[0]
         assert len(alone) == len(hypotheses) and all(map(same, alone, hypotheses))
-        outputs = [[*h.ids, stepper.eos] if h.finished else list(h.ids) for h in hypotheses]
+        outputs = written(hypotheses, stepper.eos)
         assert all(map(same, hypotheses, score(stepper, batch([source] * len(outputs), outputs))))
 
 
@@ -194,9 +151,8 @@ def test_a_model_that_ends_at_once_gives_the_empty_output(automaton: Make, batch
 def test_a_sentence_without_an_end_is_cut_at_its_own_greatest_length(
     automaton: Make, batch: MakeBatch, size: int
 ) -> None:
-    stepper = automaton(size=6)
+    stepper, lengths = automaton(size=6), list(range(1, 8))
     stepper.log_probs_QV[:, stepper.eos] = -torch.inf
-    lengths = [1, 2, 3, 4, 5, 6, 7]
     for length, found in zip(lengths, beam(stepper, batch(SOURCES), beam=size, n=5, max_length=lengths), strict=True):
         assert len(found) == size
         assert all(len(h.ids) == length and not h.finished for h in found)
@@ -241,3 +197,21 @@ def test_an_impossible_prefix_still_gives_a_hypothesis(automaton: Make, batch: M
 def test_impossible_options_are_refused(automaton: Make, batch: MakeBatch, options: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="should be at least"):
         beam(automaton(), batch(SOURCES), **{"max_length": 5, **options})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("prefixes", [None, PREFIXES])
+@pytest.mark.parametrize("grain", [0.0, 1.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_greedy_search_is_a_beam_of_one(
+    automaton: Make, batch: MakeBatch, seed: int, grain: float, prefixes: list[list[int]] | None
+) -> None:
+    stepper, sentences = automaton(size=7, seed=seed, grain=grain), batch(SOURCES, prefixes=prefixes)
+    expected = [found for [found] in beam(stepper, sentences, beam=1, max_length=9)]
+    assert all(map(same, greedy(stepper, sentences, max_length=9), expected))
+
+
+def test_of_equally_likely_symbols_the_lower_id_is_taken(automaton: Make, batch: MakeBatch) -> None:
+    stepper = automaton(size=5)
+    stepper.log_probs_QV[:, 2:] = 0.0  # type: ignore[attr-defined]
+    [found] = greedy(stepper, batch([[4]]), max_length=6)
+    assert found.ids == (2,) * 6 and not found.finished

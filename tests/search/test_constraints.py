@@ -8,16 +8,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.batch import Batch
-from anaphora.protocols import Stepper
 from anaphora.search.constraints import MinimumLength, NoRepeatedNgrams, WholeWords
 from tests.searches import beam, greedy, sample
 
-from .naive import n_best
-
-Make = Callable[..., Stepper]
-MakeBatch = Callable[..., Batch]
-SOURCES = [[4, 7], [5], [3, 3, 9, 2], [8, 1, 1]]
+from .naive import FEW_SOURCES, Make, MakeBatch, n_best
 
 
 def ngrams(ids: tuple[int, ...], n: int) -> list[tuple[int, ...]]:
@@ -32,7 +26,7 @@ def test_a_minimum_length_is_a_beam_without_shorter_outputs(
     stepper = automaton(size=5, seed=seed)
     steering = [MinimumLength(length, stepper.eos)]
     for source, found in zip(
-        SOURCES, beam(stepper, batch(SOURCES), beam=size, n=n, max_length=9, steering=steering), strict=True
+        FEW_SOURCES, beam(stepper, batch(FEW_SOURCES), beam=size, n=n, max_length=9, steering=steering), strict=True
     ):
         best = n_best(
             stepper, batch([source]), size, n, 9, allowed=lambda ids, token: token != stepper.eos or len(ids) >= length
@@ -52,8 +46,8 @@ def test_no_ngram_is_written_twice_and_the_rest_of_the_beam_stays(
         grown = ngrams((*ids, token), order)
         return token == stepper.eos or len(grown) == len(set(grown))
 
-    found = beam(stepper, batch(SOURCES), beam=size, n=n, max_length=9, steering=[NoRepeatedNgrams(order)])
-    for source, hypotheses in zip(SOURCES, found, strict=True):
+    found = beam(stepper, batch(FEW_SOURCES), beam=size, n=n, max_length=9, steering=[NoRepeatedNgrams(order)])
+    for source, hypotheses in zip(FEW_SOURCES, found, strict=True):
         best = n_best(stepper, batch([source]), size, n, 9, allowed=new)
         assert [one.ids for one in hypotheses if one.finished] == [ids for _, _, ids in best]
 
@@ -65,10 +59,10 @@ def test_greedy_search_and_sampling_are_restrained_alike(
     stepper = automaton(size=9, sharpness=3.0)
     steering = [MinimumLength(4, stepper.eos), NoRepeatedNgrams(2)]
     repeated = 0
-    for found in search(stepper, batch(SOURCES), max_length=14, steering=steering):
+    for found in search(stepper, batch(FEW_SOURCES), max_length=14, steering=steering):
         grown = ngrams(found.ids, 2)
         assert len(found.ids) >= 4 and len(grown) == len(set(grown))
-    for found in search(stepper, batch(SOURCES), max_length=14):
+    for found in search(stepper, batch(FEW_SOURCES), max_length=14):
         grown = ngrams(found.ids, 2)
         repeated += len(grown) != len(set(grown)) or len(found.ids) < 4
     assert repeated
@@ -92,8 +86,10 @@ def test_a_full_width_search_with_a_prefix_is_exhaustive_search_among_what_begin
     stepper, longest = automaton(size=4, seed=seed), 5
     lengths = [len(prefix) * ends for prefix, ends in zip(prefixes, closed, strict=True)]
     steering = [WholeWords(torch.tensor(lengths), torch.tensor([True, True, *after[2:]]))]
-    found = beam(stepper, batch(SOURCES, prefixes=prefixes), beam=4**4, n=4**4, max_length=longest, steering=steering)
-    for source, prefix, length, hypotheses in zip(SOURCES, prefixes, lengths, found, strict=True):
+    found = beam(
+        stepper, batch(FEW_SOURCES, prefixes=prefixes), beam=4**4, n=4**4, max_length=longest, steering=steering
+    )
+    for source, prefix, length, hypotheses in zip(FEW_SOURCES, prefixes, lengths, found, strict=True):
 
         def begins(ids: tuple[int, ...], token: int, prefix: list[int] = prefix, length: int = length) -> bool:
             if len(ids) < len(prefix):

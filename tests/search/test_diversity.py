@@ -1,7 +1,6 @@
 """Diverse beam search against a plain reading of the paper."""
 
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
 import torch
@@ -14,9 +13,7 @@ from anaphora.protocols import Stepper
 from anaphora.search.selection import Diversity
 from tests.searches import beam
 
-Make = Callable[..., Stepper]
-MakeBatch = Callable[..., Batch]
-SOURCES = [[4, 7], [5], [3, 3, 9, 2], [8, 1, 1]]
+from .naive import FEW_SOURCES, Make, MakeBatch
 
 
 def groups_of(
@@ -55,8 +52,8 @@ def test_every_group_gives_its_best(
 ) -> None:
     stepper, diversity = automaton(size=5, seed=seed), Diversity(groups, strength)
     size = groups * each
-    found = beam(stepper, batch(SOURCES), beam=size, n=size, max_length=longest, diversity=diversity)
-    for source, hypotheses in zip(SOURCES, found, strict=True):
+    found = beam(stepper, batch(FEW_SOURCES), beam=size, n=size, max_length=longest, diversity=diversity)
+    for source, hypotheses in zip(FEW_SOURCES, found, strict=True):
         own = groups_of(stepper, batch([source]), size, diversity, longest)
         expected: dict[tuple[int, ...], float] = {}
         for place in range(size):
@@ -71,7 +68,7 @@ def test_groups_that_avoid_each_other_find_more_first_tokens(automaton: Make, ba
     stepper = automaton(size=20, sharpness=3.0)
 
     def firsts(diversity: Diversity | None) -> int:
-        found = beam(stepper, batch(SOURCES), beam=6, n=6, max_length=9, diversity=diversity)
+        found = beam(stepper, batch(FEW_SOURCES), beam=6, n=6, max_length=9, diversity=diversity)
         return sum(len({one.ids[:1] for one in hypotheses}) for hypotheses in found)
 
     assert firsts(Diversity(6, 5.0)) > firsts(Diversity(6, 0.01))
@@ -79,12 +76,12 @@ def test_groups_that_avoid_each_other_find_more_first_tokens(automaton: Make, ba
 
 def test_a_sentence_does_not_notice_its_neighbours(automaton: Make, batch: MakeBatch) -> None:
     stepper, diversity = automaton(size=11), Diversity(2, 1.0)
-    together = beam(stepper, batch(SOURCES), beam=6, n=4, max_length=[3, 9, 5, 7], diversity=diversity)
-    for source, length, found in zip(SOURCES, [3, 9, 5, 7], together, strict=True):
+    together = beam(stepper, batch(FEW_SOURCES), beam=6, n=4, max_length=[3, 9, 5, 7], diversity=diversity)
+    for source, length, found in zip(FEW_SOURCES, [3, 9, 5, 7], together, strict=True):
         assert beam(stepper, batch([source]), beam=6, n=4, max_length=length, diversity=diversity) == [found]
 
 
 @pytest.mark.parametrize("diversity", [Diversity(1), Diversity(4), Diversity(3, -1.0), Diversity(3, float("nan"))])
 def test_groups_that_cannot_be_are_refused(automaton: Make, batch: MakeBatch, diversity: Diversity) -> None:
     with pytest.raises(ConfigError, match="diverse beam needs"):
-        beam(automaton(), batch(SOURCES), beam=6, max_length=5, diversity=diversity)
+        beam(automaton(), batch(FEW_SOURCES), beam=6, max_length=5, diversity=diversity)

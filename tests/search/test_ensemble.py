@@ -1,4 +1,4 @@
-"""Several models as one: what they expect is averaged, and a model beside itself is itself."""
+"""Several models as one: what they expect is averaged, or a language model's score is added to a translator's."""
 
 import math
 from typing import Any
@@ -7,31 +7,51 @@ import pytest
 import torch
 from torch import Tensor
 
+from anaphora.batch import Batch
 from anaphora.errors import ConfigError
 from anaphora.protocols import VocabularyInfo
-from anaphora.search.ensemble import Ensemble, Mean
+from anaphora.search.ensemble import Ensemble, Fused, Mean
+from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
 from tests.networks import build
 from tests.searches import beam
 
 from ..batches import pair_batch
+from .naive import Make, written
 
-SIZE = 11
-SOURCE, TARGET = VocabularyInfo(9, 0, 1, 2, 3), VocabularyInfo(SIZE, 0, 1, 2, 3)
+SOURCE, TARGET = VocabularyInfo(9, 0, 1, 2, 3), VocabularyInfo(11, 0, 1, 2, 3)
+SOURCES = [[4, 5, 6, 3], [8, 4, 7, 3], [5, 5, 5, 3]]
 BOTH_MEANS = pytest.mark.parametrize("mean", ["arithmetic", "geometric"])
 
 
-def translator(seed: int, **tables: Any) -> Any:
-    small = {"embedding": {"size": 8}, "encoder": {"size": 8, "cell": "gru"}, "decoder": {"size": 8, "cell": "gru"}}
-    model: Any = build("translate", small | tables, {"source": SOURCE, "target": TARGET}, "test.toml")
+def made(task: str, tables: dict[str, Any], seed: int) -> Any:
+    model: Any = build(task, tables, {"source": SOURCE, "target": TARGET, "text": TARGET}, "test.toml")
     model.initialise(seed)
     with torch.no_grad():
         for weight in model.parameters():
             weight.mul_(3)  # so that outputs end and differ
-    return model.eval()
+    return model.stepper()
 
 
-SOURCES = [[4, 5, 6, 3], [8, 4, 7, 3], [5, 5, 5, 3]]
+def translator(seed: int, **tables: Any) -> Any:
+    small = {"embedding": {"size": 8}, "encoder": {"size": 8, "cell": "gru"}, "decoder": {"size": 8, "cell": "gru"}}
+    return made("translate", small | tables, seed)
+
+
+def language_model(reads: str = "stream") -> Any:
+    return made("language-model", {"embedding": {"size": 8}, "recurrence": {"size": 8}, "reads": reads}, 2)
+
+
+def found_alone_and_scored(stepper: Any) -> list[tuple[Hypothesis, Batch]]:
+    """Outputs with the batches that force them; each is found in any batch, and scores as it was found."""
+    pairs = []
+    for source, hypotheses in zip(SOURCES, beam(stepper, pair_batch(SOURCES), beam=4, n=3, max_length=8), strict=True):
+        assert beam(stepper, pair_batch([source]), beam=4, n=3, max_length=8) == [hypotheses]
+        for one, ids in zip(hypotheses, written(hypotheses, TARGET.eos), strict=True):
+            given = pair_batch([source], [ids])
+            assert score(stepper, given)[0].score == pytest.approx(one.score, rel=1e-12)
+            pairs.append((one, given))
+    return pairs
 
 
 def first_step(stepper: Any, sources: list[list[int]]) -> tuple[Tensor, Tensor]:
@@ -42,7 +62,7 @@ def first_step(stepper: Any, sources: list[list[int]]) -> tuple[Tensor, Tensor]:
 
 @BOTH_MEANS
 def test_what_members_expect_and_where_they_look_is_averaged(mean: Mean) -> None:
-    members = [translator(seed).stepper() for seed in (1, 2, 3)]
+    members = [translator(seed) for seed in (1, 2, 3)]
     together = Ensemble(members, mean)
     expected = [first_step(member, SOURCES) for member in members]
     log_probs, weights = first_step(together, SOURCES)
@@ -56,7 +76,7 @@ def test_what_members_expect_and_where_they_look_is_averaged(mean: Mean) -> None
 
 @BOTH_MEANS
 def test_a_model_beside_itself_is_itself(mean: Mean) -> None:
-    alone = translator(1).stepper()
+    alone = translator(1)
     twice = Ensemble([alone, alone], mean)
     for one, other in zip(
         beam(alone, pair_batch(SOURCES), beam=3, max_length=9),
@@ -69,21 +89,16 @@ def test_a_model_beside_itself_is_itself(mean: Mean) -> None:
         assert torch.equal(one[0].weights, other[0].weights)
 
 
-@BOTH_MEANS
-def test_what_is_found_does_not_depend_on_the_batch_and_scores_as_it_was_found(mean: Mean) -> None:
-    together = Ensemble([translator(seed).stepper() for seed in (4, 5)], mean)
-    found = beam(together, pair_batch(SOURCES), beam=4, max_length=8)
-    for source, hypotheses in zip(SOURCES, found, strict=True):
-        [alone] = beam(together, pair_batch([source]), beam=4, max_length=8)
-        assert alone == hypotheses
-        for hypothesis in hypotheses:
-            ids = [*hypothesis.ids, *([TARGET.eos] if hypothesis.finished else [])]
-            [given] = score(together, pair_batch([source], [ids]))
-            assert given.score == pytest.approx(hypothesis.score, rel=1e-12)
+@pytest.mark.parametrize("name", ["arithmetic", "geometric", "fused"])
+def test_what_is_found_does_not_depend_on_the_batch_and_scores_as_it_was_found(name: Any) -> None:
+    if name == "fused":
+        assert found_alone_and_scored(Fused(translator(1), language_model(), 0.5))
+    else:
+        assert found_alone_and_scored(Ensemble([translator(seed) for seed in (4, 5)], name))
 
 
 def test_the_geometric_score_of_an_output_is_the_mean_of_its_scores() -> None:
-    members = [translator(seed).stepper() for seed in (1, 2)]
+    members = [translator(seed) for seed in (1, 2)]
     given = pair_batch(SOURCES[:1], [[5, 6, 3]])
     each = [score(member, given)[0].score for member in members]
     assert score(Ensemble(members, "geometric"), given)[0].score == pytest.approx(sum(each) / 2, rel=1e-6)
@@ -104,22 +119,44 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
 def test_models_of_other_architectures_are_searched_together(name: str) -> None:
     """With one vocabulary, whatever reads and whatever writes; attention is averaged where all have it."""
     members = [translator(4), translator(5, **ARCHITECTURES[name])]
-    together = Ensemble([member.stepper() for member in members])
-    found = beam(together, pair_batch(SOURCES), beam=4, n=3, max_length=8)
     attends = ARCHITECTURES[name].get("attention") != "none"
-    for source, hypotheses in zip(SOURCES, found, strict=True):
-        assert beam(together, pair_batch([source]), beam=4, n=3, max_length=8) == [hypotheses]
-        for one in hypotheses:
-            ids = [*one.ids, *([TARGET.eos] if one.finished else [])]
-            [given] = score(together, pair_batch([source], [ids]))
-            assert given.score == pytest.approx(one.score, rel=1e-12)
-            assert (one.weights is not None) == attends
-            if one.weights is not None:
-                each = [score(member.stepper(), pair_batch([source], [ids]))[0].weights for member in members]
-                assert torch.allclose(one.weights, sum(each) / 2, atol=1e-6)  # type: ignore[arg-type, operator]
+    for one, given in found_alone_and_scored(Ensemble(members)):
+        assert (one.weights is not None) == attends
+        if one.weights is not None:
+            each = [score(member, given)[0].weights for member in members]
+            assert torch.allclose(one.weights, sum(each) / 2, atol=1e-6)  # type: ignore[arg-type, operator]
 
 
 def test_models_of_other_symbols_are_refused() -> None:
     other: Any = build("translate", {}, {"source": SOURCE, "target": VocabularyInfo(12, 0, 1, 2, 3)}, "test.toml")
     with pytest.raises(ConfigError, match="one has 11 and another 12"):
-        Ensemble([translator(1).stepper(), other.stepper()])
+        Ensemble([translator(1), other.stepper()])
+
+
+@pytest.mark.parametrize("reads", ["stream", "sentences"])
+def test_a_score_is_the_sum_of_both(reads: str) -> None:
+    model, targets = language_model(reads), [[5, 6, 3], [7, 3], [4, 4, 4, 3]]
+    fused = score(Fused(translator(1), model, 0.3), pair_batch(SOURCES, targets))
+    alone = score(translator(1), pair_batch(SOURCES, targets))
+    own = score(model, pair_batch([[model.bos]] * 3, targets))
+    for together, one, other in zip(fused, alone, own, strict=True):
+        assert together.score == pytest.approx(one.score + 0.3 * other.score, rel=1e-6)
+        assert together.weights is not None and one.weights is not None
+        assert torch.equal(together.weights, one.weights)
+
+
+def test_the_least_weight_changes_nothing() -> None:
+    found = beam(Fused(translator(1), language_model(), 1e-30), pair_batch(SOURCES), beam=3, max_length=8)
+    plain = beam(translator(1), pair_batch(SOURCES), beam=3, max_length=8)
+    assert [[one.ids for one in some] for some in found] == [[one.ids for one in some] for some in plain]
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_weight_is_above_nothing(weight: float) -> None:
+    with pytest.raises(ConfigError, match="a finite weight above 0"):
+        Fused(translator(1), language_model(), weight)
+
+
+def test_other_symbols_are_refused(automaton: Make) -> None:
+    with pytest.raises(ConfigError, match="but they have 5 and 11"):
+        Fused(translator(1), automaton(), 0.2)

@@ -1,7 +1,6 @@
 """The n best hypotheses of a beam: an early stop changes none of them."""
 
 from collections.abc import Callable
-from math import inf
 
 import pytest
 import torch
@@ -13,14 +12,9 @@ from anaphora.batch import Batch
 from anaphora.protocols import SearchStart, Step, Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import Ranking
-from anaphora.search.scoring import score
 from tests.searches import beam
 
-from .naive import Finished, everything, n_best
-
-Make = Callable[..., Stepper]
-MakeBatch = Callable[..., Batch]
-SOURCES = [[4, 7], [5], [3, 3, 9, 2], [8, 1, 1], [6, 6], [2], [9, 9, 9, 9, 4]]
+from .naive import SOURCES, Finished, Make, MakeBatch, everything, n_best
 
 
 def rank(ranking: Ranking) -> Callable[[float, int], float]:
@@ -184,12 +178,3 @@ def test_the_rank_by_coverage_does_not_depend_on_the_batch(automaton: Make, batc
     for source, found in zip(SOURCES, together, strict=True):
         [alone] = beam(stepper, batch([source]), beam=5, n=3, max_length=8, ranking=ranking)
         assert [(one.ids, one.rank) for one in alone] == [(one.ids, one.rank) for one in found]
-
-
-@pytest.mark.parametrize("n", [1, 3])
-def test_the_scores_of_all_n_are_those_of_forced_decoding(automaton: Make, batch: MakeBatch, n: int) -> None:
-    stepper = automaton(size=7)
-    for source, found in zip(SOURCES, beam(stepper, batch(SOURCES), beam=4, n=n, max_length=9), strict=True):
-        outputs = [[*one.ids, stepper.eos] if one.finished else list(one.ids) for one in found]
-        assert [one.score for one in score(stepper, batch([source] * len(found), outputs))] == [o.score for o in found]
-        assert all(one.score > -inf for one in found)

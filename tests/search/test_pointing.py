@@ -1,6 +1,6 @@
 """Placeholders are written each exactly once, whatever the model, the beam and the other sentences of the batch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -15,8 +15,8 @@ from anaphora.search.pointing import Adjacency, Placeholders, Pointing
 from anaphora.search.scoring import score
 from tests.searches import beam
 
-Make = Callable[..., Stepper]
-MakeBatch = Callable[..., Batch]
+from .naive import Make, MakeBatch, written
+
 SIZE, EOS, UNK = 7, 1, 2
 MOST = 12
 
@@ -145,5 +145,5 @@ def test_a_sentence_without_placeholders_scores_as_before(automaton: Make, batch
     model = automaton(size=SIZE, seed=3)
     sources = [[3, 4], [5, 6]]
     found = search(model, batch(sources), placeholders(sources, [1, 0], [3]), 4)[1]
-    forced = score(model, batch([sources[1]] * len(found), [[*x.ids, EOS][: len(x.ids) + x.finished] for x in found]))
+    forced = score(model, batch([sources[1]] * len(found), written(found, EOS)))
     assert [x.score for x in found] == pytest.approx([x.score for x in forced], abs=1e-9)

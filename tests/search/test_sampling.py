@@ -1,20 +1,15 @@
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
 import torch
 
-from anaphora.batch import Batch
 from anaphora.errors import ConfigError
-from anaphora.protocols import Stepper
 from anaphora.search.scoring import score
 from tests.searches import beam, sample
 
-Make = Callable[..., Stepper]
-MakeBatch = Callable[..., Batch]
-SOURCES = [[4, 7], [5], [3, 3, 9, 2], [8, 1, 1], [6, 6], [2], [9, 9, 9, 9, 4]]
+from .naive import SOURCES, Make, MakeBatch, written
 
 
 def chi_square_limit(freedom: int) -> float:
@@ -63,7 +58,7 @@ def test_seeds_and_sentence_numbers_give_different_samples(automaton: Make, batc
 def test_the_score_of_a_sample_is_the_models_own(automaton: Make, batch: MakeBatch) -> None:
     stepper = automaton(size=6)
     found = sample(stepper, batch(SOURCES), max_length=6, temperature=3.0)
-    outputs = [[*h.ids, stepper.eos] if h.finished else list(h.ids) for h in found]
+    outputs = written(found, stepper.eos)
     assert score(stepper, batch(SOURCES, outputs)) == found
 
 
@@ -80,14 +75,6 @@ def test_a_sample_begins_as_it_is_told(automaton: Make, batch: MakeBatch) -> Non
     ):
         assert list(found.ids[: len(prefix)]) == prefix
         assert len(found.ids) + found.finished > len(prefix)
-
-
-def test_a_sample_is_cut_at_its_greatest_length(automaton: Make, batch: MakeBatch) -> None:
-    stepper = automaton(size=6)
-    stepper.log_probs_QV[:, stepper.eos] = -torch.inf
-    lengths = [1, 2, 3, 4, 5, 6, 7]
-    for length, found in zip(lengths, sample(stepper, batch(SOURCES), max_length=lengths), strict=True):
-        assert len(found.ids) == length and not found.finished
 
 
 @pytest.mark.parametrize("options", [{}, {"top_k": 2}, {"top_p": 0.5}])
@@ -136,12 +123,3 @@ def test_only_the_likeliest_are_drawn_and_as_often_as_their_shares_say(
     if len(kept) > 1:
         statistic = sum((drawn[ids] - draws * q) ** 2 / (draws * q) for ids, q in expected.items())
         assert statistic < chi_square_limit(len(expected) - 1)
-
-
-def test_what_is_drawn_is_told_and_what_is_forced_is_not(automaton: Make, batch: MakeBatch) -> None:
-    stepper, heard = automaton(size=9), list[tuple[int, int]]()
-    begun = batch([[4], [5]], prefixes=[[7, 8], [6]], example_ids=[3, 5])
-    found = sample(stepper, begun, max_length=6, seed=2, on_token=lambda number, symbol: heard.append((number, symbol)))
-    for number, forced, hypothesis in zip((3, 5), (2, 1), found, strict=True):
-        whole = [*hypothesis.ids, *([stepper.eos] if hypothesis.finished else [])]
-        assert [symbol for n, symbol in heard if n == number] == whole[forced:]

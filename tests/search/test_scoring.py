@@ -1,17 +1,13 @@
-from collections.abc import Callable
-
 import pytest
 import torch
 
-from anaphora.batch import Batch
 from anaphora.errors import ShapeError
-from anaphora.protocols import Stepper
 from anaphora.search.scoring import score
 
+from .naive import Make, MakeBatch
 
-def test_a_score_is_the_sum_of_the_log_probabilities_of_its_symbols(
-    automaton: Callable[..., Stepper], batch: Callable[..., Batch]
-) -> None:
+
+def test_a_score_is_the_sum_of_the_log_probabilities_of_its_symbols(automaton: Make, batch: MakeBatch) -> None:
     stepper = automaton(size=6)
     sources, targets = [[4, 7], [5], [3, 3, 9]], [[2, 3, 1], [1], [5, 1, 4, 4]]
     for source, target, found in zip(sources, targets, score(stepper, batch(sources, targets)), strict=True):
@@ -25,7 +21,7 @@ def test_a_score_is_the_sum_of_the_log_probabilities_of_its_symbols(
         assert [*found.ids, *([stepper.eos] if found.finished else [])] == target
 
 
-def test_scores_do_not_depend_on_the_batch(automaton: Callable[..., Stepper], batch: Callable[..., Batch]) -> None:
+def test_scores_do_not_depend_on_the_batch(automaton: Make, batch: MakeBatch) -> None:
     stepper = automaton(size=6)
     sources, targets = [[4, 7], [5], [3, 3, 9]], [[2, 3, 1], [1], [5, 1, 4, 4]]
     alone = [score(stepper, batch([s], [t]))[0] for s, t in zip(sources, targets, strict=True)]
@@ -33,8 +29,6 @@ def test_scores_do_not_depend_on_the_batch(automaton: Callable[..., Stepper], ba
     assert score(stepper, batch(sources[::-1], targets[::-1])) == alone[::-1]
 
 
-def test_without_targets_there_is_nothing_to_score(
-    automaton: Callable[..., Stepper], batch: Callable[..., Batch]
-) -> None:
+def test_without_targets_there_is_nothing_to_score(automaton: Make, batch: MakeBatch) -> None:
     with pytest.raises(ShapeError, match="inputs alone"):
         score(automaton(), batch([[4]]))

@@ -9,19 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, inf
 
-from anaphora.batch import Batch
 from anaphora.errors import ConfigError
-from anaphora.protocols import Stepper
 from anaphora.search.scoring import score
 from anaphora.search.selection import Diversity
 from anaphora.search.steering import Edits, Entries, Steering
 from tests.searches import beam, greedy, sample
 
-from .naive import n_best
-
-Make = Callable[..., Stepper]
-MakeBatch = Callable[..., Batch]
-SOURCES = [[4, 7], [5], [3, 3, 9, 2], [8, 1, 1], [6, 6], [2], [9, 9, 9, 9, 4]]
+from .naive import SOURCES, Make, MakeBatch, n_best, written
 
 
 class NotAfterItself(Steering):
@@ -100,7 +94,7 @@ def test_a_masked_beam_is_a_beam_that_never_had_what_is_masked(
     for source, found in zip(SOURCES, together, strict=True):
         best = n_best(stepper, batch([source]), size, n, 8, allowed=lambda before, token: before[-1:] != (token,))
         assert [(one.score, one.ids) for one in found if one.finished] == [one[1:] for one in best]
-        outputs = [[*one.ids, stepper.eos] if one.finished else list(one.ids) for one in found]
+        outputs = written(found, stepper.eos)
         forced = score(stepper, batch([source] * len(found), outputs))
         assert [one.score for one in found] == [one.score for one in forced]
 
@@ -127,7 +121,7 @@ def test_what_is_added_counts_in_the_choice_and_not_in_the_score(automaton: Make
     with_bonus = beam(stepper, batch(SOURCES), beam=4, n=3, max_length=8, steering=[Bonus(4, 1.5)])
     assert sum(found[0].ids.count(4) for found in with_bonus) > sum(found[0].ids.count(4) for found in plain)
     for source, found in zip(SOURCES, with_bonus, strict=True):
-        outputs = [[*one.ids, stepper.eos] if one.finished else list(one.ids) for one in found]
+        outputs = written(found, stepper.eos)
         forced = score(stepper, batch([source] * len(found), outputs))
         for one, other in zip(found, forced, strict=True):
             assert one.score == other.score

@@ -1,22 +1,14 @@
 """Outputs end with their suffixes, and are the best that do."""
 
-from collections.abc import Callable
-
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.batch import Batch
-from anaphora.protocols import Stepper
 from anaphora.search.suffixes import Suffixes
 from tests.searches import beam
 
-from .naive import n_best
-from .test_beam import same
+from .naive import FEW_SOURCES, Make, MakeBatch, n_best, same
 
-Make = Callable[..., Stepper]
-MakeBatch = Callable[..., Batch]
-SOURCES = [[4, 7], [5], [3, 3, 9, 2], [8, 1, 1]]
 SUFFIXES = st.lists(st.lists(st.integers(2, 3), max_size=3).map(tuple), min_size=4, max_size=4)
 
 
@@ -32,8 +24,8 @@ def test_a_full_width_search_is_exhaustive_search_among_what_ends_with_the_suffi
     stepper, longest = automaton(size=4, seed=seed), 5
     most = 3**4 * 4
     steering = endings(suffixes, longest, stepper.eos)
-    found = beam(stepper, batch(SOURCES), beam=most, n=most, max_length=longest, steering=steering)
-    for source, suffix, hypotheses in zip(SOURCES, suffixes, found, strict=True):
+    found = beam(stepper, batch(FEW_SOURCES), beam=most, n=most, max_length=longest, steering=steering)
+    for source, suffix, hypotheses in zip(FEW_SOURCES, suffixes, found, strict=True):
 
         def ends(ids: tuple[int, ...], token: int, suffix: tuple[int, ...] = suffix) -> bool:
             return token != stepper.eos or ids[len(ids) - len(suffix) :] == suffix
@@ -62,9 +54,9 @@ def test_every_hypothesis_ends_with_its_suffix_in_any_batch(
     stepper = automaton(size=6, seed=seed)
     longest = len(prefix) + max(map(len, suffixes)) + 1 + room
     asked = {"beam": size, "n": size, "max_length": longest}
-    sentences = batch(SOURCES, prefixes=[prefix] * 4)
+    sentences = batch(FEW_SOURCES, prefixes=[prefix] * 4)
     found = beam(stepper, sentences, steering=endings(suffixes, longest, stepper.eos), **asked)
-    for source, suffix, hypotheses in zip(SOURCES, suffixes, found, strict=True):
+    for source, suffix, hypotheses in zip(FEW_SOURCES, suffixes, found, strict=True):
         assert all(one.finished and one.ids[len(one.ids) - len(suffix) :] == suffix for one in hypotheses if suffix)
         assert all(one.ids[: len(prefix)] == tuple(prefix) for one in hypotheses)
         steering = endings([suffix], longest, stepper.eos)

@@ -1,6 +1,6 @@
 """Outputs contain their terms and none that is forbidden, whatever the model, the beam and the batch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -16,10 +16,8 @@ from anaphora.search.scoring import score
 from anaphora.search.terms import Terms, TermsOfBatch
 from tests.searches import beam
 
-from .naive import everything
+from .naive import Make, MakeBatch, everything, written
 
-Make = Callable[..., Stepper]
-MakeBatch = Callable[..., Batch]
 SIZE, EOS = 6, 1
 FORMS = st.lists(st.integers(2, SIZE - 1), min_size=1, max_size=3).map(tuple)
 
@@ -110,7 +108,7 @@ def test_the_widest_beam_finds_the_best_of_all_outputs_that_obey(
 def test_scores_are_those_of_the_model(automaton: Make, batch: MakeBatch) -> None:
     model = automaton(size=SIZE, seed=4)
     found = search(model, batch([[2, 3]]), 4, 12, steering([([[(4, 5)]], [(3,)])], 12))[0]
-    forced = score(model, batch([[2, 3]] * len(found), [[*x.ids, EOS][: len(x.ids) + x.finished] for x in found]))
+    forced = score(model, batch([[2, 3]] * len(found), written(found, EOS)))
     assert [x.score for x in found] == pytest.approx([x.score for x in forced], abs=1e-9)
 
 

@@ -1,6 +1,5 @@
 """Evidence is what the model says of each token, and depends on the sentence alone."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,8 @@ from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
 from anaphora.search.token_scores import with_evidence
 
-Make = Callable[..., Stepper]
-MakeBatch = Callable[..., Batch]
+from .naive import Make, MakeBatch
+
 SOURCES = st.lists(st.lists(st.integers(2, 6), min_size=1, max_size=5), min_size=1, max_size=4)
 
 

@@ -1,9 +1,10 @@
-"""A beam of many steps a call finds what one of single steps finds, attention included, bit for bit."""
+"""Searches of many steps a call find what those of single steps find: tokens, scores and attention, bit for bit."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ from anaphora.kernels.runtime import Runtime, running
 from anaphora.protocols import Stepper
 from anaphora.search.compiled_search import STEPS
 from anaphora.search.ranking import Ranking
-from tests.searches import beam
+from tests.searches import beam, greedy
 
 from ..batches import pair_batch
 from .native import (
@@ -50,6 +51,7 @@ def assert_found_alike(stepper: Stepper, batch: Batch, **asked: Any) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("is_greedy", [False, True])
 @pytest.mark.parametrize("name", TRANSLATORS)
 @settings(max_examples=12, deadline=None)
 @given(
@@ -66,6 +68,7 @@ def assert_found_alike(stepper: Stepper, batch: Batch, **asked: Any) -> None:
 )
 def test_a_translation_is_that_of_single_steps(
     name: str,
+    is_greedy: bool,
     backend: Backend,
     sources: list[list[int]],
     lengths: list[int],
@@ -81,9 +84,48 @@ def test_a_translation_is_that_of_single_steps(
     count = len(sources)
     own = [sorted(of_one) for of_one in candidates[:count]] if candidates else None
     batch = pair_batch(sources, candidates=own, prefixes=prefixes[:count] if prefixes and not candidates else None)
+    size, n = (1, 1) if is_greedy else (size, n)
     asked = {"beam": size, "n": n, "max_length": lengths[:count], "attention": attention, "ranking": ranking}
     with running(Runtime(backend=backend, threads=threads)), scored(rows_at_once):
         assert_found_alike(stepper_of("translate", name), batch, **asked)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", TEXTS)
+@settings(max_examples=12, deadline=None)
+@given(prefixes=prefixes, length=st.integers(1, 3 * STEPS), lines=st.none() | st.integers(1, 3))
+def test_a_text_is_that_of_single_steps_and_reported_alike(
+    name: str, backend: Backend, prefixes: list[list[int]], length: int, lines: int | None
+) -> None:
+    stepper = stepper_of("language-model", name)
+    batch = replace(pair_batch([[EOS]] * 7, prefixes=prefixes), example_ids_B=torch.arange(7) + 40)
+    reported: list[list[tuple[int, int]]] = [[], []]
+    with running(Runtime(backend=backend)):
+        found, expected = (
+            greedy(
+                one,
+                batch,
+                max_length=length,
+                lines=lines,
+                on_token=lambda *token, to=to: to.append(token),
+                banned_tokens=SYMBOLS.unwritten,
+            )
+            for one, to in zip((stepper, Stepwise(stepper)), reported, strict=True)
+        )
+    assert_same(found, expected)
+    assert reported[0] == reported[1]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_many_sentences_are_searched_in_groups_and_leave_in_any_order(threads: int) -> None:
+    draws = torch.Generator().manual_seed(1)
+    lengths = torch.randint(1, 2 * STEPS, (400,), generator=draws).tolist()
+    batch = pair_batch([torch.randint(EOS, SYMBOLS.size, (2,), generator=draws).tolist() for _ in lengths])
+    stepper = stepper_of("translate", "fed")
+    with running(Runtime(backend="gemm", threads=threads)):
+        one, other = (beam(each, batch, beam=1, max_length=lengths) for each in (stepper, Stepwise(stepper)))
+    assert len({len(found.ids) for [found] in one}) > 3
+    assert_same([found for [found] in one], [found for [found] in other])
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -120,36 +162,39 @@ def test_what_is_found_for_a_sentence_is_what_is_found_for_it_alone(
             assert_same(found, alone)
 
 
-def begun(stepper: Stepper, size: int, prefixes: Sequence[Sequence[int]] | None = None) -> bool:
-    """True where many steps are taken in a call."""
-    return is_compiled(stepper, pair_batch([[5, 9, EOS]], prefixes=prefixes), beam=size, max_length=5)
-
-
 @pytest.mark.parametrize(("task", "name"), [(task, name) for task, tables in KINDS for name in tables])
 def test_these_searches_take_many_steps_a_call(task: str, name: str) -> None:
     with running(Runtime(backend="gemm")):
-        assert begun(stepper_of(task, name), 5)
-        assert begun(stepper_of(task, name), compiled.MOST, [[7]])
+        for size, prefixes in (1, None), (5, None), (compiled.MOST, [[7]]):
+            batch = pair_batch([[5, 9, EOS]], prefixes=prefixes)
+            assert is_compiled(stepper_of(task, name), batch, beam=size, max_length=5)
 
 
-def test_a_wider_beam_and_one_without_the_products_in_c_take_single_steps() -> None:
-    stepper = stepper_of("translate", "fed")
-    with running(Runtime(backend="gemm")):
-        assert not begun(stepper, compiled.MOST + 1)
-    for runtime in (Runtime(backend="torch"), Runtime(backend="gemm", kernels="python")):
-        with running(runtime):
-            assert not begun(stepper, 5)
+GEMM, TORCH = Runtime(backend="gemm"), Runtime(backend="torch")
 
 
-def test_a_model_that_scores_nothing_possible_ends_as_in_single_steps() -> None:
+@pytest.mark.parametrize(
+    ("runtime", "sizes"),
+    [(GEMM, [compiled.MOST + 1]), (TORCH, [1, 5]), (Runtime(backend="gemm", kernels="python"), [1, 5])],
+)
+def test_a_wider_beam_and_one_without_the_products_in_c_take_single_steps(runtime: Runtime, sizes: list[int]) -> None:
+    with running(runtime):
+        for size in sizes:
+            stepper = stepper_of("translate", "fed")
+            assert not is_compiled(stepper, pair_batch([[5, 9, EOS]]), beam=size, max_length=5)
+
+
+@pytest.mark.parametrize(("size", "n"), [(1, 1), (4, 2)])
+def test_a_model_that_scores_nothing_possible_ends_as_in_single_steps(size: int, n: int) -> None:
     stepper, banned = made("translate", "fed").stepper(), tuple(range(SYMBOLS.size))
     with running(Runtime(backend="gemm")):
         for own in (None, [[9], [7, 8, EOS]]):
             batch = pair_batch([[5], [7, 8]], prefixes=own)
-            assert_found_alike(stepper, batch, beam=4, n=2, max_length=9, banned_tokens=banned)
+            assert_found_alike(stepper, batch, beam=size, n=n, max_length=9, banned_tokens=banned)
 
 
-def test_a_search_is_stopped_between_two_calls() -> None:
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_search_is_stopped_between_two_calls(size: int) -> None:
     class StopError(Exception):
         pass
 
@@ -161,7 +206,7 @@ def test_a_search_is_stopped_between_two_calls() -> None:
         if not left:
             raise StopError
 
-    text = made("translate", "fed").stepper()
+    stepper = made("translate", "fed").stepper()
     with running(Runtime(backend="gemm")), pytest.raises(StopError):
-        beam(text, pair_batch([[5]]), beam=3, max_length=STEPS + 1, banned_tokens=(EOS,), check=check)
+        beam(stepper, pair_batch([[5]]), beam=size, max_length=STEPS + 1, banned_tokens=(EOS,), check=check)
     assert left == 0
