@@ -2,11 +2,9 @@
 
 import os
 import re
-import threading
-import time
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from heapq import heappush, heappushpop
 from pathlib import Path
@@ -178,16 +176,11 @@ MATCHES = 5
 """Similar segments that are returned, unless another number is asked for."""
 
 
-class Memory:
+class Memory(Store):
     """Segments of a run folder. It may be used by several threads, and changed by several processes."""
 
     def __init__(self, folder: Path, *, create: bool = False) -> None:
-        """Open the memory of a run folder, and make it where there is none and ``create`` says so.
-
-        Raises RunError where there is none, and for a file that is damaged or no memory.
-        """
-        self._store = Store(folder, create=create)
-        self._lock = threading.RLock()
+        super().__init__(folder, create=create)
         self._index, self._indexed = Index(), 0
 
     @staticmethod
@@ -195,39 +188,15 @@ class Memory:
         """True if a run folder has a memory."""
         return os.path.lexists(folder / NAME)
 
-    def close(self) -> None:
-        """Close the file; nothing is found afterwards."""
-        with self._lock:
-            self._store.close()
-
     def __enter__(self) -> "Memory":
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def __len__(self) -> int:
-        with self._lock:
-            return len(self._store)
-
     def __iter__(self) -> Iterator[Segment]:
         """All segments, in the order in which they were added."""
-        return self._store.after(0)
-
-    def origins(self) -> dict[str, int]:
-        """Return the number of segments of every origin."""
-        with self._lock:
-            return self._store.origins()
-
-    def add(self, segments: Iterable[Segment], origin: str) -> int:
-        """Add the segments of a file, all or none; returns how many are new.
-
-        A file can be added again: its segments that are there with the same ``origin`` stay as they are. Raises
-        RunError where the memory cannot be written to, and what ``segments`` raises.
-        """
-        now = time.time()
-        with self._lock:
-            return self._store.add_all(one._replace(origin=origin, added=now) for one in segments)
+        return self.after(0)
 
     def confirm(self, segment: Segment) -> int | None:
         """Add a segment, to be found first from now on; returns its number, or None where it is found first already.
@@ -238,25 +207,14 @@ class Memory:
             best = self.exact(segment.source, segment.before, segment.after)
             if best and best[0].segment.target == segment.target:
                 return None
-            return self._store.add(segment._replace(added=time.time()))
-
-    def remove(self, numbers: Sequence[int]) -> int:
-        """Remove segments for good; returns how many there were. Raises RunError where that cannot be done."""
-        with self._lock:
-            return self._store.remove(numbers)
-
-    def remove_origin(self, origin: str) -> int:
-        """Remove all segments of an origin for good; returns how many there were."""
-        with self._lock:
-            return self._store.remove_origin(origin)
+            return self.add_again(segment)
 
     def exact(self, source: str, before: str = "", after: str = "") -> list[Match]:
         """Return the segments of a text, white space apart, one for each of their targets.
 
         Those that were between the same neighbours come first, then the newest, then those of the most frequent target.
         """
-        with self._lock:
-            found = self._store.of_key(key_of(source))
+        found = self.of_key(key_of(source))
         frequency, neighbours = Counter[str](), (key_of(before), key_of(after))
         for one in found:
             frequency[one.target] += one.times
@@ -289,7 +247,7 @@ class Memory:
             wanted = most
             while True:
                 similar = self._index.similar(source, least, wanted)
-                segments = self._store.numbered([one.number for one in similar])
+                segments = self.numbered([one.number for one in similar])
                 found = [
                     Match(segments[one.number], one.percent)
                     for one in similar
@@ -302,7 +260,7 @@ class Memory:
     def refresh(self) -> None:
         """Read what was added since the last search for similar segments, before the first one all of it."""
         with self._lock:
-            while added := self._store.sources_after(self._indexed):
+            while added := self.sources_after(self._indexed):
                 self._index.add(added)
                 self._indexed, _ = added[-1]
 

@@ -8,8 +8,10 @@ than ours is refused, and so is a link.
 import os
 import sqlite3
 import stat
+import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +47,7 @@ _INSERT = (
 
 
 class Store:
-    """The segments of one run folder."""
+    """The segments of one run folder. It may be used by several threads."""
 
     def __init__(self, folder: Path, *, create: bool = False) -> None:
         """Open the memory of a run folder, and make it where there is none and ``create`` says so.
@@ -53,39 +55,43 @@ class Store:
         Raises RunError where there is none, and for a file that is damaged or no memory.
         """
         self.path = folder / NAME
+        self._lock = threading.RLock()
         self._check_file(create)
-        with self._faults():
-            self._database = self._opened(create)
-            with self._faults(self._database.close):
-                self._check_content(create)
+        with self._faults(), ExitStack() as opened:
+            self._database = opened.enter_context(closing(self._opened(create)))
+            self._check_content(create)
+            opened.pop_all()
 
     def close(self) -> None:
-        """Close the file."""
-        self._database.close()
+        """Close the file; nothing is found afterwards."""
+        with self._lock:
+            self._database.close()
 
-    def add_all(self, segments: Iterable[Segment]) -> int:
-        """Add segments, all of them or, where that fails, none; returns how many there are that were not there before.
+    def add(self, segments: Iterable[Segment], origin: str) -> int:
+        """Add the segments of a file, all or none; returns how many are new.
 
-        Those of one call and alike in all count as one that occurs several times. What an earlier call added with the
-        same origin is not added again.
+        Those of one call and alike in all count as one that occurs several times. A file can be added again: its
+        segments that are there with the same ``origin`` stay as they are. Raises RunError where the memory cannot be
+        written to, and what ``segments`` raises.
         """
+        now = time.time()
         with self._writing():
             before = self._count()
             self._database.executemany(
                 f"{_INSERT} WHERE NOT EXISTS (SELECT 1 FROM segments WHERE key = :key AND target = :target "
                 "AND before = :before AND after = :after AND origin = :origin AND added <> :added) "
                 "ON CONFLICT (key, target, before, after, origin, added) DO UPDATE SET times = times + 1",
-                map(_values, segments),
+                (_values(one._replace(origin=origin, added=now)) for one in segments),
             )
             return self._count() - before
 
-    def add(self, segment: Segment) -> int:
+    def add_again(self, segment: Segment) -> int:
         """Add a segment, whether it is there or not; returns its number."""
         with self._writing():
-            return int(self._database.execute(_INSERT, _values(segment)).lastrowid or 0)
+            return int(self._database.execute(_INSERT, _values(segment._replace(added=time.time()))).lastrowid or 0)
 
     def remove(self, numbers: Sequence[int]) -> int:
-        """Remove segments for good; returns how many there were."""
+        """Remove segments for good; returns how many there were. Raises RunError where that cannot be done."""
         with self._writing():
             removed = self._database.executemany("DELETE FROM segments WHERE number = ?", ((one,) for one in numbers))
             return removed.rowcount
@@ -97,30 +103,27 @@ class Store:
 
     def of_key(self, key: str) -> list[Segment]:
         """Return the segments whose source is a text, white space apart, in the order in which they were added."""
-        return self._read("WHERE key = ? ORDER BY number", (key,))
+        return self._read("WHERE key = ? ORDER BY number", key)
 
     def numbered(self, numbers: Sequence[int]) -> dict[int, Segment]:
         """Return the segments of some numbers, as far as there are any, by their numbers."""
         marks = ", ".join("?" * len(numbers))
-        return {one.number: one for one in self._read(f"WHERE number IN ({marks})", tuple(numbers))}
+        return {one.number: one for one in self._read(f"WHERE number IN ({marks})", *numbers)}
 
     def after(self, number: int) -> Iterator[Segment]:
         """Yield the segments with a higher number, in the order in which they were added."""
-        while page := self._read("WHERE number > ? ORDER BY number LIMIT ?", (number, _PAGE)):
+        while page := self._read("WHERE number > ? ORDER BY number LIMIT ?", number, _PAGE):
             yield from page
             number = page[-1].number
 
     def sources_after(self, number: int) -> list[tuple[int, str]]:
         """Numbers and source texts of the next segments with a higher number, a page of them; none at the end."""
         query = "SELECT number, source FROM segments WHERE number > ? ORDER BY number LIMIT ?"
-        with self._faults(), closing(self._database.cursor()) as cursor:
-            return [(self._typed(row, (int, str))[0], row[1]) for row in cursor.execute(query, (number, _PAGE))]
+        return self._rows(query, (int, str), number, _PAGE)
 
     def origins(self) -> dict[str, int]:
         """Return the number of segments of every origin."""
-        with self._faults():
-            query = "SELECT origin, count(*) FROM segments GROUP BY origin ORDER BY origin"
-            return {self._typed(row, (str, int))[0]: row[1] for row in self._database.execute(query)}
+        return dict(self._rows("SELECT origin, count(*) FROM segments GROUP BY origin ORDER BY origin", (str, int)))
 
     def __len__(self) -> int:
         with self._faults():
@@ -129,20 +132,21 @@ class Store:
     def _count(self) -> int:
         return int(self._database.execute("SELECT count(*) FROM segments").fetchone()[0])
 
-    def _read(self, condition: str, values: tuple[object, ...]) -> list[Segment]:
-        with self._faults(), closing(self._database.cursor()) as cursor:
-            rows = cursor.execute(f"SELECT {_COLUMNS} FROM segments {condition}", values)
-            found = [Segment(*self._typed(row, _TYPES)) for row in rows]
+    def _read(self, condition: str, *values: object) -> list[Segment]:
+        rows = self._rows(f"SELECT {_COLUMNS} FROM segments {condition}", _TYPES, *values)
+        found = [Segment(*row) for row in rows]
         for one in found:
             if not 0 <= one.added < _LAST_DAY:
                 raise RunError(f"{self.path} is damaged: its segment {one.number} has no date that can be read.")
         return found
 
-    def _typed(self, row: tuple[Any, ...], types: Sequence[type]) -> tuple[Any, ...]:
-        """Return a row as it is; RunError where a column has a value of another type, which SQLite would keep."""
-        if not all(map(isinstance, row, types)):
+    def _rows(self, query: str, types: Sequence[type], *values: object) -> list[tuple[Any, ...]]:
+        """Return the rows of a query; RunError where a column has a value of another type, which SQLite would keep."""
+        with self._faults(), closing(self._database.cursor()) as cursor:
+            found = list(cursor.execute(query, values))
+        if not all(all(map(isinstance, row, types)) for row in found):
             raise RunError(f"{self.path} is damaged: it has values of other types than a memory's; restore it.")
-        return row
+        return found
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -213,22 +217,18 @@ class Store:
         return {str(row[0]) for row in found}
 
     @contextmanager
-    def _faults(self, otherwise: object = None) -> Iterator[None]:
-        """Turn what SQLite raises into RunErrors that say what to do; then call ``otherwise``, if it is given."""
+    def _faults(self) -> Iterator[None]:
+        """Let one thread at a time in, and turn what SQLite raises into RunErrors that say what to do."""
         try:
-            yield
-        except sqlite3.OperationalError as error:
-            if not hasattr(error, "sqlite_errorcode"):  # of Python, for text that is not UTF-8
+            with self._lock:
+                yield
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            code = getattr(error, "sqlite_errorcode", None)  # none from Python, for text that is not UTF-8
+            if code is None or not isinstance(error, sqlite3.OperationalError):
                 raise RunError(f"{self.path} is damaged ({error}): restore it from a copy, or move it away.") from None
-            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+            if code & 0xFF == sqlite3.SQLITE_BUSY:
                 raise RunError(f"{self.path} is in use by another process that writes: try again later.") from None
             raise RunError(f"{self.path} cannot be used: {error}; make its folder writable, or make room.") from None
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise RunError(f"{self.path} is damaged ({error}): restore it from a copy, or move it away.") from None
-        except RunError:
-            if callable(otherwise):
-                otherwise()
-            raise
 
 
 def _values(segment: Segment) -> dict[str, Any]:
