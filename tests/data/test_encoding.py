@@ -4,12 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from anaphora.data import encoding
-from anaphora.data.encoding import Encoding, Rows
+from anaphora.data.encoding import Rows
 from anaphora.errors import DataError, RunError
 from anaphora.text.words import WordTokenizer
 
@@ -23,8 +25,7 @@ from anaphora.text.words import WordTokenizer
 encoding.MANY = 1
 print("begun")
 words = WordTokenizer(["a"], lowercase=False, segmentation="whitespace", language="en")
-with encoding.Encoding((words,), 2, 7) as several:
-    print(len(list(several.rows([[["a"]]] * 7))))
+print(len(list(encoding.encoded((words,), [[["a"]]] * 7, 2, 7))))
 """
 
 
@@ -37,8 +38,8 @@ class Dying(WordTokenizer):
         return super().encode(text)
 
 
-def listed(encoding: Encoding, blocks: list[list[list[str]]]) -> list[list[list[list[int]]]]:
-    return [[rows.each() for rows in sides] for sides in encoding.rows(blocks)]
+def listed(tokenizers: Sequence[WordTokenizer], blocks: list[list[list[str]]], threads: int) -> list[Any]:
+    return [[rows.each() for rows in sides] for sides in encoding.encoded(tokenizers, blocks, threads, 14)]
 
 
 @pytest.fixture
@@ -48,19 +49,18 @@ def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("few_are_many")
 def test_several_processes_encode_as_one_does_and_in_order() -> None:
-    with Encoding((WORDS, WORDS), 1, 14) as one, Encoding((WORDS, WORDS), 3, 14) as several:
-        expected = listed(one, BLOCKS)
-        assert listed(several, BLOCKS) == expected
+    expected = listed((WORDS, WORDS), BLOCKS, 1)
+    assert listed((WORDS, WORDS), BLOCKS, 3) == expected
     assert expected[2] == [[WORDS.encode("a b c c x"), WORDS.encode("a")], [WORDS.encode("b"), []]]
 
 
 @pytest.mark.usefixtures("few_are_many")
 def test_what_a_tokenizer_refuses_and_the_death_of_a_process_are_one_error() -> None:
-    with Encoding((WORDS,), 2, 2) as several, pytest.raises(DataError, match=r"lone surrogate U\+D800"):
-        listed(several, [[["a"]], [["\ud800"]]])
+    with pytest.raises(DataError, match=r"lone surrogate U\+D800"):
+        listed((WORDS,), [[["a"]], [["\ud800"]]], 2)
     dying = Dying(["a"], lowercase=False, segmentation="whitespace", language="en")
-    with Encoding((dying,), 2, 2) as several, pytest.raises(RunError, match="encodes the corpus was killed"):
-        listed(several, [[["b"]], [["a"]], [["b"]]])
+    with pytest.raises(RunError, match="encodes the corpus was killed"):
+        listed((dying,), [[["b"]], [["a"]], [["b"]]], 2)
 
 
 def test_a_script_that_is_not_written_for_it_is_not_run_again(tmp_path: Path) -> None:

@@ -4,48 +4,31 @@ An actor translates only while it is asked for what comes next, so that it is kn
 neither restarts an actor nor repeats a call: the dispatcher does, by what the folder of shards has.
 """
 
-import multiprocessing
 import os
-import signal
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from typing import Any, Self, cast
 
 from anaphora.bulk.folder import ShardFolder
 from anaphora.bulk.worker import Assignment, At, Died, Load, Said, working
+from anaphora.data.processes import Processes
 from anaphora.errors import MissingExtraError, RunError
 from anaphora.events import Note, Report
 
 
-class LocalProcesses:
+class LocalProcesses(Processes):
     """An engine of spawned processes, each at the other end of a pipe."""
 
     def __init__(self, load: Load, folder: ShardFolder) -> None:
         """No process is started yet."""
+        super().__init__()
         self._load, self._folder = load, folder
-        self._processes = dict[Connection, BaseProcess]()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for process in self._processes.values():
-            process.terminate()
-        for process in self._processes.values():
-            process.join()
 
     def start(self) -> Connection:
-        spawning = multiprocessing.get_context("spawn")  # a fork would hold the folder's lock past our own death
-        ours, its = spawning.Pipe()
-        process = spawning.Process(target=_work, args=(its, self._load, self._folder), daemon=True)
-        process.start()
-        its.close()
-        self._processes[ours] = process
-        return ours
+        return self.spawn(_work, self._load, self._folder)
 
     def received(self) -> list[tuple[Connection, Said | Died]]:
-        ready = [cast(Connection, connection) for connection in wait(list(self._processes))]
+        ready = [cast(Connection, connection) for connection in wait(list(self))]
         return [(connection, self._from(connection)) for connection in ready]
 
     def assign(self, worker: Connection, assignment: Assignment) -> None:
@@ -54,29 +37,24 @@ class LocalProcesses:
 
     def dismiss(self, worker: Connection) -> None:
         worker.close()
-        self._processes.pop(worker).join()
+        self.pop(worker).join()
 
     def _from(self, connection: Connection) -> Said | Died:
         try:
             said: Said = connection.recv()
             return said
         except (EOFError, ConnectionError):
-            process = self._processes[connection]
+            process = self[connection]
             self.dismiss(connection)
             return Died(f"worker process {process.pid}", f"exit code {process.exitcode}")
 
 
 def _work(connection: Connection, load: Load, folder: ShardFolder) -> None:
-    """Work until whoever is at the other end of ``connection`` has gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its workers
     worker, assigned = working(load, folder), None
-    try:
-        while True:
-            said = worker.send(assigned)
-            connection.send(said)
-            assigned = None if isinstance(said, At) else connection.recv()
-    except (EOFError, ConnectionError):
-        return
+    while True:
+        said = worker.send(assigned)
+        connection.send(said)
+        assigned = None if isinstance(said, At) else connection.recv()
 
 
 ADDRESS = "RAY_ADDRESS"

@@ -99,14 +99,10 @@ class ShardFolder:
 
         RunError for another's.
         """
-        path = self._note(shard.number)
         try:
-            found = Finished.parse(files.read(path, MOST_NOTED), path)
-            found.demand(shard, self._made_by, path)
-            self._translations(found)
+            return self._read(shard.number, shard)[0]
         except DamagedError:
             return None
-        return found
 
     def keep(self, shard: Shard, translations: Sequence[str], refused: Iterable[Refused]) -> None:
         """Write the translations of a shard, then its note; DataError where the disk will not take them."""
@@ -134,10 +130,8 @@ class ShardFolder:
         lines, refused = 0, list[Refused]()
         with replacing(output) as plain, packed_by_name(output, plain) as stream:
             for number in range(count):
-                path = self._note(number)
                 try:
-                    found = Finished.parse(files.read(path, MOST_NOTED), path)
-                    content = self._translations(found)
+                    found, content = self._read(number)
                 except DamagedError as error:
                     raise RunError(
                         f"Shard {number} of {count} is lost, and has to be translated again: {error}"
@@ -152,12 +146,16 @@ class ShardFolder:
         with suppress(OSError):
             files.remove(self.path)
 
-    def _translations(self, found: Finished) -> bytes:
-        path = self._text(found.number)
-        content = files.read_exactly(path, found.size)
+    def _read(self, number: int, shard: Shard | None = None) -> tuple[Finished, bytes]:
+        """Return a note, which has to be that of ``shard`` where it is given, and the translations."""
+        path = self._note(number)
+        found = Finished.parse(files.read(path, MOST_NOTED), path)
+        if shard:
+            found.demand(shard, self._made_by, path)
+        content = files.read_exactly(self._text(number), found.size)
         if files.sha256(content) != found.translations:
-            raise DamagedError(f"{path} was changed after it was written: its SHA-256 differs.")
-        return content
+            raise DamagedError(f"{self._text(number)} was changed after it was written: its SHA-256 differs.")
+        return found, content
 
     def _text(self, number: int) -> Path:
         return self.path / f"{number:07}.txt"

@@ -1,7 +1,6 @@
 """A shard: consecutive lines of a text, and the note that is kept beside their translations."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
@@ -78,8 +77,7 @@ class Refused(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True)
-class Finished:
+class Finished(NamedTuple):
     """Note about the translations of a shard, in a file of JSON beside them."""
 
     number: int
@@ -103,28 +101,18 @@ class Finished:
     def of(cls, shard: Shard, translations: bytes, made_by: str, refused: Iterable[Refused]) -> Self:
         """Return the note of a shard that was translated."""
         source = shard.source
-        return cls(
-            shard.number,
-            shard.first,
-            len(shard.lines),
-            shard.begin,
-            shard.begin + len(source),
-            sha256(source),
-            len(translations),
-            sha256(translations),
-            made_by,
-            tuple(refused),
-        )
+        text = shard.number, shard.first, len(shard.lines), shard.begin, shard.begin + len(source), sha256(source)
+        return cls(*text, len(translations), sha256(translations), made_by, tuple(refused))
 
     def serialise(self) -> bytes:
         """Return the note as JSON with its own SHA-256."""
-        return json_bytes(sealed(asdict(self)))
+        return json_bytes(sealed(self._asdict()))
 
     @classmethod
     def parse(cls, content: bytes, path: Path) -> Self:
         """Return the note in a file; DamagedError where it is not what was written."""
         table: dict[str, Any] = parse_json(content, path)
-        if not is_sealed(table) or table.keys() != {field.name for field in fields(cls)} | {"sha256"}:
+        if not is_sealed(table) or table.keys() != {*cls._fields, "sha256"}:
             raise DamagedError(f"{path} was changed after it was written: its content does not fit its own SHA-256.")
         del table["sha256"]
         return cls(**table | {"refused": tuple(Refused(*one) for one in table["refused"])})

@@ -152,7 +152,9 @@ def translate_with(
     ``threads`` is how many CPUs a worker takes in a cluster.
     """
     folder = ShardFolder(output.with_name(f"{output.name}.shards").absolute(), identity)
-    hired = _hired(engine, load, folder, workers, threads, report)
+    hired: Engine[Any] = LocalProcesses(load, folder)
+    if engine == "ray":
+        hired = RayActors(load, folder, workers, threads, report)
     folder.make()
     with FolderLock(folder.path, "translates into it", "another output").held():
         folder.claim()
@@ -182,13 +184,3 @@ def _kept(folder: ShardFolder, report: Report) -> Iterator[None]:
         else:
             folder.remove()
         raise
-
-
-def _hired(
-    name: EngineName, load: Load, folder: ShardFolder, workers: int, threads: int, report: Report
-) -> Engine[Any]:
-    match name:
-        case "local":
-            return LocalProcesses(load, folder)
-        case "ray":
-            return RayActors(load, folder, workers, threads, report)

@@ -96,53 +96,40 @@ def working(load: Load, folder: ShardFolder) -> Working:
 
 
 def _translate_shard(assigned: Assignment, translate: Translate, folder: ShardFolder) -> Iterator[At]:
-    shard = assigned.shard
-    found = [""] * len(shard.lines)
-    refused = {line: reason for line, reason in assigned.given_up}
-    careful = _Careful(translate, shard, refused)
-    for piece in assigned.pieces:
-        yield At(piece)
-        for place, translation in careful.translated(piece):
-            found[place] = translation
-    folder.keep(shard, found, (Refused(line, refused[line]) for line in sorted(refused)))
+    shard, refused = assigned.shard, dict(assigned.given_up)
+    found, failing = [""] * len(shard.lines), 0
 
-
-class _Careful:
-    """Translates pieces; where that fails, each half by itself, down to the lines at fault."""
-
-    def __init__(self, translate: Translate, shard: Shard, refused: dict[int, str]) -> None:
-        self._translate, self._shard, self._refused = translate, shard, refused
-        self._failing = 0
-
-    def translated(self, piece: Piece, *, again: bool = False) -> Iterator[tuple[int, str]]:
-        """Yield the translations of a piece by place, without those of failing lines.
+    def careful(piece: Piece, *, again: bool = False) -> None:
+        """Translate a piece; where that fails, each half by itself, down to the lines at fault.
 
         These are tried twice, then refused.
         """
-        first = self._shard.first + piece.begin
+        nonlocal failing
+        first, count = shard.first + piece.begin, piece.end - piece.begin
         try:
-            found = self._translate(self._shard.lines[piece.begin : piece.end], first, self._refused.__setitem__)
-            if len(found) != piece.end - piece.begin or any("\n" in translation for translation in found):
+            made = translate(shard.lines[piece.begin : piece.end], first, refused.__setitem__)
+            if len(made) != count or any("\n" in translation for translation in made):
                 raise ValueError("its translation is not one line")
+            found[piece.begin : piece.end] = made
         except AnaphoraError:
             raise
         except Exception as error:  # of any kind: it is the line's, or it comes again with every line
-            if piece.end - piece.begin > 1:
+            if count > 1:
                 for half in piece.halves():
-                    yield from self.translated(half)
+                    careful(half)
             elif not again:
-                yield from self.translated(piece, again=True)
+                careful(piece, again=True)
             else:
-                self._give_up(first, error)
-            return
-        yield from enumerate(found, piece.begin)
+                failing += 1
+                reason = f"Line {first} cannot be translated: {type(error).__name__}: {error}"
+                if failing > MOST_FAILING:
+                    raise RunError(
+                        f"More than {counted(MOST_FAILING, 'line')} of shard {shard.number} fail, which is no fault of "
+                        f"lines. {reason}"
+                    ) from error
+                refused[first] = reason
 
-    def _give_up(self, line: int, error: Exception) -> None:
-        reason = f"Line {line} cannot be translated: {type(error).__name__}: {error}"
-        self._failing += 1
-        if self._failing > MOST_FAILING:
-            raise RunError(
-                f"More than {counted(MOST_FAILING, 'line')} of shard {self._shard.number} fail, which is no fault of "
-                f"lines. {reason}"
-            ) from error
-        self._refused[line] = reason
+    for piece in assigned.pieces:
+        yield At(piece)
+        careful(piece)
+    folder.keep(shard, found, map(Refused._make, sorted(refused.items())))

@@ -1,14 +1,11 @@
 """Lines to ids, a block at a time: in this process, or for large corpora in several, one for each thread of torch.
 
-Encoders are spawned: a forked one would hold the lock of the run folder past the death of this process. They end when
-the other end of their pipe does, and take one block at a time, so that nobody waits to write to somebody who writes.
+Processes take one block at a time, so that nobody waits to write to somebody who writes.
 """
 
-import multiprocessing
-import signal
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from multiprocessing.connection import Connection
@@ -16,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from anaphora.data.processes import Processes
 from anaphora.errors import AnaphoraError, DataError, RunError
 from anaphora.text.tokenizer import Tokenizer, encode_lines
 
@@ -72,33 +70,19 @@ class Rows(NamedTuple):
         return [row.tolist() for row in np.split(self.numbers, np.cumsum(self.lengths)[:-1])]
 
 
-class Encoding:
-    """Encodes the blocks of a corpus in their order, by ``processes``; leaving it ends them."""
+def encoded(
+    tokenizers: Sequence[Tokenizer], blocks: Iterable[Sides], threads: int, lines: int
+) -> Generator[list[Rows]]:
+    """Yield the rows that each tokenizer makes of its side of each block; ``threads`` work on so many ``lines``.
 
-    def __init__(self, tokenizers: Sequence[Tokenizer], threads: int, lines: int) -> None:
-        """``threads`` work on a corpus of so many ``lines``."""
-        self._tokenizers, self._threads = tokenizers, threads
-        self._count = threads if threads > 1 and lines >= MANY else 0
-        self._processes = list[multiprocessing.process.BaseProcess]()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for process in self._processes:
-            process.terminate()
-        for process in self._processes:
-            process.join()
-
-    def rows(self, blocks: Iterable[Sides]) -> Iterator[list[Rows]]:
-        """Yield the rows that each tokenizer makes of its side of each block.
-
-        Raises DataError for what a tokenizer refuses, RunError where a process was killed.
-        """
-        if not self._count:
-            yield from (_encoded(self._tokenizers, sides, self._threads) for sides in blocks)
-            return
-        idle, busy = deque(self._started() for _ in range(self._count)), deque[Connection]()
+    Closing it ends its processes. Raises DataError for what a tokenizer refuses, RunError where a process was killed.
+    """
+    if threads <= 1 or lines < MANY:
+        yield from (_encoded(tokenizers, sides, threads) for sides in blocks)
+        return
+    with Processes() as processes:
+        with _without_main():
+            idle, busy = deque(processes.spawn(_work, tokenizers) for _ in range(threads)), deque[Connection]()
         for sides in blocks:
             if not idle:
                 idle.append(busy.popleft())
@@ -106,16 +90,6 @@ class Encoding:
             idle[0].send(sides)
             busy.append(idle.popleft())
         yield from map(_received, busy)
-
-    def _started(self) -> Connection:
-        spawning = multiprocessing.get_context("spawn")
-        ours, its = spawning.Pipe()
-        process = spawning.Process(target=_work, args=(its, self._tokenizers), daemon=True)
-        with _without_main():
-            process.start()
-        its.close()
-        self._processes.append(process)
-        return ours
 
 
 def _encoded(tokenizers: Sequence[Tokenizer], sides: Sides, threads: int) -> list[Rows]:
@@ -135,16 +109,12 @@ def _received(connection: Connection) -> list[Rows]:
 
 
 def _work(connection: Connection, tokenizers: Sequence[Tokenizer]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its processes
-    try:
-        while True:
-            sides: Sides = connection.recv()
-            try:
-                connection.send(_encoded(tokenizers, sides, 1))
-            except AnaphoraError as error:
-                connection.send(str(error))
-    except (EOFError, ConnectionError):
-        return
+    while True:
+        sides: Sides = connection.recv()
+        try:
+            connection.send(_encoded(tokenizers, sides, 1))
+        except AnaphoraError as error:
+            connection.send(str(error))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -10,7 +11,7 @@ import numpy as np
 import torch
 
 from anaphora.data.columns import EVERY, Bound, Column, Integers, Table, Writer
-from anaphora.data.encoding import Encoding, Rows
+from anaphora.data.encoding import Rows, encoded
 from anaphora.data.fields.field import Field
 from anaphora.data.fields.tokens import Tokens
 from anaphora.errors import DataError
@@ -133,8 +134,9 @@ def _encoded(corpus: Examples, fields: Sequence[Field[Any]]) -> Iterator[list[Ro
             waiting.append(block)
             yield [list(map(field.get, block)) for field in texts]
 
-    with Encoding([field.tokenizer for field in texts], torch.get_num_threads(), corpus.count) as encoding:
-        for rows in encoding.rows(sides()):
+    tokenizers = [field.tokenizer for field in texts]
+    with closing(encoded(tokenizers, sides(), torch.get_num_threads(), corpus.count)) as found:
+        for rows in found:
             block = waiting.popleft()
             tokens = iter(rows)
 
