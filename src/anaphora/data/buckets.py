@@ -41,15 +41,6 @@ def cut(rows: Integers, lengths: Integers, budget: int) -> list[Integers]:
     return pieces
 
 
-def prediction_rows(widths: Sequence[tuple[int, ...]], budget: int) -> list[Integers]:
-    """Rows put together where all their widths are the same, at most ``budget`` of the first width in a batch."""
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for row, width in enumerate(widths):
-        groups.setdefault(width, []).append(row)
-    lengths = np.array([width[0] for width in widths])
-    return [rows for group in groups.values() for rows in cut(np.array(group), lengths, budget)]
-
-
 def shuffled(count: int, *key: int) -> Integers:
     """The numbers below ``count`` in an order that depends on ``key`` alone.
 

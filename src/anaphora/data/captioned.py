@@ -7,13 +7,14 @@ of names (``Flickr_8k.trainImages.txt``). Files may be given one by one as well.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.entry_files import stem_of
+from anaphora.data.examples import LocatedExamples
 from anaphora.data.features import ENDINGS, Features, array_files, features_of
 from anaphora.data.finding import Names, demand_data, demand_path
 from anaphora.data.holdout import fraction_of, is_held_out
@@ -28,32 +29,17 @@ _LIST = re.compile(r"(?<![a-z])([a-z]+)images\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class CaptionCorpus:
+class CaptionCorpus(LocatedExamples[Caption]):
     """The captions of a split, with the features of their images; a caption's number is its place among them."""
 
-    name: str
-    paths: tuple[Path, ...]
-    fingerprint: str
-    """A sha256 of the files' bytes and of what was chosen from them."""
-    captions: tuple[Caption, ...]
-    features: Features
-
-    @property
-    def count(self) -> int:
-        return len(self.captions)
-
-    def __iter__(self) -> Iterator[str]:
-        return (caption.text for caption in self.captions)
-
-    lines = __iter__
+    captions: tuple[Caption, ...] = field(kw_only=True)
+    features: Features = field(kw_only=True)
 
     def examples(self) -> Iterator[Caption]:
-        """Return the captions."""
         return iter(self.captions)
 
-    def place(self, example: Caption) -> str:
-        """Return the place of a caption, for errors."""
-        return example.place
+    def file_and_line(self, example: Caption) -> tuple[Path, int]:
+        return Path(re.split(r":\d+$|, (?:images|annotations)\[", example.place)[0]), example.line
 
     def references(self) -> dict[str, list[str]]:
         """The captions of each image, in their order."""
@@ -62,20 +48,13 @@ class CaptionCorpus:
             found.setdefault(caption.image, []).append(caption.text)
         return found
 
-    def located(self) -> Iterator[tuple[Path, int, str]]:
-        """The texts with their files and lines: see ``corpora.LocatedCorpus``."""
-        for caption in self.captions:
-            yield Path(re.split(r":\d+$|, (?:images|annotations)\[", caption.place)[0]), caption.line, caption.text
-
-    def write_sample(self, folder: Path, name: str, limit: int) -> int:
-        """The first captions as a table, and their features beside it: see ``corpora.LocatedCorpus``."""
-        sample = self.captions[:limit]
-        images = list(dict.fromkeys(caption.image for caption in sample))
-        write_lines(folder / f"{name}.tsv", (f"{caption.image}\t{caption.text}" for caption in sample))
+    def write(self, examples: Sequence[Caption], folder: Path, name: str) -> None:
+        """A table, and the features of its images beside it."""
+        images = list(dict.fromkeys(caption.image for caption in examples))
+        write_lines(folder / f"{name}.tsv", (f"{caption.image}\t{caption.text}" for caption in examples))
         rows, columns, width = self.features.shape
         grids = np.stack([self.features[image].reshape(rows, columns, width) for image in images])
         np.savez(folder / f"{name}.npz", names=np.array(images), values=grids)
-        return len(sample)
 
 
 @dataclass(frozen=True)
@@ -118,9 +97,9 @@ def caption_splits(data: Sequence[Path], names: Names, report: Report = silent) 
     digest = fingerprint(texts)
 
     def corpus(name: str) -> CaptionCorpus:
-        return CaptionCorpus(
-            name, tuple(texts), fingerprint([], digest, name, len(rows[name])), tuple(rows[name]), features
-        )
+        captions = tuple(rows[name])
+        chosen = fingerprint([], digest, name, len(captions))
+        return CaptionCorpus(name, tuple(texts), chosen, len(captions), captions=captions, features=features)
 
     tests = {name: corpus(name) for name in sorted(rows) if name.startswith(names.test)}
     return CaptionSplits(corpus(names.train), corpus(valid), tests, features)

@@ -1,10 +1,10 @@
 """Examples as batches: for training by token budget in a seeded order, for prediction by the width of each row."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, overload
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -15,36 +15,22 @@ from anaphora.data.columns import Integers
 from anaphora.data.encoding import Rows
 from anaphora.data.example_store import ExampleStore
 from anaphora.data.fields.field import Field
+from anaphora.data.lazy import LazySequence
 from anaphora.data.shuffle_window import WindowedBuckets
+
+Length = TypeVar("Length", int, Integers)
 
 WIDTH = 16
 """Prediction pads rows to multiples of this, so that the width of a row depends on the row alone."""
 
 
-def padded_width(length: int) -> int:
+def padded_width(length: Length) -> Length:
     """Return the width of a row of prediction."""
     return -(-length // WIDTH) * WIDTH
 
 
-class LazyBatches(Sequence[Batch]):
-    """Batches that are made when they are looked up, so that any position is as cheap as the first."""
-
-    def __init__(self, rows: Sequence[Integers], make: Callable[[Integers], Batch]) -> None:
-        """``make`` turns the rows of one batch into the batch."""
-        self.rows = rows
-        self._make = make
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @overload
-    def __getitem__(self, position: int) -> Batch: ...
-    @overload
-    def __getitem__(self, position: slice) -> "LazyBatches": ...
-    def __getitem__(self, position: int | slice) -> "Batch | LazyBatches":
-        if isinstance(position, slice):
-            return LazyBatches(self.rows[position], self._make)
-        return self._make(self.rows[position])
+LazyBatches = LazySequence[Integers, Batch]
+"""Batches by the rows of each."""
 
 
 @dataclass(frozen=True)
@@ -94,13 +80,11 @@ class BucketedBatches(ABC):
 
     def epoch(self, number: int) -> LazyBatches:
         """Return the batches of epoch ``number``: every row once, in an order that (seed, number) alone decides."""
-        rows: Sequence[Integers]
+        order, make = (self._budget, self._seed, number), partial(self._batch, number)
         if 0 < self._window < len(self):
-            rows = WindowedBuckets(self._lengths, len(self), self._budget, self._seed, number, self._window)
-        else:
-            lengths, *then = self._lengths(0, len(self))
-            rows = buckets(lengths, self._budget, self._seed, number, then=then)
-        return LazyBatches(rows, partial(self._batch, number))
+            return LazyBatches(WindowedBuckets(self._lengths, len(self), *order, self._window), make)
+        lengths, *then = self._lengths(0, len(self))
+        return LazyBatches(buckets(lengths, *order, then=then), make)
 
 
 class ExampleBatches(BucketedBatches):
@@ -151,7 +135,7 @@ def prediction_batches(
     for each of the inputs, and are padded like them.
     """
     lengths = inputs.lengths
-    widths = -(-lengths // WIDTH) * WIDTH
+    widths = padded_width(lengths)
     pieces: list[Integers] = []
     for width in np.unique(widths[lengths > 0]):
         rows = np.flatnonzero(widths == width)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.finding import Found, Names
@@ -14,12 +14,24 @@ from anaphora.errors import DataError
 from anaphora.events import Note, Report
 from anaphora.wording import agreeing, counted, plural
 
-Example = TypeVar("Example")
+
+class Placed(Protocol):
+    """An example with a text and a place in a file."""
+
+    @property
+    def place(self) -> str:
+        """The file, and the line or number where there are several in it: ``train.tsv:7``."""
+
+    @property
+    def text(self) -> str: ...
+
+
+Example = TypeVar("Example", bound=Placed)
 AnyCorpus = TypeVar("AnyCorpus", bound="ExampleCorpus[Any]")
 
 
 @dataclass(frozen=True)
-class ExampleCorpus(ABC, Generic[Example]):
+class LocatedExamples(ABC, Generic[Example]):
     """Examples from one or more files; a ``corpora.LocatedCorpus``."""
 
     name: str
@@ -28,6 +40,45 @@ class ExampleCorpus(ABC, Generic[Example]):
     """A SHA-256 of the files' bytes and of what was chosen from them."""
     count: int = 0
     """Examples in the corpus."""
+
+    @abstractmethod
+    def examples(self) -> Iterator[Example]:
+        """The examples, read again."""
+
+    @abstractmethod
+    def write(self, examples: Sequence[Example], folder: Path, name: str) -> None:
+        """Write examples as the split ``name`` into ``folder``."""
+
+    def place(self, example: Example) -> str:
+        """Return the place of an example, for errors: ``train.tsv:7``."""
+        return example.place
+
+    def file_and_line(self, example: Example) -> tuple[Path, int]:
+        """The file of an example and its line, from 1; line 1 of a file that is one example."""
+        path, _, line = example.place.rpartition(":")
+        return (Path(path), int(line)) if path and line.isdecimal() else (Path(example.place), 1)
+
+    def __iter__(self) -> Iterator[str]:
+        """The texts, read again."""
+        return (example.text for example in self.examples())
+
+    lines = __iter__
+
+    def located(self) -> Iterator[tuple[Path, int, str]]:
+        """The texts with their files and lines."""
+        return ((*self.file_and_line(example), example.text) for example in self.examples())
+
+    def write_sample(self, folder: Path, name: str, limit: int) -> int:
+        """Write at most ``limit`` examples as the split ``name`` into ``folder``; returns how many there are."""
+        sample = list(islice(self.examples(), limit))
+        self.write(sample, folder, name)
+        return len(sample)
+
+
+@dataclass(frozen=True)
+class ExampleCorpus(LocatedExamples[Example]):
+    """Examples that are read from their files again and again, or a part of them that a hash chooses."""
+
     held_out: bool | None = None
     """True for what is held out, False for the rest, None for all."""
     one_in: int = 10
@@ -37,26 +88,9 @@ class ExampleCorpus(ABC, Generic[Example]):
     def read(self, path: Path) -> Iterator[Example]:
         """The examples of a file; DataError with the place of a fault."""
 
-    @abstractmethod
-    def text_of(self, example: Example) -> str:
-        """The text of an example."""
-
-    @abstractmethod
-    def place_of(self, example: Example) -> tuple[Path, int]:
-        """The file of an example and its line, from 1."""
-
-    def place(self, example: Example) -> str:
-        """Return the place of an example, for errors: ``train.tsv:7``."""
-        path, line = self.place_of(example)
-        return f"{path}:{line}"
-
-    @abstractmethod
-    def write(self, examples: Sequence[Example], folder: Path, name: str) -> None:
-        """Write examples as the split ``name`` into ``folder``."""
-
     def hashed(self, example: Example) -> str:
         """Return the text that decides whether an example is held out."""
-        return self.text_of(example)
+        return example.text
 
     def examples(self) -> Iterator[Example]:
         """The examples, read again."""
@@ -64,22 +98,6 @@ class ExampleCorpus(ABC, Generic[Example]):
             for example in self.read(path):
                 if self.held_out is None or is_held_out(self.hashed(example), self.one_in) is self.held_out:
                     yield example
-
-    def __iter__(self) -> Iterator[str]:
-        """The texts, read again."""
-        return map(self.text_of, self.examples())
-
-    lines = __iter__
-
-    def located(self) -> Iterator[tuple[Path, int, str]]:
-        """The texts with their files and lines."""
-        return ((*self.place_of(example), self.text_of(example)) for example in self.examples())
-
-    def write_sample(self, folder: Path, name: str, limit: int) -> int:
-        """Write at most ``limit`` examples as the split ``name`` into ``folder``; returns how many there are."""
-        sample = list(islice(self.examples(), limit))
-        self.write(sample, folder, name)
-        return len(sample)
 
     def with_count(self, noun: str) -> Self:
         """The corpus after reading it through; DataError where it has no example."""
@@ -125,9 +143,3 @@ def example_splits(
     parts = ("without the held-out tenth", "the held-out tenth")
     rest, tenth = (fingerprint(found.train, *choices, part) for part in parts)
     return Splits(*whole.parted("valid", rest, tenth, noun, report), tests)
-
-
-def place_in(place: str) -> tuple[Path, int]:
-    """The file and the line of a place such as ``train.tsv:7``; line 1 of a file that is one example."""
-    path, _, line = place.rpartition(":")
-    return (Path(path), int(line)) if path and line.isdecimal() else (Path(place), 1)

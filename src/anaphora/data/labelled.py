@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from anaphora.data.corpora import Splits, fingerprint
-from anaphora.data.examples import ExampleCorpus, place_in
+from anaphora.data.examples import ExampleCorpus
 from anaphora.data.fields.label import refuse_unknown
 from anaphora.data.finding import Names, demand_data, demand_path, refuse_packed, split_name
 from anaphora.errors import DataError
@@ -81,15 +81,6 @@ class LabelledCorpus(ExampleCorpus[Example]):
         if vectors:
             return read_labelled_vectors(path, separator=separator, steps=steps)
         return read_labelled(path, encoding=encoding, separator=separator, columns=columns)
-
-    def text_of(self, example: Example) -> str:
-        return example.text
-
-    def place_of(self, example: Example) -> tuple[Path, int]:
-        return place_in(example.place)
-
-    def place(self, example: Example) -> str:
-        return example.place
 
     def write(self, examples: Sequence[Example], folder: Path, name: str) -> None:
         """A table with a heading, or arrays."""

@@ -8,12 +8,12 @@ batch are compared with were targets of batches close to it.
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import overload
 
 import torch
 from torch import Tensor
 
 from anaphora.batch import Batch
+from anaphora.data.lazy import LazySequence
 from anaphora.protocols import Batches
 
 
@@ -29,32 +29,22 @@ class Partitions:
         return PartitionedEpoch(self._batches.epoch(number), self._size)
 
 
-class PartitionedEpoch(Sequence[Batch]):
+class PartitionedEpoch(LazySequence[int, Batch]):
     """The batches of an epoch.
 
     Looking up the first batch of a partition makes all of its batches once, to find the target ids.
     """
 
     def __init__(self, batches: Sequence[Batch], size: int) -> None:
+        super().__init__(range(len(batches)), self._with_partition)
         self._batches, self._size = batches, size
         self._starts = [0]  # of the partitions known so far, and past the last of them
         self._latest: tuple[int, Tensor] = (-1, torch.empty(0))
 
-    def __len__(self) -> int:
-        return len(self._batches)
-
-    @overload
-    def __getitem__(self, position: int) -> Batch: ...
-
-    @overload
-    def __getitem__(self, position: slice) -> list[Batch]: ...
-
-    def __getitem__(self, position: int | slice) -> Batch | list[Batch]:
-        if isinstance(position, slice):
-            return [self[place] for place in range(*position.indices(len(self)))]
+    def _with_partition(self, position: int) -> Batch:
         batch = self._batches[position]
-        partition_C = self._partition_of(range(len(self))[position])
-        return replace(batch, supervision=replace(batch.supervision, partition_C=partition_C))
+        supervision = replace(batch.supervision, partition_C=self._partition_of(position))
+        return replace(batch, supervision=supervision)
 
     def _partition_of(self, position: int) -> Tensor:
         """The target ids of the partition that has the batch at ``position``, ascending."""

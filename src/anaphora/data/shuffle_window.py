@@ -7,12 +7,12 @@ position of an epoch is found without an order of all rows: how many batches a w
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import overload
 
 import numpy as np
 
 from anaphora.data.buckets import POOL, cut, hashed, shuffled
 from anaphora.data.columns import Integers
+from anaphora.data.lazy import LazySequence
 
 LARGE = 1 << 22
 """Rows from which on a new run shuffles in windows, unless it says how."""
@@ -29,7 +29,7 @@ Lengths = Callable[[int, int], Sequence[Integers]]
 """The lengths of the rows from a first to before a last: those that fill batches, then others to sort by."""
 
 
-class WindowedBuckets(Sequence[Integers]):
+class WindowedBuckets(LazySequence[int, Integers]):
     """The rows of every batch of an epoch, each row once; a pure function of (lengths, budget, seed, epoch, window)."""
 
     def __init__(self, lengths: Lengths, rows: int, budget: int, seed: int, epoch: int, window: int) -> None:
@@ -40,19 +40,10 @@ class WindowedBuckets(Sequence[Integers]):
         self._windows = [blocks[start : start + _BLOCKS] for start in range(0, len(blocks), _BLOCKS)]
         self._ends = [0, *accumulate(map(self._count, range(len(self._windows))))]
         self._held: dict[int, list[Integers]] = {}
+        super().__init__(range(self._ends[-1]), self._batch)
 
-    def __len__(self) -> int:
-        return self._ends[-1]
-
-    @overload
-    def __getitem__(self, position: int) -> Integers: ...
-    @overload
-    def __getitem__(self, position: slice) -> Sequence[Integers]: ...
-    def __getitem__(self, position: int | slice) -> Integers | Sequence[Integers]:
-        """The rows of a batch; batches of one window are cheap once one of them was looked up."""
-        if isinstance(position, slice):
-            return [self[place] for place in range(len(self))[position]]
-        place = range(len(self))[position]
+    def _batch(self, place: int) -> Integers:
+        """Return the rows of a batch; batches of one window are cheap once one of them was looked up."""
         window = int(np.searchsorted(self._ends, place, side="right")) - 1
         if window not in self._held:
             self._held[window] = self._batches(window)

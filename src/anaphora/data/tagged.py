@@ -7,6 +7,7 @@ or ``eng.train``; a FILE is trained on. Anything may be gzipped, and several are
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.examples import ExampleCorpus, example_splits
@@ -20,8 +21,19 @@ from anaphora.wording import agreeing, counted
 _ENDINGS = (".conllu", ".conll", ".tsv", ".txt", ".iob", ".iob2", ".bio", ".bioes", ".jsonl", ".json")
 
 
-Located = tuple[Path, Sentence]
-"""A sentence and its file."""
+class Located(NamedTuple):
+    """A sentence and its file."""
+
+    path: Path
+    sentence: Sentence
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.sentence.words)
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.sentence.line_of(0)}"
 
 
 @dataclass(frozen=True)
@@ -32,13 +44,7 @@ class TaggedCorpus(ExampleCorpus[Located]):
 
     def read(self, path: Path) -> Iterator[Located]:
         sentences = self.format.read(exact_lines(path), str(path), labelled=True)
-        return ((path, sentence) for sentence in sentences if sentence.words)
-
-    def text_of(self, example: Located) -> str:
-        return " ".join(example[1].words)
-
-    def place_of(self, example: Located) -> tuple[Path, int]:
-        return example[0], example[1].line_of(0)
+        return (Located(path, sentence) for sentence in sentences if sentence.words)
 
     def write(self, examples: Sequence[Located], folder: Path, name: str) -> None:
         """A file in the format of the corpus."""

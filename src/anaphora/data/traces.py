@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from anaphora.data.corpora import Splits, fingerprint
-from anaphora.data.examples import ExampleCorpus, example_splits, place_in
+from anaphora.data.examples import ExampleCorpus, example_splits
 from anaphora.data.finding import Found, Names, demand_data, demand_path, ending_of, split_name
 from anaphora.data.labelled import hold_vectors
 from anaphora.errors import DataError
@@ -96,18 +96,9 @@ class TraceCorpus(ExampleCorpus[Trace]):
     def read(self, path: Path) -> Iterator[Trace]:
         return read_traces(path)
 
-    def text_of(self, example: Trace) -> str:
-        return example.text
-
     def hashed(self, example: Trace) -> str:
         """Text and points."""
         return f"{example.text} {example.values_TD.tolist()}"
-
-    def place_of(self, example: Trace) -> tuple[Path, int]:
-        return place_in(example.place)
-
-    def place(self, example: Trace) -> str:
-        return example.place
 
     def write(self, examples: Sequence[Trace], folder: Path, name: str) -> None:
         """JSON lines, or arrays without a pen."""

@@ -115,7 +115,7 @@ class ReplayedBatches:
 
 
 def _rows(place: _Place) -> int:
-    return len(place[0].rows[place[1]])
+    return len(place[0].places[place[1]])
 
 
 def _met(meeting: Sequence[tuple[_Place, _Place]], place: Integers) -> Batch:
