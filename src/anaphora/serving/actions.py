@@ -84,9 +84,9 @@ class Action:
     """True if it has the deadline of documents."""
     learns: bool = False
     """True if it changes a memory, which has to be allowed."""
-    needs: tuple[str, ...] = ()
-    """Fields without which it is refused."""
-    takes: tuple[str, ...] = ()
+    needs: str = ""
+    """Fields without which it is refused, with spaces between them."""
+    takes: str = ""
     """Fields that may be missing."""
 
 
@@ -280,10 +280,9 @@ _MOST_SEGMENTS = 50
 async def memory_languages(service: Service, given: Parameters) -> dict[str, Any]:
     """``GET /tmserver/languages/``: the languages of the memories."""
     having = [one for one in service.translators if one.memory is not None]
-    return {
-        "sourceLanguages": sorted({_amagama_code(one.source) for one in having}),
-        "targetLanguages": sorted({_amagama_code(one.target) for one in having}),
-    }
+    sides = {"sourceLanguages": {one.source for one in having}, "targetLanguages": {one.target for one in having}}
+    # clients of amaGama (Weblate) write codes in lower case, with _ before a region
+    return {name: sorted({code.replace("-", "_").lower() for code in codes}) for name, codes in sides.items()}
 
 
 async def memory_unit(service: Service, given: Parameters) -> list[dict[str, Any]]:
@@ -299,8 +298,3 @@ async def memory_unit(service: Service, given: Parameters) -> list[dict[str, Any
         {"source": one.segment.source, "target": one.segment.target, "quality": one.percent, "rank": one.percent}
         for one in matches[:most]
     ]
-
-
-def _amagama_code(code: str) -> str:
-    """Return a code of a language as clients of amaGama (Weblate) write it: in lower case, ``_`` before a region."""
-    return code.replace("-", "_").lower()

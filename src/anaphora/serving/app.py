@@ -88,33 +88,23 @@ ACTIONS = (
         "/translate",
         "POST",
         actions.translate,
-        needs=("q", "source", "target"),
-        takes=("format", "alternatives", "alignment", "confidence", "memory"),
+        needs="q source target",
+        takes="format alternatives alignment confidence memory",
     ),
-    Action("/neighbours", "POST", actions.neighbours, needs=("q", "s", "source", "target")),
-    Action("/detect", "POST", actions.detect, needs=("q",)),
-    Action(
-        "/suggest",
-        "POST",
-        actions.suggest,
-        own=True,
-        learns=True,
-        needs=("q", "s", "source", "target"),
-        takes=("undo",),
-    ),
-    Action("/suggest/undo", "POST", actions.undo, own=True, learns=True, needs=("token",)),
-    Action(
-        "/translate_file", "POST", actions.translate_file, own=True, patient=True, needs=("file", "source", "target")
-    ),
+    Action("/neighbours", "POST", actions.neighbours, needs="q s source target"),
+    Action("/detect", "POST", actions.detect, needs="q"),
+    Action("/suggest", "POST", actions.suggest, own=True, learns=True, needs="q s source target", takes="undo"),
+    Action("/suggest/undo", "POST", actions.undo, own=True, learns=True, needs="token"),
+    Action("/translate_file", "POST", actions.translate_file, own=True, patient=True, needs="file source target"),
     # its name cannot be guessed
-    Action("/download_file/{name}", "GET", actions.download_file, open=True, needs=("name",)),
+    Action("/download_file/{name}", "GET", actions.download_file, open=True, needs="name"),
     Action("/tmserver/languages/", "GET", actions.memory_languages),
     Action(
         "/tmserver/{source}/{target}/unit/{text:lines}",
         "GET",
         actions.memory_unit,
-        needs=("source", "target", "text"),
-        takes=("min_similarity", "max_candidates"),
+        needs="source target text",
+        takes="min_similarity max_candidates",
     ),
     Action("/metrics", "GET", _metrics),
 )
@@ -142,9 +132,12 @@ def check_host(header: str | None, names: Collection[str]) -> None:
     """
     if header is None:
         return
-    host = _host(header)
-    if host != "localhost" and host not in names and not _is_address(host):
-        raise Refusal(403, f"This server is not called '{host}': if it is, start it with --name {host}")
+    host = ""
+    with suppress(ValueError):  # of a header that is no host, and of a name that is no address
+        host = (urlsplit(f"//{header}").hostname or "").lower()
+        if host == "localhost" or host in names or ip_address(host):
+            return
+    raise Refusal(403, f"This server is not called '{host}': if it is, start it with --name {host}")
 
 
 def check_origin(origin: str | None, host: str, origins: Collection[str]) -> None:
@@ -154,22 +147,6 @@ def check_origin(origin: str | None, host: str, origins: Collection[str]) -> Non
     """
     if origin is not None and origin not in origins and (origin == "null" or urlsplit(origin).netloc != host):
         raise Refusal(403, "Pages of other origins may not do this")
-
-
-def _host(header: str) -> str:
-    """Return the name in a header, without its port; "" where there is none."""
-    try:
-        return (urlsplit(f"//{header}").hostname or "").lower()
-    except ValueError:
-        return ""
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def application(service: Service, say: Say = lambda line: None) -> Starlette:

@@ -1,10 +1,11 @@
 """Detection of the language of a text among the served ones."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from anaphora.errors import MissingExtraError
 
@@ -30,7 +31,6 @@ class Detector:
     def __init__(self, languages: Sequence[str]) -> None:
         """Raises MissingExtraError where there is a choice and py3langid is not installed."""
         self._languages, self._lock = list(languages), Lock()
-        self._model: _Model | None = None
         if len(self._languages) > 1 and not find_spec("py3langid"):
             raise MissingExtraError("py3langid", "serve")
 
@@ -39,28 +39,20 @@ class Detector:
         if len(self._languages) == 1:
             return [Detected(100.0, self._languages[0])]
         with self._lock:
-            self._model = self._model or _Model(self._languages)
-        if not text.strip() or not self._model.known:
+            identifier, known = self._model
+        if not text.strip() or not known:
             return [Detected(0.0, code) for code in self._languages]
-        return self._model.rank(text)
+        return [Detected(round(100 * float(share), 1), known[code]) for code, share in identifier.rank(text)]
 
-
-class _Model:
-    """Parameters of py3langid for some languages."""
-
-    def __init__(self, languages: Sequence[str]) -> None:
+    @cached_property
+    def _model(self) -> tuple[Any, dict[str, str]]:
+        """The model with the parameters of the languages, and these by its names for them."""
         from py3langid.langid import MODEL_DIR, MODEL_FILE, LanguageIdentifier
         from py3langid.modelio import load_model
 
         likelihoods_FL, priors_L, labels, moves, row, features = load_model(Path(MODEL_DIR, MODEL_FILE))
-        plain_codes = {code.split("-")[0]: code for code in languages}
-        self.known = {plain: plain_codes[plain] for plain in labels if plain in plain_codes}
-        """The languages, by its names for them."""
-        own = [place for place, label in enumerate(labels) if label in self.known]  # all of them take 28 MB more
+        plain_codes = {code.split("-")[0]: code for code in self._languages}
+        known = {plain: plain_codes[plain] for plain in labels if plain in plain_codes}
+        own = [place for place, label in enumerate(labels) if label in known]  # all of them take 28 MB more
         parts = likelihoods_FL[:, own], priors_L[own], [labels[place] for place in own], moves, features
-        self._identifier = LanguageIdentifier(*parts, norm_probs=True, tk_row=row)
-
-    def rank(self, text: str) -> list[Detected]:
-        """Its languages, most probable first."""
-        ranked = self._identifier.rank(text)
-        return [Detected(round(100 * float(share), 1), self.known[code]) for code, share in ranked]
+        return LanguageIdentifier(*parts, norm_probs=True, tk_row=row), known

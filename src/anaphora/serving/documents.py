@@ -7,12 +7,12 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from pathlib import PurePath
-from typing import NamedTuple
 
 from anaphora.errors import DataError
 from anaphora.formats.documents import PEEKED, recognized
 from anaphora.formats.entries.document import Document
 from anaphora.formats.entries.kinds import READERS
+from anaphora.serving.parameters import Upload
 from anaphora.serving.refusal import Refusal, bad
 from anaphora.tasks.translation.documents import Steps, Texts, fill_steps, next_step
 
@@ -78,29 +78,22 @@ def _filled(content: bytes, name: str, kind: str, languages: tuple[str, str]) ->
     return (yield from fill_steps(document, languages[1])).content
 
 
-class Stored(NamedTuple):
-    """A translated document."""
-
-    name: str
-    content: bytes
-
-
 class Downloads:
     """Translated documents until they are fetched, each under a name that cannot be guessed."""
 
     def __init__(self) -> None:
-        self._stored: OrderedDict[str, Stored] = OrderedDict()
+        self._stored: OrderedDict[str, Upload] = OrderedDict()
 
     def add(self, name: str, content: bytes) -> str:
         """Keep a document; returns the name to fetch it by."""
         token = secrets.token_urlsafe(32) + PurePath(name).suffix
-        self._stored[token] = Stored(name, content)
+        self._stored[token] = Upload(name, content)
         held = sum(len(one.content) for one in self._stored.values())
         while len(self._stored) > _STORED or (held > HELD and len(self._stored) > 1):
             held -= len(self._stored.popitem(last=False)[1].content)
         return token
 
-    def get(self, token: str) -> Stored:
+    def get(self, token: str) -> Upload:
         """Return a document; Refusal where there is none of the name."""
         if token not in self._stored:
             raise Refusal(404, "There is no document of this name, or it was dropped for later ones")

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import PurePath
 from typing import Any, NamedTuple, NoReturn
@@ -24,31 +24,23 @@ _FIELDS = 1_000
 
 
 class Upload(NamedTuple):
-    """A file that came with a form."""
+    """A document by name."""
 
     name: str
     content: bytes
 
 
-class Parameters(Mapping[str, Any]):
+class Parameters(dict[str, Any]):
     """The fields of a request, unchecked, and ways to read them that refuse what is wrong."""
 
     def __init__(self, fields: Mapping[str, Any], address: str) -> None:
         """``address`` is that of the server, as the client wrote it."""
-        self._fields, self.address = fields, address
+        super().__init__(fields)
+        self.address = address
         self.by = EVERYBODY
         """The key that the request was admitted with."""
         self.client = ""
         """The address of who asks, or the name of its key: clients have turns."""
-
-    def __getitem__(self, name: str) -> Any:
-        return self._fields[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._fields)
-
-    def __len__(self) -> int:
-        return len(self._fields)
 
     def text(self, name: str, default: str | None = None) -> str:
         """Return a field of text.
@@ -126,13 +118,12 @@ async def parameters_of(request: Request, limits: ServingLimits) -> Parameters:
     """
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise Refusal(415, "Invalid request: a packed body is not read; send it as it is")
-    address, query = str(request.base_url), {**_form(request.scope["query_string"]), **request.path_params}
+    address, query = str(request.base_url), _form(request.scope["query_string"]) | request.path_params
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     try:
         async with asyncio.timeout(limits.upload):
             if kind == "multipart/form-data" and request.method != "GET":
-                form = await _multipart(_bounded(request, limits.document + limits.body))
-                return Parameters({**query, **form}, address)
+                return Parameters(query | await _multipart(_bounded(request, limits.document + limits.body)), address)
             body = await _bounded(request, limits.body).body()
     except TimeoutError:
         raise Refusal(408, f"The request did not come within {limits.upload:g} s") from None
@@ -141,7 +132,7 @@ async def parameters_of(request: Request, limits: ServingLimits) -> Parameters:
     if request.method == "GET" or not body:
         return Parameters(query, address)
     is_json = kind.endswith("json") or body.lstrip().startswith(b"{")  # some clients call it a form, or nothing
-    return Parameters({**query, **(_json(body) if is_json else _form(body))}, address)
+    return Parameters(query | (_json(body) if is_json else _form(body)), address)
 
 
 def _bounded(request: Request, most: int) -> Request:
@@ -159,41 +150,39 @@ def _bounded(request: Request, most: int) -> Request:
     return Request(request.scope, receive)
 
 
-async def _upload(file: UploadFile) -> Upload:
-    return Upload(PurePath(file.filename or "").name or "document", await file.read())
+async def _value(field: UploadFile | str) -> Upload | str:
+    if isinstance(field, str):
+        return field
+    return Upload(PurePath(field.filename or "").name or "document", await field.read())
 
 
 async def _multipart(request: Request) -> dict[str, Any]:
     try:
         async with request.form(max_files=1, max_fields=_FIELDS) as form:
-            return {name: value if isinstance(value, str) else await _upload(value) for name, value in form.items()}
+            return {name: await _value(value) for name, value in form.items()}
     except (FormParserError, HTTPException):  # of the parser, and of Starlette where that is within an application
         raise bad("Invalid request: the form cannot be read") from None
 
 
-def _form(content: bytes) -> dict[str, str]:
+def _form(content: bytes) -> dict[str, Any]:
     """Return the fields of a form or query string; of a name that comes twice the first counts."""
     try:
         pairs = parse_qsl(content.decode("utf-8"), keep_blank_values=True, max_num_fields=_FIELDS, errors="strict")
-    except UnicodeDecodeError:
-        raise bad("Invalid request: the form is not UTF-8") from None
-    except ValueError:
-        raise bad("Invalid request: the form cannot be read") from None
+    except ValueError as error:
+        why = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else "cannot be read"
+        raise bad(f"Invalid request: the form {why}") from None
     return dict(reversed(pairs))
 
 
 def _json(body: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(body.decode("utf-8-sig"), parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        raise bad("Invalid JSON format") from None
-    if not isinstance(value, dict):
+    def refuse(constant: object = None) -> NoReturn:
         raise bad("Invalid JSON format")
-    return value
 
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+    try:
+        value = json.loads(body.decode("utf-8-sig"), parse_constant=refuse)
+    except (ValueError, RecursionError):
+        refuse()
+    return value if isinstance(value, dict) else refuse()
 
 
 def _clean(text: str, name: str) -> str:

@@ -52,13 +52,13 @@ def _operation(action: Action) -> dict[str, Any]:
         "responses": {"200": {"description": "The answer."}, "default": {"description": "Refused.", "content": error}},
         "security": [] if action.open else [{}, {"key": []}],
     }
-    names = (*action.needs, *action.takes)
+    needed, names = action.needs.split(), f"{action.needs} {action.takes}".split()
     if action.method == "GET":
         found["parameters"] = [
             {
                 "name": name,
                 "in": "path" if name in in_path else "query",
-                "required": name in action.needs,
+                "required": name in needed,
                 "schema": _FIELDS[name],
             }
             for name in names
@@ -66,7 +66,7 @@ def _operation(action: Action) -> dict[str, Any]:
     else:
         schema = {
             "type": "object",
-            "required": list(action.needs),
+            "required": needed,
             "properties": {name: _FIELDS[name] for name in names},
         }
         kinds = (

@@ -9,7 +9,6 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import NamedTuple
 
 from anaphora.errors import RunError
 from anaphora.memory import Memory, Segment
@@ -47,16 +46,11 @@ async def translated(
     ]
 
 
-class _Undoable(NamedTuple):
-    memory: Memory
-    number: int
-
-
 class Learning:
     """Takes what clients confirm into the memories of runs, and out again where they say that it was wrong."""
 
     def __init__(self) -> None:
-        self._undoable: OrderedDict[str, _Undoable] = OrderedDict()
+        self._undoable: OrderedDict[str, tuple[Memory, int]] = OrderedDict()
         self._thread = ThreadPoolExecutor(1, "learning")  # may wait for other processes, which lookups should not
 
     async def confirm(self, memory: Memory, segment: Segment, limits: ServingLimits) -> str:
@@ -74,17 +68,17 @@ class Learning:
         if number is None:
             return ""
         token = secrets.token_urlsafe(32)
-        self._undoable[token] = _Undoable(memory, number)
+        self._undoable[token] = (memory, number)
         while len(self._undoable) > _UNDONE:
             self._undoable.popitem(last=False)
         return token
 
     async def undo(self, token: str) -> None:
         """Remove the segment that a token was given for; Refusal where there is none, or it was undone."""
-        found = self._undoable.pop(token, None)
-        if found is None:
+        if token not in self._undoable:
             raise Refusal(404, "There is nothing to undo, or it is too long ago")
-        await self._written(lambda: found.memory.remove([found.number]))
+        memory, number = self._undoable.pop(token)
+        await self._written(lambda: memory.remove([number]))
 
     async def _written(self, write: Callable[[], int | None]) -> int | None:
         try:

@@ -30,6 +30,8 @@ class Field(ABC, Generic[Value]):
     """Return the value of an example."""
     unit: str
     """Noun of one position of a row: "token", "vector"."""
+    bound: Bound
+    """Bound of the numbers in its rows."""
     width: int = 1
     """Numbers of one position."""
 
@@ -40,11 +42,6 @@ class Field(ABC, Generic[Value]):
     @abstractmethod
     def identity(self) -> Sequence[object]:
         """Everything that decides which numbers a value becomes, as JSON has it."""
-
-    @property
-    @abstractmethod
-    def bound(self) -> Bound:
-        """Bound of the numbers in its rows."""
 
     @property
     def columns(self) -> Mapping[str, Bound]:

@@ -18,6 +18,7 @@ class Grid(Field[Any]):
     """Grids that are given as arrays, positions x width."""
 
     unit = "position"
+    bound: Bound = FLOATS
 
     def __init__(self, name: str, shape: GridShape, get: Callable[[Any], Any] = lambda example: example) -> None:
         super().__init__(name, get)
@@ -26,10 +27,6 @@ class Grid(Field[Any]):
     @property
     def identity(self) -> Sequence[object]:
         return [*self.shape]
-
-    @property
-    def bound(self) -> Bound:
-        return FLOATS
 
     def encode(self, values: Sequence[Any], place: Place) -> Rows:
         return Rows.of_arrays(values, self.width)
@@ -43,12 +40,8 @@ class ImageGrid(Grid):
 
     def __init__(self, name: str, features: Features, get: Callable[[Any], str]) -> None:
         super().__init__(name, features.shape, get)
-        self._features, self._names = features, list(features)
+        self._features, self._names, self.bound = features, list(features), len(features)
         self._numbers = {image: number for number, image in enumerate(self._names)}
-
-    @property
-    def bound(self) -> Bound:
-        return len(self._names)
 
     def encode(self, values: Sequence[str], place: Place) -> Rows:
         """Return the number of each image."""

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from anaphora.batch import Labels
-from anaphora.data.columns import Bound, Integers
+from anaphora.data.columns import Integers
 from anaphora.data.encoding import Rows
 from anaphora.data.fields.field import Field, Place
 from anaphora.data.ragged import Ragged
@@ -28,16 +28,12 @@ class Label(Field[Sequence[str]]):
     ) -> None:
         """``names`` are those of the classes in the order of their ids."""
         super().__init__(name, get)
-        self.names, self.several = names, several
+        self.names, self.several, self.bound = names, several, len(names)
         self._ids = {label: number for number, label in enumerate(names)}
 
     @property
     def identity(self) -> Sequence[object]:
         return [*self.names, self.several]
-
-    @property
-    def bound(self) -> Bound:
-        return len(self.names)
 
     def encode(self, values: Sequence[Sequence[str]], place: Place) -> Rows:
         for number, labels in enumerate(values):

@@ -36,6 +36,7 @@ class Tags(Field[TagsInPlace]):
     """Tags as ids of labels; values come with a function from a step to its place in a file."""
 
     unit = "token"
+    bound = UNBOUNDED
 
     def __init__(
         self, name: str, labels: Sequence[str], get: Callable[[Any], TagsInPlace], *, several: bool = False
@@ -48,10 +49,6 @@ class Tags(Field[TagsInPlace]):
     @property
     def identity(self) -> Sequence[object]:
         return [*self.names, self.several]
-
-    @property
-    def bound(self) -> Bound:
-        return UNBOUNDED
 
     @property
     def columns(self) -> Mapping[str, Bound]:

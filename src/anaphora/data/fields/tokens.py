@@ -21,15 +21,11 @@ class Tokens(Field[str]):
     def __init__(self, name: str, tokenizer: Tokenizer, get: Callable[[Any], str] = str, *, longest: int = 0) -> None:
         """With ``longest`` > 0, texts are truncated to so many tokens."""
         super().__init__(name, get)
-        self.tokenizer, self._longest = tokenizer, longest
+        self.tokenizer, self._longest, self.bound = tokenizer, longest, tokenizer.symbols.size
 
     @property
     def identity(self) -> Sequence[object]:
         return [self.tokenizer.fingerprint, self._longest]
-
-    @property
-    def bound(self) -> Bound:
-        return self.tokenizer.symbols.size
 
     def encode(self, values: Sequence[str], place: Place) -> Rows:
         return self.truncated(Rows.of(encode_lines(self.tokenizer, values, 1)))

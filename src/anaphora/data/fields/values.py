@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from anaphora.batch import Values as PaddedValues
-from anaphora.data.columns import FLOATS, Bound, Integers
+from anaphora.data.columns import FLOATS, Integers
 from anaphora.data.encoding import Rows
 from anaphora.data.fields.field import Field, Place
 from anaphora.data.fields.vectors import pad_vectors
@@ -70,6 +70,7 @@ class Values(Field[Trace]):
     """Whole sequences, T x (D + pen)."""
 
     unit = "vector"
+    bound = FLOATS
 
     def __init__(self, name: str, scale: Scale, get: Callable[[Any], Trace] = lambda example: example) -> None:
         super().__init__(name, get)
@@ -79,10 +80,6 @@ class Values(Field[Trace]):
     @property
     def identity(self) -> Sequence[object]:
         return [repr(self.scale)]
-
-    @property
-    def bound(self) -> Bound:
-        return FLOATS
 
     def encode(self, values: Sequence[Trace], place: Place) -> Rows:
         """Return the scaled sequences; DataError for one of another width or kind, and for an empty one."""

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from anaphora.batch import Values
-from anaphora.data.columns import FLOATS, Bound, Integers
+from anaphora.data.columns import FLOATS, Integers
 from anaphora.data.encoding import Rows
 from anaphora.data.fields.field import Field, Place
 from anaphora.data.ragged import Ragged
@@ -36,6 +36,7 @@ class Vectors(Field[Floats]):
     """Sequences of vectors of one width, T x D."""
 
     unit = "vector"
+    bound = FLOATS
 
     def __init__(self, name: str, width: int, get: Callable[[Any], Floats], *, longest: int = 0) -> None:
         """With ``longest`` > 0, sequences are truncated to so many vectors."""
@@ -45,10 +46,6 @@ class Vectors(Field[Floats]):
     @property
     def identity(self) -> Sequence[object]:
         return [self.width, self._longest]
-
-    @property
-    def bound(self) -> Bound:
-        return FLOATS
 
     def encode(self, values: Sequence[Floats], place: Place) -> Rows:
         for number, values_TD in enumerate(values):

@@ -39,6 +39,7 @@ class Words(Field[Sequence[str]]):
     """Words as ids of two vocabularies: their own, and that of their characters."""
 
     unit = "token"
+    bound = UNBOUNDED
 
     def __init__(
         self,
@@ -56,10 +57,6 @@ class Words(Field[Sequence[str]]):
     @property
     def identity(self) -> Sequence[object]:
         return [self.words.fingerprint, self.characters.fingerprint, self._longest]
-
-    @property
-    def bound(self) -> Bound:
-        return UNBOUNDED
 
     @property
     def columns(self) -> Mapping[str, Bound]:
