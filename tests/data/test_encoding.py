@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from anaphora.data import encoding
-from anaphora.data.encoding import Rows
+from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError, RunError
 from anaphora.text.words import WordTokenizer
 
@@ -39,7 +39,7 @@ class Dying(WordTokenizer):
 
 
 def listed(tokenizers: Sequence[WordTokenizer], blocks: list[list[list[str]]], threads: int) -> list[Any]:
-    return [[rows.each() for rows in sides] for sides in encoding.encoded(tokenizers, blocks, threads, 14)]
+    return [[rows.to_lists() for rows in sides] for sides in encoding.encoded(tokenizers, blocks, threads, 14)]
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_a_script_that_is_not_written_for_it_is_not_run_again(tmp_path: Path) ->
 
 
 def test_rows_are_listed_and_chosen() -> None:
-    rows = Rows.of([[1, 2], [], [3]])
+    rows = Ragged.of([[1, 2], [], [3]])
     kept = rows.kept(rows.lengths > 0)
-    assert rows.each() == [[1, 2], [], [3]]
-    assert kept.each() == [[1, 2], [3]]
+    assert rows.to_lists() == [[1, 2], [], [3]]
+    assert kept.to_lists() == [[1, 2], [3]]

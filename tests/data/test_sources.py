@@ -146,7 +146,7 @@ class TestTranslation:
         parts = translation_splits([tmp_path], "en", "cs", Names(test="valid"))
         assert list(parts.tests) == ["valid"] and parts.tests["valid"].count == parts.valid.count == 3
         text = text_splits([tmp_path], Names(test="valid"))
-        assert [corpus.files for corpus in text.tests.values()] == [text.valid.files]
+        assert [corpus.paths for corpus in text.tests.values()] == [text.valid.paths]
 
     def test_the_direction_is_that_of_the_names(self, tmp_path: Path) -> None:
         put_pairs(tmp_path, "train", 1)

@@ -15,7 +15,7 @@ import numpy as np
 from anaphora.data.corpora import Splits, fingerprint
 from anaphora.data.entry_files import stem_of
 from anaphora.data.examples import LocatedExamples
-from anaphora.data.features import ENDINGS, Features, array_files, features_of
+from anaphora.data.features import ENDINGS, Features, array_files
 from anaphora.data.finding import Names, demand_data, demand_path
 from anaphora.data.holdout import fraction_of, is_held_out
 from anaphora.errors import DataError
@@ -77,7 +77,7 @@ def caption_splits(data: Sequence[Path], names: Names, report: Report = silent) 
             f"{', '.join(map(str, data))} should hold captions (.json, .tsv, .token), but holds none: add some; save "
             f"those of a .csv as tab-separated text, and name it .tsv."
         )
-    features = features_of(arrays)
+    features = Features(arrays)
     split_of = _split_of(texts, names)
     rows: dict[str, list[Caption]] = {}
     for path in texts:

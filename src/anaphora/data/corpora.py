@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
@@ -40,18 +40,15 @@ class AlignedFiles:
 
         DataError with both counts, after the last common line, when they differ.
         """
-        sources, targets = read_lines(self.source), read_lines(self.target)
-        common = 0
-        while True:
-            source, target = next(sources, None), next(targets, None)
-            if source is None or target is None:
-                break
-            common += 1
-            yield Row(common, source, target)
-        counts = [
-            common + (line is not None) + sum(1 for _ in rest) for line, rest in ((source, sources), (target, targets))
-        ]
-        if counts[0] != counts[1]:
+        common, more = 0, [0, 0]
+        for source, target in zip_longest(read_lines(self.source), read_lines(self.target)):
+            if source is not None and target is not None:
+                common += 1
+                yield Row(common, source, target)
+            else:
+                more[1 if source is None else 0] += 1
+        if any(more):
+            counts = [common + count for count in more]
             raise DataError(
                 f"Line-aligned files should have as many lines as each other, but {self.source} has {counts[0]:,} and "
                 f"{self.target} has {counts[1]:,}: find the line that was lost or added."
@@ -231,20 +228,16 @@ class TextCorpus:
     """Running text: the lines ``start`` to ``start + count`` of some files, one after the other."""
 
     name: str
-    files: tuple[Path, ...]
+    paths: tuple[Path, ...]
     fingerprint: str
     """A sha256 of the files' bytes and of what was chosen from them."""
     count: int
     """Lines in the corpus."""
     start: int = 0
 
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        return self.files
-
     def __iter__(self) -> Iterator[str]:
         """The lines without their special tokens, read again; empty ones are part of the text."""
-        every_line = (without_special_tokens(line) for path in self.files for line in read_lines(path))
+        every_line = (without_special_tokens(line) for path in self.paths for line in read_lines(path))
         return islice(every_line, self.start, self.start + self.count)
 
     lines = examples = __iter__

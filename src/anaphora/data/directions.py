@@ -39,7 +39,8 @@ def direction_of(
     found: dict[Direction, None] = {}
     for path in data:
         sides = _by_ending(path, data)
-        named = _by_name(path) or _by_heading(path, layout) or _by_content(path, given)
+        is_table = path.is_file() and path.name.lower().removesuffix(".gz").endswith(".tsv")
+        named = _by_name(path) or (_by_heading(path, layout) if is_table else _by_content(path, given))
         if named and (not sides or set(named) == set(sides)):
             found[named] = None
         elif sides:
@@ -83,16 +84,12 @@ def _by_name(path: Path) -> Direction | None:
 
 def _by_heading(path: Path, layout: Layout) -> Direction | None:
     """The languages that the first line of a table names."""
-    if not path.is_file() or not path.name.lower().removesuffix(".gz").endswith(".tsv"):
-        return None
     first, second = languages_of_heading(path, layout)
     return Direction(first, second) if _is_code(first) and _is_code(second) else None
 
 
 def _by_content(path: Path, given: tuple[str, str]) -> Direction | None:
     """The languages that translation memories and documents of translators declare, besides one that is given."""
-    if path.is_file() and path.name.lower().removesuffix(".gz").endswith(".tsv"):
-        return None
     codes = languages_of_entries([path] if path.is_file() else entry_files_in(path)[:_LOOKED_AT])
     others = [code for code in codes if code not in given]
     if any(given):

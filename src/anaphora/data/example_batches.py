@@ -12,10 +12,10 @@ import torch
 from anaphora.batch import Batch, Supervision
 from anaphora.data.buckets import buckets, cut
 from anaphora.data.columns import Integers
-from anaphora.data.encoding import Rows
 from anaphora.data.example_store import ExampleStore
 from anaphora.data.fields.field import Field
 from anaphora.data.lazy import LazySequence
+from anaphora.data.ragged import Ragged
 from anaphora.data.shuffle_window import WindowedBuckets
 
 Length = TypeVar("Length", int, Integers)
@@ -42,9 +42,9 @@ class Side:
     """In the form that ``field`` gives them."""
 
     @classmethod
-    def of(cls, field: Field[Any], rows: Sequence[Rows]) -> "Side":
+    def of(cls, field: Field[Any], rows: Sequence[Ragged]) -> "Side":
         """Return encoded rows, at least one, in memory."""
-        return cls(field, field.held(Rows.together(rows)))
+        return cls(field, field.held(Ragged.joined(rows)))
 
     @cached_property
     def lengths(self) -> Integers:
@@ -130,7 +130,7 @@ def prediction_batches(
 ) -> LazyBatches:
     """Return batches for prediction from short rows to long; the example ids are the positions of the rows.
 
-    All inputs of a batch are padded to the same multiple of 16, which each of them would have alone. Rows without a
+    All inputs of a batch are padded to the same multiple of 16, which each of them would have alone. Ragged without a
     position are in none. With ``targets`` rows also carry what is expected, for scoring; ``aligned`` ones have a step
     for each of the inputs, and are padded like them.
     """

@@ -11,9 +11,10 @@ import numpy as np
 import torch
 
 from anaphora.data.columns import EVERY, Bound, Column, Integers, Table, Writer
-from anaphora.data.encoding import Rows, encoded
+from anaphora.data.encoding import encoded
 from anaphora.data.fields.field import Field
 from anaphora.data.fields.tokens import Tokens
+from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError
 from anaphora.events import Report, Skipped, silent
 from anaphora.wording import counted, plural
@@ -23,7 +24,7 @@ _CHARACTERS = 1 << 20
 
 Line = TypeVar("Line")
 
-Transform = Callable[[list[Rows]], list[Rows]]
+Transform = Callable[[list[Ragged]], list[Ragged]]
 """Function of the rows of every field, a block of examples at a time in their order, to the rows that are stored."""
 
 
@@ -124,7 +125,7 @@ def example_store(
     return ExampleStore(table, fields, table["numbers"])
 
 
-def _encoded(corpus: Examples, fields: Sequence[Field[Any]]) -> Iterator[list[Rows]]:
+def _encoded(corpus: Examples, fields: Sequence[Field[Any]]) -> Iterator[list[Ragged]]:
     """Yield the rows of each field for a block of examples; tokens are encoded by several processes where it pays."""
     texts = [field for field in fields if isinstance(field, Tokens)]
     waiting = deque[list[Any]]()

@@ -58,7 +58,9 @@ class Features:
     """The features of images by name, positions x width each."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        """``paths`` are array files; nothing but their indices is read. DataError for what is no such file."""
+        """``paths`` are array files; nothing but their indices is read. DataError for none, and for what is no such."""
+        if not paths:
+            raise DataError("Descriptions need features: add an .npz, .npy or .safetensors file of them to --data.")
         self.paths = tuple(paths)
         self._opened = lru_cache(maxsize=_OPEN)(ArrayFile)
         self._places: dict[str, _Place] = {}
@@ -126,13 +128,6 @@ class Features:
         for image in self:
             self[image]
         return fingerprint(self.paths)
-
-
-def features_of(paths: Sequence[Path]) -> Features:
-    """The features in array files; DataError where there are none."""
-    if not paths:
-        raise DataError("Descriptions need features: add an .npz, .npy or .safetensors file of them to --data.")
-    return Features(paths)
 
 
 def array_files(folder: Path) -> list[Path]:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from statistics import median
-from typing import Literal, get_args
+from typing import Literal
 
 import regex
 
@@ -14,7 +14,6 @@ from anaphora.text.scripts import script_of, scripts_of
 
 Filter = Literal["near-duplicates", "length-ratio", "script"]
 """Names of the filters."""
-FILTERS: tuple[Filter, ...] = get_args(Filter)
 
 RATIO_SMOOTHING = 10
 """Characters that are added to both sides of a pair, so that short pairs may differ more."""
@@ -59,7 +58,8 @@ class Filters:
         def reason(source: str, target: str) -> str:
             if "script" in self.names and not all(map(_is_in, (source, target), self._scripts)):
                 return "in the wrong script"
-            if "length-ratio" in self.names and self._is_unusual(source, target):
+            unusual = abs(log_ratio(len(source), len(target)) - self._usual) > math.log(RATIO_FACTOR)
+            if "length-ratio" in self.names and unusual:
                 return "with an unusual length ratio"
             if "near-duplicates" not in self.names:
                 return ""
@@ -70,9 +70,6 @@ class Filters:
             return ""
 
         return reason
-
-    def _is_unusual(self, source: str, target: str) -> bool:
-        return abs(log_ratio(len(source), len(target)) - self._usual) > math.log(RATIO_FACTOR)
 
 
 def _is_in(text: str, scripts: frozenset[str]) -> bool:

@@ -80,12 +80,6 @@ def demand_path(path: Path) -> None:
         raise DataError(f"--data should be a folder or a file, but there is no {path}: check the path.")
 
 
-def _refuse_one_language(path: Path, sides: tuple[str, str]) -> None:
-    """DataError where one file of a folder would be both sides; the columns of a ``.tsv`` may be of one language."""
-    if sides[0] == sides[1]:
-        raise DataError(f"Source and target are both '{sides[0]}': set --source and --target to two languages.")
-
-
 def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, report: Report) -> Found[PairFiles]:
     """The files of a translation corpus; DataError when a path, a split or one side of it is missing."""
     found: Found[PairFiles] = Found()
@@ -95,8 +89,8 @@ def find_pairs(data: Sequence[Path], sides: tuple[str, str], names: Names, repor
                 found.train.append(file)
             continue
         listing = _list(path, "a .tsv file")
-        if f"{names.train}.tsv" not in listing:
-            _refuse_one_language(path, sides)
+        if f"{names.train}.tsv" not in listing and sides[0] == sides[1]:  # the columns of a .tsv may be of one language
+            raise DataError(f"Source and target are both '{sides[0]}': set --source and --target to two languages.")
         train = _training_pairs(path, listing, names, sides)
         if not train and (files := entry_files_in(path)):
             _add_entries(found, files, sides, names)
@@ -281,10 +275,6 @@ def _given_file(path: Path, data: Sequence[Path], sides: tuple[str, str], layout
             if other is None:
                 raise DataError(f"{path} is one side of pairs: give {path.parent / wanted} with another --data.")
             return AlignedFiles(path, other) if here == sides[0] else None
-    return _pair_file(path, sides, layout)
-
-
-def _pair_file(path: Path, sides: tuple[str, str], layout: Layout) -> PairFile:
     if _plain_name(path).lower().endswith(".tsv"):
         return PairFile(path, layout, sides)
     if (entries := entry_file(path, sides, layout)) is None:

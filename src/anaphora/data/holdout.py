@@ -62,9 +62,7 @@ class HeldOut:
         return self._hash(source) in self.chosen
 
     def _hash(self, source: str) -> int:
-        # sentences that differ in case or spaces alone would be the same to many a model
-        plain = " ".join(unicodedata.normalize("NFC", source).casefold().split())
-        return int.from_bytes(hashlib.blake2b(plain.encode(), digest_size=8, key=self._key).digest(), "little")
+        return _place(unicodedata.normalize("NFC", source), self._key)
 
 
 def is_held_out(text: str, one_in: int) -> bool:
@@ -85,6 +83,6 @@ def fraction_of(texts: Iterable[str]) -> tuple[int, int] | None:
     return next(((one_in, found) for one_in, found in held.items() if 0 < found < held[1]), None)
 
 
-def _place(text: str) -> int:
-    plain = " ".join(text.casefold().split())
-    return int.from_bytes(hashlib.blake2b(plain.encode(), digest_size=8).digest(), "little")
+def _place(text: str, key: bytes = b"") -> int:
+    plain = " ".join(text.casefold().split())  # texts that differ in case or spaces alone are the same to many a model
+    return int.from_bytes(hashlib.blake2b(plain.encode(), digest_size=8, key=key).digest(), "little")

@@ -179,23 +179,21 @@ def hold_vectors(data: Sequence[Path]) -> bool:
     return any(2 * sum(rows) >= len(rows) > 0 for rows in named)
 
 
-def check_labels(corpus: LabelledCorpus, known: Sequence[str]) -> Iterator[Example]:
-    """The examples of a corpus; DataError at the first whose label is none of ``known``."""
-    classes = frozenset(known)
-    for example in corpus.examples():
-        refuse_unknown([*corpus.format.names_of(example)], classes, partial(corpus.place, example))
-        yield example
-
-
 def _read(
     name: str, files: Sequence[Path], format: LabelledFormat, known: Sequence[str] = ()
 ) -> tuple[LabelledCorpus, Evidence, Evidence]:
-    """The corpus, and its examples by their labels and by how many they have."""
+    """The corpus, and its examples by their labels and by how many they have.
+
+    DataError at the first example with a label that is none of ``known``, where any is.
+    """
     corpus = LabelledCorpus(name, tuple(files), fingerprint(_files(files), format.encoding), format=format)
     digest = hashlib.sha256()
-    by_label, found = Evidence(), Evidence()
-    for example in check_labels(corpus, known) if known else corpus.examples():
-        for label in format.names_of(example):
+    by_label, found, classes = Evidence(), Evidence(), frozenset(known)
+    for example in corpus.examples():
+        labels = [*format.names_of(example)]
+        if known:
+            refuse_unknown(labels, classes, partial(corpus.place, example))
+        for label in labels:
             by_label.add(label, example.place)
         if not format.steps:
             found.add((NONE, ONE, SEVERAL)[min(len(example.labels), 2)], example.place)

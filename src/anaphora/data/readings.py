@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,8 @@ def known_or_read(
     events: list[list[Any]] = []
 
     def keeping(event: Event) -> None:
-        match event:
-            case Note(text, warning):
-                events.append(["note", text, warning])
-            case Skipped(reason, count):
-                events.append(["skipped", reason, count])
+        if isinstance(event, Note | Skipped):
+            events.append([type(event).__name__.lower(), *astuple(event)])
         report(event)
 
     started = time.time_ns()

@@ -9,8 +9,8 @@ on. Anything may be gzipped, and several are put together.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from anaphora.data.corpora import (
     EntryFile,
@@ -98,21 +98,47 @@ def _parts(
     found: Found[PairFiles], names: Names, seed: int, share: float, report: Report, filters: Filters | None = None
 ) -> Splits[PairCorpus]:
     """The splits in files that are found; without a validation split at most ``share`` of the training split."""
-    share = 0.0 if found.valid else share
-    whole = _scanned(found.train, seed, share, report, filters)
-    tests = {name: _every_pair(name, files) for name, files in found.tests.items()}
+    files, share = tuple(found.train), 0.0 if found.valid else share
+
+    def scan(report: Report) -> Facts:
+        read, held = set[str](), HeldOut(seed, share)
+        usable = _scan(files, held if share else None, read, report, filters)
+        pairs = held.choose() if share else []
+        facts = {"usable": usable, "digests": file_digests(_flat(files)), "read": sorted(read)}
+        return facts | {"chosen": sorted(held.chosen), "pairs": pairs}
+
+    choices = ["training pairs", repr(files), str(seed), str(share), *(filters.choices if filters else ())]
+    facts = known_or_read(_flat(files), choices, scan, report)
+    read = sorted({*facts["read"], *(f"without {name}" for name in (filters.names if filters else ()))})
+    usable, pairs = facts["usable"], tuple((source, target) for source, target in facts["pairs"])
+    held = HeldOut(seed, share, chosen=facts["chosen"])
+
+    def part(name: str, count: int, keep: Callable[[str, str], bool], *choices: object, **few: Any) -> PairCorpus:
+        return PairCorpus(name, files, _digest(files, facts["digests"], read, *choices), count, keep, filters, **few)
+
+    def kept(source: str, target: str) -> bool:
+        return both_sides(source, target) and source not in held
+
+    def held_out(source: str, target: str) -> bool:
+        return both_sides(source, target) and source in held
+
+    tests = {name: _every_pair(name, paths) for name, paths in found.tests.items()}
     if not share:
-        train = PairCorpus(names.train, whole.files, whole.digest("usable"), whole.usable, both_sides, filters)
-        return Splits(train, _every_pair(names.valid, found.valid), tests)
-    usable, (train, valid) = whole.usable, _split(whole, names, seed, filters)
+        return Splits(part(names.train, usable, both_sides, "usable"), _every_pair(names.valid, found.valid), tests)
+    if not pairs:
+        raise DataError(
+            f"{_paths(_flat(files))}: no validation split can be held out, since each source is in too many "
+            f"of the {counted(usable, 'pair')}: give a validation split, or more different sources."
+        )
     report(
         Note(
-            f"No validation split was given, so {valid.count:,} of {counted(usable, 'pair')} "
-            f"{agreeing(valid.count, 'are')} held out of training "
+            f"No validation split was given, so {len(pairs):,} of {counted(usable, 'pair')} "
+            f"{agreeing(len(pairs), 'are')} held out of training "
             f"for it (seed {seed}; pairs with the same source stay together)."
         )
     )
-    return Splits(train, valid, tests)
+    train = part(names.train, usable - len(pairs), kept, "without the held-out part", seed)
+    return Splits(train, part(names.valid, len(pairs), held_out, "the held-out part", seed, pairs=pairs), tests)
 
 
 def text_splits(data: Sequence[Path], names: Names = USUAL, *, report: Report = silent) -> Splits[TextCorpus]:
@@ -122,13 +148,13 @@ def text_splits(data: Sequence[Path], names: Names = USUAL, *, report: Report = 
     """
     demand_data(data, "--data FOLDER or --data book.txt")
     found = find_texts(data, names, report)
-    tests = {name: _whole_text(name, files, report) for name, files in found.tests.items()}
-    whole, digest = _read_text(names.train, found.train, report)
+    tests = {name: _read_text(name, files, report)[0] for name, files in found.tests.items()}
+    whole, part = _read_text(names.train, found.train, report)
     if found.valid:
-        return Splits(whole, _whole_text(names.valid, found.valid, report), tests)
+        return Splits(whole, _read_text(names.valid, found.valid, report)[0], tests)
     if whole.count < 2:
         raise DataError(
-            f"The last lines are held out for validation, but {_paths(whole.files)} has one line only: break it into "
+            f"The last lines are held out for validation, but {_paths(whole.paths)} has one line only: break it into "
             f"lines, or give a folder with {names.train}.txt and {names.valid}.txt."
         )
     tail = max(1, min(LARGEST_COUNT, int(whole.count * LARGEST_SHARE)))
@@ -139,46 +165,7 @@ def text_splits(data: Sequence[Path], names: Names = USUAL, *, report: Report = 
             f"{agreeing(tail, 'are')} held out for it."
         )
     )
-    train_split = TextCorpus(names.train, whole.files, digest(0, body), body)
-    valid_split = TextCorpus(names.valid, whole.files, digest(body, tail), tail, body)
-    return Splits(train_split, valid_split, tests)
-
-
-@dataclass(frozen=True)
-class _Scanned:
-    """Results of reading the training files once."""
-
-    files: tuple[PairFiles, ...]
-    usable: int
-    """Pairs to train on, and to hold out."""
-    digests: Sequence[str]
-    """Of every file."""
-    read: Sequence[str]
-    """See ``_told``; and the filters."""
-    held: HeldOut
-    """Sources that are held out."""
-    pairs: Sequence[Pair]
-    """All pairs that are."""
-
-    def digest(self, *choices: object) -> str:
-        return _digest(self.files, self.digests, self.read, *choices)
-
-
-def _scanned(files: Sequence[PairFiles], seed: int, share: float, report: Report, filters: Filters | None) -> _Scanned:
-    """Training files, read unless that is known: faults, usable pairs and, with a ``share``, pairs to hold out."""
-
-    def scan(report: Report) -> Facts:
-        read, held = set[str](), HeldOut(seed, share)
-        usable = _scan(files, held if share else None, read, report, filters)
-        pairs = held.choose() if share else []
-        found = {"usable": usable, "digests": file_digests(_flat(files)), "read": sorted(read)}
-        return found | {"chosen": sorted(held.chosen), "pairs": pairs}
-
-    choices = ["training pairs", repr(files), str(seed), str(share), *(filters.choices if filters else ())]
-    facts = known_or_read(_flat(files), choices, scan, report)
-    read = sorted({*facts["read"], *(f"without {name}" for name in (filters.names if filters else ()))})
-    held = HeldOut(seed, share, chosen=facts["chosen"])
-    return _Scanned(tuple(files), facts["usable"], facts["digests"], read, held, [(s, t) for s, t in facts["pairs"]])
+    return Splits(part(names.train, 0, body), part(names.valid, body, tail), tests)
 
 
 def _scan(
@@ -257,29 +244,6 @@ def _tell_special_tokens(count: int, paths: Sequence[Path], report: Report) -> N
         )
 
 
-def _split(whole: _Scanned, names: Names, seed: int, filters: Filters | None) -> tuple[PairCorpus, PairCorpus]:
-    held = whole.held
-    if not whole.pairs:
-        raise DataError(
-            f"{_paths(_flat(whole.files))}: no validation split can be held out, since each source is in too many "
-            f"of the {counted(whole.usable, 'pair')}: give a validation split, or more different sources."
-        )
-
-    def kept(source: str, target: str) -> bool:
-        return both_sides(source, target) and source not in held
-
-    def held_out(source: str, target: str) -> bool:
-        return both_sides(source, target) and source in held
-
-    rest = whole.digest("without the held-out part", seed)
-    split = whole.digest("the held-out part", seed)
-    count, pairs = len(whole.pairs), tuple(whole.pairs)
-    return (
-        PairCorpus(names.train, whole.files, rest, whole.usable - count, kept, filters),
-        PairCorpus(names.valid, whole.files, split, count, held_out, filters, pairs=pairs),
-    )
-
-
 def _every_pair(name: str, files: Sequence[PairFiles]) -> PairCorpus:
     def read_all(report: Report) -> Facts:
         read = set[str]()
@@ -293,12 +257,10 @@ def _every_pair(name: str, files: Sequence[PairFiles]) -> PairCorpus:
     return PairCorpus(name, tuple(files), digest, facts["count"])
 
 
-def _whole_text(name: str, files: Sequence[Path], report: Report) -> TextCorpus:
-    return _read_text(name, files, report)[0]
-
-
-def _read_text(name: str, files: Sequence[Path], report: Report) -> tuple[TextCorpus, Callable[[int, int], str]]:
-    """A split of all lines, and the fingerprint of some: from a line, how many."""
+def _read_text(
+    name: str, files: Sequence[Path], report: Report
+) -> tuple[TextCorpus, Callable[[str, int, int], TextCorpus]]:
+    """A split of all lines, and a function to a part of it: from its name, its first line, and how many it has."""
 
     def read_all(report: Report) -> Facts:
         count = letters = marked = 0
@@ -315,11 +277,11 @@ def _read_text(name: str, files: Sequence[Path], report: Report) -> tuple[TextCo
     if not facts["letters"]:
         raise DataError(f"{_paths(files)} has no text for the split '{name}': add some, or remove the file.")
 
-    def digest(start: int, count: int) -> str:
+    def part(name: str, start: int, count: int) -> TextCorpus:
         read = ["without special tokens"] if facts["marked"] else []  # see ``_told``
-        return fingerprint_of(facts["digests"], start, count, *read)
+        return TextCorpus(name, tuple(files), fingerprint_of(facts["digests"], start, count, *read), count, start)
 
-    return TextCorpus(name, tuple(files), digest(0, facts["count"]), facts["count"]), digest
+    return part(name, 0, facts["count"]), part
 
 
 def _digest(files: Sequence[PairFiles], digests: Sequence[str], read: Sequence[str], *choices: object) -> str:

@@ -100,7 +100,7 @@ def rows(
             yield Row((text,), (Place(file, number),))
         return
     if isinstance(corpus, TextCorpus):
-        lines = ((file, *line) for file in corpus.files for line in enumerate(read_lines(file), 1))
+        lines = ((file, *line) for file in corpus.paths for line in enumerate(read_lines(file), 1))
         for file, number, text in islice(lines, corpus.start, corpus.start + corpus.count):
             yield Row((text,), (Place(file, number),))
         return

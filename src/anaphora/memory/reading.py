@@ -1,6 +1,7 @@
 """Segments of files: translation memories, documents and tables, each segment with its neighbours."""
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, pairwise
 from pathlib import Path
 
 from anaphora.errors import DataError
@@ -39,11 +40,7 @@ def _pairs(path: Path, languages: tuple[str, str], skipped: Callable[[int, str],
 
 
 def _with_neighbours(pairs: Iterable[tuple[str, str]]) -> Iterator[Segment]:
-    before, waiting = "", None
-    for source, target in pairs:
-        if waiting is not None:
-            yield Segment(*waiting, before, source)
-            before = waiting[0]
-        waiting = source, target
-    if waiting is not None:
-        yield Segment(*waiting, before)
+    before = ""
+    for (source, target), (after, _) in pairwise(chain(pairs, [("", "")])):
+        yield Segment(source, target, before, after)
+        before = source

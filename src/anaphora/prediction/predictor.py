@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar, Unpack
 
 from anaphora.batch import Batch
-from anaphora.data.encoding import Rows
 from anaphora.data.example_batches import Side, prediction_batches
 from anaphora.data.fields.field import Field
+from anaphora.data.ragged import Ragged
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.limits import Streaming, Watch
 from anaphora.prediction.stream import answers
@@ -47,11 +47,11 @@ class FieldPredictor(Generic[Found]):
             streaming: as for ``prediction.stream.answers``.
         """
 
-        def encoded(item: Any, number: int) -> tuple[Any, Rows]:
+        def encoded(item: Any, number: int) -> tuple[Any, Ragged]:
             kept, place, value = read(item, number)
             return kept, self.field.encode([value], lambda _: place)
 
-        def answered(window: Sequence[tuple[Any, Rows]], watch: Watch, count: Callable[[int], None]) -> Iterable[Any]:
+        def answered(window: Sequence[tuple[Any, Ragged]], watch: Watch, count: Callable[[int], None]) -> Iterable[Any]:
             inputs = Side.of(self.field, [rows for _, rows in window])
             found: dict[int, Found] = {}
             for batch in prediction_batches(inputs, self.batch_size):

@@ -8,7 +8,6 @@ import numpy as np
 
 from anaphora.batch import Items
 from anaphora.data.columns import UNBOUNDED, Bound, Integers, Table, Writer
-from anaphora.data.encoding import Rows
 from anaphora.data.ragged import Ragged
 
 Value = TypeVar("Value")
@@ -49,12 +48,12 @@ class Field(ABC, Generic[Value]):
         return {f"{self.name}.ids": self.bound, f"{self.name}.ends": UNBOUNDED}
 
     @abstractmethod
-    def encode(self, values: Sequence[Value], place: Place) -> Rows:
+    def encode(self, values: Sequence[Value], place: Place) -> Ragged:
         """Return a row for each value; DataError with its ``place`` for one that is refused."""
 
-    def appender(self, into: Writer) -> Callable[[Rows], None]:
+    def appender(self, into: Writer) -> Callable[[Ragged], None]:
         """Return what appends rows, from the first to the last, to the columns of a store."""
-        return lambda rows: into.extend(self.name, rows.numbers, rows.lengths)
+        return lambda rows: into.extend(self.name, np.asarray(rows.ids), rows.lengths)
 
     def stored(self, table: Table) -> Any:
         """Return the rows in the columns of a store, in the form that ``lengths`` and ``items`` take."""
@@ -63,9 +62,9 @@ class Field(ABC, Generic[Value]):
             numbers = numbers[:].reshape(-1, self.width)
         return Ragged(numbers, table[f"{self.name}.ends"])
 
-    def held(self, rows: Rows) -> Any:
+    def held(self, rows: Ragged) -> Any:
         """Return rows in memory in the form that ``lengths`` and ``items`` take."""
-        return Ragged(rows.numbers, np.concatenate([[0], np.cumsum(rows.lengths, dtype=np.int64)]))
+        return rows
 
     def lengths(self, rows: Any) -> Integers:
         """Return the number of positions that each row has in a batch."""

@@ -8,7 +8,6 @@ import torch
 
 from anaphora.batch import Grid as Grids
 from anaphora.data.columns import FLOATS, Bound, Integers
-from anaphora.data.encoding import Rows
 from anaphora.data.features import Features, GridShape
 from anaphora.data.fields.field import Field, Place
 from anaphora.data.ragged import Ragged
@@ -28,8 +27,8 @@ class Grid(Field[Any]):
     def identity(self) -> Sequence[object]:
         return [*self.shape]
 
-    def encode(self, values: Sequence[Any], place: Place) -> Rows:
-        return Rows.of_arrays(values, self.width)
+    def encode(self, values: Sequence[Any], place: Place) -> Ragged:
+        return Ragged.of_arrays(values, self.width)
 
     def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> Grids:
         return Grids(torch.from_numpy(np.stack(rows.each(chosen))))
@@ -43,9 +42,9 @@ class ImageGrid(Grid):
         self._features, self._names, self.bound = features, list(features), len(features)
         self._numbers = {image: number for number, image in enumerate(self._names)}
 
-    def encode(self, values: Sequence[str], place: Place) -> Rows:
+    def encode(self, values: Sequence[str], place: Place) -> Ragged:
         """Return the number of each image."""
-        return Rows.of([[self._numbers[image]] for image in values])
+        return Ragged.of([[self._numbers[image]] for image in values])
 
     def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> Grids:
         grids = [self._features[self._names[number]] for (number,) in rows.each(chosen)]

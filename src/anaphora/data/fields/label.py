@@ -9,7 +9,6 @@ import torch
 
 from anaphora.batch import Labels
 from anaphora.data.columns import Integers
-from anaphora.data.encoding import Rows
 from anaphora.data.fields.field import Field, Place
 from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError
@@ -35,10 +34,10 @@ class Label(Field[Sequence[str]]):
     def identity(self) -> Sequence[object]:
         return [*self.names, self.several]
 
-    def encode(self, values: Sequence[Sequence[str]], place: Place) -> Rows:
+    def encode(self, values: Sequence[Sequence[str]], place: Place) -> Ragged:
         for number, labels in enumerate(values):
             refuse_unknown(labels, self._ids, partial(place, number))
-        return Rows.of([[self._ids[label] for label in labels] for labels in values])
+        return Ragged.of([[self._ids[label] for label in labels] for labels in values])
 
     def targets(self, rows: Ragged, chosen: Integers | None = None) -> Targets:
         """Return the classes of all rows, or of the ``chosen`` ones."""

@@ -9,7 +9,6 @@ import torch
 
 from anaphora.batch import Ids, Items, Values, pad
 from anaphora.data.columns import UNBOUNDED, Bound, Integers, Table, Writer
-from anaphora.data.encoding import Rows
 from anaphora.data.fields.field import Field, Place
 from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError
@@ -89,22 +88,20 @@ class Tags(Field[TagsInPlace]):
                     f"it, or train with sentences that have it."
                 ) from None
 
-    def encode(self, values: Sequence[TagsInPlace], place: Place) -> Rows:
+    def encode(self, values: Sequence[TagsInPlace], place: Place) -> Ragged:
         """Return the tags themselves, which are numbered as they are appended or held."""
         for value in values:
             self.refuse_unknown(value)
-        lengths = np.fromiter((len(tags) for tags, _ in values), np.int64, len(values))
-        return Rows(np.array([tag for tags, _ in values for tag in tags], dtype=object), lengths)
+        return Ragged.of_strings([tags for tags, _ in values])
 
-    def appender(self, into: Writer) -> Callable[[Rows], None]:
+    def appender(self, into: Writer) -> Callable[[Ragged], None]:
         numbers: dict[str, int] = {}
 
-        def append(rows: Rows) -> None:
-            for tag in rows.numbers.tolist():
-                if tag not in numbers:
-                    numbers[tag] = len(numbers)
-                    into.add(f"{self.name}.labels", self.labels(tag))
-            into.extend(self.name, np.array([numbers[tag] for tag in rows.numbers], dtype=np.int64), rows.lengths)
+        def append(rows: Ragged) -> None:
+            numbered, new = rows.numbered(numbers)
+            for tag in new:
+                into.add(f"{self.name}.labels", self.labels(tag))
+            into.extend(self.name, np.asarray(numbered.ids), numbered.lengths)
 
         return append
 
@@ -112,10 +109,9 @@ class Tags(Field[TagsInPlace]):
         labels = Ragged(table[f"{self.name}.labels.ids"], table[f"{self.name}.labels.ends"])
         return TagRows(super().stored(table), labels)
 
-    def held(self, rows: Rows) -> TagRows:
-        numbers: dict[str, int] = {}
-        ids = np.array([numbers.setdefault(tag, len(numbers)) for tag in rows.numbers], dtype=np.int64)
-        return TagRows(super().held(Rows(ids, rows.lengths)), Ragged.of(map(self.labels, numbers)))
+    def held(self, rows: Ragged) -> TagRows:
+        tags, distinct = rows.numbered({})
+        return TagRows(tags, Ragged.of(map(self.labels, distinct)))
 
     def items(self, rows: TagRows, chosen: Integers, multiple: int = 1) -> Items:
         """Return the label of each step as Ids; of several, Values with a 1 for each."""
@@ -124,6 +120,6 @@ class Tags(Field[TagsInPlace]):
             labels_W = torch.from_numpy(np.asarray(rows.labels.ids[:]).astype(np.int64))
             return Ids(labels_W[tags.ids_BT], tags.lengths_B)
         labels_WC = torch.zeros(len(rows.labels), len(self.names))
-        for number, of_tag in enumerate(rows.labels.each(np.arange(len(rows.labels)))):
-            labels_WC[number, of_tag.tolist()] = 1
+        for number, of_tag in enumerate(rows.labels.to_lists()):
+            labels_WC[number, of_tag] = 1
         return Values(labels_WC[tags.ids_BT], tags.lengths_B)

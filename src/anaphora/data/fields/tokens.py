@@ -7,7 +7,6 @@ import numpy as np
 
 from anaphora.batch import Ids, pad
 from anaphora.data.columns import Bound, Column, Integers, Table, Writer
-from anaphora.data.encoding import Rows
 from anaphora.data.fields.field import Field, Place
 from anaphora.data.ragged import Ragged, token_counts
 from anaphora.text.tokenizer import Tokenizer, encode_lines
@@ -27,10 +26,10 @@ class Tokens(Field[str]):
     def identity(self) -> Sequence[object]:
         return [self.tokenizer.fingerprint, self._longest]
 
-    def encode(self, values: Sequence[str], place: Place) -> Rows:
-        return self.truncated(Rows.of(encode_lines(self.tokenizer, values, 1)))
+    def encode(self, values: Sequence[str], place: Place) -> Ragged:
+        return self.truncated(Ragged.of(encode_lines(self.tokenizer, values, 1)))
 
-    def truncated(self, rows: Rows) -> Rows:
+    def truncated(self, rows: Ragged) -> Ragged:
         """Return rows of at most ``longest`` tokens."""
         return rows.truncated(self._longest) if self._longest else rows
 
@@ -57,10 +56,10 @@ class RunningText(Tokens):
     def columns(self) -> Mapping[str, Bound]:
         return {f"{self.name}.ids": self.bound}
 
-    def appender(self, into: Writer) -> Callable[[Rows], None]:
+    def appender(self, into: Writer) -> Callable[[Ragged], None]:
         end = self.tokenizer.symbols.eos
         into.write(f"{self.name}.ids", [end])
-        return lambda rows: into.write(f"{self.name}.ids", np.insert(rows.numbers, np.cumsum(rows.lengths), end))
+        return lambda rows: into.write(f"{self.name}.ids", np.insert(rows.ids, np.cumsum(rows.lengths), end))
 
     def stored(self, table: Table) -> Column:
         return table[f"{self.name}.ids"]

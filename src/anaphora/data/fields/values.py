@@ -12,7 +12,6 @@ import numpy as np
 
 from anaphora.batch import Values as PaddedValues
 from anaphora.data.columns import FLOATS, Integers
-from anaphora.data.encoding import Rows
 from anaphora.data.fields.field import Field, Place
 from anaphora.data.fields.vectors import pad_vectors
 from anaphora.data.ragged import Ragged
@@ -81,9 +80,9 @@ class Values(Field[Trace]):
     def identity(self) -> Sequence[object]:
         return [repr(self.scale)]
 
-    def encode(self, values: Sequence[Trace], place: Place) -> Rows:
+    def encode(self, values: Sequence[Trace], place: Place) -> Ragged:
         """Return the scaled sequences; DataError for one of another width or kind, and for an empty one."""
-        return Rows.of_arrays([self._encoded(trace).astype(np.float32) for trace in values], self.width)
+        return Ragged.of_arrays([self._encoded(trace).astype(np.float32) for trace in values], self.width)
 
     def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> PaddedValues:
         return pad_vectors([self._item(values_TX) for values_TX in rows.each(chosen)], multiple)

@@ -8,7 +8,6 @@ import torch
 
 from anaphora.batch import Values
 from anaphora.data.columns import FLOATS, Integers
-from anaphora.data.encoding import Rows
 from anaphora.data.fields.field import Field, Place
 from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError
@@ -47,14 +46,14 @@ class Vectors(Field[Floats]):
     def identity(self) -> Sequence[object]:
         return [self.width, self._longest]
 
-    def encode(self, values: Sequence[Floats], place: Place) -> Rows:
+    def encode(self, values: Sequence[Floats], place: Place) -> Ragged:
         for number, values_TD in enumerate(values):
             if values_TD.shape[1] != self.width:
                 raise DataError(
                     f"{place(number)} has vectors of {values_TD.shape[1]} numbers, but those of the training split "
                     f"have {self.width}: give all of them the same width."
                 )
-        rows = Rows.of_arrays(values, self.width)
+        rows = Ragged.of_arrays(values, self.width)
         return rows.truncated(self._longest) if self._longest else rows
 
     def items(self, rows: Ragged, chosen: Integers, multiple: int = 1) -> Values:

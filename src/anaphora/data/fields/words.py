@@ -10,7 +10,6 @@ import torch
 
 from anaphora.batch import SpeltIds, pad
 from anaphora.data.columns import UNBOUNDED, Bound, Integers, Table, Writer
-from anaphora.data.encoding import Rows
 from anaphora.data.fields.field import Field, Place
 from anaphora.data.ragged import Ragged
 from anaphora.text.normalise import normalise
@@ -63,21 +62,19 @@ class Words(Field[Sequence[str]]):
         own = {f"{self.name}.words": self.words.symbols.size, f"{self.name}.letters.ids": self.characters.symbols.size}
         return {**super().columns, **own, f"{self.name}.letters.ends": UNBOUNDED}
 
-    def encode(self, values: Sequence[Sequence[str]], place: Place) -> Rows:
+    def encode(self, values: Sequence[Sequence[str]], place: Place) -> Ragged:
         """Return the words themselves, which are numbered as they are appended or held."""
-        lengths = np.fromiter(map(len, values), np.int64, len(values))
-        return Rows(np.array([word for sentence in values for word in sentence], dtype=object), lengths)
+        return Ragged.of_strings(values)
 
-    def appender(self, into: Writer) -> Callable[[Rows], None]:
+    def appender(self, into: Writer) -> Callable[[Ragged], None]:
         numbers: dict[str, int] = {}
 
-        def append(rows: Rows) -> None:
-            for word in rows.numbers.tolist():
-                if word not in numbers:
-                    numbers[word] = len(numbers)
-                    into.write(f"{self.name}.words", [self.word(word)])
-                    into.add(f"{self.name}.letters", self.letters(word))
-            into.extend(self.name, np.array([numbers[word] for word in rows.numbers], dtype=np.int64), rows.lengths)
+        def append(rows: Ragged) -> None:
+            numbered, new = rows.numbered(numbers)
+            for word in new:
+                into.write(f"{self.name}.words", [self.word(word)])
+                into.add(f"{self.name}.letters", self.letters(word))
+            into.extend(self.name, np.asarray(numbered.ids), numbered.lengths)
 
         return append
 
@@ -85,11 +82,10 @@ class Words(Field[Sequence[str]]):
         letters = Ragged(table[f"{self.name}.letters.ids"], table[f"{self.name}.letters.ends"])
         return WordRows(super().stored(table), np.asarray(table[f"{self.name}.words"]), letters)
 
-    def held(self, rows: Rows) -> WordRows:
-        numbers: dict[str, int] = {}
-        ids = np.array([numbers.setdefault(word, len(numbers)) for word in rows.numbers], dtype=np.int64)
-        words = np.array([self.word(word) for word in numbers], dtype=np.int64)
-        return WordRows(super().held(Rows(ids, rows.lengths)), words, Ragged.of(map(self.letters, numbers)))
+    def held(self, rows: Ragged) -> WordRows:
+        sentences, distinct = rows.numbered({})
+        words = np.array(list(map(self.word, distinct)), dtype=np.int64)
+        return WordRows(sentences, words, Ragged.of(map(self.letters, distinct)))
 
     def items(self, rows: WordRows, chosen: Integers, multiple: int = 1) -> SpeltIds:
         tokens = rows.sentences.each(chosen)

@@ -110,7 +110,7 @@ class ClassifierPredictor(PooledPredictor):
         classes = Side.of(self.targets, [self.targets.encode([labels], str)])
         [batch] = prediction_batches(Side.of(self.field, [rows]), self.batch_size, classes)
         tokenizer = self.field.tokenizer
-        return Example(batch, {"encoder": tuple(tokenizer.pieces([*rows.numbers, tokenizer.symbols.eos]))}, ())
+        return Example(batch, {"encoder": tuple(tokenizer.pieces([*rows[0].tolist(), tokenizer.symbols.eos]))}, ())
 
 
 class VectorClassifierPredictor(PooledPredictor):

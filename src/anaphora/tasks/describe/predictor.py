@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from anaphora.batch import Batch
 from anaphora.data.example_batches import padded_width
-from anaphora.data.features import GridShape, array_files, features_of, grid_of
+from anaphora.data.features import Features, GridShape, array_files, grid_of
 from anaphora.data.fields.grid import Grid
 from anaphora.formats.arrays import Floats
 from anaphora.kernels.runtime import Runtime
@@ -110,7 +110,7 @@ class DescriberPredictor(FieldPredictor[Description]):
         Raises DataError as ``data.features``, and for features of another size.
         """
         path = Path(path)
-        found = features_of(array_files(path) if path.is_dir() else [path])
+        found = Features(array_files(path) if path.is_dir() else [path])
 
         def read(image: str, number: int) -> tuple[str, str, Floats]:
             place = f"{path}, image '{image}',"

@@ -9,9 +9,10 @@ from itertools import chain, islice, tee
 from pathlib import Path
 from typing import cast
 
+import numpy as np
+
 from anaphora.data.columns import EVERY, UNBOUNDED, Table, Writer
 from anaphora.data.corpora import Pair, PairCorpus, file_digests, fingerprint_of
-from anaphora.data.encoding import Rows
 from anaphora.data.example_store import ExampleStore
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.ragged import Ragged
@@ -105,10 +106,10 @@ def stored(
     """
 
     def fill(into: Writer) -> Mapping[str, int]:
-        rows, done = map(_in_order, links()), 0
-        while block := list(islice(rows, EVERY)):
-            into.extend("links", *Rows.of(block))
-            done += len(block)
+        lines, done = map(_in_order, links()), 0
+        while len(rows := Ragged.of(islice(lines, EVERY))):
+            into.extend("links", np.asarray(rows.ids), rows.lengths)
+            done += len(rows)
             into.tell(done)
         return {}
 

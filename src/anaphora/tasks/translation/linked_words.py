@@ -5,7 +5,6 @@ from itertools import islice
 from typing import NamedTuple, cast
 
 from anaphora.data.corpora import Pair, PairCorpus
-from anaphora.data.encoding import Rows
 from anaphora.data.example_store import Transform
 from anaphora.data.ragged import Ragged
 from anaphora.events import Note, Report
@@ -82,11 +81,11 @@ class LinkedWords:
         """Return the annotation of rare words in the encoded targets of a part; it is linked when it is encoded."""
         links = self._source_words(part, report)
 
-        def annotated(encoded: list[Rows]) -> list[Rows]:
+        def annotated(encoded: list[Ragged]) -> list[Ragged]:
             sources, targets = encoded
             # links last: zip takes none of them for the end of a block
-            rows = zip(sources.each(), targets.each(), links, strict=False)
-            return [sources, Rows.of([cast(AnnotatedTokenizer, target).annotated(*row) for row in rows])]
+            rows = zip(sources.to_lists(), targets.to_lists(), links, strict=False)
+            return [sources, Ragged.of(cast(AnnotatedTokenizer, target).annotated(*row) for row in rows)]
 
         return annotated
 
