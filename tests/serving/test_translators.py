@@ -49,7 +49,7 @@ def test_the_likeliest_language_comes_first_with_confidences_that_add_up() -> No
     assert found[0].language == "de"
     assert sum(one.confidence for one in found) == pytest.approx(100, abs=0.5)
     assert detector.detect(" ")[0].confidence == 0
-    assert Detector(["nah"]).detect("anything")[0].json() == {"confidence": 100.0, "language": "nah"}
+    assert Detector(["nah"]).detect("anything")[0]._asdict() == {"confidence": 100.0, "language": "nah"}
 
 
 def test_nothing_is_read_of_languages_before_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> None:

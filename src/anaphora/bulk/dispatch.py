@@ -173,28 +173,22 @@ class Dispatcher(Generic[Worker]):
     def _bury(self, worker: Worker, died: Died) -> None:
         """Put back the shard of a worker that died."""
         state = self._workers.pop(worker)
-        if not state.ready:
+        if state.task:
+            if state.piece:
+                state.task.died_at(state.piece)
+            self._waiting.appendleft(state.task)
+            shard = state.task.shard
+            last = shard.first + len(shard.lines) - 1
+            then = f"within lines {shard.first:,} to {last:,}; they are tried again"
+        else:
             self._unready += 1
             if self._unready >= MOST_UNREADY:
                 raise RunError(
                     f"{counted(self._unready, 'worker')} died one after another before they had loaded the model (the "
                     f"last: {died.how}). Is there memory for so many? Use fewer workers."
                 )
-            self._report(
-                Note(f"A {died.who} ended ({died.how}) while it loaded the model; another is started.", warning=True)
-            )
-        elif state.task:
-            if state.piece:
-                state.task.died_at(state.piece)
-            self._waiting.appendleft(state.task)
-            shard = state.task.shard
-            last = shard.first + len(shard.lines) - 1
-            self._report(
-                Note(
-                    f"A {died.who} ended ({died.how}) within lines {shard.first:,} to {last:,}; they are tried again.",
-                    warning=True,
-                )
-            )
+            then = "while it loaded the model; another is started"
+        self._report(Note(f"A {died.who} ended ({died.how}) {then}.", warning=True))
 
     def _finish(self, shard: Shard) -> None:
         self._finished += len(shard.lines)

@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anaphora import files
-from anaphora.bulk.shard import MOST_NOTED, Finished, Refused, Shard
+from anaphora.bulk.shard import Refused, Shard
 from anaphora.errors import DataError, RunError
 from anaphora.files import DamagedError
 from anaphora.formats.lines import packed_by_name, replacing
 
 _IDENTITY = "shards.json"
+_MOST_NOTED = 1 << 26
+"""Bytes of the largest note that is read."""
 
 
 class Identity(NamedTuple):
@@ -52,6 +54,27 @@ class Translated(NamedTuple):
     lines: int
     refused: list[Refused]
     """Lines that were left empty, in order."""
+
+
+class Finished(NamedTuple):
+    """Note about the translations of a shard, in a file of JSON beside them."""
+
+    number: int
+    first: int
+    lines: int
+    begin: int
+    """The first byte of its lines in the text, as UTF-8 with line feeds alone."""
+    end: int
+    """The byte after the last."""
+    source: str
+    """SHA-256 of those bytes."""
+    size: int
+    """Bytes of the translations."""
+    translations: str
+    """SHA-256 of the translations."""
+    made_by: str
+    """Identity of the translator."""
+    refused: tuple[Refused, ...]
 
 
 class ShardFolder:
@@ -106,11 +129,12 @@ class ShardFolder:
 
     def keep(self, shard: Shard, translations: Sequence[str], refused: Iterable[Refused]) -> None:
         """Write the translations of a shard, then its note; DataError where the disk will not take them."""
-        content = "".join(f"{line}\n" for line in translations).encode()
-        note = Finished.of(shard, content, self._made_by, refused).serialise()
+        source, content = shard.source, "".join(f"{line}\n" for line in translations).encode()
+        text = shard.number, shard.first, len(shard.lines), shard.begin, shard.begin + len(source), files.sha256(source)
+        note = Finished(*text, len(content), files.sha256(content), self._made_by, tuple(refused))
         try:
             files.replace_durably(self._text(shard.number), content)
-            files.replace_durably(self._note(shard.number), note)
+            files.replace_durably(self._note(shard.number), files.json_bytes(files.sealed(note._asdict())))
         except FileNotFoundError:
             raise DataError(
                 f"The folder {self.path} for shards is not there on {platform.node()}, where shard {shard.number} was "
@@ -147,11 +171,26 @@ class ShardFolder:
             files.remove(self.path)
 
     def _read(self, number: int, shard: Shard | None = None) -> tuple[Finished, bytes]:
-        """Return a note, which has to be that of ``shard`` where it is given, and the translations."""
+        """Return a note and the translations; DamagedError where one of them is not what was written.
+
+        RunError where the note is not that of ``shard``, or made by another translator.
+        """
         path = self._note(number)
-        found = Finished.parse(files.read(path, MOST_NOTED), path)
-        if shard:
-            found.demand(shard, self._made_by, path)
+        table = files.read_json(path, _MOST_NOTED)
+        if not files.is_sealed(table) or table.keys() != {*Finished._fields, "sha256"}:
+            raise DamagedError(f"{path} was changed after it was written: its content does not fit its own SHA-256.")
+        del table["sha256"]
+        found = Finished(**table | {"refused": tuple(Refused(*one) for one in table["refused"])})
+        if shard and found.made_by != self._made_by:
+            raise RunError(
+                f"{path} is a shard of another model or of other search options: remove its folder to translate "
+                f"everything again, or name another output."
+            )
+        if shard and found.source != files.sha256(shard.source):
+            raise RunError(
+                f"{path} is of a text with other lines {found.first:,} to {found.first + found.lines - 1:,}: restore "
+                f"that text, or remove the folder to translate everything again."
+            )
         content = files.read_exactly(self._text(number), found.size)
         if files.sha256(content) != found.translations:
             raise DamagedError(f"{self._text(number)} was changed after it was written: its SHA-256 differs.")

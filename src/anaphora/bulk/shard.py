@@ -1,12 +1,10 @@
-"""A shard: consecutive lines of a text, and the note that is kept beside their translations."""
+"""A shard: consecutive lines of a text."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
-from anaphora.errors import DataError, RunError
-from anaphora.files import DamagedError, is_sealed, json_bytes, parse_json, sealed, sha256
+from anaphora.errors import DataError
 
 LINES = 10_000
 """Lines of a shard at most: what is lost with a killed worker."""
@@ -20,8 +18,6 @@ LONGEST = 1 << 26
 """Bytes after which a shard ends with its line, so that few of them fit into any memory."""
 MOST_FAILING = 100
 """Failing lines of one shard, above which it is no fault of lines."""
-MOST_NOTED = 1 << 26
-"""Bytes of the largest note that is read."""
 
 
 class Shard(NamedTuple):
@@ -75,57 +71,3 @@ class Refused(NamedTuple):
 
     line: int
     reason: str
-
-
-class Finished(NamedTuple):
-    """Note about the translations of a shard, in a file of JSON beside them."""
-
-    number: int
-    first: int
-    lines: int
-    begin: int
-    """The first byte of its lines in the text, as UTF-8 with line feeds alone."""
-    end: int
-    """The byte after the last."""
-    source: str
-    """SHA-256 of those bytes."""
-    size: int
-    """Bytes of the translations."""
-    translations: str
-    """SHA-256 of the translations."""
-    made_by: str
-    """Identity of the translator: see ``folder.Identity``."""
-    refused: tuple[Refused, ...]
-
-    @classmethod
-    def of(cls, shard: Shard, translations: bytes, made_by: str, refused: Iterable[Refused]) -> Self:
-        """Return the note of a shard that was translated."""
-        source = shard.source
-        text = shard.number, shard.first, len(shard.lines), shard.begin, shard.begin + len(source), sha256(source)
-        return cls(*text, len(translations), sha256(translations), made_by, tuple(refused))
-
-    def serialise(self) -> bytes:
-        """Return the note as JSON with its own SHA-256."""
-        return json_bytes(sealed(self._asdict()))
-
-    @classmethod
-    def parse(cls, content: bytes, path: Path) -> Self:
-        """Return the note in a file; DamagedError where it is not what was written."""
-        table: dict[str, Any] = parse_json(content, path)
-        if not is_sealed(table) or table.keys() != {*cls._fields, "sha256"}:
-            raise DamagedError(f"{path} was changed after it was written: its content does not fit its own SHA-256.")
-        del table["sha256"]
-        return cls(**table | {"refused": tuple(Refused(*one) for one in table["refused"])})
-
-    def demand(self, shard: Shard, made_by: str, path: Path) -> None:
-        """Raise RunError where it is of other lines than those of ``shard``, or made by another translator."""
-        if self.made_by != made_by:
-            raise RunError(
-                f"{path} is a shard of another model or of other search options: remove its folder to translate "
-                f"everything again, or name another output."
-            )
-        if self.source != sha256(shard.source):
-            raise RunError(
-                f"{path} is of a text with other lines {self.first:,} to {self.first + self.lines - 1:,}: restore "
-                f"that text, or remove the folder to translate everything again."
-            )

@@ -11,7 +11,7 @@ import torch
 
 from anaphora.batch import Batch, Supervision
 from anaphora.data.buckets import buckets, cut
-from anaphora.data.columns import Integers
+from anaphora.data.columns import Column, Integers
 from anaphora.data.example_store import ExampleStore
 from anaphora.data.fields.field import Field
 from anaphora.data.lazy import LazySequence
@@ -55,17 +55,19 @@ class Side:
 class BucketedBatches(ABC):
     """Training batches by token budget, of rows of similar length; implements ``protocols.Batches``."""
 
-    def __init__(self, batch_tokens: int, seed: int, window: int = 0) -> None:
-        """In a batch, rows times the longest of them are at most ``batch_tokens``.
+    def __init__(self, numbers: Integers | Column, batch_tokens: int, seed: int, window: int = 0) -> None:
+        """``numbers`` are the places of the rows in the corpus.
+
+        In a batch, rows times the longest of them are at most ``batch_tokens``.
 
         With ``window`` > 0, so many rows are shuffled together (``shuffle_window.WindowedBuckets``), where there are
         more.
         """
-        self._budget, self._seed, self._window = batch_tokens, seed, window
+        self._numbers, self._budget, self._seed, self._window = numbers, batch_tokens, seed, window
 
-    @abstractmethod
     def __len__(self) -> int:
         """Return the number of rows."""
+        return len(self._numbers)
 
     @abstractmethod
     def _lengths(self, start: int, stop: int) -> Sequence[Integers]:
@@ -106,14 +108,11 @@ class ExampleBatches(BucketedBatches):
         The rows of a batch come from long to short by the first of these fields, so that kernels may stop rows early.
         ``weights`` are factors of the loss of each row.
         """
-        super().__init__(batch_tokens, seed)
-        self._numbers, self._weights = store.numbers, weights
+        super().__init__(store.numbers, batch_tokens, seed)
+        self._weights = weights
         self._inputs, self._targets = (Side(field, store.rows(field)) for field in (inputs, targets))
         sizes = [Side(field, store.rows(field)).lengths for field in sized_by]
         self._order, self._longest = sizes[0], np.max(sizes, axis=0)
-
-    def __len__(self) -> int:
-        return len(self._numbers)
 
     def _lengths(self, start: int, stop: int) -> Sequence[Integers]:
         return [self._longest[start:stop]]

@@ -63,7 +63,7 @@ def count(
     for rows in _windows(ids, order, end, block, report):
         windows.add(Sorted(_Words(order, size).packed(rows), np.ones(len(rows), dtype=number), []))
     sorters = [Sorter(_Words(n, size).count, 2, number, block, folder) for n in range(1, order + 1)]
-    groups = _Suffixes(order, size, end).sort(windows.blocks(), sorters)
+    groups = _sorted_suffixes(windows.blocks(), sorters, order, size, end)
     del windows  # and what it has on disk
     return _laid_out(sorters, groups, size, lambda dtype: Growing(dtype, block, folder), number)
 
@@ -121,49 +121,42 @@ def _windows(ids: Integers | Column, order: int, end: int, block: int, report: R
         report(Progress(f"counting up to {counted(order, 'token')}", finish, predictions, "tokens"))
 
 
-class _Suffixes:
-    """The n-grams of all orders, found as suffixes of windows that are sorted from the last token backwards.
+def _sorted_suffixes(
+    windows: Iterator[Sorted], sorters: Sequence[Sorter], order: int, size: int, end: int
+) -> list[int]:
+    """Add the n-grams of each order to its sorter, with their numbers and those of their suffixes.
 
-    Those of an order are numbered as they come. One that reaches over several blocks is counted in parts.
+    They are suffixes of windows that are sorted from the last token backwards. Those of an order are numbered as they
+    come; one that reaches over several blocks is counted in parts. Returns how many different ones there are of each
+    order.
     """
-
-    def __init__(self, order: int, size: int, end: int) -> None:
-        self._order, self._size, self._end = order, size, end
-        self._seen = [0] * order  # n-grams of each order so far
-        self._last = np.zeros(order, dtype=np.int64)  # the last window of the block before
-
-    def sort(self, windows: Iterator[Sorted], sorters: Sequence[Sorter]) -> list[int]:
-        """Add the n-grams of each order to its sorter, with their numbers and those of their suffixes.
-
-        Returns how many different ones there are of each order.
-        """
-        words = _Words(self._order, self._size)
-        for block in windows:
-            self._add(words.unpacked(block.words), block.counts.astype(np.int64), sorters)
-        return self._seen
-
-    def _add(self, rows: Array, counts: Array, sorters: Sequence[Sorter]) -> None:
-        changes = np.diff(rows, axis=0, prepend=self._last[None]) != 0
+    words = _Words(order, size)
+    found = [0] * order  # n-grams of each order so far
+    last = np.zeros(order, dtype=np.int64)  # the last window of the block before
+    for block in windows:
+        rows, counts = words.unpacked(block.words), block.counts.astype(np.int64)
+        changes = np.diff(rows, axis=0, prepend=last[None]) != 0
         differs = np.logical_or.accumulate(changes, axis=1)  # [N, order]: from the window before, in the first n tokens
         starts = differs & (rows > 0)
         suffixes = np.zeros(len(rows), dtype=np.int64)
         for n, sorter in enumerate(sorters, 1):
             new, there = starts[:, n - 1], rows[:, n - 1] > 0
-            numbers = self._seen[n - 1] + np.cumsum(new) - 1
+            numbers = found[n - 1] + np.cumsum(new) - 1
             first = new.copy()
             first[0] = there[0]  # perhaps the rest of one that the block before began
             begins = np.flatnonzero(first)
             if len(begins):
                 tokens = rows[begins, :n][:, ::-1]
                 seen = np.add.reduceat(np.where(there, counts, 0), begins)
-                if n < self._order:
+                if n < order:
                     different = np.add.reduceat(starts[:, n].astype(np.int64), begins)
-                    seen = np.where((tokens[:, 0] == self._end + 1) & (n > 1), seen, different)
+                    seen = np.where((tokens[:, 0] == end + 1) & (n > 1), seen, different)
                 values = [numbers[begins], suffixes[begins]]
-                sorter.add(Sorted(_Words(n, self._size).packed(tokens), seen, values))
-            self._seen[n - 1] += int(new.sum())
+                sorter.add(Sorted(_Words(n, size).packed(tokens), seen, values))
+            found[n - 1] += int(new.sum())
             suffixes = numbers
-        self._last = rows[-1]
+        last = rows[-1]
+    return found
 
 
 def _laid_out(sorters: list[Sorter], groups: Sequence[int], size: int, growing: Any, number: Any) -> list[Grams]:

@@ -44,12 +44,9 @@ class PairBatches(BucketedBatches):
         some more. ``alignments`` between the tokens of each row (i_0 j_0 i_1 j_1 ..), where given, supervise the
         batches; rows are then segmented as they are stored.
         """
-        super().__init__(batch_tokens, seed, shuffle_window)
-        self._numbers, self._resegment, self._alignments = store.numbers, resegment, alignments
+        super().__init__(store.numbers, batch_tokens, seed, shuffle_window)
+        self._resegment, self._alignments = resegment, alignments
         self._source, self._target = (Side(field, store.rows(field)) for field in store.fields)
-
-    def __len__(self) -> int:
-        return len(self._numbers)
 
     def _lengths(self, start: int, stop: int) -> Sequence[Integers]:
         """Return those of the longer side, of the target and of the source."""

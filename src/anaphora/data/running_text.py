@@ -117,19 +117,16 @@ class TextSentences(BucketedBatches):
 
         With ``longest`` > 0, sentences of more tokens are left out; DataError when none is left.
         """
-        super().__init__(batch_tokens, seed)
         ends = np.flatnonzero(ids[:] == text.eos)
         lengths = np.diff(ends)
-        self._numbers = np.flatnonzero(lengths <= longest + 1) if longest else np.arange(len(lengths))
-        self.left_out = len(lengths) - len(self._numbers)
+        numbers = np.flatnonzero(lengths <= longest + 1) if longest else np.arange(len(lengths))
+        super().__init__(numbers, batch_tokens, seed)
+        self.left_out = len(lengths) - len(numbers)
         """Number of sentences that are too long."""
-        if not len(self._numbers):
+        if not len(numbers):
             raise DataError(f"Every line of the text has more than {counted(longest, 'token')}: raise data.max_length.")
         self._ids, self._text = ids, text
-        self._starts, self._sizes = ends[self._numbers] + 1, lengths[self._numbers]
-
-    def __len__(self) -> int:
-        return len(self._numbers)
+        self._starts, self._sizes = ends[numbers] + 1, lengths[numbers]
 
     def _lengths(self, start: int, stop: int) -> Sequence[Integers]:
         return [self._sizes[start:stop]]

@@ -100,7 +100,7 @@ async def translate(service: Service, given: Parameters) -> dict[str, Any]:
     source, target, detected = given.text("source"), given.text("target"), None
     if source.lower() == "auto":
         found = (await asyncio.to_thread(service.detector.detect, "\n".join(texts)))[0]
-        source, detected = found.language, found.json()
+        source, detected = found.language, found._asdict()
     served = service.translators.find(source, target)
     if format_ == "html":
         answer = await _translated_html(service, served, texts, alternatives, given)
@@ -156,7 +156,7 @@ async def neighbours(service: Service, given: Parameters) -> dict[str, Any]:
 async def detect(service: Service, given: Parameters) -> list[dict[str, Any]]:
     """``POST /detect``: the languages of a text, most probable first."""
     texts, _ = given.texts("q", service.limits)
-    return [one.json() for one in await asyncio.to_thread(service.detector.detect, "\n".join(texts))]
+    return [one._asdict() for one in await asyncio.to_thread(service.detector.detect, "\n".join(texts))]
 
 
 async def languages(service: Service, given: Parameters) -> list[dict[str, Any]]:

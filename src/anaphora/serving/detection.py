@@ -17,10 +17,6 @@ class Detected(NamedTuple):
     """From 0 to 100."""
     language: str
 
-    def json(self) -> dict[str, float | str]:
-        """As LibreTranslate writes it."""
-        return {"confidence": self.confidence, "language": self.language}
-
 
 class Detector:
     """Chooses among some languages by py3langid; languages it does not know are chosen only where they are alone.
