@@ -2,9 +2,8 @@
 
 import json
 import re
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 from anaphora.data.download import Download, PartFile, download
 from anaphora.errors import DataError
 from anaphora.events import Event, Note, Progress, silent
+from tests.data.file_server import QuietHandler, serving
 
 BODY = Random(0).randbytes(300_000)
 OTHER = Random(1).randbytes(300_000)
@@ -34,7 +34,7 @@ class Server(ThreadingHTTPServer):
     asked: list[str]
 
 
-class Answers(BaseHTTPRequestHandler):
+class Answers(QuietHandler):
     """One file, by ranges if the server knows them."""
 
     def do_GET(self) -> None:
@@ -61,27 +61,16 @@ class Answers(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         self.send_header("Content-Length", str(len(body) - start))
-        self.end_headers()
         end = min(len(body), start + server.cut) if server.cut else len(body)
-        try:
-            self.wfile.write(body[start:end])
-        except ConnectionError:
-            self.close_connection = True
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        """Keep quiet."""
+        self.send_body(body[start:end])
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with Server(("127.0.0.1", 0), Answers) as running:
+    with serving(Server(("127.0.0.1", 0), Answers)) as running:
         running.version, running.asked = {"ETag": '"one"'}, []
-        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
-        thread.start()
         yield running
-        running.shutdown()
-        thread.join()
 
 
 @pytest.fixture

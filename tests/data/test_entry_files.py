@@ -65,16 +65,6 @@ def test_files_and_folders_are_put_together(folder: Path) -> None:
     assert sorted(pairs) == [("a", "A"), ("b", "B"), ("po", "PO"), ("tsv", "TSV"), ("xliff", "XLIFF")]
 
 
-def test_no_source_of_the_held_out_part_is_trained_on(tmp_path: Path) -> None:
-    memory = tmp_path / "m.tmx"
-    memory.write_text(tmx(*((f"text {n % 40}", f"Text {n}") for n in range(200))))
-    splits = translation_splits([memory], "en", "de")
-    held = {source for source, _ in splits.valid}
-    assert held
-    assert held.isdisjoint(source for source, _ in splits.train)
-    assert splits.train.count + splits.valid.count == 200
-
-
 def test_the_fingerprint_depends_on_the_languages(tmp_path: Path) -> None:
     memory = tmp_path / "m.tmx"
     memory.write_text(tmx(("a", "A"), ("b", "B")))

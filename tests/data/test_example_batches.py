@@ -1,17 +1,13 @@
 """Every example is in one batch of an epoch, in an order of the seed; widths of prediction depend on each row alone."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from anaphora.batch import Ids, Labels
+from anaphora.batch import Labels
 from anaphora.data.example_batches import ExampleBatches, Side, prediction_batches
 from anaphora.data.example_store import ExampleStore, example_store
 from anaphora.data.fields.label import Label
@@ -20,30 +16,9 @@ from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError
 from anaphora.events import Event, Skipped
 from anaphora.text.characters import CharacterTokenizer
+from tests.data.stores import Listed
 
-Example = tuple[str, str]
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """Texts with labels, in memory."""
-
-    rows: tuple[Example, ...]
-    name: str = "train"
-    fingerprint: str = "0"
-
-    @property
-    def count(self) -> int:
-        return len(self.rows)
-
-    def examples(self) -> Iterator[Example]:
-        return iter(self.rows)
-
-    def place(self, example: Example) -> str:
-        return f"row {self.rows.index(example) + 1}"
-
-
-CORPUS = Corpus(tuple(("ab" * number + "c", "xy"[number % 2]) for number in range(20)))
+CORPUS = Listed([("ab" * number + "c", "xy"[number % 2]) for number in range(20)])
 TOKENIZER = CharacterTokenizer.learn(["abc"], lowercase=False, least=1)
 
 
@@ -86,24 +61,12 @@ def test_long_examples_are_left_out_and_keep_their_places(tmp_path: Path) -> Non
     [skipped] = [event for event in heard if isinstance(event, Skipped)]
     assert skipped == Skipped("texts of more than 9 tokens were left out of train", 15)
     with pytest.raises(DataError, match=r"Every text of train has more than 0 tokens|Every text"):
-        example_store(Corpus((("abc", "x"),)), fields(), tmp_path / "none", noun="text", longest=1)
+        example_store(Listed([("abc", "x")]), fields(), tmp_path / "none", noun="text", longest=1)
 
 
 def test_a_refused_value_is_named_with_its_place(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="row 2 has the label 'y', which training does not have"):
         example_store(CORPUS, fields("x"), tmp_path / "encoded", noun="text")
-
-
-@given(st.lists(st.text("abc", max_size=40), min_size=1, max_size=12))
-def test_the_width_of_a_row_of_prediction_depends_on_the_row_alone(texts: list[str]) -> None:
-    text = fields()[0]
-    found: dict[int, tuple[str, int]] = {}
-    for batch in prediction_batches(Side.of(text, [text.encode([one], str) for one in texts]), 64):
-        inputs = batch.inputs
-        assert isinstance(inputs, Ids)
-        for number, row, length in zip(batch.example_ids_B.tolist(), inputs.ids_BT, inputs.lengths_B, strict=True):
-            found[number] = TOKENIZER.decode(row[: length - 1].tolist()), row.shape[0]
-    assert found == {number: (one, -(-(len(one) + 1) // 16) * 16) for number, one in enumerate(texts)}
 
 
 def test_rows_that_are_scored_carry_what_is_expected() -> None:

@@ -5,11 +5,10 @@ import gzip
 import hashlib
 import io
 import re
-import threading
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from anaphora.data.fetch import corpus_folder, data_home, fetch
 from anaphora.data.tatoeba import split, written
 from anaphora.errors import DataError
 from anaphora.events import Event, Progress
+from tests.data.file_server import QuietHandler, serving
 
 TEXT = b"".join(b"line %d\n" % number for number in range(30_000))
 PLAIN = b"a\nb\n"
@@ -33,7 +33,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-class Answers(BaseHTTPRequestHandler):
+class Answers(QuietHandler):
     """Good files, and every way a server can fail."""
 
     archive = b""
@@ -54,24 +54,13 @@ class Answers(BaseHTTPRequestHandler):
             return
         self.send_response(200)
         self.send_header("Content-Length", str(len(PACKED) if self.path == "/cut" else len(body)))
-        self.end_headers()
-        try:
-            self.wfile.write(body)
-        except ConnectionError:
-            self.close_connection = True
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        """Keep quiet."""
+        self.send_body(body)
 
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as running:
-        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
-        thread.start()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Answers)) as running:
         yield f"http://127.0.0.1:{running.server_port}"
-        running.shutdown()
-        thread.join()
 
 
 def table(address: str, text: bytes = TEXT) -> Mapping[str, KnownCorpus]:

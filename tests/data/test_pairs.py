@@ -175,10 +175,6 @@ def test_scoring_brings_the_targets_along() -> None:
     assert found == {0: [7, 8, 3], 1: [9, 3], 2: [3]}
 
 
-def test_nothing_to_search_gives_no_batches() -> None:
-    assert len(prediction_batches(Side(FIELDS[0], Ragged.of([])), 100)) == 0
-
-
 def test_positions_outside_an_epoch_are_refused() -> None:
     epoch = batches_of([([4], [5])]).epoch(1)
     assert torch.equal(epoch[-1].example_ids_B, epoch[0].example_ids_B)

@@ -92,25 +92,6 @@ def test_pairs_that_are_too_long_are_left_out_and_counted(tmp_path: Path) -> Non
         assert [event.count for event in events if isinstance(event, Skipped)] == [2]
 
 
-def test_a_line_of_ten_megabytes_is_left_out_like_any_long_one(tmp_path: Path) -> None:
-    events: list[Event] = []
-    corpus = pair_corpus(tmp_path, [("a" * 10_000_000, "b"), ("a", "b")])
-    store = pair_store(corpus, tmp_path / "store", longest=100, report=events.append)
-    assert store.numbers[:].tolist() == [1]
-    assert [event.count for event in events if isinstance(event, Skipped)] == [1]
-
-
-def test_a_limit_that_leaves_nothing_is_said(tmp_path: Path) -> None:
-    corpus = pair_corpus(tmp_path, [("abc", "a")])
-    with pytest.raises(DataError, match="Every pair of train has more than 2 tokens"):
-        pair_store(corpus, tmp_path / "store", longest=2)
-
-
-def test_text_is_one_stream_between_ends(tmp_path: Path) -> None:
-    ids = encoded_text(text_corpus(tmp_path, "ab", "", "ä"), CODER, tmp_path / "store")
-    assert ids[:].tolist() == [3, 4, 5, 3, 3, 1, 3]
-
-
 def test_what_was_encoded_is_not_encoded_again(tmp_path: Path) -> None:
     pairs, text = pair_corpus(tmp_path, [("a", "b")]), text_corpus(tmp_path, "abc")
     unused: Tokenizer = Unused()
@@ -168,12 +149,6 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     corpus = text_corpus(tmp_path, "a")
     with pytest.raises(DataError, match="cannot be written"):
         encoded_text(corpus, CODER, tmp_path / "book.txt" / "store")
-
-
-def test_progress_is_told_now_and_then(tmp_path: Path) -> None:
-    events: list[Event] = []
-    encoded_text(text_corpus(tmp_path, *["a"] * 2500), CODER, tmp_path / "store", report=events.append)
-    assert events == [Progress("encoding train", done, 2500, "lines") for done in (1000, 2000, 2500)]
 
 
 def test_large_vocabularies_keep_their_ids(tmp_path: Path) -> None:

@@ -116,18 +116,6 @@ def test_a_page_beyond_its_limit_is_refused(serve: Serve) -> None:
     assert (answer.status_code, "the page exceeds" in answer.json()["error"]) == (413, True)
 
 
-def test_no_page_of_another_origin_may_send_a_document(serve: Serve) -> None:
-    client = serve(origins=["https://site.example"])
-    for origin, status in (
-        ("https://evil.example", 403),
-        ("null", 403),
-        ("https://site.example", 200),
-        ("http://localhost:5000", 200),
-    ):
-        answer = client.post("/translate_file", data=PAIR, files={"file": ("a.po", PO)}, headers={"Origin": origin})
-        assert answer.status_code == status
-
-
 def test_the_oldest_documents_are_dropped_first() -> None:
     downloads = Downloads()
     first, second, third = (downloads.add(f"{name}.po", bytes(HELD // 2)) for name in "abc")

@@ -16,21 +16,7 @@ VALUE = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=2),
     max_leaves=4,
 )
-NAMES = (
-    "q",
-    "source",
-    "target",
-    "format",
-    "alternatives",
-    "api_key",
-    "alignment",
-    "file",
-    "name",
-    "s",
-    "undo",
-    "token",
-    "memory",
-)
+NAMES = sorted({"api_key", *" ".join(f"{one.needs} {one.takes}" for one in ACTIONS).split()})
 USUAL = st.sampled_from(["en", "fr", "auto", "text", "html", "A man.", "<b>dogs", 2, "", ["A man.", "x"], [], None])
 FIELDS = st.dictionaries(st.sampled_from(NAMES), USUAL | VALUE, max_size=6)
 BODY = (

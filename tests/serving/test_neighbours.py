@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from anaphora.cli.app import main
-from anaphora.errors import DataError
 from anaphora.serving.translators import Served
 from tests.serving.conftest import RUN, Serve
 
@@ -42,14 +41,6 @@ def test_a_server_that_was_not_asked_to_shows_nothing(serve: Serve) -> None:
     assert client.get("/frontend/settings").json()["neighbours"] is False
     answer = client.post("/neighbours", json=ASKED)
     assert (answer.status_code, answer.json()) == (403, {"error": "Training pairs are not shown by this server"})
-
-
-def test_what_is_wrong_with_a_text_is_said(serve: Serve, stored: Served) -> None:
-    def refuse(text: str, translation: str) -> list[list[dict[str, Any]]]:
-        raise DataError("It is longer than a page: give a shorter one.")
-
-    answer = serve([stored._replace(nearest=refuse)]).post("/neighbours", json=ASKED)
-    assert (answer.status_code, answer.json()) == (400, {"error": "It is longer than a page: give a shorter one."})
 
 
 def test_one_request_looks_at_a_time(serve: Serve, stored: Served) -> None:

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,20 @@ def page(browser: Any, address: str) -> Iterator[Any]:
     assert [error for error in errors if "net::ERR_FAILED" not in error and "(Bad Request)" not in error] == []
     assert all(url.startswith((address, "data:")) for url in asked)
     made.close()
+
+
+@contextmanager
+def opened(browser: Any, *options: str, key: str = "", run: Path = RUN) -> Iterator[Any]:
+    """The page of another server, which asks for a key where there is one."""
+    with server_process("--quiet", *options, run=run) as (_, address):
+        made = browser.new_page()
+        made.goto(address)
+        if key:
+            made.fill("#key", key)
+            made.press("#key", "Enter")
+        made.wait_for_selector("#to option[value=fr]", state="attached")
+        yield made
+        made.close()
 
 
 def translated(page: Any, text: str) -> str:
@@ -188,14 +203,8 @@ def test_every_control_is_reached_by_the_keyboard_and_has_a_name(page: Any) -> N
 def test_a_key_is_asked_for_and_used(browser: Any, tmp_path: Path) -> None:
     keys = tmp_path / "keys"
     key = new_key(keys, "page")
-    with server_process("--quiet", "--keys", str(keys)) as (_, address):
-        page = browser.new_page()
-        page.goto(address)
-        page.fill("#key", key)
-        page.press("#key", "Enter")
-        page.wait_for_selector("#to option[value=fr]", state="attached")
+    with opened(browser, "--keys", str(keys), key=key) as page:
         assert translated(page, TEXT)
-        page.close()
 
 
 def confirm(page: Any, written: str) -> None:
@@ -257,13 +266,9 @@ def test_no_late_answer_takes_the_place_of_a_correction(page: Any) -> None:
 
 
 def test_a_server_that_does_not_learn_offers_no_correction(browser: Any) -> None:
-    with server_process("--quiet") as (_, address):
-        page = browser.new_page()
-        page.goto(address)
-        page.wait_for_selector("#to option[value=fr]", state="attached")
+    with opened(browser) as page:
         assert translated(page, TEXT)
         assert page.is_hidden("#correct")
-        page.close()
 
 
 def test_a_document_is_opened_and_its_translation_saved(page: Any, tmp_path: Path) -> None:
@@ -323,13 +328,9 @@ def test_a_chosen_word_shows_the_training_pairs_where_it_was_learnt(browser: Any
         TRANSLATOR.format(cell="gru"), "toy.toml", data=[tmp_path / "pairs"], source="en", target="fr"
     )
     train(toy, tmp_path / "run")
-    with server_process("--quiet", "--neighbours", run=tmp_path / "run") as (_, address):
-        page = browser.new_page()
-        page.goto(address)
-        page.wait_for_selector("#to option[value=fr]", state="attached")
+    with opened(browser, "--neighbours", run=tmp_path / "run") as page:
         shown = translated(page, "beg")
         [word] = neighbours(Subject.open(tmp_path / "run"), "beg", shown, nearest=3).by_word(3)
         page.locator("#target-words button").first.click()
         page.wait_for_selector("#learnt:visible")
         assert page.locator("#pairs li").all_inner_texts() == [f"{one.context}\n\n{one.source}" for one in word]
-        page.close()

@@ -60,12 +60,6 @@ def test_lines_and_white_space_stay(serve: Serve) -> None:
     assert answer.startswith("  ") and answer.endswith("\r\n") and "\n\n\t" in answer
 
 
-@pytest.mark.parametrize(("source", "target"), [("EN", "FR"), ("en-GB", "fr_CA"), ("en", "fr-fr")])
-def test_codes_are_read_as_clients_write_them(serve: Serve, source: str, target: str) -> None:
-    answer = serve().post("/translate", json={"q": TEXT, "source": source, "target": target})
-    assert answer.status_code == 200
-
-
 def test_the_only_source_is_detected_with_certainty(serve: Serve) -> None:
     client, sure = serve(), {"confidence": 100.0, "language": "en"}
     for code in ("auto", "Auto"):

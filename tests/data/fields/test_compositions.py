@@ -1,7 +1,6 @@
 """Inputs and targets that no task combines: fields, a store, batches and a tiny network learn a rule."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,28 +18,10 @@ from anaphora.data.fields.tags import Tags
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.fields.vectors import Vectors
 from anaphora.text.words import WordTokenizer
+from tests.data.stores import Listed
 
 SEED = 5
 NAMES = ("first", "second")
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """A split of examples in memory."""
-
-    values: Sequence[Any]
-    name: str = "pairs"
-    fingerprint: str = "pairs"
-
-    @property
-    def count(self) -> int:
-        return len(self.values)
-
-    def examples(self) -> Iterator[Any]:
-        return iter(self.values)
-
-    def place(self, example: Any) -> str:
-        return "pairs"
 
 
 def first(example: Any) -> Any:
@@ -63,7 +44,7 @@ def learn(
     folder: Path,
 ) -> float:
     """Return the loss of the last epoch after 60 of them."""
-    store = example_store(Pairs(examples), fields, folder, noun="example")
+    store = example_store(Listed(examples), fields, folder, noun="example")
     batches = ExampleBatches(store, *fields, batch_tokens=100, seed=SEED, sized_by=fields[:1])
     optimizer = torch.optim.Adam(network.parameters(), lr=0.05)
     for epoch in range(1, 61):

@@ -13,7 +13,6 @@ from anaphora.data.fields.vectors import moments
 from anaphora.data.finding import Names
 from anaphora.data.traces import TraceCorpus, trace_splits
 from anaphora.errors import DataError
-from anaphora.events import Event, Skipped
 from anaphora.formats.traces import Trace
 from anaphora.samples import handwriting
 
@@ -86,16 +85,6 @@ def test_a_store_is_read_again_and_made_again_for_another_scale(corpus: TraceCor
     assert np.array_equal(item(first, 3), item(again, 3))
     other, _ = stored(corpus, tmp_path / "encoded", Scale(True, False, False, (0.0, 0.0), (1.0, 1.0)))
     assert not np.array_equal(item(other, 3), item(first, 3))
-
-
-def test_long_sequences_are_left_out_and_reported(corpus: TraceCorpus, tmp_path: Path) -> None:
-    heard: list[Event] = []
-    longest = int(np.median([len(trace.values_TD) for trace in corpus.examples()]))
-    _, written = stored(corpus, tmp_path / "encoded", longest=longest, report=heard.append)
-    assert written.lengths.max() < longest and 0 < len(written.lengths) < 12
-    assert [event.count for event in heard if isinstance(event, Skipped)] == [12 - len(written.lengths)]
-    with pytest.raises(DataError, match=r"has more than 2 vectors: raise data\.max_length"):
-        stored(corpus, tmp_path / "none", longest=2)
 
 
 def test_a_single_point_is_read_but_not_predicted() -> None:
