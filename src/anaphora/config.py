@@ -5,7 +5,7 @@ A part's class owns its config; the only thing that knows all of them is ``anaph
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, Union, get_args, get_origin
 
@@ -175,6 +175,12 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """Return the sentences for a name that is none of the known ones, with the nearest of them."""
     names = sorted(known)
     return f"{what} '{name}' is unknown.{nearest(name, names)} Known: {', '.join(names)}."
+
+
+def check_known(what: str, name: str, known: Collection[str]) -> None:
+    """Raise ConfigError for a name that is none of the known ones, with the nearest of them."""
+    if name not in known:
+        raise ConfigError(unknown(what, name, known))
 
 
 _EXPECTED = {

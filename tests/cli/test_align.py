@@ -181,7 +181,7 @@ def test_an_aligner_is_checked_described_and_resumed(folder: Path, capsys: pytes
     ("arguments", "complaint"),
     [
         (["align", "links", "--source", "test.en"], "--source belongs to --target, which is missing."),
-        (["align", "links", "p.tsv", "--source", "test.en", "--target", "test.fr"], "but both were given: keep one"),
+        (["align", "links", "p.tsv", "--source", "test.en", "--target", "test.fr"], "leave out FILE, or --source"),
         (["align", "links", "p.tsv", "--possible", "test.links"], "--possible belongs to --gold, which is missing"),
         (["align", "links", "--source", "test.en", "--target", "val.fr"], "40 and"),
         (["align", "links", "test.en"], "test.en:1 should be a source and its translation"),

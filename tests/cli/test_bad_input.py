@@ -230,7 +230,7 @@ def test_bad_data_is_refused_before_anything_is_written(
         ),
         (["train", "quickstart", "--set", "epochs"], "anaphora: --set takes dotted.key=value, but got 'epochs'."),
         (["train", "quickstart", "--time", "0m"], "anaphora: --time must be a duration such as 30m"),
-        (["fetch", "--from", "."], "anaphora: --from takes the files of one corpus"),
+        (["fetch", "--from", "."], "anaphora: --from belongs to CORPUS, which is missing"),
         (
             ["train", "quickstart", "--time", "soon"],
             "anaphora: --time must be a duration such as 30m",

@@ -114,7 +114,7 @@ REFUSED = {
     "translate a --mean geometric": "--mean says how several runs are averaged, but one run was given",
     "translate a text b": "Run folders come first and then one text",
     "evaluate a --ensemble": "--ensemble takes two runs or more",
-    "evaluate a b --mean geometric": "--mean belongs to it",
+    "evaluate a b --mean geometric": "--mean belongs to --ensemble",
     "evaluate a b b": "Two runs can be compared, but 3 were given",
     "evaluate a c --ensemble": "An ensemble needs translators of the same vocabularies",
 }

@@ -1,15 +1,16 @@
 """``anaphora align``: which words of a sentence and of its translation belong together."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
 from anaphora.cli.files import check_writable, given_texts, named, writing
-from anaphora.cli.options import Threads, use_threads
+from anaphora.cli.options import Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
+from anaphora.config import check_known
 from anaphora.errors import ConfigError, RunError
 from anaphora.options import Excludes, Needs
 from anaphora.wording import counted
@@ -29,6 +30,7 @@ CONFLICTS = (
     Needs("--source", "--target"),
     Needs("--target", "--source"),
     Needs("--possible", "--gold"),
+    Excludes("FILE", "--source", "Pairs come from one file, or from --source and --target"),
     Excludes("--soft", "--gold --symmetrise", "--soft prints weights and no links"),
 )
 
@@ -54,33 +56,27 @@ def run(
     threads: Threads = 0,
 ) -> None:
     """Print word alignments of sentence pairs, one line each (Pharaoh format)."""
-    if source is not None and file != "-":
-        raise ConfigError(f"Pairs come from {file} or from --source and --target, but both were given: keep one.")
     check_writable(output, read=[file, source, target, gold, possible])
-    use_threads(threads)
 
     from anaphora.evaluation.alignment import agreement
     from anaphora.formats.json_text import figures_as_json
-    from anaphora.formats.pharaoh import to_pharaoh
+    from anaphora.formats.pharaoh import each_links, to_pharaoh, words_between_spaces
     from anaphora.formats.tsv import split_pairs
 
-    if source is not None and target is not None:
-        pairs = _aligned(source, target)
-    else:
-        pairs = split_pairs(given_texts(file), named(file))
+    pairs = _aligned(source, target) if source and target else split_pairs(given_texts(file), named(file))
     sure: list[Links] = []
     allowed: list[Links] = []
     if gold is not None:
         given = list(pairs)
-        sure, allowed = (_given_links(path, given) if path else [] for path in (gold, possible))
+        lengths = [(len(words_between_spaces(one)), len(words_between_spaces(other))) for one, other in given]
+        sure, allowed = ([*each_links(path, lengths)] if path else [] for path in (gold, possible))
         pairs = iter(given)
-    if soft:
-        with listening() as report, writing(output) as write:
-            for weights in _soft_links(run_folder, pairs, report):
-                write(figures_as_json(weights.json()))
-        return
     found: list[Links] = []
     with listening() as report, writing(output) as write:
+        if soft:
+            for weights in _soft_links(run_folder, pairs, report):
+                write(figures_as_json(weights.json()))
+            return
         for links in _links(run_folder, pairs, symmetrise, report):
             write(to_pharaoh(links))
             if gold is not None:
@@ -99,23 +95,14 @@ def _aligned(source: Path, target: Path) -> Iterator[tuple[str, str]]:
     return iter(pairs)
 
 
-def _given_links(path: Path, pairs: "Sequence[tuple[str, str]]") -> "list[Links]":
-    from anaphora.formats.pharaoh import each_links, words_between_spaces
-
-    return list(
-        each_links(path, ((len(words_between_spaces(one)), len(words_between_spaces(other))) for one, other in pairs))
-    )
-
-
 def _links(
     run_folder: Path, pairs: "Iterable[tuple[str, str]]", symmetrise: str, report: "Report"
 ) -> "Iterator[Links]":
-    from anaphora.config import unknown
     from anaphora.models.alignment.symmetrise import Symmetrise
     from anaphora.tasks.runs import load, task_at
 
-    if symmetrise and symmetrise not in get_args(Symmetrise):
-        raise ConfigError(unknown("--symmetrise", symmetrise, get_args(Symmetrise)))
+    if symmetrise:
+        check_known("--symmetrise", symmetrise, get_args(Symmetrise))
     model = load(run_folder, report=report)
     if not hasattr(model, "align_stream"):
         raise RunError(f"{run_folder} should be an aligner or a translator, but is {task_at(run_folder).noun}.")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from anaphora.cli.options import RunFolder, Threads, use_threads
+from anaphora.cli.options import RunFolder, Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 
@@ -17,8 +17,6 @@ def run(
     threads: Threads = 0,
 ) -> None:
     """Average the last checkpoints; keep the average if it validates better."""
-    use_threads(threads)
-
     from anaphora.experiment.averaging import average_run
 
     with listening() as report:

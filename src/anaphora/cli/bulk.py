@@ -12,18 +12,12 @@ from anaphora.cli.progress import listening
 from anaphora.cli.signals import handling_signals
 from anaphora.cli.talk import complain, say
 from anaphora.cli.translations import Outputs
-from anaphora.config import unknown
+from anaphora.config import check_known
 from anaphora.errors import ConfigError, DataError
 from anaphora.options import Excludes, Needs
 
 if TYPE_CHECKING:
-    from anaphora.bulk.translation import EngineName
-    from anaphora.kernels.backends import InferencePrecision
-    from anaphora.kernels.device import Device
-    from anaphora.prediction.options import SearchOptions
-    from anaphora.search.ensemble import Mean
-
-    Models = tuple[list[Path], Mean, tuple[Path, float] | None, Device, InferencePrecision]
+    from anaphora.bulk.translation import EngineName, LoadTranslator
 
 _bulk_option = partial(typer.Option, rich_help_panel="Many lines")
 ENGINES = ("local", "ray")
@@ -69,30 +63,26 @@ class Workers:
         """Raise ConfigError for an unknown engine, and for an output that is no file."""
         if not self.count:
             return
-        if self.engine and self.engine not in ENGINES:
-            raise ConfigError(unknown("--engine", self.engine, ENGINES))
+        check_known("--engine", self.engine or "local", ENGINES)
         if outputs.output is None or (outputs.output.exists() and not outputs.output.is_file()):
             raise ConfigError("--workers needs a file to write, no pipe or device: add --output FILE.")
 
-    def translate(
-        self,
-        file: str,
-        outputs: Outputs,
-        models: "Models",
-        options: "SearchOptions",
-        threads: int,
-        *,
-        split: bool,
-    ) -> int:
+    @property
+    def engine_name(self) -> "EngineName":
+        """Where they run."""
+        return cast("EngineName", self.engine or "local")
+
+    def threads_each(self, asked: int) -> int:
+        """Return the threads of each: those asked for, or those that this machine has for it."""
+        from anaphora.bulk.translation import threads_each
+
+        return asked or threads_each(self.count, self.engine_name)
+
+    def translate(self, file: str, output: Path, load: "LoadTranslator") -> int:
         """Translate a file into the output, and return how many lines were refused; errors as ``bulk.translation``."""
         from anaphora.bulk.shard import LINES
-        from anaphora.bulk.translation import LoadTranslator, threads_each, translate_lines
+        from anaphora.bulk.translation import translate_lines
 
-        runs, mean, fusion, device, precision = models
-        engine = cast("EngineName", self.engine or "local")
-        threads = threads or threads_each(self.count, engine)
-        load = LoadTranslator(tuple(runs), options, split, mean, fusion, device, precision, threads)
-        assert outputs.output is not None
         unreadable = dict[int, str]()
 
         def refuse(number: int, error: DataError) -> None:
@@ -102,11 +92,11 @@ class Workers:
             with handling_signals(), listening() as report:
                 done = translate_lines(
                     given_texts(file, refuse),
-                    outputs.output,
+                    output,
                     load,
                     self.count,
                     shard_lines=self.shard_lines or LINES,
-                    engine=engine,
+                    engine=self.engine_name,
                     report=report,
                     unreadable=unreadable,
                 )
@@ -116,5 +106,5 @@ class Workers:
         for refused in done.refused[:_SHOWN]:
             complain(refused.reason)
         if done.refused:
-            complain(f"All of them are listed in {outputs.output}.refused.tsv.")
+            complain(f"All of them are listed in {output}.refused.tsv.")
         return len(done.refused)

@@ -1,18 +1,12 @@
 """``anaphora calibrate``: how sure to be of a run's translations, fitted to pairs that training never showed."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
 import typer
 
-from anaphora.cli.options import PAIRED, Json, Machine, RunFolder
+from anaphora.cli.options import GivenPairs, Json, Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import SearchTable
-from anaphora.cli.talk import say
+from anaphora.cli.talk import print_json, say
 from anaphora.wording import counted
-
-if TYPE_CHECKING:
-    from anaphora.run.calibrations import Calibration
 
 EXAMPLES = (
     "anaphora calibrate runs/en-de",
@@ -20,40 +14,30 @@ EXAMPLES = (
     "anaphora calibrate runs/en-de --beam 1 --precision bf16",
 )
 
-CONFLICTS = PAIRED
-
 
 def run(
     run_folder: RunFolder,
     search: SearchTable,
-    source: Annotated[Path | None, typer.Option(help="Source text. [default: the validation split]")] = None,
-    reference: Annotated[Path | None, typer.Option(help="Reference translation.")] = None,
+    given: GivenPairs,
     as_json: Json = False,
     *,
     machine: Machine,
 ) -> None:
     """Fit the confidence of translations on held-out pairs, and measure it.
 
-    One half of the pairs fits it, the other measures it. Repeat for other search options and precisions.
+    One half of the pairs, by default of the validation split, fits it, the other measures it. Repeat for other search
+    options and precisions.
     """
-    pairs, options = (source, reference) if source and reference else None, search.options()
-    where = machine.used()
+    options, where = search.options(), machine.used()
 
-    from anaphora.tasks.translation.calibration import calibrate
+    from anaphora.tasks.translation.calibration import calibrate, described
 
     with listening() as report:
-        found = calibrate(run_folder, pairs, options, *where, report)
-    _print(found, run_folder, as_json)
-
-
-def _print(found: "Calibration", run_folder: Path, as_json: bool) -> None:
-    from anaphora.formats.json_text import figures_as_json
-    from anaphora.tasks.translation.calibration import described
-
+        found = calibrate(run_folder, given.pairs, options, *where, report)
     if as_json:
         measured = {name: one.model_dump() for name, one in found.measured.items()}
         table = {"run": str(run_folder), "settings": found.settings, "fitted_on": found.fitted_on}
-        typer.echo(figures_as_json(table | measured))
+        print_json(table | measured)
         return
     typer.echo(f"Calibrated for {described(found.settings)} on {counted(found.fitted_on, 'pair')}; measured on others:")
     for name, one in found.measured.items():

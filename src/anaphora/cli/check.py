@@ -1,6 +1,7 @@
 """``anaphora check``: a corpus looked at before hours are spent on it."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,7 @@ import typer
 from anaphora.cli.experiments import AUTO, ExperimentOptions, experiment_asked, with_languages
 from anaphora.cli.options import Json
 from anaphora.cli.progress import listening
-from anaphora.cli.talk import console, say
+from anaphora.cli.talk import console, print_json, say
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.wording import counted
 
@@ -23,6 +24,8 @@ EXAMPLES = (
     "anaphora check character-lm --data book.txt --trial 0 --json",
     "anaphora check --data book.txt",
 )
+
+_COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
 def run(
@@ -57,18 +60,21 @@ def run(
     asked = options.asked(recipe)
 
     from anaphora.experiment.check import check
-    from anaphora.formats.json_text import figures_as_json
 
     with listening() as report:
         experiment = experiment_asked(with_languages(asked, report), report)
         checked = check(experiment, trial=trial, exact=exact, report=report)
     if as_json:
-        typer.echo(figures_as_json(checked.json()))
+        print_json(checked.json())
     else:
         _print(checked)
     if output is not None:
+        from anaphora.inspection.corpus import write_report
+
         looked_at = [str(path) for path in options.data or experiment.data.files] or [experiment.data.corpus]
-        _write(checked, output, f"{recipe or AUTO}: {', '.join(looked_at)}")
+        title, survey = f"{recipe or AUTO}: {', '.join(looked_at)}", checked.survey
+        page = write_report(output, title, checked.tables(), checked.findings, survey.histograms, checked.json())
+        say(f"The report is {page}")
     failing = ("error", "warning") if strict else ("error",)
     if any(finding.severity in failing for finding in checked.findings):
         raise typer.Exit(AnaphoraError.exit_code)
@@ -79,9 +85,8 @@ def _print(checked: "Checked") -> None:
     screen = console(sys.stdout, soft_wrap=True)
     for table in checked.tables():
         screen.print(_drawn(table))
-    colours = {"error": "red", "warning": "yellow", "note": "cyan"}
     for finding in checked.findings:
-        screen.print(f"[{colours[finding.severity]}]{finding.severity}[/] ", end="")
+        screen.print(f"[{_COLOURS[finding.severity]}]{finding.severity}[/] ", end="")
         screen.print(str(finding), markup=False)
     screen.print(_upshot(checked), markup=False)
 
@@ -101,17 +106,7 @@ def _drawn(table: "Table") -> object:
 
 
 def _upshot(checked: "Checked") -> str:
-    count = {
-        severity: sum(finding.severity == severity for finding in checked.findings)
-        for severity in ("error", "warning", "note")
-    }
-    said = ", ".join(counted(number, word) for word, number in count.items() if number)
+    count = Counter[str](finding.severity for finding in checked.findings)
+    said = ", ".join(counted(count[word], word) for word in _COLOURS if count[word])
     able = "This data can be trained on" if checked.trainable else "This data cannot be trained on"
     return f"{able}: {said or 'nothing was found'}."
-
-
-def _write(checked: "Checked", folder: Path, title: str) -> None:
-    from anaphora.inspection.corpus import write_report
-
-    page = write_report(folder, title, checked.tables(), checked.findings, checked.survey.histograms, checked.json())
-    say(f"The report is {page}")

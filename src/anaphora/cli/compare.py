@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.evaluate import LabelledOption, TextOption
-from anaphora.cli.files import check_writable, named, text_for, writing
-from anaphora.cli.options import PAIRED, PAIRS_OR_TEXT, Json, Threads, use_threads
+from anaphora.cli.files import check_writable, writing
+from anaphora.cli.options import GivenTexts, Json, Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.tables import declared_option
 from anaphora.prediction.options import SearchOptions
@@ -23,17 +22,12 @@ EXAMPLES = (
     "anaphora compare runs/reviews runs/reviews-words --data new.tsv",
 )
 
-CONFLICTS = (*PAIRED, PAIRS_OR_TEXT)
-
 
 def run(
     runs: Annotated[
         list[Path], typer.Argument(metavar="RUN RUN...", help="Run folders of one task; the first is the baseline.")
     ],
-    source: Annotated[Path | None, typer.Option(help="Source text, for translators.")] = None,
-    reference: Annotated[Path | None, typer.Option(help="Reference translation.")] = None,
-    text: TextOption = "",
-    data: LabelledOption = None,
+    texts: GivenTexts,
     beam: Annotated[int | None, declared_option(SearchOptions, "beam", heading="Search")] = None,
     length_penalty: Annotated[float | None, declared_option(SearchOptions, "length_penalty", heading="Search")] = None,
     samples: Annotated[int, typer.Option(min=10, max=1_000_000, help="Draws of each test.")] = 1000,
@@ -43,17 +37,16 @@ def run(
     threads: Threads = 0,
 ) -> None:
     """Compare runs of one task: every metric with its significance, in one table."""
-    pairs = (source, reference) if source and reference else None
-    check_writable(output, read=[*runs, source, reference, text or None, data])
-    use_threads(threads)
+    check_writable(output, read=[*runs, *texts.read])
 
     from anaphora.formats.json_text import figures_as_json
     from anaphora.tasks.comparison import compare_runs
-    from anaphora.tasks.evaluation import Request, Text
+    from anaphora.tasks.evaluation import Request
     from anaphora.tasks.runs import task_at
 
-    lines = Text(Path(named(text)).name, list(text_for(task_at(runs[0]), text))) if text else None
-    request = Request(pairs, lines, data, SearchOptions(beam, length_penalty), keep=False)
+    lines = texts.lines(task_at(runs[0]))
+    lines = lines and lines._replace(lines=[*lines.lines])
+    request = Request(texts.pairs, lines, texts.data, SearchOptions(beam, length_penalty), keep=False)
     with listening() as report:
         table = compare_runs(runs, request, report, samples=samples, seed=seed)
     with writing(output) as write:

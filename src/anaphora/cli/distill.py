@@ -2,17 +2,14 @@
 
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from anaphora.cli.options import Json
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals
-from anaphora.cli.talk import say
-
-if TYPE_CHECKING:
-    from anaphora.experiment.distillation import Distilled
+from anaphora.cli.talk import print_json, say
 
 EXAMPLES = (
     "anaphora distill runs/en-de --run runs/small",
@@ -56,15 +53,9 @@ def run(
     if not found.systems:
         say(f"Stopped; {again}")
         raise typer.Exit(signals.exit_code)
-    _print(found, run_folder, as_json)
-
-
-def _print(found: "Distilled", run_folder: Path, as_json: bool) -> None:
-    from anaphora.formats.json_text import figures_as_json
-
     if as_json:
         systems = [{"name": system.name, **system.metrics} for system in found.systems]
-        typer.echo(figures_as_json({"run": str(run_folder), "split": found.split, "systems": systems}))
+        print_json({"run": str(run_folder), "split": found.split, "systems": systems})
         return
     if found.outcome:
         say(f"Trained in {clock(found.outcome.seconds)}. Next: anaphora evaluate {quote(str(run_folder))}")

@@ -1,24 +1,17 @@
 """Documents that ``anaphora translate`` writes back with their gaps filled, and projects of them."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anaphora.cli.files import check_writable, writing
 from anaphora.cli.talk import put
-from anaphora.errors import ConfigError
+from anaphora.errors import AnaphoraError, ConfigError, DataError
+from anaphora.events import Note, Report
 from anaphora.wording import agreeing, counted
 
 if TYPE_CHECKING:
-    from anaphora.tasks.translation import TranslationPredictor
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-from anaphora.cli.files import check_writable, writing
-from anaphora.errors import AnaphoraError, DataError
-
-if TYPE_CHECKING:
-    from anaphora.events import Report
     from anaphora.formats.omegat import Project
     from anaphora.prediction.options import SearchOptions
     from anaphora.tasks.translation import TranslationPredictor
@@ -64,30 +57,33 @@ def translate_document(
     """
     if kind == PROJECT:
         return translate_project(translator, file, output, min_confidence, how)
-    from anaphora.events import Note, Report
     from anaphora.formats.entries.document import REPLACED, Document
+    from anaphora.formats.lines import packed_by_name, replacing
     from anaphora.tasks.translation.documents import fill
 
     report: Report = how["report"]
     document = Document.read(file, kind, translator.languages)
     filled = fill(document, translating(translator, min_confidence, how), translator.languages[1])
-    _write(filled.content, output)
+    if output is None:
+        put(filled.content)
+    else:
+        with replacing(output) as plain, packed_by_name(output, plain) as stream:
+            stream.write(filled.content)
     total = filled.entries + sum(map(len, filled.left.values()))
     others = len(document.entries) - total
     reasons = Counter(entry.skipped for entry in document.entries if entry.skipped and not entry.gap)
     which = f" ({', '.join(f'{count:,} {why}' for why, count in reasons.items())})" if reasons else ""
-    unchanged = f"; {counted(others, 'other entry')} {agreeing(others, 'are')} unchanged{which}" if others else ""
-    gaps = f"{counted(total, 'missing translation')} {agreeing(total, 'were')}"
+    unchanged = f"; {counted(others, 'other entry', 'are')} unchanged{which}" if others else ""
     outcome = "left in the source language" if kind in REPLACED else "left empty"
-    report(Note(f"{filled.entries:,} of {gaps} filled{unchanged}."))
+    report(Note(f"{filled.entries:,} of {counted(total, 'missing translation', 'were')} filled{unchanged}."))
     if document.is_foreign:
         between = " and ".join(translator.languages)
         report(Note(f"{file} is in other languages than {between}, which are those of the run.", warning=True))
     for why, lines in filled.left.items():
-        one = agreeing(len(lines), f"{why} were")
-        report(Note(f"{counted(len(lines), 'entry')} {one} {outcome} ({_places(lines)}).", warning=True))
+        were = counted(len(lines), "entry", f"{why} were")
+        report(Note(f"{were} {outcome} ({_places(lines)}).", warning=True))
     if unmeasured := filled.unmeasured:
-        which = f"{counted(len(unmeasured), 'entry')} {agreeing(len(unmeasured), 'were')} filled whose size the file"
+        which = f"{counted(len(unmeasured), 'entry', 'were')} filled whose size the file"
         way = "limits in pixels or in another way that cannot be measured here: see whether all fit"
         report(Note(f"{which} {way} ({_places(unmeasured)}).", warning=True))
 
@@ -95,17 +91,6 @@ def translate_document(
 def _places(lines: Sequence[int]) -> str:
     """Return the first of many lines."""
     return f"line {', '.join(map(str, lines[:5]))}" + (", ..." if len(lines) > 5 else "")
-
-
-def _write(content: bytes, output: Path | None) -> None:
-    """Write a file whole, packed where its name ends in ``.gz``, or print it where there is none."""
-    from anaphora.formats.lines import packed_by_name, replacing
-
-    if output is None:
-        put(content)
-        return
-    with replacing(output) as plain, packed_by_name(output, plain) as stream:
-        stream.write(content)
 
 
 MEMORY = Path("mt", "anaphora.tmx")
@@ -124,7 +109,6 @@ def translate_project(
     What has a lower confidence than ``min_confidence`` is left out. ``how`` is passed to the translator; the glossaries
     of the project are used unless its options have one.
     """
-    from anaphora.events import Note, Report
     from anaphora.formats.entries.tmx import tmx_lines
     from anaphora.formats.omegat import read_project
     from anaphora.tasks.translation.projects import pretranslated, segments_of
@@ -150,8 +134,8 @@ def translate_project(
     for path in segments.unread:
         report(Note(f"{path} is in a format that is not read, and was left out.", warning=True))
     for why, left in done.left.items():
-        one = agreeing(len(left), f"{why} were")
-        report(Note(f"{counted(len(left), 'segment')} {one} left out (the first is '{left[0]}').", warning=True))
+        were = counted(len(left), "segment", f"{why} were")
+        report(Note(f"{were} left out (the first is '{left[0]}').", warning=True))
 
 
 def translating(translator: "TranslationPredictor", min_confidence: float | None, how: dict[str, Any]) -> "Translate":
@@ -173,8 +157,7 @@ def _check_languages(project: "Project", translator: "TranslationPredictor") -> 
         raise ConfigError(f"{project.folder} is translated from {there}, but the run translates {here}: name another.")
 
 
-def _with_glossary(options: "SearchOptions", project: "Project", report: "Report") -> "SearchOptions":
-    from anaphora.events import Note
+def _with_glossary(options: "SearchOptions", project: "Project", report: Report) -> "SearchOptions":
     from anaphora.formats.term_bases import read_term_bases
     from anaphora.prediction.glossary import Glossary
 

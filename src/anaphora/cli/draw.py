@@ -3,7 +3,7 @@
 import json
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -11,11 +11,8 @@ from anaphora.cli.files import check_writable, given_texts, writing
 from anaphora.cli.options import Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
-from anaphora.errors import ConfigError
+from anaphora.errors import ConfigError, DataError
 from anaphora.options import Excludes
-
-if TYPE_CHECKING:
-    from anaphora.formats.traces import Trace
 
 EXAMPLES = (
     'anaphora draw runs/strokes --text "hello" --bias 1 --output hello.svg',
@@ -49,6 +46,7 @@ def run(
     check_writable(output, read=[run_folder, texts, prime])
     where = machine.used()
 
+    from anaphora.data.traces import read_traces
     from anaphora.tasks.runs import load_as
     from anaphora.tasks.trace import Series, TracePredictor
     from anaphora.tasks.trace.drawing import svg
@@ -59,7 +57,10 @@ def run(
         given = [text or ""] if texts is None else list(given_texts(texts))
         options: dict[str, Any] = {} if length is None else {"length": length}
         wanted = [one for text in given for one in repeat(text, count)]
-        drawn = list(model.generate_stream(wanted, bias=bias, seed=seed, prime=_first(prime), **options, report=report))
+        first = None if prime is None else next(read_traces(prime), None)
+        if first is None and prime is not None:
+            raise DataError(f"{prime} has no sequence: give one.")
+        drawn = list(model.generate_stream(wanted, bias=bias, seed=seed, prime=first, **options, report=report))
         if not as_json and any(isinstance(one, Series) for one in drawn):
             raise ConfigError(f"{run_folder} predicts vectors, which are no drawing: add --json.")
         with writing(output) as write:
@@ -71,16 +72,3 @@ def run(
                     write(line)
     if unfinished := sum(not one.ended for one in drawn):
         say(f"{unfinished:,} of {len(drawn):,} reached the greatest length and were cut off; see --length.")
-
-
-def _first(path: Path | None) -> "Trace | None":
-    """Return the first sequence of a file."""
-    if path is None:
-        return None
-    from anaphora.data.traces import read_traces
-    from anaphora.errors import DataError
-
-    found = next(read_traces(path), None)
-    if found is None:
-        raise DataError(f"{path} has no sequence: give one.")
-    return found

@@ -5,39 +5,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.files import check_writable, named, text_for
+from anaphora.cli.files import check_writable, writing
 from anaphora.cli.options import (
-    PAIRED,
-    PAIRS_OR_TEXT,
     WORDS,
     AdaptationOptions,
     ColumnsOption,
     Combination,
+    GivenTexts,
     Json,
-    PrecisionOption,
-    Threads,
+    Processor,
     columns_in,
-    known_mean,
-    known_precision,
-    use_threads,
 )
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import SearchTable
 from anaphora.cli.tables import declared_option
-from anaphora.cli.talk import heading
+from anaphora.cli.talk import heading, print_json
 from anaphora.errors import ConfigError
-from anaphora.options import Excludes
+from anaphora.options import Excludes, Needs
 from anaphora.prediction.options import SearchOptions
 
 if TYPE_CHECKING:
     from anaphora.tasks.evaluation import Answer
 
-TextOption = Annotated[
-    str, typer.Option("--text", metavar="FILE|-", help="Text for a language model, or - for standard input.")
-]
-LabelledOption = Annotated[
-    Path | None, typer.Option("--data", metavar="FILE|FOLDER", help="Labelled data to score a classifier on.")
-]
 EXAMPLES = (
     "anaphora evaluate runs/en-de",
     "anaphora evaluate runs/en-de --source test.en --reference test.de --details --json",
@@ -58,13 +47,12 @@ EXAMPLES = (
 )
 
 CONFLICTS = (
-    *PAIRED,
-    PAIRS_OR_TEXT,
     Excludes(
         "--text --neural-cache --dynamic",
         "--language-model",
         "{option} is for a language model, {other} for translators",
     ),
+    Needs("--mean", "--ensemble"),
 )
 
 
@@ -75,10 +63,7 @@ def run(
     ],
     search: SearchTable,
     models: Combination,
-    source: Annotated[Path | None, typer.Option(help="Source text, for a translator.")] = None,
-    reference: Annotated[Path | None, typer.Option(help="Reference translation.")] = None,
-    text: TextOption = "",
-    data: LabelledOption = None,
+    texts: GivenTexts,
     columns: ColumnsOption = "",
     ensemble: Annotated[bool, typer.Option("--ensemble", help="Evaluate several translators as an ensemble.")] = False,
     *,
@@ -94,27 +79,32 @@ def run(
         bool, typer.Option(help="Store the scores of single runs in their folders and model cards.")
     ] = True,
     as_json: Json = False,
-    threads: Threads = 0,
-    precision: PrecisionOption = "fp32",
+    processor: Processor,
 ) -> None:
     """Evaluate a run on given text, on its test splits, or on its validation split."""
-    pairs = (source, reference) if source and reference else None
     adapted = adaptation.value()
-    _check_number(runs, ensemble, models, of_text=bool(text or adaptation != AdaptationOptions()))
-    check_writable(output, read=[*runs, models.language_model, source, reference, text or None, data, *search.read])
-    use_threads(threads)
-    multiplies = known_precision(precision)
+    _check_number(runs, ensemble, models, of_text=bool(texts.text or adaptation != AdaptationOptions()))
+    check_writable(output, read=[*runs, models.language_model, *texts.read, *search.read])
+    precision = processor.known_precision()
 
-    from anaphora.tasks.evaluation import Request, Text
+    from anaphora.tasks.evaluation import Request
     from anaphora.tasks.runs import task_at
 
-    asked = search.options(known=known)
-    how = known_mean(models.mean, len(runs)) if models.mean else ""
     task = task_at(runs[0])
-    lines = Text(Path(named(text)).name, text_for(task, text)) if text else None
-    read, kept = tuple(columns_in(columns)), output is not None
     request = Request(
-        pairs, lines, data, asked, adapted, ensemble, how, models.fusion, multiplies, details, kept, keep, read
+        texts.pairs,
+        texts.lines(task),
+        texts.data,
+        search.options(known=known),
+        adapted,
+        ensemble,
+        models.known_mean(len(runs)) if models.mean else "",
+        models.fusion,
+        precision,
+        details,
+        output is not None,
+        keep,
+        tuple(columns_in(columns)),
     )
     with listening() as report:
         answer = task.evaluate(runs, request, report)
@@ -137,19 +127,17 @@ def _check_number(runs: list[Path], ensemble: bool, models: Combination, *, of_t
         raise ConfigError(f"Two runs can be compared, but {len(runs)} were given: leave some out, or add --ensemble.")
     if models.fusion and len(runs) > 1 and not ensemble:
         raise ConfigError("Runs are compared without a language model: add --ensemble, or leave --language-model out.")
-    if (ensemble and len(runs) == 1) or (models.mean and not ensemble):
-        raise ConfigError("--ensemble takes two runs or more, and --mean belongs to it: name more runs, or leave both.")
+    if ensemble and len(runs) == 1:
+        raise ConfigError("--ensemble takes two runs or more, but one was given: name more, or leave it out.")
 
 
 def _print_json(answer: "Answer") -> None:
-    from anaphora.formats.json_text import figures_as_json
-
     first, *others = answer.scored
     printed = first.json()
     if others:
         comparison = {part: [one.json() for one in found] for part, found in answer.compared.items()}
         printed |= {"second": others[0].json(), "comparison": comparison}
-    typer.echo(figures_as_json(printed))
+    print_json(printed)
 
 
 def _print(answer: "Answer", *, named: bool) -> None:
@@ -166,15 +154,9 @@ def _print(answer: "Answer", *, named: bool) -> None:
 
 
 def _write(output: Path, answer: "Answer") -> None:
-    """Every sentence of every split and run, a JSON object a line."""
-    from anaphora.formats.lines import write_lines
-
-    write_lines(
-        output,
-        (
-            line
-            for one in answer.scored
-            for split, result in one.results.items()
-            for line in result.sentence_lines(run=one.name, split=split)
-        ),
-    )
+    """Write every sentence of every split and run, a JSON object a line."""
+    with writing(output) as write:
+        for one in answer.scored:
+            for split, result in one.results.items():
+                for line in result.sentence_lines(run=one.name, split=split):
+                    write(line)

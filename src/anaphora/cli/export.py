@@ -11,6 +11,7 @@ import typer
 from anaphora.cli.files import check_writable
 from anaphora.cli.options import RunFolder
 from anaphora.cli.progress import listening
+from anaphora.config import check_known
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Note, Report
 
@@ -47,7 +48,6 @@ def run(
     int8: Annotated[bool, typer.Option("--int8", help="With onnx: round weights to 8 bits.")] = False,
 ) -> None:
     """Export an n-gram model (ARPA), a dictionary (TSV) or a network (HTML, ONNX)."""
-    from anaphora.config import unknown
     from anaphora.tasks.registry import every_task, task_of
     from anaphora.tasks.runs import experiment_of
 
@@ -56,8 +56,8 @@ def run(
         raise ConfigError(
             "CTranslate2 runs Transformers and has no recurrent layers, so no run can be exported to it: use --to onnx."
         )
-    if to and to not in (*known, *NETWORKS):
-        raise ConfigError(unknown("--to", to, [*known, *NETWORKS]))
+    if to:
+        check_known("--to", to, [*known, *NETWORKS])
     if int8 and to != "onnx":
         raise ConfigError("--int8 belongs to --to onnx: leave it out.")
     if to != "onnx":
@@ -69,19 +69,17 @@ def run(
     if to == "onnx":
         _write_graphs(run_folder, output, int8)
         return
-    if to == "html":
-        from anaphora.inspection.microscope import write_microscope
-
-        with listening() as report:
-            write_microscope(run_folder, output, report=report)
-        typer.echo(output)
-        return
     to = to or next(iter(exports), "")
-    if to not in exports:
+    if to != "html" and to not in exports:
         whose = " and ".join(task.plural for task in every_task() if task.exports.keys() & ({to} if to else known))
         raise ConfigError(f"{run_folder} cannot be exported as {to or ' or '.join(known)}, which is for {whose}.")
     with listening() as report:
-        exports[to](run_folder, output, report)
+        if to == "html":
+            from anaphora.inspection.microscope import write_microscope
+
+            write_microscope(run_folder, output, report=report)
+        else:
+            exports[to](run_folder, output, report)
     typer.echo(output)
 
 

@@ -8,8 +8,7 @@ import typer
 
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
-from anaphora.errors import ConfigError
-from anaphora.options import Excludes
+from anaphora.options import Excludes, Needs
 
 if TYPE_CHECKING:
     from anaphora.data.catalogue import KnownCorpus
@@ -21,7 +20,10 @@ EXAMPLES = (
     "anaphora fetch multi30k --from /media/disk/corpora",
 )
 
-CONFLICTS = (Excludes("--from", "--list", "--from brings files and --list only shows which"),)
+CONFLICTS = (
+    Excludes("--from", "--list", "--from brings files and --list only shows which"),
+    Needs("--from", "CORPUS"),
+)
 
 
 def run(
@@ -39,8 +41,6 @@ def run(
     from anaphora.data.fetch import data_home, fetch, known_corpus
 
     if not corpus:
-        if origin is not None:
-            raise ConfigError(f"--from takes the files of one corpus: name one of {', '.join(CORPORA)}.")
         for name, known in CORPORA.items():
             typer.echo(f"{name}  {known.about} {known.bytes / 1e6:.1f} MB. Licence: {known.licence}.")
         say(f"They go into {data_home()}, or into the folder that ANAPHORA_DATA names.")

@@ -12,7 +12,6 @@ from anaphora.errors import DataError
 
 if TYPE_CHECKING:
     from anaphora.formats.lines import Refuse
-    from anaphora.tasks.task import Task
 
 
 def is_typed(file: str) -> bool:
@@ -45,11 +44,6 @@ def given_texts(file: str, refuse: "Refuse | None" = None) -> Iterator[str]:
             said = True
             say(f"Special tokens at the ends of lines, such as <s> or </s>, are left out ({named(file)}:{number}).")
         yield text
-
-
-def text_for(task: "Task", file: str) -> Iterator[str]:
-    """Return the lines of a file that a task evaluates: texts, or those of a format of its own as they are."""
-    return given_lines(file, exact=True) if task.own_formats else given_texts(file)
 
 
 def given_lines(file: str, *, exact: bool = False, refuse: "Refuse | None" = None) -> Iterator[str]:

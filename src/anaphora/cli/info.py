@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from anaphora.cli.options import Json, RunFolder
-from anaphora.cli.talk import heading
+from anaphora.cli.talk import heading, print_json
 from anaphora.errors import ConfigError
 from anaphora.wording import counted
 
@@ -25,13 +25,12 @@ def run(run_folder: RunFolder, as_json: Json = False) -> None:
 
     Exits with 1 when no checkpoint can be used.
     """
-    from anaphora.formats.json_text import figures_as_json
     from anaphora.run.summary import about
     from anaphora.tasks.runs import weights_of_runs
 
     found = about(run_folder, weights_of_runs)
     if as_json:
-        typer.echo(figures_as_json(found.json()))
+        print_json(found.json())
     else:
         _show(found)
     if not found.usable:

@@ -3,21 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from anaphora.cli.files import given_texts, named
-from anaphora.cli.inspect_verbs import Choices, Request, Result, Verb, verbs
-from anaphora.cli.options import Json, Threads, use_threads
+from anaphora.cli.inspect_verbs import Choices, Request, Shown, Verb, verbs
+from anaphora.cli.options import Json, Threads
+from anaphora.cli.progress import listening
 from anaphora.cli.tables import is_on_command_line
-from anaphora.cli.talk import say
+from anaphora.cli.talk import print_json, say
 from anaphora.errors import ConfigError, DataError
 from anaphora.options import Needs
 from anaphora.wording import counted
-
-if TYPE_CHECKING:
-    from anaphora.inspection.subject import Subject
 
 EXAMPLES = (
     "anaphora inspect runs/en-de",
@@ -76,14 +74,14 @@ def run(
     known = verbs()
     place = next((n for n, word in enumerate(words) if word in known), len(words))
     runs, verb, rest = words[:place], words[place : place + 1], words[place + 1 :]
-    use_threads(threads)
     if not verb:
         _list(runs, known)
         return
     _demand_effect(context, known[verb[0]], verb[0], alone=not runs)
-    asked = Request(**vars(choices), words=rest)
-    request = _with_texts(asked, text, target_text, source, target)
-    shown = _shown(known[verb[0]], verb[0], runs, request)
+    with listening() as report:
+        asked = Request(**vars(choices), words=rest, report=report)
+        request = _with_texts(asked, text, target_text, source, target)
+        shown = _shown(known[verb[0]], verb[0], runs, request)
     _print(shown, request, as_json)
     if request.output is not None:
         _write(shown, request, request.output)
@@ -126,7 +124,7 @@ def _lines(file: str) -> list[str]:
     return lines
 
 
-def _shown(verb: Verb, name: str, runs: Sequence[str], request: Request) -> Sequence[Result]:
+def _shown(verb: Verb, name: str, runs: Sequence[str], request: Request) -> Shown:
     """Return the results of a verb, of runs or alone; ConfigError for a number of runs that it does not take."""
     if not runs and verb.alone:
         return verb.alone(request)
@@ -138,7 +136,9 @@ def _shown(verb: Verb, name: str, runs: Sequence[str], request: Request) -> Sequ
         raise ConfigError(f"inspect {name} takes one run, but {len(runs)} were given: name one.")
     if len(request.words) > 1:
         raise ConfigError(f"inspect {name} takes one file, but {len(request.words)} were given: name one.")
-    subjects = [_opened(run) for run in runs]
+    from anaphora.inspection.subject import Subject
+
+    subjects = [Subject.open(run) for run in runs]
     for subject in subjects:
         if not request.texts:
             subject.demand(f"does not support inspect {name}", verb.lacks(subject))
@@ -147,19 +147,15 @@ def _shown(verb: Verb, name: str, runs: Sequence[str], request: Request) -> Sequ
     return verb.of_runs(subjects, request)
 
 
-def _opened(run: str) -> "Subject":
-    from anaphora.inspection.subject import Subject
-
-    return Subject.open(run)
-
-
 def _list(runs: Sequence[str], known: dict[str, Verb]) -> None:
     """Print the verbs, with the reason that one does not work for a run."""
+    from anaphora.inspection.subject import Subject
+
     strange = [word for word in runs if not Path(word).exists()] or runs[1:]
     if strange:
         what = "a second run without something to show" if Path(strange[0]).exists() else "neither a run nor a verb"
         raise ConfigError(f"'{strange[0]}' is {what}. Known verbs: {', '.join(known)}. {MICROSCOPE}.")
-    subject = _opened(runs[0]) if runs else None
+    subject = Subject.open(runs[0]) if runs else None
     for name, verb in known.items():
         if verb.of_runs or not subject:
             why = verb.lacks(subject) if subject else ""
@@ -167,12 +163,10 @@ def _list(runs: Sequence[str], known: dict[str, Verb]) -> None:
     typer.echo(MICROSCOPE)
 
 
-def _print(shown: Sequence[Result], request: Request, as_json: bool) -> None:
-    from anaphora.formats.json_text import figures_as_json
-
-    for stem, result in shown:
+def _print(shown: Shown, request: Request, as_json: bool) -> None:
+    for stem, result in shown.items():
         if as_json:
-            typer.echo(figures_as_json({stem: _as_json(result)}))
+            print_json({stem: _as_json(result)})
         elif request.blank and hasattr(result, "text"):
             typer.echo(result.text(blank=True))
         else:
@@ -183,7 +177,7 @@ def _as_json(result: Any) -> Any:
     return [one.json() for one in result] if isinstance(result, list | tuple) else result.json()
 
 
-def _write(shown: Sequence[Result], request: Request, output: Path) -> None:
+def _write(shown: Shown, request: Request, output: Path) -> None:
     """Write lessons as HTML, everything else as PNG and SVG; and the numbers as JSON."""
     from anaphora.formats.json_text import figures_as_json
     from anaphora.inspection import drawing
@@ -194,7 +188,7 @@ def _write(shown: Sequence[Result], request: Request, output: Path) -> None:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"Cannot create the folder {output}: {error.strerror or error}.") from None
-    for stem, result in shown:
+    for stem, result in shown.items():
         if hasattr(result, "html"):
             files, notes = [_text_file(output / f"{stem}.html", result.html(request.blank))], list[str]()
         else:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
+from anaphora.config import check_known
 from anaphora.errors import ConfigError, DataError
+from anaphora.events import Report, silent
 
 if TYPE_CHECKING:
     from anaphora.inspection.subject import Subject
@@ -47,6 +48,7 @@ class Request(Choices):
     texts: Sequence[str] = ()
     targets: Sequence[str] | None = None
     from_file: bool = False
+    report: Report = silent
 
     def one(self, verb: str) -> tuple[str, str | None]:
         """Return the one text, and its target; ConfigError where there are none or several."""
@@ -61,21 +63,17 @@ class Request(Choices):
         return self.texts
 
 
-class Result(NamedTuple):
-    """Result of a verb, with the name of its files."""
-
-    stem: str
-    result: Any
-    """Dataclass with ``json()``, or several for one picture."""
+Shown = dict[str, Any]
+"""Results by the names of their files: dataclasses with ``json()``, or several for one picture."""
 
 
 class Verb(NamedTuple):
     summary: str
-    of_runs: "Callable[[Sequence[Subject], Request], Sequence[Result]] | None" = None
+    of_runs: "Callable[[Sequence[Subject], Request], Shown] | None" = None
     lacks: "Callable[[Subject], str]" = lambda subject: ""
     several: bool = False
     """True if it takes several runs."""
-    alone: Callable[[Request], Sequence[Result]] | None = None
+    alone: Callable[[Request], Shown] | None = None
     """Function without a run."""
     reads_file: "Callable[[Subject], bool]" = lambda subject: False
     """True if the verb reads FILE itself, since it has no lines."""
@@ -151,13 +149,37 @@ def verbs() -> dict[str, Verb]:
     }
 
 
-def _report(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
+def _report(subjects: "Sequence[Subject]", request: Request) -> Shown:
     from anaphora.inspection.report import report
 
-    return [Result("report", report(subjects[0], request.some("report"), request.targets, request.beam or 3))]
+    return {"report": report(subjects[0], request.some("report"), request.targets, request.beam or 3)}
 
 
-def _attention(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
+def _gradients(subjects: "Sequence[Subject]", request: Request) -> Shown:
+    from anaphora.inspection.gradients import gradients
+
+    return {"gradients": gradients(subjects[0], *request.one("gradients"), fresh=request.fresh)}
+
+
+def _neighbours(subjects: "Sequence[Subject]", request: Request) -> Shown:
+    from anaphora.inspection.neighbours import neighbours
+
+    return {"neighbours": neighbours(subjects[0], *request.one("neighbours"), report=request.report)}
+
+
+def _length(subjects: "Sequence[Subject]", request: Request) -> Shown:
+    from anaphora.inspection.length import by_lengths
+
+    return {"length": by_lengths(subjects, request.some("length"), request.targets)}
+
+
+def _curves(subjects: "Sequence[Subject]", request: Request) -> Shown:
+    from anaphora.inspection.curves import curves
+
+    return {"curves": curves([subject.trained.path for subject in subjects])}
+
+
+def _attention(subjects: "Sequence[Subject]", request: Request) -> Shown:
     from anaphora.inspection.attention import alignments, reads_vectors, vector_alignments
 
     if any(map(reads_vectors, subjects)):
@@ -166,117 +188,85 @@ def _attention(subjects: "Sequence[Subject]", request: Request) -> Sequence[Resu
         found = vector_alignments(subjects, Path(request.words[0]), request.beam or 1)
     else:
         found = alignments(subjects, request.some("attention"), request.targets, request.beam or 1)
-    return [
-        Result("attention" if len(found) == 1 else f"attention-{number}", row) for number, row in enumerate(found, 1)
-    ]
+    return {"attention" if len(found) == 1 else f"attention-{number}": row for number, row in enumerate(found, 1)}
 
 
-def _gates(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
+def _gates(subjects: "Sequence[Subject]", request: Request) -> Shown:
     from anaphora.inspection.gates import followers, gates, saturation
 
     [subject] = subjects
     if not request.from_file:
-        return [Result("gates", gates(subject, *request.one("gates")))]
-    shown = [Result("saturation", saturation(subject, request.some("gates")))]
+        return {"gates": gates(subject, *request.one("gates"))}
+    shown: Shown = {"saturation": saturation(subject, request.some("gates"))}
     if "target" not in subject.trained.tokenizers:
         whole = "\n".join(request.texts)[:FOLLOWED]
         try:
-            shown.append(Result("cells", followers(subject, whole)))
+            shown["cells"] = followers(subject, whole)
         except DataError as error:
             say(f"Cells that follow a property are not shown: {error}")
     return shown
 
 
-def _gradients(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
-    from anaphora.inspection.gradients import gradients
-
-    return [Result("gradients", gradients(subjects[0], *request.one("gradients"), fresh=request.fresh))]
-
-
-def _remedies(request: Request) -> Sequence[Result]:
+def _remedies(request: Request) -> Shown:
     from anaphora.inspection.remedies import remedies
 
     if not request.remedies:
         raise ConfigError("inspect gradients takes a run: name its folder, or add --remedies, which needs none.")
-    with listening() as report:
-        return [Result("remedies", remedies(report=report))]
+    return {"remedies": remedies(report=request.report)}
 
 
-def _span(request: Request) -> Sequence[Result]:
+def _span(request: Request) -> Shown:
     from anaphora.inspection.span import PLANS, spans
 
     if request.output is None and not request.quick:
         raise ConfigError("inspect span takes hours, and goes on from what it finds in --output FOLDER: add that.")
-    with listening() as report:
-        return [Result("span", spans(PLANS[request.quick], request.output, report))]
+    return {"span": spans(PLANS[request.quick], request.output, request.report)}
 
 
-def _context(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
+def _context(subjects: "Sequence[Subject]", request: Request) -> Shown:
     from anaphora.inspection.context import effective_context
 
-    with listening() as report:
-        return [Result("context", effective_context(subjects[0], "\n".join(request.some("span")), report=report))]
+    return {"context": effective_context(subjects[0], "\n".join(request.some("span")), report=request.report)}
 
 
-def _attribute(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
+def _attribute(subjects: "Sequence[Subject]", request: Request) -> Shown:
     from anaphora.inspection.attribution import attribution, token_attribution
 
     text, target = request.one("attribute")
     if request.token is None:
-        return [Result("attribution", attribution(subjects[0], text, target))]
+        return {"attribution": attribution(subjects[0], text, target)}
     found = token_attribution(subjects[0], text, target, token=request.token, instead=request.instead)
-    return [Result(f"token-{request.token}", found)]
+    return {f"token-{request.token}": found}
 
 
-def _beam(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
+def _beam(subjects: "Sequence[Subject]", request: Request) -> Shown:
     from anaphora.inspection.tree import greedy_against_beam, tree
 
     size, texts = request.beam or 5, request.some("beam")
     if request.from_file:
-        return [Result("greedy", greedy_against_beam(subjects[0], texts, size))]
-    return [Result("beam", tree(subjects[0], request.one("beam")[0], size))]
+        return {"greedy": greedy_against_beam(subjects[0], texts, size)}
+    return {"beam": tree(subjects[0], request.one("beam")[0], size)}
 
 
-def _neighbours(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
-    from anaphora.inspection.neighbours import neighbours
-
-    with listening() as report:
-        return [Result("neighbours", neighbours(subjects[0], *request.one("neighbours"), report=report))]
-
-
-def _length(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
-    from anaphora.inspection.length import by_lengths
-
-    return [Result("length", by_lengths(subjects, request.some("length"), request.targets))]
-
-
-def _embed(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
+def _embed(subjects: "Sequence[Subject]", request: Request) -> Shown:
     from anaphora.inspection.embeddings import sentence_projection, word_neighbours
 
     texts = request.some("embeddings")
     make = sentence_projection if request.from_file else word_neighbours
-    return [Result("embeddings", make(subjects[0], texts))]
+    return {"embeddings": make(subjects[0], texts)}
 
 
-def _curves(subjects: "Sequence[Subject]", request: Request) -> Sequence[Result]:
-    from anaphora.inspection.curves import curves
-
-    return [Result("curves", curves([subject.trained.path for subject in subjects]))]
-
-
-def _explain(request: Request) -> Sequence[Result]:
-    from anaphora.config import unknown
+def _explain(request: Request) -> Shown:
     from anaphora.inspection.explain import LESSONS
 
     if len(request.words) != 1:
         raise ConfigError(f"inspect explain takes one of {', '.join(LESSONS)}: name it.")
     [name] = request.words
-    if name not in LESSONS:
-        raise ConfigError(unknown("lesson", name, LESSONS))
-    return [Result(name, LESSONS[name]())]
+    check_known("lesson", name, LESSONS)
+    return {name: LESSONS[name]()}
 
 
-def _diagram(request: Request) -> Sequence[Result]:
+def _diagram(request: Request) -> Shown:
     from anaphora import recipes
     from anaphora.experiment.reading import read_experiment
     from anaphora.inspection.cell_diagram import cell_diagram, cells
@@ -289,11 +279,10 @@ def _diagram(request: Request) -> Sequence[Result]:
         )
     [name] = request.words
     if name in cells():
-        return [Result(name, cell_diagram(name))]
+        return {name: cell_diagram(name)}
     experiment = experiment_of(Path(name)) if Path(name).is_dir() else read_experiment(recipes.read(name), name)
     programs = programs_of(experiment)
     if not programs:
         raise ConfigError(f"{name} has no steps to draw: its network is not recurrent.")
     drawn = diagrams(Path(name).name, programs, request.cut_every)
-    names = ["diagram", *(f"step-{number}" for number in range(1, len(drawn)))]
-    return [Result(stem, one) for stem, one in zip(names, drawn, strict=True)]
+    return {f"step-{number}" if number else "diagram": one for number, one in enumerate(drawn)}

@@ -9,9 +9,9 @@ import typer
 
 from anaphora.cli.files import check_writable, writing
 from anaphora.cli.options import Json, RunFolder
-from anaphora.cli.talk import say
+from anaphora.cli.talk import print_json, say
 from anaphora.errors import ConfigError, DataError
-from anaphora.wording import agreeing, counted
+from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from anaphora.memory import Memory, Segment
@@ -112,8 +112,6 @@ def _add(memory: "Memory", run_folder: Path, files: Sequence[str]) -> None:
 
 
 def _list(memory: "Memory", arguments: Sequence[str], origin: str, text: str, fuzzy: int, *, as_json: bool) -> None:
-    from anaphora.formats.json_text import figures_as_json
-
     if arguments:
         raise ConfigError(f"list takes no {arguments[0]!r}: say --text TEXT or --origin FILE.")
     if text:
@@ -122,7 +120,7 @@ def _list(memory: "Memory", arguments: Sequence[str], origin: str, text: str, fu
     segment: Segment | None = None
     for segment, extra in rows if text else ((one, {}) for one in memory if origin in ("", one.origin)):
         if as_json:
-            typer.echo(figures_as_json(segment.json() | extra))
+            print_json(segment.json() | extra)
         else:
             shown = (str(segment.number), *extra.values(), _cell(segment.source), _cell(segment.target))
             typer.echo("\t".join((*shown, _cell(segment.origin), segment.day)))
@@ -141,7 +139,7 @@ def _remove(memory: "Memory", numbers: Sequence[str], origin: str) -> None:
         known = ", ".join(memory.origins()) or "none"
         which = f"no segment of {origin}; its files are {known}" if origin else "not all of these numbers"
         say(f"The memory had {which}.")
-    say(f"{counted(removed, 'segment')} {agreeing(removed, 'were')} removed; {len(memory):,} are left.")
+    say(f"{counted(removed, 'segment', 'were')} removed; {len(memory):,} are left.")
 
 
 def _export(memory: "Memory", run_folder: Path, files: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anaphora.cli.options import Threads, use_threads
+from anaphora.cli.options import Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
@@ -33,8 +33,6 @@ def run(
     threads: Threads = 0,
 ) -> None:
     """Interpolate language models with weights fitted on the validation split."""
-    use_threads(threads)
-
     from anaphora.experiment.overrides import Setting
     from anaphora.experiment.reading import read_experiment
     from anaphora.experiment.run_training import train

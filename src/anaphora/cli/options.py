@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, cast, get_args
 
 import typer
 
+from anaphora.cli.files import given_lines, given_texts, named
+from anaphora.config import check_known
 from anaphora.errors import ConfigError
 from anaphora.options import Excludes, Needs
 
@@ -16,8 +18,9 @@ if TYPE_CHECKING:
     from anaphora.evaluation.adaptation import Adaptation
     from anaphora.kernels.backends import InferencePrecision as PrecisionName
     from anaphora.kernels.device import Device as DeviceName
-    from anaphora.prediction.candidates import Candidates, Shortlist
     from anaphora.search.ensemble import Mean as MeanName
+    from anaphora.tasks.evaluation import Text
+    from anaphora.tasks.task import Task
 
 search_option = partial(typer.Option, rich_help_panel="Search")
 models_option = partial(typer.Option, rich_help_panel="Several models")
@@ -30,10 +33,6 @@ InitialState = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Array file (.npz, .safetensors) of initial states by name, e.g. layer0.h."),
 ]
-PAIRED = (Needs("--source", "--reference"), Needs("--reference", "--source"))
-PAIRS_OR_TEXT = Excludes("--source", "--text", "{option} is for a translator, {other} for a language model")
-"""Conflicts of options that several verbs share."""
-
 SettingsOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the recipe; may be repeated."),
@@ -43,9 +42,76 @@ ColumnsOption = Annotated[
     typer.Option(metavar="2,1", help="Columns of input and output (tagger: of tags): numbers from 1, or names."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-Threads = Annotated[int, typer.Option(min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")]
 
-PrecisionOption = Annotated[str, typer.Option(metavar="fp32|bf16|int8|auto", help="Precision of matrix products.")]
+_COMPILED_PRODUCTS = "32"
+"""Compiled matrix products that torch and its oneDNN each keep. One takes half a megabyte, is for one number of rows
+alone, and is made again in 0.4 ms; of the usual 1,024 a long text fills more and more."""
+
+
+def _use_threads(count: int) -> int:
+    """Let torch use ``count`` threads for predictions, whose memory is to stay bounded; 0 leaves the choice to it."""
+    for cache in ("LRU_CACHE_CAPACITY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"):
+        os.environ.setdefault(cache, _COMPILED_PRODUCTS)  # read when torch makes its first product
+    if count:
+        import torch
+
+        torch.set_num_threads(count)
+    return count
+
+
+Threads = Annotated[
+    int,
+    typer.Option(min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.", callback=_use_threads),
+]
+
+
+@dataclass(frozen=True)
+class GivenPairs:
+    """A text and its translation, in place of a split of a run."""
+
+    source: Annotated[Path | None, typer.Option(help="Source text, for a translator.")] = None
+    reference: Annotated[Path | None, typer.Option(help="Reference translation.")] = None
+
+    conflicts: ClassVar[tuple[Excludes | Needs, ...]] = (
+        Needs("--source", "--reference"),
+        Needs("--reference", "--source"),
+    )
+
+    @property
+    def pairs(self) -> tuple[Path, Path] | None:
+        """Both files, None where they are not given."""
+        return (self.source, self.reference) if self.source and self.reference else None
+
+
+@dataclass(frozen=True)
+class GivenTexts(GivenPairs):
+    """Texts of any task, in place of a split of a run."""
+
+    text: Annotated[str, typer.Option(metavar="FILE|-", help="Text for a language model, or - for standard input.")] = (
+        ""
+    )
+    data: Annotated[
+        Path | None, typer.Option(metavar="FILE|FOLDER", help="Labelled data to score a classifier on.")
+    ] = None
+
+    conflicts: ClassVar = (
+        *GivenPairs.conflicts,
+        Excludes("--source", "--text", "{option} is for a translator, {other} for a language model"),
+    )
+
+    @property
+    def read(self) -> list[Path | str | None]:
+        """The files that are read."""
+        return [self.source, self.reference, self.text or None, self.data]
+
+    def lines(self, task: "Task") -> "Text | None":
+        """Return the lines of the text, texts or those of a format of its own, None where it is not given."""
+        from anaphora.tasks.evaluation import Text
+
+        if not self.text:
+            return None
+        lines = given_lines(self.text, exact=True) if task.own_formats else given_texts(self.text)
+        return Text(Path(named(self.text)).name, lines)
 
 
 @dataclass(frozen=True)
@@ -64,6 +130,17 @@ class Combination:
     fusion_weight: Annotated[float, models_option(help="With --language-model: weight of its log-probabilities.")] = 0.2
 
     conflicts: ClassVar = (Needs("--fusion-weight", "--language-model"),)
+
+    def known_mean(self, runs: int) -> "MeanName":
+        """Return the mean that is asked for; ConfigError for an unknown one, or where one run was given."""
+        from anaphora.search.ensemble import Mean
+
+        if self.mean and runs == 1:
+            raise ConfigError(
+                "--mean says how several runs are averaged, but one run was given: leave it out, or add runs."
+            )
+        check_known("--mean", self.mean or "arithmetic", get_args(Mean))
+        return cast("MeanName", self.mean or "arithmetic")
 
     @property
     def fusion(self) -> tuple[Path, float] | None:
@@ -104,17 +181,34 @@ class AdaptationOptions:
 
 
 @dataclass(frozen=True)
-class Machine:
-    """Device, precision and threads of a trained network."""
+class Processor:
+    """Threads, which are set when the command line is parsed, and precision of a trained network."""
 
     threads: Threads = 0
+    precision: Annotated[str, typer.Option(metavar="fp32|bf16|int8|auto", help="Precision of matrix products.")] = (
+        "fp32"
+    )
+
+    def known_precision(self) -> "PrecisionName":
+        """Return the precision; ConfigError for an unknown one."""
+        from anaphora.kernels.backends import InferencePrecision
+
+        check_known("--precision", self.precision, get_args(InferencePrecision))
+        return cast("PrecisionName", self.precision)
+
+
+@dataclass(frozen=True)
+class Machine(Processor):
+    """The same, and the device."""
+
     device: Annotated[str, typer.Option(metavar="cpu|cuda", help="Device of the network.")] = "cpu"
-    precision: PrecisionOption = "fp32"
 
     def used(self) -> "tuple[DeviceName, PrecisionName]":
-        """Return the device and the precision, with the threads set; ConfigError for a name that is none."""
-        use_threads(self.threads)
-        return known_device(self.device), known_precision(self.precision)
+        """Return the device and the precision; ConfigError for a name that is none."""
+        from anaphora.kernels.device import Device
+
+        check_known("--device", self.device, get_args(Device))
+        return cast("DeviceName", self.device), self.known_precision()
 
 
 _DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+(?:\.\d+)?)s)?")
@@ -131,43 +225,6 @@ def minutes(text: str) -> float:
     if not found:
         raise ConfigError(f"--time must be a duration such as 30m, 1h30m or 90s, but is '{text}'.")
     return found
-
-
-def known_mean(name: str, runs: int) -> "MeanName":
-    """Return the mean of that name, the usual one for none.
-
-    ConfigError for another name, or where one run was given.
-    """
-    from anaphora.config import unknown
-    from anaphora.search.ensemble import Mean
-
-    if name and runs == 1:
-        raise ConfigError(
-            "--mean says how several runs are averaged, but one run was given: leave it out, or add runs."
-        )
-    if name and name not in get_args(Mean):
-        raise ConfigError(unknown("--mean", name, get_args(Mean)))
-    return cast("MeanName", name or "arithmetic")
-
-
-def replacements_in(dictionary: Path) -> dict[str, str]:
-    """Return the most probable translation of every word of a dictionary; errors as for ``read_dictionary``."""
-    from anaphora.formats.dictionary import read_dictionary
-
-    return {word: translations[0] for word, translations in read_dictionary(dictionary).items()}
-
-
-def candidates_of(
-    dictionary: Path | None, shortlist: bool, frequent: int | None, each: int | None
-) -> "Candidates | Shortlist | None":
-    """Return the words of translations, None for every word; errors as for ``read_dictionary``."""
-    from anaphora.formats.dictionary import read_dictionary
-    from anaphora.prediction.candidates import Candidates, Shortlist
-
-    counts = {name: count for name, count in (("frequent", frequent), ("each", each)) if count is not None}
-    if dictionary is not None:
-        return Candidates(read_dictionary(dictionary), **counts)
-    return Shortlist(**counts) if shortlist else None
 
 
 def _table(text: str, first: str) -> dict[str, int | float | str]:
@@ -188,40 +245,3 @@ def _number(text: str) -> int | float | str:
 def columns_in(named: str) -> list[int | str]:
     """Return the columns in ``ColumnsOption``, each a number or a name."""
     return [int(one) if one.isdecimal() else one for one in map(str.strip, named.split(","))] if named else []
-
-
-def known_device(name: str) -> "DeviceName":
-    """Return the device of that name; ConfigError for another name."""
-    from anaphora.kernels.device import Device
-
-    return cast("DeviceName", _known("--device", name, Device))
-
-
-def known_precision(name: str) -> "PrecisionName":
-    """Return the precision of that name; ConfigError for another name."""
-    from anaphora.kernels.backends import InferencePrecision
-
-    return cast("PrecisionName", _known("--precision", name, InferencePrecision))
-
-
-def _known(option: str, name: str, names: object) -> str:
-    from anaphora.config import unknown
-
-    if name not in get_args(names):
-        raise ConfigError(unknown(option, name, get_args(names)))
-    return name
-
-
-_COMPILED_PRODUCTS = "32"
-"""Compiled matrix products that torch and its oneDNN each keep. One takes half a megabyte, is for one number of rows
-alone, and is made again in 0.4 ms; of the usual 1,024 a long text fills more and more."""
-
-
-def use_threads(count: int) -> None:
-    """Let torch use ``count`` threads for predictions, whose memory is to stay bounded; 0 leaves the choice to it."""
-    for cache in ("LRU_CACHE_CAPACITY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"):
-        os.environ.setdefault(cache, _COMPILED_PRODUCTS)  # read when torch makes its first product
-    if count:
-        import torch
-
-        torch.set_num_threads(count)

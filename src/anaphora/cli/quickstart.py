@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.options import SettingsOption, Threads, use_threads
+from anaphora.cli.options import SettingsOption, Threads
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals, leave
 from anaphora.cli.talk import say
@@ -45,7 +45,6 @@ def run(
     from anaphora.experiment.run_training import train
     from anaphora.samples.english_french import write
 
-    use_threads(threads)
     corpus, run_folder = place / "corpus", place / "run"
     with listening() as report:
         read = recipes.read("quickstart")

@@ -9,6 +9,7 @@ from anaphora.cli.files import check_writable, given_lines, named, writing
 from anaphora.cli.options import Machine, RunFolder
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
+from anaphora.config import check_known
 from anaphora.errors import ConfigError
 from anaphora.wording import counted
 
@@ -38,13 +39,11 @@ def run(
     machine: Machine,
 ) -> None:
     """Add a language-model score to each hypothesis of an n-best list."""
-    from anaphora.config import unknown
     from anaphora.formats.nbest import FORMATS, check_name
     from anaphora.tasks.language_model import LanguageModelPredictor
     from anaphora.tasks.runs import load_as
 
-    if kind not in FORMATS:
-        raise ConfigError(unknown("--format", kind, FORMATS))
+    check_known("--format", kind, FORMATS)
     form = FORMATS[kind]
     if name is not None and not form.names_features:
         raise ConfigError(f"--name calls the new feature of a moses list, but the scores of {kind} have no names.")

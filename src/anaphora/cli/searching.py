@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from anaphora.cli.options import candidates_of, replacements_in, search_option, words_option
+from anaphora.cli.options import search_option, words_option
 from anaphora.cli.tables import declared_in, with_declared
 from anaphora.options import Excludes, Needs
 from anaphora.prediction.options import SearchOptions
 from anaphora.search.sampling import Sampling
 
 if TYPE_CHECKING:
+    from anaphora.prediction.candidates import Candidates, Shortlist
     from anaphora.prediction.glossary import Glossary
     from anaphora.text.placeholders import Kind
 
@@ -71,11 +72,10 @@ class SearchTable:
 
         ConfigError for what does not go together.
         """
-        replaced = replacements_in(self.dictionary) if self.dictionary else {}
         asked = SearchOptions(
             **declared_in(self, SearchOptions),
-            replace_unknown=replaced if self.replace_unknown else None,
-            candidates=candidates_of(self.candidates, self.shortlist, self.frequent_words, self.translations_per_word),
+            replace_unknown=self._replacements() if self.replace_unknown else None,
+            candidates=self._candidates(),
             sampling=Sampling(**declared_in(self, Sampling)) if self.sample else None,
             protect=self._protected(),
             terms=self._glossary(),
@@ -83,6 +83,24 @@ class SearchTable:
         )
         asked.check()
         return asked
+
+    def _replacements(self) -> dict[str, str]:
+        """Return the most probable translation of every word of the dictionary; errors as for ``read_dictionary``."""
+        from anaphora.formats.dictionary import read_dictionary
+
+        entries = read_dictionary(self.dictionary) if self.dictionary else {}
+        return {word: translations[0] for word, translations in entries.items()}
+
+    def _candidates(self) -> "Candidates | Shortlist | None":
+        """Return the words of translations, None for every word; errors as for ``read_dictionary``."""
+        from anaphora.formats.dictionary import read_dictionary
+        from anaphora.prediction.candidates import Candidates, Shortlist
+
+        counts = {"frequent": self.frequent_words, "each": self.translations_per_word}
+        given = {name: count for name, count in counts.items() if count is not None}
+        if self.candidates is not None:
+            return Candidates(read_dictionary(self.candidates), **given)
+        return Shortlist(**given) if self.shortlist else None
 
     def _glossary(self) -> "Glossary | None":
         if self.terms is None:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from anaphora.cli.garbage import usually
-from anaphora.cli.options import PrecisionOption, Threads, known_precision, use_threads
+from anaphora.cli.options import Processor
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError, MissingExtraError
 from anaphora.options import Excludes, Needs
 
 if TYPE_CHECKING:
+    from anaphora.kernels.backends import InferencePrecision
     from anaphora.serving.keys import Key
     from anaphora.serving.translators import Nearest, Translators
 
@@ -60,7 +61,7 @@ class RunFiles:
         Needs("--learn", "--memory --new-key"),
     )
 
-    def load(self, runs: list[Path], precision: str, keys: "list[Key]") -> "Translators":
+    def load(self, runs: list[Path], precision: "InferencePrecision", keys: "list[Key]") -> "Translators":
         """Return the translators of runs with what is used beside them."""
         from anaphora.serving.translators import Translators
 
@@ -68,18 +69,13 @@ class RunFiles:
         learns = self.learn or any(key.learns for key in keys)
         return Translators.load(
             runs,
-            known_precision(precision),
+            precision,
             memory=self.memory,
             learns=learns,
             adapt=self.adapt,
             shortlist=self.shortlist,
             nearest=_nearest if self.neighbours else None,
         )
-
-    def warn(self) -> None:
-        """Say what everybody may do where no keys are needed."""
-        use = "use it and add to its memory" if self.learn else "use it"
-        say(f"Whoever can reach this address can {use}: give --keys FILE to ask for API keys.")
 
 
 @dataclass(frozen=True)
@@ -106,6 +102,9 @@ class Network:
                 raise ConfigError(message) from None
 
 
+CONFLICTS = (Needs("--new-key", "--keys"),)
+
+
 def run(
     files: RunFiles,
     network: Network,
@@ -115,19 +114,18 @@ def run(
     keys: Annotated[Path | None, typer.Option(help="File of API keys; without it none are needed.")] = None,
     new_key: Annotated[str, typer.Option(metavar="NAME", help="Add a key to --keys, print it and exit.")] = "",
     quiet: Annotated[bool, typer.Option("--quiet", help="Print no line for each request.")] = False,
-    threads: Threads = 0,
-    precision: PrecisionOption = "fp32",
+    *,
+    processor: Processor,
 ) -> None:
     """Serve translators to LibreTranslate clients, and a page to browsers.
 
     The page is at the address that is printed. SIGTERM or Ctrl-C ends the server after the requests in work.
     """
-    if new_key:
+    if new_key and keys:
         return _add_key(keys, new_key, learns=files.learn)
     if not runs:
         raise ConfigError("Give the run folders of translators: anaphora serve RUN...")
     network.check()
-    use_threads(threads)
     try:
         from anaphora.serving.actions import Service
         from anaphora.serving.app import application
@@ -143,7 +141,7 @@ def run(
 
     known: list[Key] = read_keys(keys) if keys else []
     with bound(host, port) as listener:
-        translators = files.load(runs, precision, known)
+        translators = files.load(runs, processor.known_precision(), known)
         limits, metrics = ServingLimits(), Metrics()
         service = Service(
             translators,
@@ -159,7 +157,8 @@ def run(
         )
         app = application(service, (lambda line: None) if quiet else say)
         if not known and not _is_own(host):
-            files.warn()
+            use = "use it and add to its memory" if files.learn else "use it"
+            say(f"Whoever can reach this address can {use}: give --keys FILE to ask for API keys.")
         pairs = ", ".join(f"{one.source}-{one.target}" for one in translators)
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
         logging.getLogger().addHandler(LogLines(say))
@@ -185,11 +184,9 @@ def _nearest(run: Path) -> "Nearest":
     return nearest
 
 
-def _add_key(keys: Path | None, name: str, *, learns: bool) -> None:
+def _add_key(keys: Path, name: str, *, learns: bool) -> None:
     from anaphora.serving.keys import new_key
 
-    if keys is None:
-        raise ConfigError("Say which file the key is added to: --keys FILE.")
     typer.echo(new_key(keys, name, learns=learns))
     say(f"The key is printed once; {keys} keeps its hash.")
 

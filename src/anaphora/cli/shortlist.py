@@ -2,9 +2,9 @@
 
 import typer
 
-from anaphora.cli.options import Json, RunFolder, Threads, use_threads
+from anaphora.cli.options import Json, RunFolder, Threads
 from anaphora.cli.progress import listening
-from anaphora.cli.talk import say
+from anaphora.cli.talk import print_json, say
 from anaphora.wording import counted
 
 EXAMPLES = ("anaphora shortlist runs/en-de", "anaphora translate runs/en-de test.en --shortlist --precision int8")
@@ -12,16 +12,13 @@ EXAMPLES = ("anaphora shortlist runs/en-de", "anaphora translate runs/en-de test
 
 def run(run_folder: RunFolder, as_json: Json = False, threads: Threads = 0) -> None:
     """Learn a shortlist for faster beam search from the training pairs of a run."""
-    use_threads(threads)
-
-    from anaphora.formats.json_text import figures_as_json
     from anaphora.tasks.translation.shortlisting import make_shortlist
 
     with listening() as report:
         found = make_shortlist(run_folder, report)
     tokens, translations = len(found.ends_S), len(found.translations_M)
     if as_json:
-        typer.echo(figures_as_json({"run": str(run_folder), "tokens": tokens, "translations": translations}))
+        print_json({"run": str(run_folder), "tokens": tokens, "translations": translations})
         return
     typer.echo(f"{counted(translations, 'translation')} of {counted(tokens, 'source token')}")
     say(f"Next: anaphora translate {run_folder} FILE --shortlist")

@@ -1,6 +1,7 @@
 """Options of a command that belong together, as the fields of one frozen dataclass, and options declared elsewhere."""
 
 import inspect
+import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, wraps
@@ -8,6 +9,7 @@ from inspect import Parameter
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
+from typer.models import ArgumentInfo
 
 from anaphora.options import Excludes, Needs, check_conflicts, declared
 
@@ -94,8 +96,10 @@ def given_in(*tables: Any) -> list[str]:
 
 
 def _option(parameter: Parameter) -> str:
-    """Return the name of an option on the command line, or of an argument as if it were one."""
+    """Return the name of an option on the command line, or the word that stands for an argument in the help."""
     [info] = getattr(parameter.annotation, "__metadata__", (None,))
+    if isinstance(info, ArgumentInfo):
+        return re.sub(r"\[?([A-Z]+).*", r"\1", str(info.metavar))
     first = getattr(info, "default", None)  # typer takes the first of the names for a default where it is annotated
     return first if isinstance(first, str) else f"--{parameter.name.replace('_', '-')}"
 

@@ -71,6 +71,13 @@ def put(content: bytes) -> None:
     sys.stdout.flush()
 
 
+def print_json(value: Any) -> None:
+    """Print a result as one line of JSON on standard output."""
+    from anaphora.formats.json_text import figures_as_json
+
+    print(figures_as_json(value), flush=True)
+
+
 def heading(text: str, end: str = "\n") -> None:
     """Print a heading on standard output, bold on a terminal."""
     begin, stop = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() else ("", "")

@@ -2,46 +2,32 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import chain, repeat, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from anaphora.cli.bulk import Workers
 from anaphora.cli.documents import document_kind, translate_document
-from anaphora.cli.files import given_texts, is_typed, typed_texts
-from anaphora.cli.options import Combination, Machine, known_mean
+from anaphora.cli.files import given_lines, given_texts, is_typed, typed_texts
+from anaphora.cli.options import Combination, Machine, search_option
 from anaphora.cli.progress import listening
 from anaphora.cli.searching import SearchTable
 from anaphora.cli.tables import declared_option, given_in
 from anaphora.cli.talk import complain
 from anaphora.cli.translations import Outputs
 from anaphora.errors import AnaphoraError, ConfigError
+from anaphora.options import Excludes, Needs
 from anaphora.prediction.options import MAX_TOKENS, SearchOptions
 from anaphora.wording import agreeing, counted
 
 if TYPE_CHECKING:
-    from anaphora.tasks.translation import Framed, TranslationPredictor
-from dataclasses import dataclass
-from itertools import repeat
-from typing import TYPE_CHECKING, ClassVar
-
-from anaphora.cli.files import given_lines
-from anaphora.cli.options import search_option
-from anaphora.options import Excludes
-
-if TYPE_CHECKING:
-    from anaphora.tasks.translation import Framed
-from functools import cache, partial
-from typing import TYPE_CHECKING
-
-from anaphora.options import Needs
-
-if TYPE_CHECKING:
     from anaphora.memory import Memory
     from anaphora.prediction.adaptation import Adaptation
-    from anaphora.tasks.translation import TranslationPredictor
+    from anaphora.tasks.translation import Framed, TranslationPredictor
 
 EXAMPLES = (
     "anaphora translate runs/en-de test.en --output test.de",
@@ -150,10 +136,6 @@ class Remembering:
 
         return adaptation_to(_memory(run_folder))
 
-    def model(self, run_folder: Path) -> str:
-        """Return the name of the model in JSON; empty where origins are not written."""
-        return run_folder.name if self.memory else ""
-
 
 def run(
     given: Annotated[
@@ -191,21 +173,26 @@ def run(
         max_tokens=max_tokens,
     )
 
-    from anaphora.tasks.translation import load_together
-
     faults, split = _Faults(), not no_split
     kind = document_kind(file, given_in(outputs, framing, workers))
-    if workers.count:
-        models = runs, known_mean(combination.mean, len(runs)), combination.fusion, *where
-        faults.refused = workers.translate(file, outputs, models, options, machine.threads, split=split)
+    mean, fusion = combination.known_mean(len(runs)), combination.fusion
+    if outputs.output and workers.count:
+        from anaphora.bulk.translation import LoadTranslator
+
+        threads = workers.threads_each(machine.threads)
+        load = LoadTranslator(tuple(runs), options, split, mean, fusion, *where, threads)
+        faults.refused = workers.translate(file, outputs.output, load)
         return faults.end()
+    from anaphora.tasks.translation import load_together
+
     with listening(bars=not is_typed(file)) as report:
-        translator = load_together(runs, known_mean(combination.mean, len(runs)), combination.fusion, report, *where)
+        translator = load_together(runs, mean, fusion, report, *where)
         translator = remembering.over(translator, runs[0], outputs)
         how = {"options": options, "split": split, "report": report}
         if kind:
             return translate_document(translator, Path(file), kind, outputs.output, outputs.min_confidence, how)
-        _translate_lines(translator, file, outputs, framing, faults, remembering.model(runs[0]), how)
+        name = runs[0].name if remembering.memory else ""
+        _translate_lines(translator, file, outputs, framing, faults, name, how)
     faults.end()
 
 
@@ -243,8 +230,8 @@ class _Faults:
         """Report how many lines were refused and what else was wrong, and exit with that, if anything was."""
         found = [*self.others]
         if self.refused:
-            was, have = (agreeing(self.refused, clause) for clause in ("were refused", "have no translation"))
-            found.append(f"{counted(self.refused, 'line')} {was} and {have}.")
+            have = agreeing(self.refused, "have no translation")
+            found.append(f"{counted(self.refused, 'line', 'were refused')} and {have}.")
         for fault in found:
             complain(fault)
         if found:
@@ -265,10 +252,10 @@ def _runs_and_file(given: list[str]) -> tuple[list[Path], str]:
     """
     from anaphora.formats.omegat import is_project
 
-    is_run = [not place or (Path(one).is_dir() and not is_project(Path(one))) for place, one in enumerate(given)]
-    runs = [Path(one) for one, of_run in zip(given, is_run, strict=True) if of_run]
-    files = [one for one, of_run in zip(given, is_run, strict=True) if not of_run]
-    if len(files) > 1 or (files and given[-1] != files[0]):
+    first, *others = map(Path, given)
+    runs = [first, *takewhile(lambda path: path.is_dir() and not is_project(path), others)]
+    files = given[len(runs) :]
+    if len(files) > 1:
         raise ConfigError(
             f"Run folders come first and then one text, but {files[0]} is no run and something follows it: "
             f"give one text a time."

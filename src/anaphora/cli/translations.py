@@ -1,6 +1,6 @@
 """The files that ``anaphora translate`` writes: texts, n-best lists, word alignments and pairs."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 Aligned = Callable[[str, "Translation"], "Translation"]
 """From a line and its translation to a translation whose attention aligns them."""
+
+_SHOWN = 10
+"""Lines whose losses are reported one by one."""
 
 _output_option = partial(typer.Option, rich_help_panel="Output")
 _alignment_option = partial(typer.Option, rich_help_panel="Word alignments")
@@ -138,10 +141,11 @@ class Outputs:
         """
         from anaphora.formats.json_text import figures_as_json
         from anaphora.formats.pharaoh import to_pharaoh
+        from anaphora.text.quality import differences
         from anaphora.text.tokenizer import MARKS, UNK
 
-        count = unknown = fewer = unsure = single = 0
-        losses = _Losses(report)
+        count = 0
+        found = Counter[str]()
         with ExitStack() as files:
             texts = files.enter_context(writing(self.output)) if self.output or not self.pairs else None
             links, soft, pairs = (
@@ -152,16 +156,20 @@ class Outputs:
                 line = waiting.popleft()
                 if translation.is_below(self.min_confidence):
                     translation = translation.withheld()
-                    unsure += 1
+                    found["unsure"] += 1
                 # what was refused or is left empty has lost nothing
                 left = not translation.text and not translation.tokens
-                differing = losses.of(line, line if left else translation.text)
+                differing = [] if left else [*differences(line, translation.text.replace(MARKS[UNK], " "))]
+                found["lossy"] += bool(differing)
+                if differing and found["lossy"] <= _SHOWN:
+                    what = "; ".join(f"{one.kind} ({one})" for one in differing)
+                    report(Note(f"line {count + 1} and its translation differ in {what}", warning=True))
                 # alignments are one a line, and are read beside the pairs
                 if pairs and (self.aligns or (line.strip() and translation.text.strip())):
                     sides = (translation.text, line) if self.translation_first else (line, translation.text)
                     pairs("\t".join(side.replace("\t", " ") for side in sides))
                 else:
-                    single += bool(pairs)
+                    found["single"] += bool(pairs)
                 if texts:
                     for written in self._lines(count, translation, differing, model):
                         texts(written)
@@ -172,18 +180,31 @@ class Outputs:
                     if soft:
                         soft(figures_as_json(by.soft_links().json()))
                 count += 1
-                unknown += MARKS[UNK] in translation.text
-                fewer += bool(translation.tokens) and len(translation.alternatives) + 1 < self.nbest
-        losses.close()
-        if unsure:
-            report(_unsure(unsure, count, self.min_confidence or 0.0))
-        if fewer:
-            report(_fewer(fewer, count, self.nbest))
-        if single:
-            was = agreeing(single, "without a translation were")
-            report(Note(f"{counted(single, 'line')} {was} left out of {self.pairs}."))
-        if self.pairs is not None and unknown:
-            report(_unknown_in_pairs(unknown, count))
+                found["unknown"] += MARKS[UNK] in translation.text
+                found["fewer"] += bool(translation.tokens) and len(translation.alternatives) + 1 < self.nbest
+        self._report(found, count, report)
+
+    def _report(self, found: Counter[str], count: int, report: Report) -> None:
+        """Report the lines, of ``count``, that differ, have less than was asked for, or are no good pairs."""
+        from anaphora.text.tokenizer import MARKS, UNK
+
+        of_all = f"of {counted(count, 'line')}"
+        if (lossy := found["lossy"]) > _SHOWN:
+            differ = "differ from their translations in numbers, addresses, placeholders or tags"
+            report(Note(f"{lossy:,} {of_all} {differ}: --json has them all.", warning=True))
+        if unsure := found["unsure"]:
+            was = agreeing(unsure, "were left empty")
+            report(Note(f"{unsure:,} {of_all} {was}: their confidence is below {self.min_confidence:g}.", warning=True))
+        if fewer := found["fewer"]:
+            have = f"{agreeing(fewer, 'have')} fewer than {counted(self.nbest, 'translation')}"
+            why = "since the search finished fewer that differ: a larger beam finds more"
+            report(Note(f"{fewer:,} {of_all} {have}, {why}.", warning=True))
+        if single := found["single"]:
+            report(Note(f"{counted(single, 'line', 'without a translation were')} left out of {self.pairs}."))
+        if self.pairs is not None and (unknown := found["unknown"]):
+            have = f"{counted(count, 'translation')} {agreeing(unknown, 'have')} {MARKS[UNK]} inside"
+            remedy = "--replace-unknown puts the source's words in its place, or leave those pairs out"
+            report(Note(f"{unknown:,} of {have}, which training takes for text: {remedy}.", warning=True))
 
     def _lines(
         self, number: int, translation: "Translation", differing: "list[Difference]", model: str
@@ -200,7 +221,8 @@ class Outputs:
                 found["alternatives"] = [self._json(other) for other in translation.alternatives]
             return [figures_as_json(found)]
         if not self.nbest:
-            return [f"{_rounded(translation.confidence)}\t{translation.text}" if self.confidence else translation.text]
+            sure = "" if translation.confidence is None else f"{translation.confidence:.4f}"
+            return [f"{sure}\t{translation.text}" if self.confidence else translation.text]
         lines = []
         for one in (translation, *translation.alternatives):
             features = {"logprob": one.score, "tokens": one.tokens}
@@ -219,70 +241,3 @@ class Outputs:
         }
         judged = {"confidence": translation.confidence, "word_confidences": list(translation.word_confidences)}
         return found | judged if self.judges else found
-
-
-_SHOWN = 10
-"""Lines whose losses are reported one by one."""
-
-
-class _Losses:
-    """Lines whose numbers, addresses, placeholders or tags are not those of their translations."""
-
-    def __init__(self, report: Report) -> None:
-        self._report = report
-        self._lines = self._lossy = 0
-
-    def of(self, line: str, translation: str) -> "list[Difference]":
-        """Return the differences of the next line and its translation, and report the first ones."""
-        from anaphora.text.quality import differences
-        from anaphora.text.tokenizer import MARKS, UNK
-
-        found = list(differences(line, translation.replace(MARKS[UNK], " ")))
-        self._lines += 1
-        self._lossy += bool(found)
-        if found and self._lossy <= _SHOWN:
-            differing = "; ".join(f"{one.kind} ({one})" for one in found)
-            self._report(Note(f"line {self._lines} and its translation differ in {differing}", warning=True))
-        return found
-
-    def close(self) -> None:
-        """Report how many there are, where not all of them were reported."""
-        if self._lossy > _SHOWN:
-            self._report(
-                Note(
-                    f"{self._lossy:,} of {counted(self._lines, 'line')} differ from their translations in numbers, "
-                    f"addresses, placeholders or tags: --json has them all.",
-                    warning=True,
-                )
-            )
-
-
-def _rounded(confidence: float | None) -> str:
-    """Return a confidence as a column; empty for a line with nothing to translate."""
-    return "" if confidence is None else f"{confidence:.4f}"
-
-
-def _unsure(unsure: int, count: int, least: float) -> Note:
-    """Return a note on lines that are left empty for their confidence."""
-    was = agreeing(unsure, "were left empty")
-    return Note(f"{unsure:,} of {counted(count, 'line')} {was}: their confidence is below {least:g}.", warning=True)
-
-
-def _fewer(fewer: int, count: int, nbest: int) -> Note:
-    """Return a note on lines with fewer hypotheses than were asked for."""
-    return Note(
-        f"{fewer:,} of {counted(count, 'line')} {agreeing(fewer, 'have')} fewer than {counted(nbest, 'translation')}, "
-        f"since the search finished fewer that differ: a larger beam finds more.",
-        warning=True,
-    )
-
-
-def _unknown_in_pairs(unknown: int, count: int) -> Note:
-    """Return a note on training pairs with ``<unk>``, which training takes for any other text."""
-    from anaphora.text.tokenizer import MARKS, UNK
-
-    return Note(
-        f"{unknown:,} of {counted(count, 'translation')} {agreeing(unknown, 'have')} {MARKS[UNK]} inside, which "
-        f"training takes for text: --replace-unknown puts the source's words in its place, or leave those pairs out.",
-        warning=True,
-    )
