@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.experiments import AUTO, ExperimentOptions, experiment_asked, with_languages
+from anaphora.cli.experiments import AUTO, Asked, experiment_asked, with_languages
 from anaphora.cli.options import Json
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import console, print_json, say
@@ -29,14 +29,7 @@ _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
 def run(
-    options: ExperimentOptions,
-    recipe: Annotated[
-        str,
-        typer.Argument(
-            metavar="RECIPE|FILE.toml",
-            help="Recipe name, or your own TOML file. [default: chosen by the data]",
-        ),
-    ] = "",
+    asked: Asked,
     trial: Annotated[
         float,
         typer.Option(min=0, metavar="SECONDS", help="Duration of the trial training for the estimate; 0 skips it."),
@@ -57,8 +50,6 @@ def run(
     if output is not None and output.is_file():
         raise DataError(f"{output} should be a folder for the report, but is a file: name another.")
 
-    asked = options.asked(recipe)
-
     from anaphora.experiment.check import check
 
     with listening() as report:
@@ -71,8 +62,8 @@ def run(
     if output is not None:
         from anaphora.inspection.corpus import write_report
 
-        looked_at = [str(path) for path in options.data or experiment.data.files] or [experiment.data.corpus]
-        title, survey = f"{recipe or AUTO}: {', '.join(looked_at)}", checked.survey
+        looked_at = [str(path) for path in asked.data or experiment.data.files] or [experiment.data.corpus]
+        title, survey = f"{asked.recipe or AUTO}: {', '.join(looked_at)}", checked.survey
         page = write_report(output, title, checked.tables(), checked.findings, survey.histograms, checked.json())
         say(f"The report is {page}")
     failing = ("error", "warning") if strict else ("error",)

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tomli_w
 import typer
@@ -24,23 +24,14 @@ AUTO = "auto"
 """Name of the experiment that the data chooses."""
 
 
-class Asked(NamedTuple):
+@dataclass(frozen=True)
+class Asked:
     """An experiment as the command line asks for it."""
 
-    recipe: str
-    """The name of a recipe, or of a file that ends in ``.toml``; ``auto`` or nothing for one chosen by the data."""
-    data: Sequence[Path] = ()
-    source: str = ""
-    target: str = ""
-    task: str = ""
-    settings: Sequence[str] = ()
-    """Values that are put into it."""
-
-
-@dataclass(frozen=True)
-class ExperimentOptions:
-    """Options of verbs that are given an experiment."""
-
+    recipe: Annotated[
+        str, typer.Argument(metavar="RECIPE|FILE.toml", help="Recipe name, or TOML file. [default: chosen by the data]")
+    ] = ""
+    """``auto`` or nothing for an experiment that the data chooses."""
     data: Annotated[
         list[Path] | None,
         typer.Option("--data", metavar="FOLDER|FILE", help="Your own data instead of the recipe's; may be repeated."),
@@ -56,12 +47,17 @@ class ExperimentOptions:
         int | None, typer.Option(min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")
     ] = None
 
-    def asked(self, recipe: str, *others: str) -> Asked:
-        """Return what is asked for, with other settings."""
+    @property
+    def files(self) -> list[Path]:
+        """The data, empty where it is that of the recipe."""
+        return self.data or []
+
+    @property
+    def changes(self) -> list[str]:
+        """Every value that is put into the experiment."""
         columns = json.dumps(columns_in(self.columns), ensure_ascii=False)
-        settings = [*([f"data.columns={columns}"] if self.columns else []), *(self.settings or []), *others]
-        settings += [] if self.threads is None else [f"training.threads={self.threads}"]
-        return Asked(recipe, self.data or [], self.source, self.target, self.task, settings)
+        threads = [] if self.threads is None else [f"training.threads={self.threads}"]
+        return [*([f"data.columns={columns}"] if self.columns else []), *(self.settings or []), *threads]
 
 
 def experiment_text(asked: Asked, report: Report, text: "AnyTokenizer | None" = None) -> tuple[str, str]:
@@ -69,11 +65,12 @@ def experiment_text(asked: Asked, report: Report, text: "AnyTokenizer | None" = 
 
     ``text`` is that of the run whose vocabulary it takes over, where it does.
     """
-    recipe, data, source, target, task, settings = asked
+    recipe, data, settings, task = asked.recipe, asked.files, asked.changes, asked.task
     if recipe in ("", AUTO):
         from anaphora.experiment.auto import automatic
 
-        return automatic(data, source, target, report, settings=settings, text=text, task=task), f"{AUTO}.toml"
+        chosen = automatic(data, asked.source, asked.target, report, settings=settings, text=text, task=task)
+        return chosen, f"{AUTO}.toml"
     if task:
         raise ConfigError(f"--task chooses an experiment by the data, but {recipe} names one: keep one of them.")
     if not recipe.endswith(".toml"):
@@ -101,9 +98,9 @@ def with_languages(asked: Asked, report: Report) -> Asked:
     from anaphora.experiment.auto import layout_in
     from anaphora.experiment.overrides import override
 
-    recipe, data, source, target, task, settings = asked
+    recipe, data, source, target, settings = asked.recipe, asked.files, asked.source, asked.target, asked.changes
     named_elsewhere = any(setting.startswith(("data.source", "data.target")) for setting in settings)
-    if not data or (source and target) or named_elsewhere or recipe.endswith(".toml") or not _of_pairs(task):
+    if not data or (source and target) or named_elsewhere or recipe.endswith(".toml") or not _of_pairs(asked.task):
         return asked
     usual = ("en", "")
     if recipe not in ("", AUTO):
@@ -117,7 +114,7 @@ def with_languages(asked: Asked, report: Report) -> Asked:
     found = direction_of(data, (source, target), usual, layout=layout_in(override({}, settings)))
     if found is not None:
         report(Note(f"Source language {found.source}, target language {found.target}: by the names or headings."))
-        return asked._replace(source=found.source, target=found.target)
+        return replace(asked, source=found.source, target=found.target)
     open_ones = [path for path in data if holds_pairs(path)]
     if open_ones and not (source or target):
         languages = languages_of_entries(open_ones[:1])
@@ -142,8 +139,8 @@ def experiment_asked(
     from anaphora.experiment.reading import read_experiment
 
     toml, where = text or experiment_text(asked, report)
-    _, data, source, target, _, settings = asked
-    return read_experiment(toml, where, settings, data=data, source=source, target=target, start=start, report=report)
+    languages = {"source": asked.source, "target": asked.target}
+    return read_experiment(toml, where, asked.changes, data=asked.files, **languages, start=start, report=report)
 
 
 def _of_pairs(task: str) -> bool:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anaphora.cli.experiments import AUTO, Asked, ExperimentOptions, experiment_asked, experiment_text, with_languages
+from anaphora.cli.experiments import AUTO, Asked, experiment_asked, experiment_text, with_languages
 from anaphora.cli.options import minutes
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals, leave, say_what_is_kept
@@ -59,10 +60,7 @@ CONFLICTS = (
 
 
 def run(
-    options: ExperimentOptions,
-    recipe: Annotated[
-        str, typer.Argument(metavar="RECIPE|FILE.toml", help="Recipe name, or TOML file. [default: chosen by the data]")
-    ] = "",
+    asked: Asked,
     run_folder: Annotated[
         Path | None, typer.Option("--run", metavar="DIR", help="Run folder to create. [default: runs/RECIPE]")
     ] = None,
@@ -79,9 +77,11 @@ def run(
     replay: ReplayOption = None,
 ) -> None:
     """Train a recipe on its corpus or on your own text, into a run folder."""
+    recipe = asked.recipe
     if not recipe and (resume or parent) and run_folder is None:
         raise ConfigError("--run DIR is missing. Name the folder to continue or to create.")
-    asked = options.asked(recipe, *([f"training.minutes={minutes(time)}"] if time else []))
+    if time:
+        asked = replace(asked, settings=[*(asked.settings or []), f"training.minutes={minutes(time)}"])
     start = _start(parent, vocabulary, replay, recipe)
     folder = run_folder or Path("runs") / (Path(recipe).name.removesuffix(".toml") or AUTO)
 
@@ -91,7 +91,7 @@ def run(
     resumed = folder if resume else None
     try:
         with joined() as ranks, _reporting(ranks.first, board) as report, handling_signals() as signals:
-            experiment = ranks.each(lambda: _experiment(asked, resumed, parent, vocabulary, start, report))
+            experiment = ranks.each(lambda: _experiment(asked, resumed, parent, start, report))
             outcome = train(experiment, folder, report, resume=resume, stop=signals.stop, ranks=ranks)
             exit_code, first = max(ranks.gathered(signals.exit_code)), ranks.first
     except (KeyboardInterrupt, typer.Exit):
@@ -126,7 +126,6 @@ def _experiment(
     asked: Asked,
     resumed: Path | None,
     parent: Path | None,
-    vocabulary: str,
     start: "StartConfig | None",
     report: "Report",
 ) -> "Experiment":
@@ -135,7 +134,7 @@ def _experiment(
         asked = _begun_with(resumed, asked)
     elif asked.recipe or not parent:
         asked = with_languages(asked, report)
-    return experiment_asked(asked, report, _toml(asked, resumed or parent, vocabulary, start, report), start)
+    return experiment_asked(asked, report, _toml(asked, resumed or parent, start, report), start)
 
 
 def _begun_with(run: Path, asked: Asked) -> Asked:
@@ -151,22 +150,21 @@ def _begun_with(run: Path, asked: Asked) -> Asked:
     if asked.data or (isinstance(named, dict) and named.get("files")) or table.get("task", begun.task) != begun.task:
         return asked  # and what does not fit the run, is refused there
     languages = begun.data.languages
-    return asked._replace(
+    return replace(
+        asked,
         data=[Path(file) for file in begun.data.files],
         source=asked.source or languages.get("source", ""),
         target=asked.target or languages.get("target", ""),
     )
 
 
-def _toml(
-    asked: Asked, run: Path | None, vocabulary: str, start: "StartConfig | None", report: "Report"
-) -> "tuple[str | Table, str]":
+def _toml(asked: Asked, run: Path | None, start: "StartConfig | None", report: "Report") -> "tuple[str | Table, str]":
     """The text of the experiment, and where it came from: a recipe, a file, another run, or the look of the data."""
     from anaphora.experiment.parent_run import incremental_table
     from anaphora.tasks.runs import experiment_of
 
     other = experiment_of(run) if run else None
-    lent = other.text if other and vocabulary == "only" else None
+    lent = other.text if other and start and start.vocabulary == "only" else None
     if asked.recipe or other is None or lent:
         return experiment_text(asked, report, lent)
     table = incremental_table(other) if start and start.replay else other.tables()
