@@ -12,6 +12,7 @@ from anaphora.formats.lines import write_lines
 from anaphora.samples.english_french import corpus
 
 from ..conftest import NETWORK
+from .conftest import Cli
 
 WORDS = f"""
 task = "translate"
@@ -49,43 +50,37 @@ def error_rate(said: str) -> float:
 
 
 def test_an_aligner_is_trained_and_its_links_are_measured(
-    folder: Path, pairs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, pairs: list[str], tmp_path: Path, cli: Cli
 ) -> None:
     gold, output = ["--gold", str(folder / "test.links")], tmp_path / "found.links"
-    assert main(["align", str(folder / "links"), *pairs, *gold]) == 0
-    shown = capsys.readouterr()
+    shown = cli("align", folder / "links", *pairs, *gold)
     assert shown.out.count("\n") == 40 and "40 pairs: alignment error rate" in shown.err
     assert error_rate(shown.err) < 20
-    assert main(["align", str(folder / "links"), *pairs, *gold, "--output", str(output)]) == 0
-    assert output.read_text() == shown.out and capsys.readouterr().out == ""
-    assert main(["align", str(folder / "links"), *pairs, "--gold", str(output), "--possible", str(output)]) == 0
-    assert error_rate(capsys.readouterr().err) == 0
-    assert main(["align", str(folder / "links"), *pairs, *gold, "--symmetrise", "intersection"]) == 0
-    assert capsys.readouterr().out.count("-") < shown.out.count("-")
+    assert cli("align", folder / "links", *pairs, *gold, "--output", output).out == ""
+    assert output.read_text() == shown.out
+    assert error_rate(cli("align", folder / "links", *pairs, "--gold", output, "--possible", output).err) == 0
+    assert cli("align", folder / "links", *pairs, *gold, "--symmetrise", "intersection").out.count(
+        "-"
+    ) < shown.out.count("-")
 
 
 def test_a_translator_gives_links_too_and_pairs_may_stand_in_one_file(
-    folder: Path, pairs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, pairs: list[str], tmp_path: Path, cli: Cli
 ) -> None:
-    assert main(["align", str(folder / "words"), *pairs]) == 0
-    both = capsys.readouterr().out
+    both = cli("align", folder / "words", *pairs).out
     sources, targets = ((folder / f"test.{side}").read_text().splitlines() for side in ("en", "fr"))
     write_lines(tmp_path / "pairs.tsv", ("\t".join(pair) for pair in zip(sources, targets, strict=True)))
-    assert main(["align", str(folder / "words"), str(tmp_path / "pairs.tsv")]) == 0
-    assert capsys.readouterr().out == both
+    assert cli("align", folder / "words", tmp_path / "pairs.tsv").out == both
     for line, source, target in zip(both.splitlines(), sources, targets, strict=True):
         for link in line.split():
             i, j = map(int, link.split("-"))
             assert i < len(source.split()) and j < len(target.split())
 
 
-def test_unknown_words_are_replaced_by_copies_or_through_the_dictionary(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unknown_words_are_replaced_by_copies_or_through_the_dictionary(folder: Path, tmp_path: Path, cli: Cli) -> None:
     words, text = tmp_path / "words.tsv", str(folder / "test.en")
-    assert main(["export", str(folder / "links"), "--output", str(words)]) == 0
+    cli("export", folder / "links", "--output", words)
     assert "gardens\tjardins\t" in words.read_text()
-    capsys.readouterr()
     options: dict[str, list[str]] = {
         "none": [],
         "copied": ["--replace-unknown"],
@@ -93,29 +88,26 @@ def test_unknown_words_are_replaced_by_copies_or_through_the_dictionary(
     }
     outputs = {}
     for name, more in options.items():
-        assert main(["translate", str(folder / "words"), text, "--no-split", "--beam", "1", *more]) == 0
-        outputs[name] = capsys.readouterr().out
+        outputs[name] = cli("translate", folder / "words", text, "--no-split", "--beam", "1", *more).out
     assert "<unk>" in outputs["none"]
     assert "<unk>" not in outputs["copied"] + outputs["translated"]
     assert outputs["copied"] != outputs["translated"]
     # what is evaluated is what is translated
     scored, given = {}, ["--source", text, "--reference", str(folder / "test.fr"), "--beam", "1", "--no-keep", "--json"]
     for name, more in options.items():
-        assert main(["evaluate", str(folder / "words"), *given, *more]) == 0
-        scored[name] = json.loads(capsys.readouterr().out)["splits"]["test.en"]
+        scored[name] = cli("evaluate", folder / "words", *given, *more).json["splits"]["test.en"]
     assert {one["unknown_words"] for one in scored.values()} == {outputs["none"].count("<unk>")}
     assert [one["unknown_replaced"] for one in scored.values()] == [False, True, True]
-    assert main(["evaluate", str(folder / "words"), *given, "--known-words"]) == 2
-    assert "Every pair of the text has unknown words" in capsys.readouterr().err
+    assert "Every pair of the text has unknown words" in cli.refused(
+        "evaluate", folder / "words", *given, "--known-words"
+    )
     references = (folder / "test.fr").read_text().splitlines()
     for name, one in scored.items():
         expected = bleu(outputs[name].splitlines(), references, language="fr", condition="raw")
         assert one["raw"]["bleu"]["value"] == expected.value
 
 
-def test_pairs_of_known_words_are_scored_without_an_unknown_one(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pairs_of_known_words_are_scored_without_an_unknown_one(folder: Path, tmp_path: Path, cli: Cli) -> None:
     vocabulary = folder / "words" / "vocabulary"
     known = {side: json.loads((vocabulary / side).read_text())["words"] for side in ("source", "target")}
     pairs = [(" ".join(draw), " ".join(known["target"][:5])) for draw in (known["source"][:4], known["source"][3:9])]
@@ -124,22 +116,18 @@ def test_pairs_of_known_words_are_scored_without_an_unknown_one(
     given = ["--source", str(tmp_path / "few.en"), "--reference", str(tmp_path / "few.fr"), "--no-keep", "--json"]
     found = {}
     for more in ([], ["--known-words"]):
-        assert main(["evaluate", str(folder / "words"), *given, *more]) == 0
-        found[len(more)] = json.loads(capsys.readouterr().out)["splits"]["few.en"]
+        found[len(more)] = cli("evaluate", folder / "words", *given, *more).json["splits"]["few.en"]
     assert [found[n]["sentences"] for n in (0, 1)] == [3, 2] and not found[0]["known_words_only"]
     assert found[1]["known_words_only"] and not found[1]["unknown_words"]
 
 
-def test_a_translation_is_written_with_its_candidates_alone(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_translation_is_written_with_its_candidates_alone(folder: Path, tmp_path: Path, cli: Cli) -> None:
     words, text = tmp_path / "words.tsv", str(folder / "test.en")
     words.write_text("he\til\t0.9\nhe\tje\t0.1\n")
     outputs = []
     for frequent in ("0", "26", "1000"):
         options = ["--candidates", str(words), f"--frequent={frequent}", "--each", "1", "--beam", "2"]
-        assert main(["translate", str(folder / "words"), text, *options]) == 0
-        printed = capsys.readouterr()
+        printed = cli("translate", folder / "words", text, *options)
         outputs.append(printed.out)
         assert "--frequent-words" in printed.err and "--translations-per-word" in printed.err
     assert {*outputs[0].split()} <= {"<unk>", "il", *(folder / "test.en").read_text().split()}
@@ -147,33 +135,28 @@ def test_a_translation_is_written_with_its_candidates_alone(
 
 
 def test_what_is_evaluated_among_candidates_is_what_is_translated_and_the_figures_say_so(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, cli: Cli
 ) -> None:
     words, text, run = tmp_path / "words.tsv", str(folder / "test.en"), tmp_path / "run"
     words.write_text("he\til\t0.9\nhe\tje\t0.1\n")
     shutil.copytree(folder / "words", run)
     options = ["--candidates", str(words), "--frequent-words", "3", "--beam", "1"]
-    assert main(["translate", str(run), text, "--no-split", *options]) == 0
-    outputs = capsys.readouterr().out.splitlines()
+    outputs = cli("translate", run, text, "--no-split", *options).lines
     given = ["--source", text, "--reference", str(folder / "test.fr"), "--beam", "1"]
-    assert main(["evaluate", str(run), *given, "--no-keep", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["splits"]["test.en"]["candidates"] is None
-    assert main(["evaluate", str(run), *given, *options, "--json"]) == 0
-    scored = json.loads(capsys.readouterr().out)["splits"]["test.en"]
+    assert cli("evaluate", run, *given, "--no-keep", "--json").json["splits"]["test.en"]["candidates"] is None
+    scored = cli("evaluate", run, *given, *options, "--json").json["splits"]["test.en"]
     references = (folder / "test.fr").read_text().splitlines()
     assert scored["raw"]["bleu"]["value"] == bleu(outputs, references, language="fr", condition="raw").value
     assert scored["candidates"] == {"frequent": 3, "each": 10}
     assert "beam 1, among 3 frequent words and 10 translations of each source word" in (run / "card.md").read_text()
 
 
-def test_an_aligner_is_checked_described_and_resumed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["info", str(folder / "links")]) == 0
-    assert main(["check", "aligner", "--data", str(folder), "--target", "fr"]) == 0
-    shown = capsys.readouterr()
-    assert "align, format 2" in shown.out and "can be trained on" in shown.out
+def test_an_aligner_is_checked_described_and_resumed(folder: Path, cli: Cli) -> None:
+    assert "align, format 2" in cli("info", folder / "links").out
+    assert "can be trained on" in cli("check", "aligner", "--data", folder, "--target", "fr").out
     weights = folder / "links" / "checkpoints" / "step-1" / "model.safetensors"
     before = weights.stat()
-    assert main(["train", "--resume", "--run", str(folder / "links")]) == 0
+    cli("train", "--resume", "--run", folder / "links")
     assert weights.stat().st_mtime_ns == before.st_mtime_ns
 
 
@@ -220,9 +203,8 @@ def test_what_goes_wrong_is_said_in_one_sentence(
     complaint: str,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    cli: Cli,
 ) -> None:
     monkeypatch.chdir(folder)
-    assert main(arguments) == 2
-    shown = capsys.readouterr()
+    shown = cli(*arguments, code=2)
     assert complaint in shown.err.splitlines()[-1] and not shown.out

@@ -1,4 +1,3 @@
-import json
 import os
 import re
 import subprocess
@@ -9,9 +8,10 @@ import pytest
 from typer.main import get_command
 
 import anaphora
-from anaphora.cli.app import app, main
+from anaphora.cli.app import app
 
 from ..conftest import Trained
+from .conftest import Cli
 
 COMMAND = [sys.executable, "-m", "anaphora"]
 VERBS = tuple(get_command(app).commands)  # type: ignore[attr-defined]  # it is a group
@@ -79,35 +79,29 @@ def test_what_is_printed_is_utf8_whatever_the_locale() -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_help_with_examples(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([verb, "--help"]) == 0
-    shown = capsys.readouterr().out
+def test_every_verb_has_help_with_examples(verb: str, cli: Cli) -> None:
+    shown = cli(verb, "--help").out
     assert f"Usage: anaphora {verb}" in shown
     assert f"Examples:\n    anaphora {verb}" in shown
 
 
-def test_the_command_alone_shows_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 0
-    shown = capsys.readouterr().out
+def test_the_command_alone_shows_every_verb(cli: Cli) -> None:
+    shown = cli().out
     assert all(f"  {verb} " in shown for verb in VERBS)
 
 
-def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"anaphora {anaphora.__version__}\n"
+def test_the_version_is_printed(cli: Cli) -> None:
+    assert cli("--version").out == f"anaphora {anaphora.__version__}\n"
 
 
-def test_recipes_are_listed_and_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["recipes"]) == 0
-    listed = capsys.readouterr().out.splitlines()
+def test_recipes_are_listed_and_printed(cli: Cli) -> None:
+    listed = cli("recipes").lines
     assert [line.split()[0] for line in listed] == ["auto", *anaphora.recipes.names()]  # type: ignore[attr-defined]
-    assert main(["recipes", "character-lm"]) == 0
-    assert capsys.readouterr().out == anaphora.recipes.read("character-lm")  # type: ignore[attr-defined]
+    assert cli("recipes", "character-lm").out == anaphora.recipes.read("character-lm")  # type: ignore[attr-defined]
 
 
-def test_what_the_data_chooses_is_shown_for_every_size_of_data(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["recipes", "auto"]) == 0
-    shown = capsys.readouterr().out
+def test_what_the_data_chooses_is_shown_for_every_size_of_data(cli: Cli) -> None:
+    shown = cli("recipes", "auto").out
     assert all(line.startswith("#") for line in shown.splitlines())
     for size in ("5,000", "1,000,000", "200,000"):
         assert re.search(rf"^# +{size} ", shown, re.MULTILINE)
@@ -121,78 +115,65 @@ def test_a_reader_that_goes_away_is_no_fault() -> None:
 
 
 def test_a_translator_is_trained_used_and_scored_from_the_command_line(
-    toy_pairs: Path, tiny_translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    toy_pairs: Path, tiny_translator: Path, tmp_path: Path, cli: Cli
 ) -> None:
     run, output, links = tmp_path / "run", tmp_path / "out", tmp_path / "links"
     training = ["train", tiny_translator, "--data", toy_pairs, "--source", "en", "--target", "fr", "--run", run]
-    assert main([str(part) for part in [*training, "--set", "training.epochs=1"]]) == 0
-    shown = capsys.readouterr()
+    shown = cli(*training, "--set", "training.epochs=1")
     assert shown.out == f"{run}\n"
     assert "all epochs are done" in shown.err
 
-    assert main(["train", "--resume", "--run", str(run), "--set", "training.epochs=2"]) == 0
-    capsys.readouterr()
+    cli("train", "--resume", "--run", run, "--set", "training.epochs=2")
 
     test = toy_pairs / "test.en"
-    assert main(["translate", str(run), str(test), "--output", str(output), "--alignments", str(links)]) == 0
-    assert capsys.readouterr().out == ""
+    assert cli("translate", run, test, "--output", output, "--alignments", links).out == ""
     assert len(output.read_text().splitlines()) == len(links.read_text().splitlines()) == 3
-    assert main(["translate", str(run), str(test), "--beam", "5"]) == 0
-    assert capsys.readouterr().out == output.read_text()
+    assert cli("translate", run, test, "--beam", "5").out == output.read_text()
 
-    assert main(["evaluate", str(run), "--source", str(test), "--reference", str(toy_pairs / "test.fr"), "--json"]) == 0
-    [figures] = json.loads(capsys.readouterr().out)["splits"].values()
+    figures = cli("evaluate", run, "--source", test, "--reference", toy_pairs / "test.fr", "--json").split
     assert figures["sentences"] == 3
     assert "version:" in figures["raw"]["bleu"]["signature"]
-    assert main(["evaluate", str(run)]) == 0
-    assert capsys.readouterr().out.startswith("test\nBLEU = ")
-    assert main(["generate", str(run), "--prompt", "a"]) == 2
+    assert cli("evaluate", run).out.startswith("test\nBLEU = ")
+    cli("generate", run, "--prompt", "a", code=2)
 
 
 @pytest.mark.parametrize("name", ["stdout", "stderr"])
-def test_what_is_written_to_a_closed_stream_goes_nowhere(
-    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_written_to_a_closed_stream_goes_nowhere(name: str, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     monkeypatch.setattr(sys, name, None)
-    assert main(["recipes", "nothing"]) == 2
-    assert capsys.readouterr().out == ""
-    assert main(["recipes"]) == 0
+    assert cli("recipes", "nothing", code=2).out == ""
+    cli("recipes")
     getattr(sys, name).close()
 
 
 def test_standard_input_is_translated_line_by_line(
-    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     typed = tmp_path / "typed"
     typed.write_bytes("abc\r\n\nd\u2028e\n".encode())
     with typed.open() as stream:
         monkeypatch.setattr(sys, "stdin", stream)
-        assert main(["translate", str(trained("translator"))]) == 0
-    written = capsysbinary.readouterr().out
-    assert written.count(b"\n") == 3
-    assert written.split(b"\n")[1] == b""
+        written = cli("translate", trained("translator")).out
+    assert written.count("\n") == 3 and written.split("\n")[1] == ""
 
 
-def test_lines_are_split_into_sentences_unless_they_are_to_stay_whole(trained: Trained, tmp_path: Path) -> None:
+def test_lines_are_split_into_sentences_unless_they_are_to_stay_whole(
+    trained: Trained, tmp_path: Path, cli: Cli
+) -> None:
     run, text, answer = trained("translator"), tmp_path / "text.en", tmp_path / "text.fr"
     text.write_text("  Abc. Def.\n")
-    assert main(["translate", str(run), str(text), "--output", str(answer), "--alignments", str(tmp_path / "l")]) == 0
+    cli("translate", run, text, "--output", answer, "--alignments", tmp_path / "l")
     assert answer.read_text().startswith("  ")
-    assert main(["translate", str(run), str(text), "--output", str(answer), "--no-split"]) == 0
+    cli("translate", run, text, "--output", answer, "--no-split")
     assert not answer.read_text().startswith("  ")
 
 
 def test_a_language_model_is_trained_and_writes(
-    toy_book: Path, tiny_language_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    toy_book: Path, tiny_language_model: Path, tmp_path: Path, cli: Cli
 ) -> None:
     run = tmp_path / "run"
-    assert main(["train", str(tiny_language_model), "--data", str(toy_book), "--run", str(run)]) == 0
-    capsys.readouterr()
-    assert main(["generate", str(run), "--prompt", "line 1", "--length", "20"]) == 0
-    written = capsys.readouterr().out
+    cli("train", tiny_language_model, "--data", toy_book, "--run", run)
+    written = cli("generate", run, "--prompt", "line 1", "--length", "20").out
     assert written.startswith("line 1")
-    assert main(["generate", str(run), "--prompt", "line 1", "--length", "20"]) == 0
-    assert capsys.readouterr().out == written
-    assert main(["evaluate", str(run), "--text", str(toy_book), "--json"]) == 0
-    [figures] = json.loads(capsys.readouterr().out)["splits"].values()
+    assert cli("generate", run, "--prompt", "line 1", "--length", "20").out == written
+    figures = cli("evaluate", run, "--text", toy_book, "--json").split
     assert figures["characters"] == len(toy_book.read_text())

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from anaphora.cli.app import main
 from anaphora.cli.files import given_lines
 from anaphora.errors import ConfigError, DataError
 from anaphora.tasks.translation.config import TranslationExperiment
 
 from ..conftest import Trained
+from .conftest import Cli
 
 Spoil = Callable[[Path], object]
 
@@ -42,24 +42,12 @@ def remove(name: str) -> Spoil:
     return lambda folder: (folder / name).unlink()
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    """The one line that a refused command says."""
-    code = main([str(argument) for argument in arguments])
-    shown = capsys.readouterr()
-    assert code == 2
-    assert shown.out == ""
-    assert "Traceback" not in shown.err
-    complaint = shown.err.splitlines()[-1]
-    assert complaint.startswith("anaphora: ")
-    return complaint
-
-
 FULL = "anaphora: Standard output cannot be used: No space left on device; make room, or give another place."
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
 def test_a_full_disk_behind_standard_output_is_one_sentence(
-    toy_pairs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    toy_pairs: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "anaphora", "recipes"]
@@ -68,40 +56,34 @@ def test_a_full_disk_behind_standard_output_is_one_sentence(
     assert done.stderr.splitlines()[-1] == FULL
     with open("/dev/full", "w") as full:
         monkeypatch.setattr(sys, "stdout", full)
-        assert main(["check", "--data", str(toy_pairs), "--source", "en", "--target", "fr", "--trial", "0"]) == 2
-    assert capsys.readouterr().err.splitlines()[-1] == FULL
+        shown = cli("check", "--data", toy_pairs, "--source", "en", "--target", "fr", "--trial", "0", code=2)
+    assert shown.err.splitlines()[-1] == FULL
 
 
-def test_an_output_that_is_a_folder_is_refused_before_any_work(
-    toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_output_that_is_a_folder_is_refused_before_any_work(toy_pairs: Path, tmp_path: Path, cli: Cli) -> None:
     for verb in (["translate", tmp_path / "none", toy_pairs / "test.en"], ["evaluate", tmp_path / "none"]):
-        assert "it is a folder; name a file in it" in refused(capsys, *verb, "--output", tmp_path)
+        assert "it is a folder; name a file in it" in cli.refused(*verb, "--output", tmp_path)
 
 
-def test_a_text_that_is_read_is_never_written_over(
-    toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_text_that_is_read_is_never_written_over(toy_pairs: Path, tmp_path: Path, cli: Cli) -> None:
     text, other = toy_pairs / "test.en", tmp_path / "other name"
     before = text.read_bytes()
     other.symlink_to(text)
     for verb in "score", "translate", "align", "rescore":
         for name in text, other:
-            said = refused(capsys, verb, tmp_path / "none", text, "--output", name)
+            said = cli.refused(verb, tmp_path / "none", text, "--output", name)
             assert "it is a file that is read, and would be lost; name another" in said
     dictionary = toy_pairs / "test.fr"
     options = ["--replace-unknown", "--dictionary", dictionary, "--output", dictionary]
-    assert "would be lost" in refused(capsys, "translate", tmp_path / "none", text, *options)
+    assert "would be lost" in cli.refused("translate", tmp_path / "none", text, *options)
     assert text.read_bytes() == before
     counts = tmp_path / "counts.arpa"
     counts.write_text("a model")
-    assert "would be lost" in refused(capsys, "score", counts, text, "--output", counts)
+    assert "would be lost" in cli.refused("score", counts, text, "--output", counts)
 
 
 @pytest.mark.parametrize("name", ["experiment.toml", "card.md", "vocabulary/joint", "checkpoints/step-1/model"])
-def test_files_of_a_run_are_written_by_the_run_alone(
-    name: str, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_of_a_run_are_written_by_the_run_alone(name: str, toy_pairs: Path, tmp_path: Path, cli: Cli) -> None:
     run = tmp_path / "run"
     (run / name).parent.mkdir(parents=True)
     (run / "experiment.toml").write_text('task = "align"')
@@ -109,7 +91,7 @@ def test_files_of_a_run_are_written_by_the_run_alone(
     (tmp_path / "link").symlink_to(run / name)
     for output in run / name, tmp_path / "link":
         for verb in ["export", run, "--to", "dictionary"], ["translate", run, toy_pairs / "test.en"]:
-            assert "it belongs to the run there; name another" in refused(capsys, *verb, "--output", output)
+            assert "it belongs to the run there; name another" in cli.refused(*verb, "--output", output)
     assert (run / name).read_text() == "kept"
 
 
@@ -123,15 +105,15 @@ def out_of_gpu_memory(*arguments: object, **options: object) -> None:
 
 @pytest.mark.parametrize("training", [out_of_memory, out_of_gpu_memory])
 def test_what_memory_cannot_hold_is_one_sentence(
-    training: Callable[..., None], toy_pairs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    training: Callable[..., None], toy_pairs: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setattr("anaphora.experiment.run_training.train", training)
     arguments = ["train", "multi30k-en-de", "--data", toy_pairs, "--source", "en", "--target", "fr"]
-    assert "This machine ran out of memory" in refused(capsys, *arguments)
+    assert "This machine ran out of memory" in cli.refused(*arguments)
 
 
 def test_a_persons_own_text_keeps_its_case_under_any_recipe(
-    toy_pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    toy_pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     taken: list[TranslationExperiment] = []
 
@@ -143,7 +125,7 @@ def test_a_persons_own_text_keeps_its_case_under_any_recipe(
     data = ["--data", toy_pairs, "--source", "en", "--target", "fr"]
     lower = ["--set", "text.lowercase=true", "--set", "evaluation.conditions=moses-lowercase"]
     for options in (data, [*data, *lower], []):
-        refused(capsys, "train", "multi30k-en-de", *options)
+        cli.refused("train", "multi30k-en-de", *options)
     assert [(one.text.lowercase, one.evaluation.conditions) for one in taken] == [
         (False, "raw"),
         (True, "moses-lowercase"),
@@ -175,12 +157,12 @@ def test_bad_data_is_refused_before_anything_is_written(
     toy_pairs: Path,
     tiny_translator: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    cli: Cli,
 ) -> None:
     spoil(toy_pairs)
     before = sorted(tmp_path.rglob("*"))
-    complaint = refused(
-        capsys, "train", tiny_translator, "--data", toy_pairs, "--target", "fr", "--run", tmp_path / "new" / "run"
+    complaint = cli.refused(
+        "train", tiny_translator, "--data", toy_pairs, "--target", "fr", "--run", tmp_path / "new" / "run"
     )
     assert sorted(tmp_path.rglob("*")) == before
     for word in words:
@@ -272,29 +254,29 @@ def test_a_wrong_command_is_refused(
     complaint: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    cli: Cli,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert complaint in refused(capsys, *arguments)
+    assert complaint in cli.refused(*arguments)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_run_folder_that_exists_is_left_alone(
-    toy_pairs: Path, tiny_translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    toy_pairs: Path, tiny_translator: Path, tmp_path: Path, cli: Cli
 ) -> None:
     run = tmp_path / "run"
     run.mkdir()
     (run / "thesis.txt").write_text("years of work")
-    complaint = refused(capsys, "train", tiny_translator, "--data", toy_pairs, "--target", "fr", "--run", run)
+    complaint = cli.refused("train", tiny_translator, "--data", toy_pairs, "--target", "fr", "--run", run)
     assert f"{run} exists and is not empty" in complaint
     assert "--resume" in complaint
     assert [file.name for file in run.iterdir()] == ["thesis.txt"]
 
 
 @pytest.mark.parametrize("verb", ["translate", "generate", "evaluate", "info"])
-def test_an_empty_run_folder_is_refused(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert f"{tmp_path} should be a run folder, but is empty: check the path, or train it first." in refused(
-        capsys, verb, tmp_path
+def test_an_empty_run_folder_is_refused(verb: str, tmp_path: Path, cli: Cli) -> None:
+    assert f"{tmp_path} should be a run folder, but is empty: check the path, or train it first." in cli.refused(
+        verb, tmp_path
     )
 
 
@@ -315,27 +297,25 @@ def test_a_damaged_run_folder_is_refused_and_the_file_named(
     name: str,
     trained_copy: Trained,
     toy_pairs: Path,
-    capsys: pytest.CaptureFixture[str],
+    cli: Cli,
 ) -> None:
     run = trained_copy("translator", "training.epochs=1")
     [file] = run.rglob(name)
     damage(file)
-    assert name in refused(capsys, "translate", run, toy_pairs / "test.en")
+    assert name in cli.refused("translate", run, toy_pairs / "test.en")
 
 
 def test_a_missing_text_is_refused_and_no_output_begun(
-    trained: Trained, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Trained, toy_pairs: Path, tmp_path: Path, cli: Cli
 ) -> None:
     run = trained("translator")
     (toy_pairs / "bad.en").write_bytes(b"fine\n\xff\n")
     for text, word in ((tmp_path / "missing.en", "missing.en"), (toy_pairs / "bad.en", "bad.en:2")):
         output = tmp_path / "output"
-        assert word in refused(capsys, "translate", run, text, "--output", output)
+        assert word in cli.refused("translate", run, text, "--output", output)
         assert not output.exists()
     (toy_pairs / "short.fr").write_text("a\n")
-    complaint = refused(
-        capsys, "evaluate", run, "--source", toy_pairs / "test.en", "--reference", toy_pairs / "short.fr"
-    )
+    complaint = cli.refused("evaluate", run, "--source", toy_pairs / "test.en", "--reference", toy_pairs / "short.fr")
     assert "has 3" in complaint and "has 1" in complaint
 
 
@@ -345,10 +325,10 @@ def test_a_closed_standard_input_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
         given_lines("-")
 
 
-def test_info_exits_with_one_when_no_checkpoint_can_be_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_info_exits_with_one_when_no_checkpoint_can_be_used(tmp_path: Path, cli: Cli) -> None:
     run = shutil.copytree(Path(__file__).parents[1] / "runs" / "format-2", tmp_path / "run")
-    assert main(["info", str(run)]) == 0
+    cli("info", run)
     for weights in run.glob("checkpoints/*/model.safetensors"):
         weights.write_bytes(b"")
-    assert main(["info", str(run)]) == main(["info", str(run), "--json"]) == 1
-    assert "damaged" in capsys.readouterr().out
+    assert "damaged" in cli("info", run, code=1).out
+    cli("info", run, "--json", code=1)

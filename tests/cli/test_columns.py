@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.cli.app import main
+from .conftest import Cli
 
 
 @pytest.fixture
@@ -18,14 +18,11 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("columns", ["3,2", "English,French", "english, 2"])
-def test_columns_by_number_or_name(
-    columns: str, table: Path, tiny_translator: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_columns_by_number_or_name(columns: str, table: Path, tiny_translator: Path, cli: Cli) -> None:
     data = [str(tiny_translator), "--data", str(table), "--source", "en", "--target", "fr", "--columns", columns]
-    assert main(["check", *data, "--trial", "0"]) == 0
-    assert main(["train", *data, "--run", "run", "--set", "training.epochs=1"]) == 0
-    capsys.readouterr()
-    assert main(["translate", "run", str(table)]) == 0
+    cli("check", *data, "--trial", "0")
+    cli("train", *data, "--run", "run", "--set", "training.epochs=1")
+    cli("translate", "run", table)
 
 
 @pytest.mark.parametrize(
@@ -36,18 +33,14 @@ def test_columns_by_number_or_name(
         ("English,German", "table.tsv:1 should have columns 'English' and 'German', but has 3 columns (id, French"),
     ],
 )
-def test_other_columns_are_refused(
-    columns: str, message: str, table: Path, tiny_translator: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_columns_are_refused(columns: str, message: str, table: Path, tiny_translator: Path, cli: Cli) -> None:
     data = ["--data", str(table), "--source", "en", "--target", "fr", "--columns", columns]
-    assert main(["train", str(tiny_translator), *data, "--run", "run"]) == 2
-    assert message in capsys.readouterr().err
+    assert message in cli.refused("train", tiny_translator, *data, "--run", "run")
 
 
-def test_a_memory_of_three_languages_is_refused_with_their_names(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_memory_of_three_languages_is_refused_with_their_names(tmp_path: Path, cli: Cli) -> None:
     texts = "".join(f'<tuv xml:lang="{language}"><seg>a</seg></tuv>' for language in ("en-us", "DE-AT", "fr"))
     (tmp_path / "m.tmx").write_text(f'<tmx version="1.4"><header srclang="en-us"/><body><tu>{texts}</tu></body></tmx>')
-    assert main(["check", "--data", str(tmp_path / "m.tmx")]) == 2
-    assert "m.tmx is in (it names en, de, fr), source first: name them with --source" in capsys.readouterr().err
+    assert "m.tmx is in (it names en, de, fr), source first: name them with --source" in cli.refused(
+        "check", "--data", tmp_path / "m.tmx"
+    )

@@ -12,6 +12,7 @@ from anaphora.formats.entries.kinds import read_entries
 from tests.formats.omegat_project import make_project
 
 from ..conftest import TINY_TRANSLATOR_OF_WORDS
+from .conftest import Cli
 
 XLIFF = (
     '<xliff version="1.2"><file source-language="en" target-language="fr"><body>\n'
@@ -47,43 +48,35 @@ def test_entries_without_a_translation_are_left_out_of_training_and_counted(lear
     assert "1 entry of" in learnt[1] and "without a translation was left out" in learnt[1]
 
 
-def test_a_document_is_written_back_with_its_gaps_filled(
-    run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_document_is_written_back_with_its_gaps_filled(run: str, tmp_path: Path, cli: Cli) -> None:
     document = tmp_path / "d.xlf"
     document.write_text(XLIFF.format(""))
-    assert main(["translate", run, str(document)]) == 0
-    printed = capsys.readouterr()
+    printed = cli("translate", run, document)
     begin, end = XLIFF.split("{}")
     assert printed.out.startswith(f'{begin}<target state="needs-review-translation">')
     assert printed.out.endswith(f"</g></target>{end}")
     assert "1 of 1 missing translation was filled; 1 other entry is unchanged." in printed.err
     for name in ("out.xlf", "out.xlf.gz"):
-        assert main(["translate", run, str(document), "--output", str(tmp_path / name)]) == 0
+        cli("translate", run, document, "--output", tmp_path / name)
         content = (tmp_path / name).read_bytes()
         assert (gzip.decompress(content) if name.endswith(".gz") else content).decode() == printed.out
 
 
-def test_a_document_without_gaps_comes_back_as_it_is(
-    run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_document_without_gaps_comes_back_as_it_is(run: str, tmp_path: Path, cli: Cli) -> None:
     document = tmp_path / "d.xlf"
     document.write_bytes(XLIFF.format("<target>x</target>").replace("\n", "\r\n").encode())
-    assert main(["translate", run, str(document), "--output", str(tmp_path / "out.xlf")]) == 0
+    assert "other languages" not in cli("translate", run, document, "--output", tmp_path / "out.xlf").err
     assert (tmp_path / "out.xlf").read_bytes() == document.read_bytes()
-    assert "other languages" not in capsys.readouterr().err
     document.write_text(XLIFF.format("").replace('"en"', '"es"'))
-    assert main(["translate", run, str(document)]) == 0
-    printed = capsys.readouterr()
+    printed = cli("translate", run, document)
     assert printed.out == document.read_text()
     assert "d.xlf is in other languages than en and fr, which are those of the run." in printed.err
 
 
-def test_sizes_that_cannot_be_measured_are_said(run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sizes_that_cannot_be_measured_are_said(run: str, tmp_path: Path, cli: Cli) -> None:
     document = tmp_path / "d.xlf"
     document.write_text(XLIFF.replace('id="1">', 'id="1" maxwidth="80">', 1).format(""))
-    assert main(["translate", run, str(document)]) == 0
-    printed = capsys.readouterr()
+    printed = cli("translate", run, document)
     assert '<target state="needs-review-translation">' in printed.out
     told = " ".join(printed.err.split())
     assert "1 entry was filled whose size the file limits in pixels or in another way" in told and "(line 2)" in told
@@ -91,21 +84,19 @@ def test_sizes_that_cannot_be_measured_are_said(run: str, tmp_path: Path, capsys
 
 @pytest.mark.parametrize("option", [["--json"], ["--pairs", "p.tsv"], ["--alignments", "a.txt"]])
 def test_what_is_for_lines_is_refused_before_any_work(
-    option: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    option: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("d.xlf").write_text(XLIFF.format(""))
-    assert main(["translate", "no-run", "d.xlf", *option]) == 2
-    assert f"{option[0]} is for lines of text, but d.xlf is a document: leave it out." in capsys.readouterr().err
+    assert f"{option[0]} is for lines of text, but d.xlf is a document: leave it out." in cli.refused(
+        "translate", "no-run", "d.xlf", *option
+    )
 
 
-def test_a_broken_document_is_refused_and_nothing_is_written(
-    run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_broken_document_is_refused_and_nothing_is_written(run: str, tmp_path: Path, cli: Cli) -> None:
     document = tmp_path / "d.xlf"
     document.write_text(XLIFF.format("")[:-9])
-    assert main(["translate", run, str(document), "--output", str(tmp_path / "out.xlf")]) == 2
-    assert "d.xlf:4 is no XML" in capsys.readouterr().err
+    assert "d.xlf:4 is no XML" in cli.refused("translate", run, document, "--output", tmp_path / "out.xlf")
     assert not (tmp_path / "out.xlf").exists()
 
 
@@ -120,52 +111,48 @@ def project(tmp_path: Path) -> Path:
     return make_project(tmp_path / "project", files, saved={"aef": "fea"}, languages=("EN", "FR-FR"))
 
 
-def test_an_omegat_project_gets_a_memory_of_what_it_lacks(
-    run: str, project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["translate", run, str(project)]) == 0
+def test_an_omegat_project_gets_a_memory_of_what_it_lacks(run: str, project: Path, cli: Cli) -> None:
+    told = cli("translate", run, project).err
     memory = project / "tm" / "mt" / "anaphora.tmx"
     entries = list(read_entries(memory, "tmx", ("en", "fr")))
     assert [entry.source for entry in entries] == ["adf <b0>beg</b0> cdh", "adh!"]
     assert entries[0].target.count("<b0>") == entries[0].target.count("</b0>") == 1
     assert "heb" in entries[1].target  # which the glossary wants
     assert 'srclang="EN"' in memory.read_text() and 'xml:lang="FR-FR"' in memory.read_text()
-    told = capsys.readouterr().err
     assert f"{project}/glossary: 1 term." in told
     assert f"{memory}: 2 of 2 new segments; 1 is translated already." in told
     assert f"{project}/source/b.docx is in a format that is not read, and was left out." in told
     first = memory.read_bytes()
-    assert main(["translate", run, str(project)]) == 0
+    cli("translate", run, project)
     assert memory.read_bytes() == first  # it is no translation of the project
 
 
-def test_a_glossary_that_is_given_replaces_those_of_the_project(run: str, project: Path, tmp_path: Path) -> None:
+def test_a_glossary_that_is_given_replaces_those_of_the_project(
+    run: str, project: Path, tmp_path: Path, cli: Cli
+) -> None:
     (tmp_path / "terms.tsv").write_text("adh\tgda\n")
     output = tmp_path / "out.tmx"
-    assert main(["translate", run, str(project), "--terms", str(tmp_path / "terms.tsv"), "--output", str(output)]) == 0
+    cli("translate", run, project, "--terms", tmp_path / "terms.tsv", "--output", output)
     assert "gda" in list(read_entries(output, "tmx", ("en", "fr")))[1].target
     assert not (project / "tm" / "mt").exists()
 
 
-def test_a_segment_that_is_refused_is_reported_and_the_others_are_translated(
-    run: str, project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_segment_that_is_refused_is_reported_and_the_others_are_translated(run: str, project: Path, cli: Cli) -> None:
     (project / "glossary" / "glossary.txt").write_text("adh\tw\u00f6rt\n")
-    assert main(["translate", run, str(project)]) == 0
-    told = capsys.readouterr().err
+    told = cli("translate", run, project).err
     assert "1 of 2 new segments" in told
     assert "Segment 'adh!'" in told and "glossary.txt:1" in told
 
 
-def test_a_project_in_other_languages_is_refused(run: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_project_in_other_languages_is_refused(run: str, project: Path, cli: Cli) -> None:
     file = project / "omegat.project"
     file.write_text(file.read_text().replace("FR-FR", "DE"))
-    assert main(["translate", run, str(project)]) == 2
     assert f"{project} is translated from EN to DE, but the run translates en to fr: name another." in (
-        capsys.readouterr().err
+        cli("translate", run, project, code=2).err
     )
 
 
-def test_options_for_lines_are_refused_of_a_project(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["translate", "no-run", str(project), "--json"]) == 2
-    assert f"--json is for lines of text, but {project} is an OmegaT project: leave it out." in capsys.readouterr().err
+def test_options_for_lines_are_refused_of_a_project(project: Path, cli: Cli) -> None:
+    assert f"--json is for lines of text, but {project} is an OmegaT project: leave it out." in cli.refused(
+        "translate", "no-run", project, "--json"
+    )

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.cli.app import main
 from anaphora.experiment.run_training import train
 from anaphora.tasks.base import ExperimentBase
 
 from ..conftest import Trained
+from .conftest import Cli
 
 
 @pytest.fixture
@@ -24,16 +24,12 @@ def both(trained_copy: Trained) -> list[str]:
     return [str(trained_copy("translator-of-words", f"training.seed={seed}")) for seed in (1, 2)]
 
 
-def test_two_runs_are_compared_in_groups_and_sentence_by_sentence(
-    both: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_runs_are_compared_in_groups_and_sentence_by_sentence(both: list[str], tmp_path: Path, cli: Cli) -> None:
     sentences, options, alone = tmp_path / "sentences.jsonl", ["--beam", "1", "--details"], []
     for run in both:
-        assert main(["evaluate", run, *options, "--json"]) == 0
-        alone.append(json.loads(capsys.readouterr().out))
+        alone.append(cli("evaluate", run, *options, "--json").json)
     assert alone[0]["splits"] != alone[1]["splits"]
-    assert main(["evaluate", *both, *options, "--output", str(sentences), "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
+    answer = cli("evaluate", *both, *options, "--output", sentences, "--json").json
     compared = answer.pop("comparison")
     assert answer == alone[0] | {"second": alone[1]}
     for one, name in zip(compared["test"], ("bleu", "chrf"), strict=True):
@@ -43,85 +39,73 @@ def test_two_runs_are_compared_in_groups_and_sentence_by_sentence(
     lines = [json.loads(line) for line in sentences.read_text().splitlines()]
     assert [line["run"] for line in lines] == [both[0]] * 3 + [both[1]] * 3
     assert [line["output"] for line in lines[:3]] != [line["output"] for line in lines[3:]]
-    assert main(["evaluate", *both, *options]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("evaluate", *both, *options).out
     assert f"test: {both[0]} against {both[1]}" in shown and "words new to training" in shown
     assert "paired bootstrap" in shown
 
 
-def test_figures_are_kept_and_shown_by_info_unless_they_are_not_wanted(
-    run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["evaluate", str(run), "--no-keep"]) == 0
+def test_figures_are_kept_and_shown_by_info_unless_they_are_not_wanted(run: Path, cli: Cli) -> None:
+    cli("evaluate", run, "--no-keep")
     assert not (run / "evaluations.jsonl").exists()
-    assert main(["evaluate", str(run)]) == 0
-    capsys.readouterr()
-    assert main(["info", str(run)]) == 0
-    shown = capsys.readouterr().out
+    cli("evaluate", run)
+    shown = cli("info", run).out
     assert "translate, format 2" in shown and "all whole" in shown and re.search(r"test \([0-9a-f]{8}\), step-", shown)
-    assert main(["info", str(run), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["evaluations"][0]["metrics"][0]["name"] == "BLEU"
+    assert cli("info", run, "--json").json["evaluations"][0]["metrics"][0]["name"] == "BLEU"
 
 
 def test_info_says_what_a_run_was_begun_with_beyond_the_defaults_or_why_that_cannot_be_read(
-    run: Path, capsys: pytest.CaptureFixture[str]
+    run: Path, cli: Cli
 ) -> None:
     written = run / "experiment.toml"
     text = written.read_text()
     size = tomllib.loads(text)["decoder"]["size"]
-    assert main(["info", str(run)]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("info", run).out
     assert f"decoder.size={size}\n" in shown and "decoder.layers" not in shown and " data." not in shown
     written.write_text(text.replace("[decoder]\n", '[decoder]\ncolour = "red"\n'))
-    assert main(["info", str(run)]) == 0
-    assert f"{run}: decoder.colour" in capsys.readouterr().out
+    assert f"{run}: decoder.colour" in cli("info", run).out
 
 
-def test_what_is_measured_again_is_shown_once(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_measured_again_is_shown_once(run: Path, cli: Cli) -> None:
     for _ in range(3):
-        assert main(["evaluate", str(run)]) == 0
-    capsys.readouterr()
-    assert main(["info", str(run)]) == 0
-    assert capsys.readouterr().out.count(": BLEU ") == 1
+        cli("evaluate", run)
+    assert cli("info", run).out.count(": BLEU ") == 1
 
 
 def test_data_that_has_moved_is_missed_by_the_run_and_another_text_is_asked_for(
-    translator: ExperimentBase, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    translator: ExperimentBase, toy_pairs: Path, tmp_path: Path, cli: Cli
 ) -> None:
     run = tmp_path / "run"
     train(translator, run)
     moved = toy_pairs.rename(tmp_path / "moved")
-    assert main(["evaluate", str(run)]) == 2
-    said = capsys.readouterr().err
+    said = cli("evaluate", run, code=2).err
     assert f"{run} was begun with the data in {toy_pairs}, but that is no longer there" in said
     assert "with --source and --reference" in said
     pair = [f"--source={moved / 'test.en'}", f"--reference={moved / 'test.fr'}"]
-    assert main(["evaluate", str(run), *pair]) == 0
+    cli("evaluate", run, *pair)
 
 
-def test_unknown_words_that_none_may_be_are_not_replaced(both: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", both[0], "--known-words", "--replace-unknown"]) == 2
-    assert "no unknown word is left to replace" in capsys.readouterr().err
+def test_unknown_words_that_none_may_be_are_not_replaced(both: list[str], cli: Cli) -> None:
+    assert "no unknown word is left to replace" in cli.refused(
+        "evaluate", both[0], "--known-words", "--replace-unknown"
+    )
 
 
-def test_known_words_are_not_asked_for_where_every_word_is_spelt(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", str(run), "--known-words"]) == 2
-    said = capsys.readouterr().err
+def test_known_words_are_not_asked_for_where_every_word_is_spelt(run: Path, cli: Cli) -> None:
+    said = cli("evaluate", run, "--known-words", code=2).err
     assert "this translator has smaller tokens and leaves no word unknown: leave out --known-words." in said
 
 
 def test_details_and_sentences_of_a_language_model_are_refused_before_any_work(
-    trained: Trained, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Trained, toy_book: Path, tmp_path: Path, cli: Cli
 ) -> None:
     run = trained("language-model")
     for options in (["--details"], ["--output", str(tmp_path / "sentences")]):
-        assert main(["evaluate", str(run), "--text", str(toy_book), *options]) == 2
-        assert "is a language model" in capsys.readouterr().err
-    assert main(["evaluate", str(run), str(run), "--text", str(toy_book)]) == 2
+        assert "is a language model" in cli.refused("evaluate", run, "--text", toy_book, *options)
+    cli("evaluate", run, run, "--text", toy_book, code=2)
 
 
 def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
-    trained_copy: Trained, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained_copy: Trained, toy_book: Path, tmp_path: Path, cli: Cli
 ) -> None:
     run, text = trained_copy("language-model"), tmp_path / "text"
     text.write_text("".join(toy_book.read_text().splitlines(keepends=True)[:10]))
@@ -135,8 +119,7 @@ def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
         ["--dynamic", "0.1"],
         ["--dynamic", "rule=rms,learning_rate=0.05,epsilon=2"],
     ):
-        assert main([*command, *options, "--json"]) == 0
-        [figures] = json.loads(capsys.readouterr().out)["splits"].values()
+        figures = cli(*command, *options, "--json").split
         found[figures["adaptation"]] = figures
     plain = found.pop("")
     assert "neural cache of 50 tokens, theta 0.5, weight 0.1000" in found and len(found) == 4
@@ -145,17 +128,15 @@ def test_a_network_remembers_or_learns_from_the_text_where_that_is_asked_for(
     assert all(one["perplexity"] < plain["perplexity"] for one in found.values())
     assert all(one["sentence_perplexity"] == plain["sentence_perplexity"] for one in found.values())
     assert [path.read_bytes() for path in sorted(run.rglob("*.safetensors"))] == weights
-    assert main(["info", str(run)]) == 0 and "rate 0.1" in capsys.readouterr().out
+    assert "rate 0.1" in cli("info", run).out
     for options, said in (
         (["--dynamic", "0.1", "--neural-cache", "9"], "leave out --neural-cache, or --dynamic"),
         (["--dynamic", "learning_rat=0.1"], "Did you mean 'learning_rate'?"),
         (["--dynamic", "learning_rate=0.1,epsilon=2"], "leave it out, or set rule"),
         (["--neural-cache", "many"], "tokens should be a whole number, but is 'many'"),
     ):
-        assert main([*command, *options]) == 2
-        assert said in capsys.readouterr().err
+        assert said in cli.refused(*command, *options)
 
 
-def test_a_translator_has_no_text_to_remember(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", str(run), "--dynamic", "0.1"]) == 2
-    assert "has no use for a neural cache" in capsys.readouterr().err
+def test_a_translator_has_no_text_to_remember(run: Path, cli: Cli) -> None:
+    assert "has no use for a neural cache" in cli.refused("evaluate", run, "--dynamic", "0.1")

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.cli.app import main
 from anaphora.data.catalogue import CORPORA
+
+from .conftest import Cli
 
 
 @pytest.fixture(autouse=True)
@@ -16,10 +17,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("name", sorted(CORPORA))
 def test_every_file_of_a_corpus_is_shown_with_what_is_needed_to_bring_it_and_nothing_is_fetched(
-    name: str, home: Path, capsys: pytest.CaptureFixture[str]
+    name: str, home: Path, cli: Cli
 ) -> None:
-    assert main(["fetch", name, "--list"]) == 0
-    shown = capsys.readouterr()
+    shown = cli("fetch", name, "--list")
     lines = {line.split("  ")[0]: line.split("  ")[1:] for line in shown.out.splitlines()}
     for file in CORPORA[name].files:
         size, digest, *address = lines.pop(file.name)
@@ -35,18 +35,16 @@ def test_every_file_of_a_corpus_is_shown_with_what_is_needed_to_bring_it_and_not
     assert not home.exists()
 
 
-def test_the_list_of_corpora_says_where_they_go(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_of_corpora_says_where_they_go(home: Path, cli: Cli) -> None:
     for command in ["fetch"], ["fetch", "--list"]:
-        assert main(command) == 0
-        shown = capsys.readouterr()
+        shown = cli(*command)
         assert [line.split("  ")[0] for line in shown.out.splitlines()] == list(CORPORA)
         assert str(home) in shown.err and "ANAPHORA_DATA" in shown.err and not home.exists()
 
 
-def test_what_cannot_be_listed_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_listed_is_refused(cli: Cli) -> None:
     for command, said in (
         (["fetch", "multi3k", "--list"], "Did you mean 'multi30k'?"),
         (["fetch", "multi30k", "--list", "--from", "."], "--from brings files and --list only shows which"),
     ):
-        assert main(command) == 2
-        assert said in capsys.readouterr().err
+        assert said in cli.refused(*command)

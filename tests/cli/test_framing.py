@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import anaphora
-from anaphora.cli.app import main
 
-from .test_nbest import printed, run
+from .conftest import Cli
+from .test_nbest import run
 
 __all__ = ["run"]
 
@@ -21,71 +21,67 @@ def files(tmp_path: Path) -> tuple[Path, Path, Path]:
     return text, prefixes, output
 
 
-def test_every_line_begins_with_its_prefix(
-    run: str, files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_line_begins_with_its_prefix(run: str, files: tuple[Path, Path, Path], cli: Cli) -> None:
     text, prefixes, output = files
     translator = anaphora.load(run)
     assert isinstance(translator, anaphora.TranslationPredictor)
     begun = ["dab", "", "", "da"]
     prefixes.write_text("\n".join(begun) + "\n")
-    printed(capsys, "translate", run, str(text), "--prefixes", str(prefixes), "--output", str(output), "--beam", "3")
+    cli("translate", run, text, "--prefixes", prefixes, "--output", output, "--beam", "3")
     lines = TEXT.splitlines()
     found = output.read_text().splitlines()
     assert found == [one.text for one in translator.translate(lines, prefixes=begun, beam=3)]
     assert all(line.startswith(prefix) for line, prefix in zip(found, begun, strict=True)) and not found[1]
-    listed, _ = printed(capsys, "translate", run, str(text), "--prefixes", str(prefixes), "--nbest", "2")
+    listed = cli("translate", run, text, "--prefixes", prefixes, "--nbest", "2").lines
     assert all(line.split(" ||| ")[1].startswith(begun[int(line[0])]) for line in listed)
 
 
-def test_every_line_ends_with_its_suffix(
-    run: str, files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_line_ends_with_its_suffix(run: str, files: tuple[Path, Path, Path], cli: Cli) -> None:
     text, suffixes, output = files
     suffixes.write_text("dab\n\nda\n\n")
     given = ("--suffixes", str(suffixes), "--beam", "4")
-    printed(capsys, "translate", run, str(text), *given, "--output", str(output))
+    cli("translate", run, text, *given, "--output", output)
     found = output.read_text().splitlines()
     assert found[0].endswith("dab") and not found[1] and found[2].endswith("da")
-    _, said = printed(capsys, "translate", run, str(text), *given, "--no-repeat-ngram", "2", code=2)
+    said = cli("translate", run, text, *given, "--no-repeat-ngram", "2", code=2).said
     assert "Suffixes are written by a beam of all words" in said
 
 
 def test_lines_that_lack_a_prefix_are_refused_and_the_others_come_out(
-    run: str, files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+    run: str, files: tuple[Path, Path, Path], cli: Cli
 ) -> None:
     text, prefixes, output = files
     prefixes.write_text("dab\n\n")
     command = ("translate", run, str(text), "--prefixes", str(prefixes), "--output", str(output))
-    _, said = printed(capsys, *command, code=2)
+    said = cli(*command, code=2).said
     assert "Line 3 has no prefix" in said and "2 lines were refused" in said
     first, *others = output.read_text().splitlines()
     assert first.startswith("dab") and others == ["", "", ""]
 
 
 def test_prefixes_of_no_line_are_reported_once_all_lines_are_translated(
-    run: str, files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+    run: str, files: tuple[Path, Path, Path], cli: Cli
 ) -> None:
     text, prefixes, output = files
     prefixes.write_text("dab\n" * 6)
     text.write_text("dab\ncab\n")
     command = ("translate", run, str(text), "--prefixes", str(prefixes), "--output", str(output))
-    _, said = printed(capsys, *command, code=2)
-    assert "has more lines than the text, which has 2: give one for every line" in " ".join(said.split())
+    said = cli(*command, code=2).said
+    assert "has more lines than the text, which has 2: give one for every line" in said
     assert [line[:3] for line in output.read_text().splitlines()] == ["dab", "dab"]
 
 
 def test_what_has_no_prefix_is_refused_before_work(
-    run: str, files: tuple[Path, Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: str, files: tuple[Path, Path, Path], tmp_path: Path, cli: Cli
 ) -> None:
     text, prefixes, _ = files
     prefixes.write_text("dab\n")
     (document := tmp_path / "text.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nabc\n")
     given = ("--prefixes", str(prefixes))
-    _, said = printed(capsys, "translate", run, str(text), "--memory", *given, code=2)
-    assert "leave out --prefixes, or --memory" in " ".join(said.split())
-    _, said = printed(capsys, "translate", run, str(document), *given, code=2)
+    said = cli("translate", run, text, "--memory", *given, code=2).said
+    assert "leave out --prefixes, or --memory" in said
+    said = cli("translate", run, document, *given, code=2).said
     assert "--prefixes is for lines of text" in said
-    _, said = printed(capsys, "translate", run, str(text), *given, "--output", str(prefixes), code=2)
+    said = cli("translate", run, text, *given, "--output", prefixes, code=2).said
     assert "would be lost" in said
-    assert main(["translate", run, str(text), "--prefixes", str(tmp_path / "none")]) == 2
+    cli("translate", run, text, "--prefixes", tmp_path / "none", code=2)

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.cli.app import main
 from anaphora.events import silent
 from tests.conftest import Trained
+
+from .conftest import Cli
 
 
 @pytest.fixture(scope="module")
@@ -28,19 +29,12 @@ def runs(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def inspect(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    assert main(["inspect", *map(str, arguments)]) == 0
-    return capsys.readouterr().out
-
-
-def test_without_a_verb_it_says_what_a_run_supports_and_why_not_the_rest(
-    runs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shown = inspect(capsys, runs / "translator")
+def test_without_a_verb_it_says_what_a_run_supports_and_why_not_the_rest(runs: Path, cli: Cli) -> None:
+    shown = cli("inspect", runs / "translator").out
     assert [line.split()[0] for line in shown.splitlines() if " no: " in line] == ["span"] and "attention" in shown
-    assert "attention    no: it writes no text from a source" in inspect(capsys, runs / "model")
-    assert "no: it has no attention" in inspect(capsys, runs / "blind")
-    assert "gates        gates over a sentence" in inspect(capsys) and "export RUN --to html" in inspect(capsys)
+    assert "attention    no: it writes no text from a source" in cli("inspect", runs / "model").out
+    assert "no: it has no attention" in cli("inspect", runs / "blind").out
+    assert "gates        gates over a sentence" in cli("inspect").out and "export RUN --to html" in cli("inspect").out
 
 
 @pytest.mark.matrix
@@ -66,13 +60,13 @@ def test_every_verb_shows_a_translator_as_text_json_and_pictures(
     verb: str,
     options: list[str],
     files: list[str],
-    capsys: pytest.CaptureFixture[str],
+    cli: Cli,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(runs)
-    assert inspect(capsys, "translator", verb, *options).strip()
-    for line in inspect(capsys, "translator", verb, *options, "--json", "--output", tmp_path / "out").splitlines():
+    assert cli("inspect", "translator", verb, *options).out.strip()
+    for line in cli("inspect", "translator", verb, *options, "--json", "--output", tmp_path / "out").lines:
         assert isinstance(json.loads(line), dict)
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert written >= {f"{name}.{form}" for name in files for form in ("png", "svg")}
@@ -80,46 +74,46 @@ def test_every_verb_shows_a_translator_as_text_json_and_pictures(
     assert numbers and all(json.loads(path.read_text()) for path in numbers)
 
 
-def test_a_language_model_shows_gates_cells_gradients_and_beams(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shown = inspect(capsys, runs / "model", "gates", runs / "book.txt")
+def test_a_language_model_shows_gates_cells_gradients_and_beams(runs: Path, cli: Cli) -> None:
+    shown = cli("inspect", runs / "model", "gates", runs / "book.txt").out
     assert "position" in shown and "below 0.1" in shown
-    assert "items sum to the whole gradient" in inspect(capsys, runs / "model", "gradients", "--text", "line 3")
-    assert "greedy" in inspect(capsys, runs / "model", "beam", "--text", "line", "--beam", "2")
-    assert "loss" in inspect(capsys, runs / "model", "length", runs / "book.txt")
+    assert "items sum to the whole gradient" in cli("inspect", runs / "model", "gradients", "--text", "line 3").out
+    assert "greedy" in cli("inspect", runs / "model", "beam", "--text", "line", "--beam", "2").out
+    assert "loss" in cli("inspect", runs / "model", "length", runs / "book.txt").out
 
 
-def test_a_report_is_one_page(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_is_one_page(runs: Path, tmp_path: Path, cli: Cli) -> None:
     texts = ["--source", runs / "test.en", "--target", runs / "test.fr"]
-    assert "Beam search" in inspect(capsys, runs / "translator", "report", *texts, "--output", tmp_path)
+    assert "Beam search" in cli("inspect", runs / "translator", "report", *texts, "--output", tmp_path).out
     assert {path.name for path in tmp_path.iterdir()} == {"report.html", "report.json"}
 
 
 def test_memory_spans_need_no_run_and_contexts_need_one(
-    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    runs: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from anaphora.inspection import remedies, span
 
     plan = replace(span.QUICK, size=4, sequences=64, longest=4)
     monkeypatch.setattr(span, "PLANS", {True: plan})
-    assert "lstm, forget bias 1" in inspect(capsys, "span", "--quick", "--output", tmp_path)
+    assert "lstm, forget bias 1" in cli("inspect", "span", "--quick", "--output", tmp_path).out
     assert {path.name for path in tmp_path.iterdir()} == {"span.jsonl", "span.png", "span.svg", "span.json"}
-    shown = inspect(capsys, runs / "model", "span", runs / "book.txt", "--output", tmp_path)
+    shown = cli("inspect", runs / "model", "span", runs / "book.txt", "--output", tmp_path).out
     assert "effective context" in shown and (tmp_path / "context.svg").exists()
     monkeypatch.setattr(remedies, "REMEDIES", dict(list(remedies.REMEDIES.items())[:2]))
     monkeypatch.setattr(remedies.remedies, "__defaults__", (4, 2, silent))
-    assert "clipping" in inspect(capsys, "gradients", "--remedies", "--output", tmp_path)
+    assert "clipping" in cli("inspect", "gradients", "--remedies", "--output", tmp_path).out
     assert (tmp_path / "remedies.svg").exists()
 
 
-def test_lessons_and_diagrams_need_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "1.51763" in inspect(capsys, "explain", "lstm", "--output", tmp_path)
+def test_lessons_and_diagrams_need_no_run(tmp_path: Path, cli: Cli) -> None:
+    assert "1.51763" in cli("inspect", "explain", "lstm", "--output", tmp_path).out
     assert "1.51763" in (tmp_path / "lstm.html").read_text() and json.loads((tmp_path / "lstm.json").read_text())
-    assert "________" in inspect(capsys, "explain", "lstm", "--blank", "--output", tmp_path / "class")
+    assert "________" in cli("inspect", "explain", "lstm", "--blank", "--output", tmp_path / "class").out
     assert [path.name for path in (tmp_path / "class").iterdir()] == ["lstm.html"]
     assert "1.51763" not in (tmp_path / "class" / "lstm.html").read_text()
-    assert "recurrence" in inspect(capsys, "diagram", "character-lm", "--output", tmp_path)
+    assert "recurrence" in cli("inspect", "diagram", "character-lm", "--output", tmp_path).out
     assert "<svg" in (tmp_path / "diagram.svg").read_text()
-    assert "W_f x + U_f h" in inspect(capsys, "diagram", "lstm", "--output", tmp_path)
+    assert "W_f x + U_f h" in cli("inspect", "diagram", "lstm", "--output", tmp_path).out
     assert "<svg" in (tmp_path / "lstm.svg").read_text() and json.loads((tmp_path / "lstm.json").read_text())
 
 
@@ -175,18 +169,17 @@ def test_whatever_is_wrong_is_one_sentence(
     runs: Path,
     arguments: list[str],
     complaint: str,
-    capsys: pytest.CaptureFixture[str],
+    cli: Cli,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(runs)
-    assert main(["inspect", *arguments]) == 2
-    said = capsys.readouterr().err.splitlines()
+    said = cli("inspect", *arguments, code=2).err.splitlines()
     assert complaint in said[-1] and said[-1].startswith("anaphora: ") and not any("Traceback" in line for line in said)
 
 
 def test_a_missing_extra_is_answered_with_the_pip_line(
-    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    runs: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert main(["inspect", str(runs / "translator"), "curves", "--output", str(tmp_path / "out")]) == 2
-    assert "pip install 'anaphora[plot]'" in capsys.readouterr().err
+    shown = cli("inspect", runs / "translator", "curves", "--output", tmp_path / "out", code=2)
+    assert "pip install 'anaphora[plot]'" in shown.err

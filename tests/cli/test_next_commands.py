@@ -10,10 +10,10 @@ from shlex import split
 import numpy as np
 import pytest
 
-from anaphora.cli.app import main
 from anaphora.tasks.registry import every_task
 
 from ..conftest import TINY_FEED_FORWARD_MODEL
+from .conftest import Cli, Shown
 
 ALIGNER = """
 task = "align"
@@ -68,14 +68,15 @@ def files(
     np.savez("images/features.npz", **{f"image{n}": np.ones((2, 2, 3)) for n in range(40)})
 
 
-def run_line(line: str, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Run a line for a shell, perhaps a pipe into ``anaphora``; returns its exit code."""
+def run_next(shown: Shown, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the suggested line for a shell, perhaps a pipe into ``anaphora``, which prints something."""
+    [line] = re.findall(r"Next: (.+)", shown.err)
     written, _, command = line.rpartition(" | ")
     program, *arguments = split(command)
     assert program == "anaphora"
     given = subprocess.run(["sh", "-c", written or ":"], capture_output=True, check=True).stdout
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), encoding="utf-8"))
-    return main(arguments)
+    assert cli(*arguments).out.strip()
 
 
 TRAIN = {
@@ -98,27 +99,17 @@ TRAIN = {
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("command", TRAIN.values(), ids=TRAIN)
 def test_the_suggested_command_works_and_so_does_evaluate(
-    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: list[str], cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert main([*command, "--run", "my runs/1"]) == 0
-    [line] = re.findall(r"Next: (.+)", capsys.readouterr().err)
-    assert run_line(line, monkeypatch) == 0
-    assert capsys.readouterr().out.strip()
+    run_next(cli(*command, "--run", "my runs/1"), cli, monkeypatch)
     if command != TRAIN["align"]:
-        assert main(["evaluate", "my runs/1"]) == 0
-        assert "validation split is scored" in capsys.readouterr().err
+        assert "validation split is scored" in cli("evaluate", "my runs/1").err
 
 
 @pytest.mark.usefixtures("files")
-def test_the_command_that_mix_suggests_works(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert main([*TRAIN["ngram"], "--run", "counts"]) == 0
-    capsys.readouterr()
-    assert main(["mix", "counts", "--cache", "--run", "my mix"]) == 0
-    [line] = re.findall(r"Next: (.+)", capsys.readouterr().err)
-    assert run_line(line, monkeypatch) == 0
-    assert capsys.readouterr().out.strip()
+def test_the_command_that_mix_suggests_works(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    cli(*TRAIN["ngram"], "--run", "counts")
+    run_next(cli("mix", "counts", "--cache", "--run", "my mix"), cli, monkeypatch)
 
 
 def test_every_task_has_its_suggested_command_tested() -> None:
@@ -130,24 +121,17 @@ def test_every_task_of_model_suggests_a_command_with_its_run() -> None:
         assert task.next_command.count("{run}") == 1 and "anaphora " in task.next_command
 
 
-def test_training_that_starts_from_a_run_says_so_before_anything_is_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_training_that_starts_from_a_run_says_so_before_anything_is_read(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "experiment.toml").write_text("[")
-    assert main(["train", "--from", str(tmp_path), "--data", "x", "--run", str(tmp_path / "run")]) == 2
-    first = capsys.readouterr().err.splitlines()[0]
+    first = cli("train", "--from", tmp_path, "--data", "x", "--run", tmp_path / "run", code=2).err.splitlines()[0]
     assert first == f"Starting from the weights and vocabulary of {tmp_path} ..."
 
 
-def test_data_in_the_place_of_a_recipe_is_told_from_one(
-    toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_data_in_the_place_of_a_recipe_is_told_from_one(toy_pairs: Path, tmp_path: Path, cli: Cli) -> None:
     for verb in "check", "train":
-        assert main([verb, str(toy_pairs)]) == 2
         assert (
             f"is a folder, but a recipe or a file ending in .toml was expected: write --data {toy_pairs}."
-            in capsys.readouterr().err
+            in cli.refused(verb, toy_pairs)
         )
     (tmp_path / "experiment.toml").touch()
-    assert main(["train", str(tmp_path)]) == 2
-    assert f"write --resume --run {tmp_path}." in capsys.readouterr().err
+    assert f"write --resume --run {tmp_path}." in cli.refused("train", tmp_path)

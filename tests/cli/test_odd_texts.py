@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from anaphora.cli.app import main
-
 from ..conftest import Trained
+from .conftest import Cli
 
 WORDS = "text={tokenizer='word',segmentation='whitespace'}"
 SPELT = "embedding={kind='character-cnn',character_size=4,max_kernel=2,filters=4}"
@@ -45,14 +44,12 @@ def figures_in(printed: str) -> Iterator[Any]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", TEXTS)
 def test_every_text_has_finite_figures_under_every_kind_of_model(
-    kind: str, text: str, trained: Trained, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kind: str, text: str, trained: Trained, tmp_path: Path, cli: Cli
 ) -> None:
     run, file = trained(*KINDS[kind]), tmp_path / "odd.txt"
     file.write_bytes(TEXTS[text].encode())
     lines = TEXTS[text].splitlines()
     for command in (["evaluate", str(run), "--text", str(file), "--no-keep"], ["score", str(run), str(file)]):
-        capsys.readouterr()
-        assert main([*command, "--json"]) == 0
-        found = list(figures_in(capsys.readouterr().out))
+        found = list(figures_in(cli(*command, "--json").out))
         assert all(math.isfinite(value) for value in found if not isinstance(value, str))
         assert len(found) > len(lines)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.cli.app import main
 from anaphora.tasks.runs import load
 
 from ..conftest import Trained
+from .conftest import Cli
 
 
 @pytest.fixture
@@ -20,119 +20,102 @@ def counted(trained: Trained) -> Path:
 
 
 def test_a_count_model_is_made_scored_resumed_and_described(
-    count_model: str, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    count_model: str, toy_book: Path, tmp_path: Path, cli: Cli
 ) -> None:
     counted, text, scores = tmp_path / "counted", tmp_path / "text", tmp_path / "scores"
     (tmp_path / "counted.toml").write_text(count_model)
-    assert main(["train", str(tmp_path / "counted.toml"), "--data", str(toy_book), "--run", str(counted)]) == 0
-    shown = capsys.readouterr()
+    shown = cli("train", tmp_path / "counted.toml", "--data", toy_book, "--run", counted)
     assert shown.out == f"{counted}\n"
     assert "discounts" in shown.err  # forty lines are too few for them
     text.write_text("line 3 of the little book\n\nline 3 of the zebra\n")
-    assert main(["score", str(counted), str(text), "--output", str(scores)]) == 0
-    shown = capsys.readouterr()
+    shown = cli("score", counted, text, "--output", scores)
     assert shown.out == "" and "3 lines, log10 p" in shown.err and "1 unknown" in shown.err
-    assert main(["score", str(counted), str(text)]) == 0
-    assert capsys.readouterr().out == scores.read_text()
-    assert main(["score", str(counted), str(text), "--json"]) == 0
-    objects = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert cli("score", counted, text).out == scores.read_text()
+    objects = cli("score", counted, text, "--json").objects
     assert [f"{one['log10']:.6f}" for one in objects] == scores.read_text().splitlines()
     assert [one["tokens"] for one in objects] == [7, 1, 6] and objects[2]["unknown"] == 1
 
     weights = (counted / "checkpoints" / "step-1" / "model.safetensors").read_bytes()
-    assert main(["train", "--resume", "--run", str(counted)]) == 0
+    cli("train", "--resume", "--run", counted)
     assert (counted / "checkpoints" / "step-1" / "model.safetensors").read_bytes() == weights
-    assert main(["info", str(counted)]) == main(["generate", str(counted), "--prompt", "line 3", "--seed", "1"]) == 0
-    assert "all whole" in capsys.readouterr().out
-    assert main(["evaluate", str(counted), "--text", str(toy_book), "--json"]) == 0
-    [figures] = json.loads(capsys.readouterr().out)["splits"].values()
+    assert "all whole" in cli("info", counted).out
+    cli("generate", counted, "--prompt", "line 3", "--seed", "1")
+    figures = cli("evaluate", counted, "--text", toy_book, "--json").split
     assert figures["perplexity"] < 3
-    assert main(["check", str(tmp_path / "counted.toml"), "--data", str(toy_book)]) == 0
+    cli("check", tmp_path / "counted.toml", "--data", toy_book)
 
 
 def test_a_text_from_standard_input_is_evaluated_as_one_from_a_file(
-    counted: Path, toy_book: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    counted: Path, toy_book: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown = []
     for text in str(toy_book), "-":
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(toy_book.read_bytes())))
-        capsys.readouterr()
-        assert main(["evaluate", str(counted), "--text", text, "--no-keep", "--json"]) == 0
-        shown.append(json.loads(capsys.readouterr().out)["splits"])
+        shown.append(cli("evaluate", counted, "--text", text, "--no-keep", "--json").json["splits"])
     assert shown[1] == {"standard input": shown[0][toy_book.name]}
 
 
 def test_lines_are_scored_as_running_text_where_a_network_remembers_or_learns_from_it(
-    trained: Trained, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Trained, toy_book: Path, tmp_path: Path, cli: Cli
 ) -> None:
     run, text = trained("language-model"), tmp_path / "text"
     text.write_text("".join(toy_book.read_text().splitlines(keepends=True)[:6]) + "\n")
     for option in ["--neural-cache", "100"], ["--dynamic", "rule=rms,learning_rate=0.05"]:
-        capsys.readouterr()
-        assert main(["score", str(run), str(text), *option, "--json"]) == 0
-        shown = capsys.readouterr()
+        shown = cli("score", run, text, *option, "--json")
         lines = [json.loads(line) for line in shown.out.splitlines()]
-        assert main(["evaluate", str(run), "--text", str(text), *option, "--no-keep", "--json"]) == 0
-        [figures] = json.loads(capsys.readouterr().out)["splits"].values()
+        figures = cli("evaluate", run, "--text", text, *option, "--no-keep", "--json").split
         assert sum(one["log10"] for one in lines) * math.log(10) == pytest.approx(-figures["nats"])
         assert sum(one["tokens"] for one in lines) == figures["tokens"] and len(lines) == 7
         assert f"; {figures['adaptation']}." in shown.err
 
 
 def test_counts_cannot_adapt_whether_they_lie_in_a_run_or_in_a_file(
-    counted: Path, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    counted: Path, toy_book: Path, tmp_path: Path, cli: Cli
 ) -> None:
     arpa = tmp_path / "counted.arpa"
-    assert main(["export", str(counted), "--to", "arpa", "--output", str(arpa)]) == 0
-    assert "text.segmentation" not in capsys.readouterr().err  # its units are cut at spaces
+    assert (
+        "text.segmentation" not in cli("export", counted, "--to", "arpa", "--output", arpa).err
+    )  # its units are cut at spaces
     for model in counted, arpa:
         for option in ["--neural-cache", "9"], ["--dynamic", "0.1"]:
-            assert main(["score", str(model), str(toy_book), *option]) == 2
-            assert "need one network" in capsys.readouterr().err
-    assert main(["score", str(counted), str(toy_book), "--dynamic", "0.1", "--neural-cache", "9"]) == 2
-    assert "leave out --neural-cache, or --dynamic" in capsys.readouterr().err
+            assert "need one network" in cli.refused("score", model, toy_book, *option)
+    assert "leave out --neural-cache, or --dynamic" in cli.refused(
+        "score", counted, toy_book, "--dynamic", "0.1", "--neural-cache", "9"
+    )
 
 
-def test_who_exports_words_is_told_how_they_were_cut(
-    trained: Trained, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_who_exports_words_is_told_how_they_were_cut(trained: Trained, tmp_path: Path, cli: Cli) -> None:
     run = trained("counts", "text.segmentation=moses")
-    assert main(["export", str(run), "--output", str(tmp_path / "words.arpa")]) == 0
-    assert "Its words are segmented by text.segmentation = 'moses'" in capsys.readouterr().err
+    assert (
+        "Its words are segmented by text.segmentation = 'moses'"
+        in cli("export", run, "--output", tmp_path / "words.arpa").err
+    )
 
 
-def test_a_count_model_starts_from_no_other_run(
-    counted: Path, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["train", "--from", str(counted), "--data", str(toy_book), "--run", str(tmp_path / "second")]) == 2
-    assert "count the old text and the new one together" in capsys.readouterr().err
+def test_a_count_model_starts_from_no_other_run(counted: Path, toy_book: Path, tmp_path: Path, cli: Cli) -> None:
+    assert "count the old text and the new one together" in cli.refused(
+        "train", "--from", counted, "--data", toy_book, "--run", tmp_path / "second"
+    )
 
 
-def test_pairs_are_scored_by_a_translator(
-    toy_pairs: Path, tiny_translator: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pairs_are_scored_by_a_translator(toy_pairs: Path, tiny_translator: Path, tmp_path: Path, cli: Cli) -> None:
     run, pairs = tmp_path / "my run", tmp_path / "pairs.tsv"
-    assert main(["train", str(tiny_translator), "--data", str(toy_pairs), "--target", "fr", "--run", str(run)]) == 0
-    assert f"Next: echo 'Your text.' | anaphora translate '{run}'\n" in capsys.readouterr().err
+    assert (
+        f"Next: echo 'Your text.' | anaphora translate '{run}'\n"
+        in cli("train", tiny_translator, "--data", toy_pairs, "--target", "fr", "--run", run).err
+    )
     pairs.write_text("adf\tfda\nbeg\tgeb\n")
-    capsys.readouterr()
-    assert main(["score", str(run), str(pairs)]) == 0
-    first, second = map(float, capsys.readouterr().out.split())
+    first, second = map(float, cli("score", run, pairs).out.split())
     assert first < 0 and second < 0 and not math.isclose(first, second)
-    assert main(["score", str(run), str(pairs), "--dynamic", "0.1"]) == 2
-    assert "are for language models" in capsys.readouterr().err
+    assert "are for language models" in cli.refused("score", run, pairs, "--dynamic", "0.1")
     pairs.write_text("adf\tfda\nbeg\n")
-    assert main(["score", str(run), str(pairs)]) == 2
-    assert f"{pairs}:2 should be a source and its translation" in capsys.readouterr().err
+    assert f"{pairs}:2 should be a source and its translation" in cli("score", run, pairs, code=2).err
 
 
-def test_unknown_words_of_a_translator_of_words_are_counted(
-    trained: Trained, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unknown_words_of_a_translator_of_words_are_counted(trained: Trained, tmp_path: Path, cli: Cli) -> None:
     run, pairs = trained("translator-of-words", "training.epochs=1"), tmp_path / "pairs.tsv"
     pairs.write_text("The cat sees a bird\tLe zébu voit un oiseau\nThe cat\tLe chat\nThe cat\tzébu zébu\n")
-    assert main(["score", str(run), str(pairs), "--json"]) == 0
-    shown = capsys.readouterr()
+    shown = cli("score", run, pairs, "--json")
     lines = [json.loads(line) for line in shown.out.splitlines()]
     assert [(line["tokens"], line["unknown"]) for line in lines] == [(6, 1), (3, 0), (3, 2)]
     assert "12 predictions, 3 unknown" in shown.err
@@ -147,40 +130,32 @@ def test_unknown_words_of_a_translator_of_words_are_counted(
     ],
 )
 def test_a_list_is_rescored_in_the_base_of_its_format(
-    counted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, before: str, after: str
+    counted: Path, tmp_path: Path, cli: Cli, kind: str, before: str, after: str
 ) -> None:
     nbest, text = tmp_path / "nbest", tmp_path / "text"
     text.write_text("line 3\n")
     nbest.write_text(f"{before}\n")
-    assert main(["score", str(counted), str(text), "--json"]) == 0
-    log10 = json.loads(capsys.readouterr().out)["log10"]
-    assert main(["rescore", str(counted), str(nbest), "--format", kind]) == 0
-    shown = capsys.readouterr()
+    log10 = cli("score", counted, text, "--json").json["log10"]
+    shown = cli("rescore", counted, nbest, "--format", kind)
     ln = log10 * math.log(10)
     assert shown.out == after.format(ln=f"{ln:.6f}", cost=f"{-ln:.6f}", log10=f"{log10:.6f}") + "\n"
     assert f"base {'10' if kind == 'srilm' else 'e'}" in shown.err
 
 
-def test_unknown_units_of_a_list_or_of_a_prompt_are_told(
-    counted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unknown_units_of_a_list_or_of_a_prompt_are_told(counted: Path, tmp_path: Path, cli: Cli) -> None:
     nbest = tmp_path / "nbest"
     nbest.write_text("0 ||| line 3 zebra ||| tm= -1 ||| -1\n0 ||| zebra zebra ||| tm= -1 ||| -1\n")
-    assert main(["rescore", str(counted), str(nbest)]) == 0
-    assert "2 hypotheses, 3 unknown tokens scored as <unk>; the new scores are" in capsys.readouterr().err
+    assert "2 hypotheses, 3 unknown tokens scored as <unk>; the new scores are" in cli("rescore", counted, nbest).err
     for prompt, said in ("line zebra 3 zebra", "Unknown tokens of the prompt, read as <unk>: 2.\n"), ("line 3", ""):
-        assert main(["generate", str(counted), "--prompt", prompt, "--greedy"]) == 0
-        assert capsys.readouterr().err == said
+        assert cli("generate", counted, "--prompt", prompt, "--greedy").err == said
 
 
-def test_an_unknown_format_is_answered_with_the_known_ones(
-    counted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_format_is_answered_with_the_known_ones(counted: Path, tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "nbest").write_text("0 ||| a ||| b ||| 1\n")
-    assert main(["rescore", str(counted), str(tmp_path / "nbest"), "--format", "moze"]) == 2
-    assert "Did you mean 'moses'?" in capsys.readouterr().err
-    assert main(["rescore", str(counted), str(tmp_path / "nbest"), "--format", "srilm"]) == 2
-    assert "nbest:1 should begin with ACOUSTIC LANGUAGE COUNT" in capsys.readouterr().err
+    assert "Did you mean 'moses'?" in cli.refused("rescore", counted, tmp_path / "nbest", "--format", "moze")
+    assert "nbest:1 should begin with ACOUSTIC LANGUAGE COUNT" in cli.refused(
+        "rescore", counted, tmp_path / "nbest", "--format", "srilm"
+    )
 
 
 @pytest.mark.parametrize(
@@ -195,33 +170,31 @@ def test_an_unknown_format_is_answered_with_the_known_ones(
     ],
 )
 def test_a_name_that_a_list_cannot_take_is_refused(
-    counted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], before: str, options: list[str], said: str
+    counted: Path, tmp_path: Path, cli: Cli, before: str, options: list[str], said: str
 ) -> None:
     nbest = tmp_path / "nbest"
     nbest.write_text(f"{before}\n")
-    assert main(["rescore", str(counted), str(nbest), *options]) == 2
-    shown = capsys.readouterr()
+    shown = cli("rescore", counted, nbest, *options, code=2)
     assert shown.out == "" and said in shown.err
 
 
-def test_a_rescored_list_is_rescored_under_another_name(counted: Path, tmp_path: Path) -> None:
+def test_a_rescored_list_is_rescored_under_another_name(counted: Path, tmp_path: Path, cli: Cli) -> None:
     lists = [tmp_path / f"nbest{number}" for number in range(3)]
     lists[0].write_bytes(b"7 ||| ||| ||| -3\r\n")
-    assert main(["rescore", str(counted), str(lists[0]), "--output", str(lists[1])]) == 0
-    assert main(["rescore", str(counted), str(lists[1]), "--output", str(lists[2]), "--name", "LM1"]) == 0
+    cli("rescore", counted, lists[0], "--output", lists[1])
+    cli("rescore", counted, lists[1], "--output", lists[2], "--name", "LM1")
     fields = lists[2].read_bytes().decode().split("|||")
     assert fields[0] == "7 " and fields[1] == " " and fields[3] == " -3\n"
     assert fields[2].split()[::2] == ["LM0=", "LM1="]
 
 
-def test_a_list_is_rescored_in_a_precision(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_is_rescored_in_a_precision(tmp_path: Path, cli: Cli) -> None:
     run, nbest = Path(__file__).parents[1] / "runs" / "kinds-2" / "language-model", tmp_path / "nbest"
     texts = ["the man walks", "the man", "a dog walks"]
     nbest.write_text("".join(f"0 ||| {text} ||| tm= -1 ||| -1\n" for text in texts))
     shown = {}
     for precision in ("fp32", "int8"):
-        assert main(["rescore", str(run), str(nbest), "--precision", precision]) == 0
-        shown[precision] = capsys.readouterr().out.splitlines()
+        shown[precision] = cli("rescore", run, nbest, "--precision", precision).lines
         scores = load(run, precision=precision).score_lines(texts)
         for line, score in zip(shown[precision], scores, strict=True):
             assert f"LM0= {score.nats:.6f} " in line

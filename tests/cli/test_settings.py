@@ -1,6 +1,5 @@
 """What can be set is listed from the classes that own it: nothing is missing and no default is another."""
 
-import json
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,10 +7,11 @@ from typing import Any
 import pytest
 
 from anaphora import recipes
-from anaphora.cli.app import main
 from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.settings import chosen, every_setting, settings_at
+
+from .conftest import Cli
 
 LABELS = ("kind", "tokenizer", "model")
 """The options that tell tables apart, which are shown as the tables' names."""
@@ -67,42 +67,35 @@ def test_what_an_experiment_chose_makes_it_out_of_the_defaults(recipe: str) -> N
     assert list(chosen(read_experiment(task, "defaults"))) == [task]
 
 
-def test_settings_are_shown_from_the_tables_down_to_one_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["settings"]) == 0
-    tables = capsys.readouterr().out
+def test_settings_are_shown_from_the_tables_down_to_one_option(cli: Cli) -> None:
+    tables = cli("settings").out
     assert "\nencoder " in tables and "\nngram " in tables
-    assert main(["settings", "decoder"]) == 0
-    decoder = capsys.readouterr().out
+    decoder = cli("settings", "decoder").out
     assert '  cell = "lstm"\n' in decoder and "see anaphora settings decoder.cell)" in decoder
-    assert main(["settings", "decoder.cell"]) == 0
-    cell = capsys.readouterr().out
+    cell = cli("settings", "decoder.cell").out
     assert '"gru": ' in cell and '  reset = "after"\n' in cell
-    assert main(["settings", "training.epochs", "--json"]) == 0
-    [found] = json.loads(capsys.readouterr().out)
+    [found] = cli("settings", "training.epochs", "--json").json
     assert (found["table"], found["setting"]["name"], found["setting"]["default"]) == ("training", "epochs", "10")
 
 
 @pytest.mark.parametrize("key", ["guided_alignment.kind", "attention.kind", "decoder.cell.kind", "output.kind"])
-def test_what_names_a_kind_shows_the_kinds(key: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_names_a_kind_shows_the_kinds(key: str, cli: Cli) -> None:
     shown = []
     for one in key, key.rpartition(".")[0]:
-        assert main(["settings", one]) == 0
-        shown.append(capsys.readouterr().out)
+        shown.append(cli("settings", one).out)
     assert shown[0] == shown[1]
 
 
-def test_a_setting_that_is_none_is_refused_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_setting_that_is_none_is_refused_with_the_nearest(cli: Cli) -> None:
     with pytest.raises(ConfigError, match=r"Did you mean 'training\.epochs'"):
         settings_at("training.epoch")
-    assert main(["settings", "training.epoch"]) == 2
-    assert "Did you mean" in capsys.readouterr().err
+    assert "Did you mean" in cli.refused("settings", "training.epoch")
 
 
 @pytest.mark.parametrize("table", ["encoder", "attention", "decoder", "output", "text", "training"])
-def test_every_kind_is_called_by_its_name(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_kind_is_called_by_its_name(table: str, cli: Cli) -> None:
     for form in [], ["--json"]:
-        assert main(["settings", table, *form]) == 0
-        assert "Undefined" not in capsys.readouterr().out
+        assert "Undefined" not in cli("settings", table, *form).out
     assert {kind.name for _, owned in settings_at("attention") for kind in owned.setting.kinds} >= {
         "gaussian-window",
         "none",

@@ -11,6 +11,8 @@ import anaphora
 from anaphora.cli.app import main
 from anaphora.tasks.runs import experiment_of
 
+from .conftest import Cli
+
 ONE_EPOCH = ["--set", "embedding.size=4", "--set", "encoder.size=4", "--set", "training.epochs=1"]
 SIZES = {
     "classify": [],
@@ -78,18 +80,14 @@ def test_a_run_keeps_the_columns_that_it_read(file: str, in_runs: Path) -> None:
     ],
 )
 def test_a_table_is_answered_by_its_input_alone(
-    run: str, name: str, text: str, inputs: list[str], in_runs: Path, capsysbinary: pytest.CaptureFixture[bytes]
+    run: str, name: str, text: str, inputs: list[str], in_runs: Path, cli: Cli
 ) -> None:
     Path(name).write_bytes(text.encode())
-    capsysbinary.readouterr()
-    assert main(["predict", f"{run}.run", name]) == 0
-    printed = capsysbinary.readouterr().out.decode()
-    assert main(["predict", f"{run}.run", name, "--json"]) == 0
-    found = [json.loads(line) for line in capsysbinary.readouterr().out.splitlines()]
+    printed = cli("predict", f"{run}.run", name).lines
     expected = anaphora.load(f"{run}.run").predict(inputs)
-    assert found == [one.json() for one in expected]
-    more = len(printed.splitlines()) - len(found)  # of a heading
-    for line, given, one in zip(printed.splitlines()[more:], text.splitlines()[more:], expected, strict=True):
+    assert cli("predict", f"{run}.run", name, "--json").objects == [one.json() for one in expected]
+    more = len(printed) - len(expected)  # of a heading
+    for line, given, one in zip(printed[more:], text.splitlines()[more:], expected, strict=True):
         assert line.startswith(given.rstrip("}")) and str(one) in line.removeprefix(given)
 
 
@@ -104,26 +102,25 @@ def test_a_table_is_answered_by_its_input_alone(
 )
 @pytest.mark.parametrize("name", ["a.conll", "a.txt"])
 def test_a_tagger_reads_rows_of_other_columns_as_rows_and_writes_over_none(
-    run: str, text: str, first: str, name: str, in_runs: Path, capsys: pytest.CaptureFixture[str]
+    run: str, text: str, first: str, name: str, in_runs: Path, cli: Cli
 ) -> None:
     Path(name).write_text(text)
-    assert main(["predict", f"{run}.run", name]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = cli("predict", f"{run}.run", name).lines
     assert lines[0].startswith(first) and [line.split()[0] for line in lines] == ["ab", "is"]
     assert [len(line.split()) for line in lines] == [len(line.split()) + 1 for line in text.splitlines()]
 
 
 @pytest.mark.slow
-def test_a_tagger_writes_over_the_column_that_is_named(in_runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tagger_writes_over_the_column_that_is_named(in_runs: Path, cli: Cli) -> None:
     Path("a.conll").write_text("ab X Y Z\n")
     row = "1\tab\t_\tX\t_\t_\t0\t_\t_\t_\n"
     Path("a.conllu").write_text(f"{row}\n")
-    assert main(["predict", "two.conll.run", "a.conll", "--columns", "3"]) == 0
-    assert capsys.readouterr().out in ("ab X A Z\n", "ab X B Z\n")
-    assert main(["predict", "two.conll.run", "a.conllu", "--columns", "xpos"]) == 0
-    assert capsys.readouterr().out.split("\t")[3:5] in (["X", "A"], ["X", "B"])
-    assert main(["predict", "two.conll.run", "a.conllu"]) == 0
-    assert capsys.readouterr().out.startswith(row.rstrip("\n") + "\t")
+    assert cli("predict", "two.conll.run", "a.conll", "--columns", "3").out in ("ab X A Z\n", "ab X B Z\n")
+    assert cli("predict", "two.conll.run", "a.conllu", "--columns", "xpos").out.split("\t")[3:5] in (
+        ["X", "A"],
+        ["X", "B"],
+    )
+    assert cli("predict", "two.conll.run", "a.conllu").out.startswith(row.rstrip("\n") + "\t")
 
 
 @pytest.mark.slow
@@ -152,12 +149,11 @@ def test_a_tagger_writes_over_the_column_that_is_named(in_runs: Path, capsys: py
     ],
 )
 def test_a_table_of_other_columns_is_refused_with_its_line(
-    verb: str, run: str, name: str, text: str, message: str, in_runs: Path, capsys: pytest.CaptureFixture[str]
+    verb: str, run: str, name: str, text: str, message: str, in_runs: Path, cli: Cli
 ) -> None:
     Path(name).write_text(text)
     asked = ["predict", f"{run}.run", name] if verb == "predict" else ["evaluate", f"{run}.run", verb, name]
-    assert main(asked) == 2
-    assert message in capsys.readouterr().err
+    assert message in cli(*asked, code=2).err
 
 
 @pytest.mark.slow
@@ -173,44 +169,42 @@ def test_a_table_of_other_columns_is_refused_with_its_line(
     ],
 )
 def test_evaluation_takes_the_columns_that_are_named(
-    option: str, run: str, name: str, text: str, columns: str, in_runs: Path, capsys: pytest.CaptureFixture[str]
+    option: str, run: str, name: str, text: str, columns: str, in_runs: Path, cli: Cli
 ) -> None:
     Path(name).write_text(text)
-    assert main(["evaluate", f"{run}.run", option, name, "--columns", columns, "--json"]) == 0
-    scores = json.loads(capsys.readouterr().out)["splits"][name]
+    scores = cli("evaluate", f"{run}.run", option, name, "--columns", columns, "--json").json["splits"][name]
     assert scores.get("tokens") or scores.get("inputs") or sum(map(sum, scores["confusion"])) == 1
 
 
 @pytest.mark.slow
 def test_a_run_that_does_not_know_its_columns_reads_usual_names_and_single_columns(
-    in_runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    in_runs: Path, tmp_path: Path, cli: Cli
 ) -> None:
     old = tmp_path / "old"
     shutil.copytree("plain.tsv.run", old)
     lines = (old / "experiment.toml").read_text()
     begin = lines.index("columns = [")
     (old / "experiment.toml").write_text(lines[:begin] + lines[lines.index("language", begin) :])
-    for text, code in (("label\ttext\nbad\tfilm\n", 0), ("film\n", 0), ("bad\tfilm\n", 2)):
+    for text in ("label\ttext\nbad\tfilm\n", "film\n"):
         Path("a.tsv").write_text(text)
-        assert main(["predict", str(old), "a.tsv"]) == code
-    assert "a.tsv:1 has 2 columns (bad, film), but nothing says which is the input" in capsys.readouterr().err
+        cli("predict", old, "a.tsv")
+    Path("a.tsv").write_text("bad\tfilm\n")
+    complaint = cli.refused("predict", old, "a.tsv")
+    assert "a.tsv:1 has 2 columns (bad, film), but nothing says which is the input" in complaint
 
 
 @pytest.mark.parametrize("column", ["XPOS", "xpos", "5"])
-def test_the_column_of_a_tagger_is_reported_as_it_was_chosen(
-    column: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_column_of_a_tagger_is_reported_as_it_was_chosen(column: str, tmp_path: Path, cli: Cli) -> None:
     row = "1\t{}\t_\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"
     (tmp_path / "a.conllu").write_text("".join(row.format(word) for word in WORDS))
     check = ["check", "--task", "tag", "--data", str(tmp_path / "a.conllu"), "--trial", "0"]
     for asked in (["--set", f"data.column={json.dumps(column)}"], ["--columns", column]):
-        main([*check, *asked])
-        assert "sentences (column XPOS)" in capsys.readouterr().err
-    assert main([*check, "--columns", "XPSO"]) == 2
-    assert "Did you mean 'XPOS'?" in capsys.readouterr().err
+        assert "sentences (column XPOS)" in cli(*check, *asked, code=None).err
+    assert "Did you mean 'XPOS'?" in cli.refused(*check, "--columns", "XPSO")
 
 
-def test_csv_is_named_where_a_tagger_reads_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_csv_is_named_where_a_tagger_reads_columns(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "ner.csv").write_text("Sentence #,Word,POS,Tag\nSentence: 1,Ada,NNP,B-per\n,is,VBZ,O\n")
-    assert main(["check", "--task", "tag", "--data", str(tmp_path / "ner.csv"), "--trial", "0"]) == 2
-    assert "ner.csv is CSV: put tabs between its columns" in capsys.readouterr().err
+    assert "ner.csv is CSV: put tabs between its columns" in cli.refused(
+        "check", "--task", "tag", "--data", tmp_path / "ner.csv", "--trial", "0"
+    )

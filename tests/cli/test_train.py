@@ -2,85 +2,80 @@
 
 from pathlib import Path
 
-import pytest
-
-from anaphora.cli.app import main
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.translation.config import TranslationExperiment
 
+from .conftest import Cli
+
 
 def test_what_a_command_was_allowed_is_not_inherited_and_what_was_trained_is(
-    tiny_language_model: Path, toy_book: Path, tmp_path: Path
+    tiny_language_model: Path, toy_book: Path, tmp_path: Path, cli: Cli
 ) -> None:
     first, second, third = (tmp_path / name for name in ("first", "second", "third"))
     options = ["--time", "9m", "--threads", "1", "--set", "training.seed=7"]
-    assert main(["train", str(tiny_language_model), "--data", str(toy_book), *options, "--run", str(first)]) == 0
-    assert main(["train", "--from", str(first), "--run", str(second)]) == 0
-    assert main(["train", "--from", str(first), "--time", "8m", "--run", str(third)]) == 0
+    cli("train", tiny_language_model, "--data", toy_book, *options, "--run", first)
+    cli("train", "--from", first, "--run", second)
+    cli("train", "--from", first, "--time", "8m", "--run", third)
     found = [experiment_of(run).training for run in (first, second, third)]
     assert [(one.minutes, one.threads, one.seed) for one in found] == [(9, 1, 7), (0, 0, 7), (8, 0, 7)]
-    assert main(["train", "--resume", "--set", "training.epochs=4", "--run", str(first)]) == 0
+    cli("train", "--resume", "--set", "training.epochs=4", "--run", first)
     going_on = experiment_of(first).training
     assert (going_on.minutes, going_on.threads, going_on.epochs) == (9, 1, 4)  # all parts of one training together
 
 
 def test_a_run_goes_on_with_moved_files_whose_parts_have_names_of_their_own(
-    tiny_translator: Path, toy_pairs: Path, tmp_path: Path
+    tiny_translator: Path, toy_pairs: Path, tmp_path: Path, cli: Cli
 ) -> None:
     for side in ("en", "fr"):
         (toy_pairs / f"train.{side}").rename(toy_pairs / f"taught.{side}")
     mine, run, moved = tmp_path / "mine.toml", ["--run", str(tmp_path / "run")], tmp_path / "moved"
     mine.write_text(tiny_translator.read_text() + '\n[data]\ntrain = "taught"\n')
     sides = ["--source", "en", "--target", "fr"]
-    assert main(["train", str(mine), "--data", str(toy_pairs), *sides, "--set", "training.epochs=1", *run]) == 0
+    cli("train", mine, "--data", toy_pairs, *sides, "--set", "training.epochs=1", *run)
     toy_pairs.rename(moved)
-    assert main(["train", "--resume", "--data", str(moved), "--set", "training.epochs=2", *run]) == 0
+    cli("train", "--resume", "--data", moved, "--set", "training.epochs=2", *run)
     assert experiment_of(tmp_path / "run").training.epochs == 2
 
 
 def test_what_is_chosen_for_the_vocabulary_of_a_run_can_be_trained_with_it(
-    tiny_translator: Path, toy_pairs: Path, tmp_path: Path
+    tiny_translator: Path, toy_pairs: Path, tmp_path: Path, cli: Cli
 ) -> None:
     options = ["--data", str(toy_pairs), "--source", "en", "--target", "fr", "--set", "training.epochs=1"]
-    assert main(["train", str(tiny_translator), *options, "--run", str(tmp_path / "parent")]) == 0
+    cli("train", tiny_translator, *options, "--run", tmp_path / "parent")
     start = ["--from", str(tmp_path / "parent"), "--vocabulary", "only", "--set", "training.batch_tokens=200"]
-    assert main(["train", *start, *options, "--run", str(tmp_path / "child")]) == 0
+    cli("train", *start, *options, "--run", tmp_path / "child")
     parent, child = experiment_of(tmp_path / "parent"), experiment_of(tmp_path / "child")
     assert isinstance(child, TranslationExperiment) and child.text == parent.text
     assert child.training.patience == 6 and not child.embedding.shared  # as for those who name no recipe
 
 
 def test_a_recipe_goes_on_with_the_data_of_the_run_where_none_is_named(
-    toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    toy_pairs: Path, tmp_path: Path, cli: Cli
 ) -> None:
     run, sizes = ["--run", str(tmp_path / "run")], [f"{part}.size=8" for part in ("embedding", "encoder", "decoder")]
     small = [*sizes, "decoder.readout_size=8", "attention.size=0", "training.batch_tokens=200", "training.metric=loss"]
     changes = [f"--set={change}" for change in (*small, "text.size=300")]
     begun = ["--data", str(toy_pairs), "--source", "en", "--target", "fr"]
     # a recipe of a corpus that is not there, in other languages and in lower case
-    assert main(["train", "multi30k-en-de", *begun, *changes, "--set=training.epochs=1", *run]) == 0
-    assert main(["train", "multi30k-en-de", "--resume", *changes, "--set=training.epochs=2", *run]) == 0
+    cli("train", "multi30k-en-de", *begun, *changes, "--set=training.epochs=1", *run)
+    cli("train", "multi30k-en-de", "--resume", *changes, "--set=training.epochs=2", *run)
     experiment = experiment_of(tmp_path / "run")
     assert isinstance(experiment, TranslationExperiment)
     assert experiment.training.epochs == 2 and experiment.data.files == (str(toy_pairs),)
     assert (experiment.data.target, experiment.text.lowercase) == ("fr", False)
-    capsys.readouterr()
-    assert main(["train", "multi30k-en-de", "--resume", *changes, "--target", "cs", *run]) == 2
-    assert main(["train", "character-lm", "--resume", *run]) == 2
-    assert main(["train", "character-lm", "--resume", "--run", str(tmp_path / "missing")]) == 2
-    said = capsys.readouterr().err
+    cli("train", "multi30k-en-de", "--resume", *changes, "--target", "cs", *run, code=2)
+    cli("train", "character-lm", "--resume", *run, code=2)
+    said = cli("train", "character-lm", "--resume", "--run", tmp_path / "missing", code=2).err
     assert "A run folder should be at" in said
 
 
 def test_a_file_of_an_experiment_that_names_its_data_goes_on_with_that(
-    tiny_language_model: Path, toy_book: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tiny_language_model: Path, toy_book: Path, tmp_path: Path, cli: Cli
 ) -> None:
     run, mine, moved = tmp_path / "run", tmp_path / "mine.toml", tmp_path / "moved.txt"
     text = tiny_language_model.read_text()
     mine.write_text(text.replace("[data]\n", f'[data]\nfiles = ["{toy_book}"]\n'))
-    assert main(["train", str(mine), "--run", str(run)]) == 0
+    cli("train", mine, "--run", run)
     toy_book.rename(moved)
     mine.write_text(text.replace("[data]\n", f'[data]\nfiles = ["{moved}"]\n'))
-    capsys.readouterr()
-    assert main(["train", str(mine), "--resume", "--run", str(run)]) == 0
-    assert f"is read from {moved} this time" in " ".join(capsys.readouterr().err.split())
+    assert f"is read from {moved} this time" in cli("train", mine, "--resume", "--run", run).said

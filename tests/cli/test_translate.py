@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import anaphora
-from anaphora.cli.app import main
 from anaphora.formats.tsv import read_pairs
 from anaphora.tasks.translation import Translation
 
 from ..conftest import Trained
+from .conftest import Cli
 
 SETTINGS = ["--target", "fr", "--set", "training.epochs=3"]
 MORE = "training.seed=7", "text.min_count=5"
@@ -26,13 +26,12 @@ def runs(trained: Trained) -> tuple[str, str, str]:
 
 
 def test_several_runs_translate_as_one_and_a_run_beside_itself_as_it_does_alone(
-    runs: tuple[str, str, str], toy_pairs: Path, capsys: pytest.CaptureFixture[str]
+    runs: tuple[str, str, str], toy_pairs: Path, cli: Cli
 ) -> None:
     text = str(toy_pairs / "test.en")
 
     def translated(*given: str) -> str:
-        assert main(["translate", *given]) == 0
-        return capsys.readouterr().out
+        return cli("translate", *given).out
 
     alone = translated(runs[0], text)
     for mean in ("arithmetic", "geometric"):
@@ -51,21 +50,21 @@ def _translator(run: str) -> anaphora.TranslationPredictor:
     return found
 
 
-def test_several_runs_are_evaluated_as_one(runs: tuple[str, str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", runs[0], "--json", "--no-keep"]) == 0
-    alone = json.loads(capsys.readouterr().out)
-    assert main(["evaluate", runs[0], runs[0], runs[0], "--ensemble", "--json", "--details"]) == 0
-    together = json.loads(capsys.readouterr().out)
+def test_several_runs_are_evaluated_as_one(runs: tuple[str, str, str], cli: Cli) -> None:
+    alone = cli("evaluate", runs[0], "--json", "--no-keep").json
+    together = cli("evaluate", runs[0], runs[0], runs[0], "--ensemble", "--json", "--details").json
     three = " + ".join([runs[0]] * 3)
     assert together["run"] == f"arithmetic mean of {three}"
-    assert main(["evaluate", runs[0], runs[0], runs[0], "--ensemble", "--mean", "geometric"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == f"geometric mean of {three}"
+    assert (
+        cli("evaluate", runs[0], runs[0], runs[0], "--ensemble", "--mean", "geometric").lines[0]
+        == f"geometric mean of {three}"
+    )
     assert alone["splits"]["test"].items() <= together["splits"]["test"].items()
     assert not (Path(runs[0]) / "evaluations.jsonl").exists()
 
 
 def test_links_that_a_translator_has_none_of_are_refused_before_it_translates(
-    trained: Trained, toy_pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Trained, toy_pairs: Path, tmp_path: Path, cli: Cli
 ) -> None:
     attending, other = (str(trained("translator", "training.epochs=3", *more)) for more in ([], ["attention=none"]))
     text, links = str(toy_pairs / "test.en"), tmp_path / "links"
@@ -75,10 +74,9 @@ def test_links_that_a_translator_has_none_of_are_refused_before_it_translates(
         ["translate", attending, other, text, "--alignments", str(links)],
         ["align", other, *pairs],
     ):
-        assert main(command) == 2
-        shown = capsys.readouterr()
+        shown = cli(*command, code=2)
         assert shown.out == "" and "this translator has none" in shown.err and not links.exists()
-    assert main(["translate", attending, attending, text, "--alignments", str(links)]) == 0
+    cli("translate", attending, attending, text, "--alignments", links)
     assert len(links.read_text().splitlines()) == 3
     assert _translator(attending).attends and not _translator(other).attends
 
@@ -88,24 +86,21 @@ def test_translations_are_pairs_to_train_on_in_either_order(
     tiny_translator: Path,
     toy_pairs: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    cli: Cli,
 ) -> None:
     """Back-translation and distillation are two commands each."""
     text, taught, made = str(toy_pairs / "test.en"), str(toy_pairs / "taught.tsv"), str(tmp_path / "made.tsv")
     translate = ["translate", runs[0], text, "--no-split"]
-    assert main(translate) == 0
-    written = capsys.readouterr().out.splitlines()
-    assert main([*translate, "--pairs", taught]) == 0
-    assert main([*translate, "--pairs", made, "--translation-first"]) == 0
-    assert capsys.readouterr().out == ""
+    written = cli(*translate).lines
+    cli(*translate, "--pairs", taught)
+    assert cli(*translate, "--pairs", made, "--translation-first").out == ""
     rows = list(zip(Path(text).read_text().splitlines(), written, strict=True))
     assert [row[1:3] for row in read_pairs(Path(taught))] == rows
     assert [row[1:3] for row in read_pairs(Path(made))] == [(target, source) for source, target in rows]
     train = ["train", str(tiny_translator), "--data", str(toy_pairs), *SETTINGS]
-    assert main([*train, "--data", made, "--run", str(tmp_path / "more")]) == 0
-    assert main([*train, "--set", "data.train=taught", "--run", str(tmp_path / "taught")]) == 0
-    assert main([*translate, "--translation-first"]) == 2
-    assert "--translation-first belongs to --pairs" in capsys.readouterr().err
+    cli(*train, "--data", made, "--run", tmp_path / "more")
+    cli(*train, "--set", "data.train=taught", "--run", tmp_path / "taught")
+    assert "--translation-first belongs to --pairs" in cli.refused(*translate, "--translation-first")
 
 
 REFUSED = {
@@ -120,13 +115,10 @@ REFUSED = {
 }
 
 
-def test_what_does_not_go_together_is_refused_in_a_sentence(
-    runs: tuple[str, str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_does_not_go_together_is_refused_in_a_sentence(runs: tuple[str, str, str], cli: Cli) -> None:
     names = dict(zip("abc", runs, strict=True))
     for command, said in REFUSED.items():
-        assert main([names.get(word, word) for word in command.split()]) == 2
-        assert said in capsys.readouterr().err
+        assert said in cli.refused(*(names.get(word, word) for word in command.split()))
 
 
 def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
@@ -136,56 +128,53 @@ def test_a_language_model_of_the_translator_s_vocabulary_has_its_say(
     tiny_translator: Path,
     toy_pairs: Path,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    cli: Cli,
 ) -> None:
     counts = tmp_path / "counts.toml"
     counts.write_text(count_model)
     text, models = str(toy_pairs / "train.fr"), [str(tmp_path / "counted"), str(tmp_path / "network")]
     for experiment, model in zip((counts, tiny_language_model), models, strict=True):
         command = ["train", str(experiment), "--from", runs[0], "--vocabulary", "only", "--data", text, "--run", model]
-        assert main(command) == 0
+        cli(*command)
         [of_model, of_target] = [
             next(path for path in (Path(run) / "vocabulary").iterdir() if path.name in names).read_bytes()
             for run, names in ((model, ("text",)), (runs[0], ("target", "joint")))
         ]
         assert of_model == of_target
-        assert main(["train", "--resume", "--run", model]) == 0
+        cli("train", "--resume", "--run", model)
     found = {}
     for options in ([], ["--language-model", models[0]], ["--language-model", models[1], "--fusion-weight", "9"]):
-        capsys.readouterr()
-        assert main(["translate", *runs[:2], str(toy_pairs / "test.en"), *options]) == 0
-        found[str(options)] = capsys.readouterr().out
+        found[str(options)] = cli("translate", *runs[:2], toy_pairs / "test.en", *options).out
     assert len(set(found.values())) > 1
     fused = ["evaluate", runs[0], "--language-model", models[0], "--no-keep", "--json"]
-    assert main([*fused, "--fusion-weight", "1e-30"]) == main(["evaluate", runs[0], "--json", "--no-keep"]) == 0
-    with_model, alone = map(json.loads, capsys.readouterr().out.splitlines())
+    with_model = cli(*fused, "--fusion-weight", "1e-30").json
+    alone = cli("evaluate", runs[0], "--json", "--no-keep").json
     assert with_model["splits"] == alone["splits"] and with_model["run"] == f"{runs[0]} + 1e-30 x {models[0]}"
     for more, said in (
         ([runs[1]], "add --ensemble"),
         (["--text", text], "--text is for a language model, --language-model for"),
     ):
-        assert main([*fused, *more]) == 2
-        assert said in capsys.readouterr().err
-    assert main(["evaluate", runs[0], "--language-model", runs[1]]) == 2
-    assert "should be a language model, but is a translator" in capsys.readouterr().err
+        assert said in cli.refused(*fused, *more)
+    assert "should be a language model, but is a translator" in cli.refused(
+        "evaluate", runs[0], "--language-model", runs[1]
+    )
     for refused, said in (
         (["--fusion-weight", "0.2"], "--language-model, which is missing"),
         (["--language-model", models[0], "--fusion-weight", "0"], "a finite weight above 0"),
         (["--language-model", runs[0]], "should be a language model"),
     ):
-        assert main(["translate", runs[0], str(toy_pairs / "test.en"), *refused]) == 2
-        assert said in capsys.readouterr().err
-    assert main(["translate", runs[2], str(toy_pairs / "test.en"), "--language-model", models[0]]) == 2
-    assert "train it from the translator's alone (start.vocabulary = 'only')" in capsys.readouterr().err
+        assert said in cli.refused("translate", runs[0], toy_pairs / "test.en", *refused)
+    assert "train it from the translator's alone (start.vocabulary = 'only')" in cli.refused(
+        "translate", runs[2], toy_pairs / "test.en", "--language-model", models[0]
+    )
     # and pairs cannot be cut by the vocabulary of a text
     pairs = [str(tiny_translator), "--data", str(toy_pairs), *SETTINGS, "--run", str(tmp_path / "new")]
-    assert main(["train", *pairs, "--from", models[0], "--vocabulary", "only"]) == 2
-    assert "the vocabularies of both sides" in capsys.readouterr().err
-    assert main(["train", *pairs, "--from", runs[1], "--vocabulary", "only"]) == 0
+    assert "the vocabularies of both sides" in cli.refused("train", *pairs, "--from", models[0], "--vocabulary", "only")
+    cli("train", *pairs, "--from", runs[1], "--vocabulary", "only")
 
 
 def test_pairs_to_train_on_that_hold_the_unknown_mark_are_counted(
-    runs: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    runs: tuple[str, str, str], tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text, made = tmp_path / "text.en", str(tmp_path / "made.tsv")
     text.write_text("abc\nabd\n")
@@ -196,19 +185,16 @@ def test_pairs_to_train_on_that_hold_the_unknown_mark_are_counted(
         return [replace(first, text="a <unk>."), replace(second, text="a")]
 
     monkeypatch.setattr(anaphora.TranslationPredictor, "stream", marked)
-    assert main(["translate", runs[0], str(text), "--pairs", made]) == 0
-    assert "1 of 2 translations has <unk> inside" in " ".join(capsys.readouterr().err.split())
-    assert main(["translate", runs[0], str(text)]) == 0
-    assert "<unk>" not in capsys.readouterr().err
+    assert "1 of 2 translations has <unk> inside" in cli("translate", runs[0], text, "--pairs", made).said
+    assert "<unk>" not in cli("translate", runs[0], text).err
 
 
 def test_numbers_addresses_and_markup_that_a_translation_lacks_are_reported(
-    runs: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    runs: tuple[str, str, str], tmp_path: Path, cli: Cli
 ) -> None:
     text = tmp_path / "text.en"
     text.write_text("15 abc\n\nabc\n<b>%s</b> www.a.org\n" + "a 7\n" * 12)
-    assert main(["translate", runs[0], str(text), "--no-split", "--json", "--protect", "none"]) == 0
-    printed = capsys.readouterr()
+    printed = cli("translate", runs[0], text, "--no-split", "--json", "--protect", "none")
     found = [json.loads(line) for line in printed.out.splitlines()]
     kinds = [[one["kind"] for one in line["differences"]] for line in found]
     assert len(found) == 16 and kinds[1] == [] and kinds[2] == []
@@ -219,9 +205,7 @@ def test_numbers_addresses_and_markup_that_a_translation_lacks_are_reported(
     assert said[1].startswith("warning: line 4 and its translation differ in placeholders (")
     assert said[-1].startswith("warning: 14 of 16 lines differ from their translations in ")
     assert len(said) == 11
-    assert main(["translate", runs[0], str(text), "--no-split", "--json", "--protect", "all"]) == 0
-    printed = capsys.readouterr()
+    printed = cli("translate", runs[0], text, "--no-split", "--json", "--protect", "all")
     assert not any(json.loads(line)["differences"] for line in printed.out.splitlines()) and not printed.err
-    assert main(["translate", runs[0], str(text), "--protect", "tags,digits"]) == 2
-    assert "but one is 'digits'" in capsys.readouterr().err
-    assert main(["translate", runs[0], str(text), "--json", "--pairs", str(tmp_path / "made.tsv")]) == 2
+    assert "but one is 'digits'" in cli.refused("translate", runs[0], text, "--protect", "tags,digits")
+    cli("translate", runs[0], text, "--json", "--pairs", tmp_path / "made.tsv", code=2)
