@@ -49,10 +49,7 @@ def complaint(**encoder: Any) -> str:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (
-            {"cell": "lstmm"},
-            "reverse.toml: encoder.cell 'lstmm' is unknown. Did you mean 'lstm'? Known: gru, lstm.",
-        ),
+        ({"cell": "lstmm"}, "reverse.toml: encoder.cell 'lstmm' is unknown. Did you mean 'lstm'? Known: gru, lstm."),
         ({"cell": {"kind": "xyz"}}, "reverse.toml: encoder.cell 'xyz' is unknown. Known: gru, lstm."),
         ({"cell": {"reset": "before"}}, "reverse.toml: encoder.cell needs encoder.cell.kind too: one of gru, lstm."),
         (

@@ -27,12 +27,8 @@ def parameters(verb: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_keyword_arguments_are_the_fields_of_a_table(table: Any) -> None:
-    keywords = TABLES[table].__annotations__
-    assert keywords.keys() == set(table._fields) - {"suffixes"}
-    for name, kind in keywords.items():
-        declaration = declared(table).get(name)
-        expected = declaration[0] if declaration else table.__annotations__[name]
-        assert getattr(kind, "__forward_arg__", kind) == getattr(expected, "__forward_arg__", expected), name
+    # mypy compares the types, where keywords become fields
+    assert TABLES[table].__annotations__.keys() == set(table._fields) - {"suffixes"}
 
 
 @pytest.mark.parametrize("verb", ["translate", "evaluate", "calibrate", "compare", "generate"])

@@ -376,11 +376,7 @@ def _is_literal(annotation: Any) -> bool:
 
 def label_of(table: type[Config]) -> tuple[str, str]:
     """Return the option that tells a table from the others that may stand in its place, and what it is in this one."""
-    names = kind_names(table)
-    for key, field in table.model_fields.items():
-        if names.intersection(get_args(field.annotation)):
-            return key, str(*get_args(field.annotation))
-    return "", ""
+    return next(iter(_marks(table).items()), ("", ""))
 
 
 def as_toml(value: Any) -> str:

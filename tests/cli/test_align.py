@@ -187,10 +187,7 @@ def test_an_aligner_is_checked_described_and_resumed(folder: Path, cli: Cli) -> 
         (["train", "--from", "links", "--data", ".", "--target", "fr", "--run", "new"], "starts from no other run"),
         (["translate", "words", "test.en", "--dictionary", "d.tsv"], "--dictionary belongs to --replace-unknown"),
         (["evaluate", "words", "--dictionary", "d.tsv"], "--dictionary belongs to --replace-unknown"),
-        (
-            ["translate", "words", "test.en", "--translations-per-word", "3"],
-            "belongs to --candidates or --shortlist",
-        ),
+        (["translate", "words", "test.en", "--translations-per-word", "3"], "belongs to --candidates or --shortlist"),
         (["evaluate", "words", "--frequent-words", "3"], "belongs to --candidates or --shortlist"),
         (
             ["translate", "words", "test.en", "--replace-unknown", "--dictionary", "test.en"],
@@ -199,11 +196,7 @@ def test_an_aligner_is_checked_described_and_resumed(folder: Path, cli: Cli) -> 
     ],
 )
 def test_what_goes_wrong_is_said_in_one_sentence(
-    arguments: list[str],
-    complaint: str,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    cli: Cli,
+    arguments: list[str], complaint: str, folder: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(folder)
     shown = cli(*arguments, code=2)

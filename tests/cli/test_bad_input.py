@@ -152,12 +152,7 @@ def test_a_persons_own_text_keeps_its_case_under_any_recipe(
     ],
 )
 def test_bad_data_is_refused_before_anything_is_written(
-    spoil: Spoil,
-    words: list[str],
-    toy_pairs: Path,
-    tiny_translator: Path,
-    tmp_path: Path,
-    cli: Cli,
+    spoil: Spoil, words: list[str], toy_pairs: Path, tiny_translator: Path, tmp_path: Path, cli: Cli
 ) -> None:
     spoil(toy_pairs)
     before = sorted(tmp_path.rglob("*"))
@@ -172,10 +167,7 @@ def test_bad_data_is_refused_before_anything_is_written(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (
-            ["train", "multi30k"],
-            "anaphora: There is no recipe called 'multi30k'. Did you mean 'multi30k-",
-        ),
+        (["train", "multi30k"], "anaphora: There is no recipe called 'multi30k'. Did you mean 'multi30k-"),
         (
             ["train", "multi30k-en-de."],
             "Did you mean 'multi30k-en-de'? anaphora recipes lists all; name your own file with its ending, .toml.",
@@ -213,10 +205,7 @@ def test_bad_data_is_refused_before_anything_is_written(
         (["train", "quickstart", "--set", "epochs"], "anaphora: --set takes dotted.key=value, but got 'epochs'."),
         (["train", "quickstart", "--time", "0m"], "anaphora: --time must be a duration such as 30m"),
         (["fetch", "--from", "."], "anaphora: --from belongs to CORPUS, which is missing"),
-        (
-            ["train", "quickstart", "--time", "soon"],
-            "anaphora: --time must be a duration such as 30m",
-        ),
+        (["train", "quickstart", "--time", "soon"], "anaphora: --time must be a duration such as 30m"),
         (["train", "quickstart"], "anaphora: Training needs data, but none was given: pass --data"),
         (["train", "quickstart", "--epochs", "3"], "anaphora: No such option: --epochs"),
         (["trian"], "anaphora: No such command 'trian'. Did you mean 'train'?"),
@@ -250,11 +239,7 @@ def test_bad_data_is_refused_before_anything_is_written(
     ],
 )
 def test_a_wrong_command_is_refused(
-    arguments: list[str],
-    complaint: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    cli: Cli,
+    arguments: list[str], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert complaint in cli.refused(*arguments)
@@ -293,11 +278,7 @@ def truncate(path: Path) -> None:
 @pytest.mark.parametrize("damage", [flip, truncate, Path.unlink])
 @pytest.mark.parametrize("name", ["model.safetensors", "manifest.json", "experiment.toml", "vocabulary.json"])
 def test_a_damaged_run_folder_is_refused_and_the_file_named(
-    damage: Callable[[Path], object],
-    name: str,
-    trained_copy: Trained,
-    toy_pairs: Path,
-    cli: Cli,
+    damage: Callable[[Path], object], name: str, trained_copy: Trained, toy_pairs: Path, cli: Cli
 ) -> None:
     run = trained_copy("translator", "training.epochs=1")
     [file] = run.rglob(name)

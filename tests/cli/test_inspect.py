@@ -166,11 +166,7 @@ def test_lessons_and_diagrams_need_no_run(tmp_path: Path, cli: Cli) -> None:
     ],
 )
 def test_whatever_is_wrong_is_one_sentence(
-    runs: Path,
-    arguments: list[str],
-    complaint: str,
-    cli: Cli,
-    monkeypatch: pytest.MonkeyPatch,
+    runs: Path, arguments: list[str], complaint: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(runs)
     said = cli("inspect", *arguments, code=2).err.splitlines()

@@ -71,7 +71,7 @@ def test_a_document_is_filled_from_the_memory(run: str, tsv: str, tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["change"], "should be one of add, list, remove, export"),
+        (["change"], "The action 'change' is unknown. Known: add, export, list, remove."),
         (["add"], "Name the files to add"),
         (["list"], "has no translation memory"),
         (["add", "missing.tmx"], "missing.tmx"),

@@ -1,4 +1,4 @@
-"""What ``anaphora translate`` writes beside the best translation: n-best lists, alignments, and refused lines."""
+"""What ``anaphora translate`` writes beside the best translation, and translations with prefixes and suffixes."""
 
 import json
 from pathlib import Path
@@ -153,29 +153,90 @@ def test_an_evaluation_says_how_it_searched(run: str, cli: Cli) -> None:
     assert scores["sampling"] == {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "seed": 3}
 
 
-REFUSED = {
-    "--temperature 0.5": "--temperature belongs to --sample",
-    "--sample --beam 3": "leave out beam, or sampling",
-    "--sample --temperature 0": "finite temperature above 0",
-    "--beam 5 --groups 2": "groups of equal size",
-    "--diversity 1": "diversity belongs to groups",
-    "--per-token --length-penalty 1": "leave out per_token, or length_penalty",
-    "--minimum-risk 1": "2 to 1,000 hypotheses",
-    "--align-with RUN": "--align-with belongs to",
-    "--nbest 3 --pairs made.tsv": "--nbest is for translations",
-}
-
-
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--temperature 0.5", "--temperature belongs to --sample"),
+        ("--sample --beam 3", "leave out beam, or sampling"),
+        ("--beam 5 --groups 2", "groups of equal size"),
+        ("--align-with RUN", "--align-with belongs to"),
+        ("--nbest 3 --pairs made.tsv", "--nbest is for translations"),
+    ],
+)
 def test_options_that_do_not_go_together_are_refused_in_a_sentence(
-    run: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+    options: str, said: str, run: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for options, said in REFUSED.items():
-        words = [run if word == "RUN" else word for word in options.split()]
-        assert said in cli.refused("translate", run, text, *words), options
+    assert said in cli.refused("translate", run, text, *options.replace("RUN", run).split())
 
 
 def test_the_help_of_translate_is_in_groups(cli: Cli) -> None:
     shown = cli("translate", "--help").lines
     headings = [line for line in shown if line.endswith(":") and not line.startswith(" ")]
     assert headings[:6] == ["Arguments:", "Options:", "Output:", "Word alignments:", "Search:", "Sampling:"]
+
+
+FRAMED = "dab\n\nabcd\ncab\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path, Path]:
+    text, prefixes, output = (tmp_path / name for name in ("text.en", "begun.fr", "found.fr"))
+    text.write_text(FRAMED)
+    return text, prefixes, output
+
+
+def test_every_line_begins_with_its_prefix(run: str, files: tuple[Path, Path, Path], cli: Cli) -> None:
+    text, prefixes, output = files
+    translator = anaphora.load(run)
+    assert isinstance(translator, anaphora.TranslationPredictor)
+    begun = ["dab", "", "", "da"]
+    prefixes.write_text("\n".join(begun) + "\n")
+    cli("translate", run, text, "--prefixes", prefixes, "--output", output, "--beam", "3")
+    lines = FRAMED.splitlines()
+    found = output.read_text().splitlines()
+    assert found == [one.text for one in translator.translate(lines, prefixes=begun, beam=3)]
+    assert all(line.startswith(prefix) for line, prefix in zip(found, begun, strict=True)) and not found[1]
+    listed = cli("translate", run, text, "--prefixes", prefixes, "--nbest", "2").lines
+    assert all(line.split(" ||| ")[1].startswith(begun[int(line[0])]) for line in listed)
+
+
+def test_every_line_ends_with_its_suffix(run: str, files: tuple[Path, Path, Path], cli: Cli) -> None:
+    text, suffixes, output = files
+    suffixes.write_text("dab\n\nda\n\n")
+    given = ("--suffixes", str(suffixes), "--beam", "4")
+    cli("translate", run, text, *given, "--output", output)
+    found = output.read_text().splitlines()
+    assert found[0].endswith("dab") and not found[1] and found[2].endswith("da")
+    said = cli("translate", run, text, *given, "--no-repeat-ngram", "2", code=2).said
+    assert "Suffixes are written by a beam of all words" in said
+
+
+@pytest.mark.parametrize(
+    ("prefixes", "text", "said", "found"),
+    [
+        ("dab\n\n", FRAMED, "Line 3 has no prefix", ["dab", "", "", ""]),
+        ("dab\n" * 6, "dab\ncab\n", "has more lines than the text, which has 2: give one for every", ["dab", "dab"]),
+    ],
+)
+def test_where_prefixes_and_lines_are_not_equally_many_the_others_come_out(
+    prefixes: str, text: str, said: str, found: list[str], run: str, files: tuple[Path, Path, Path], cli: Cli
+) -> None:
+    for file, content in zip(files, (text, prefixes), strict=False):
+        file.write_text(content)
+    shown = cli("translate", run, files[0], "--prefixes", files[1], "--output", files[2], code=2).said
+    assert said in shown and ("2 lines were refused" in shown) == (found[-1] == "")
+    assert [line[:3] for line in files[2].read_text().splitlines()] == found
+
+
+def test_what_has_no_prefix_is_refused_before_work(
+    run: str, files: tuple[Path, Path, Path], tmp_path: Path, cli: Cli
+) -> None:
+    text, prefixes, _ = files
+    prefixes.write_text("dab\n")
+    (document := tmp_path / "text.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nabc\n")
+    given = ("--prefixes", str(prefixes))
+    assert "leave out --prefixes, or --memory" in cli.refused("translate", run, text, "--memory", *given)
+    assert "--prefixes is for lines of text" in cli.refused("translate", run, document, *given)
+    assert "would be lost" in cli.refused("translate", run, text, *given, "--output", prefixes)
+    cli("translate", run, text, "--prefixes", tmp_path / "none", code=2)

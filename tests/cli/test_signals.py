@@ -39,19 +39,8 @@ def heeded() -> Iterator[None]:
 @pytest.fixture
 def begin(toy_pairs: Path, tiny_translator: Path) -> Begin:
     def start(run: Path, *settings: str) -> "subprocess.Popen[str]":
-        arguments = [
-            tiny_translator,
-            "--data",
-            toy_pairs,
-            "--target",
-            "fr",
-            "--run",
-            run,
-            "--set",
-            "training.patience=0",
-        ]
-        for setting in settings:
-            arguments += ["--set", setting]
+        arguments = [tiny_translator, "--data", toy_pairs, "--target", "fr", "--run", run]
+        arguments += [f"--set={setting}" for setting in ("training.patience=0", *settings)]
         return subprocess.Popen(
             [*COMMAND, *map(str, arguments)],
             stderr=subprocess.PIPE,

@@ -82,11 +82,7 @@ def test_links_that_a_translator_has_none_of_are_refused_before_it_translates(
 
 
 def test_translations_are_pairs_to_train_on_in_either_order(
-    runs: tuple[str, str, str],
-    tiny_translator: Path,
-    toy_pairs: Path,
-    tmp_path: Path,
-    cli: Cli,
+    runs: tuple[str, str, str], tiny_translator: Path, toy_pairs: Path, tmp_path: Path, cli: Cli
 ) -> None:
     """Back-translation and distillation are two commands each."""
     text, taught, made = str(toy_pairs / "test.en"), str(toy_pairs / "taught.tsv"), str(tmp_path / "made.tsv")

@@ -41,11 +41,7 @@ def run(
     source: Annotated[Path | None, typer.Option(help="Source file, instead of a file of pairs.")] = None,
     target: Annotated[Path | None, typer.Option(help="Target file, line-aligned with --source.")] = None,
     symmetrise: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Symmetrisation of an aligner, e.g. union. [default: the run's own]",
-        ),
+        str, typer.Option(metavar="NAME", help="Symmetrisation of an aligner, e.g. union. [default: the run's own]")
     ] = "",
     gold: Annotated[Path | None, typer.Option(help="Reference alignments to score against.")] = None,
     possible: Annotated[Path | None, typer.Option(help="Alignments that are allowed beside those of --gold.")] = None,

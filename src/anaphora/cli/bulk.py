@@ -45,8 +45,7 @@ class Workers:
     engine: Annotated[
         str,
         _bulk_option(
-            metavar="local|ray",
-            help="With --workers: where they run, here or in a Ray cluster. [default: local]",
+            metavar="local|ray", help="With --workers: where they run, here or in a Ray cluster. [default: local]"
         ),
     ] = ""
 

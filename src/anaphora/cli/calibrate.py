@@ -16,12 +16,7 @@ EXAMPLES = (
 
 
 def run(
-    run_folder: RunFolder,
-    search: SearchTable,
-    given: GivenPairs,
-    as_json: Json = False,
-    *,
-    machine: Machine,
+    run_folder: RunFolder, search: SearchTable, given: GivenPairs, as_json: Json = False, *, machine: Machine
 ) -> None:
     """Fit the confidence of translations on held-out pairs, and measure it.
 
@@ -37,8 +32,7 @@ def run(
     if as_json:
         measured = {name: one.model_dump() for name, one in found.measured.items()}
         table = {"run": str(run_folder), "settings": found.settings, "fitted_on": found.fitted_on}
-        print_json(table | measured)
-        return
+        return print_json(table | measured)
     typer.echo(f"Calibrated for {described(found.settings)} on {counted(found.fitted_on, 'pair')}; measured on others:")
     for name, one in found.measured.items():
         area = "no AUC, as all are alike" if one.area is None else f"AUC {one.area:.3f}"

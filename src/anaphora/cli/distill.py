@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anaphora.cli.options import Json
+from anaphora.cli.options import Json, SettingsOption, TrainingThreads
 from anaphora.cli.progress import clock, listening
 from anaphora.cli.signals import handling_signals
 from anaphora.cli.talk import print_json, say
@@ -24,11 +24,8 @@ def run(
     ],
     run_folder: Annotated[Path, typer.Option("--run", metavar="DIR", help="Run folder of the student.")],
     beam: Annotated[int, typer.Option("--beam", min=1, help="Beam size of the teachers.")] = 5,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the student; may be repeated."),
-    ] = None,
-    threads: Annotated[int | None, typer.Option("--threads", min=0, max=1024, help="Number of CPU threads.")] = None,
+    settings: SettingsOption = None,
+    threads: TrainingThreads = None,
     as_json: Json = False,
 ) -> None:
     """Train a smaller translator on the translations of others; repeat to continue.
@@ -55,8 +52,7 @@ def run(
         raise typer.Exit(signals.exit_code)
     if as_json:
         systems = [{"name": system.name, **system.metrics} for system in found.systems]
-        print_json({"run": str(run_folder), "split": found.split, "systems": systems})
-        return
+        return print_json({"run": str(run_folder), "split": found.split, "systems": systems})
     if found.outcome:
         say(f"Trained in {clock(found.outcome.seconds)}. Next: anaphora evaluate {quote(str(run_folder))}")
     names = list(found.systems[0].metrics)

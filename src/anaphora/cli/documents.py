@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anaphora.cli.files import check_writable, writing
 from anaphora.cli.talk import put
+from anaphora.cli.translations import Outputs
 from anaphora.errors import AnaphoraError, ConfigError, DataError
 from anaphora.events import Note, Report
 from anaphora.wording import agreeing, counted
@@ -46,28 +47,27 @@ def translate_document(
     translator: "TranslationPredictor",
     file: Path,
     kind: str,
-    output: Path | None,
-    min_confidence: float | None,
+    outputs: Outputs,
     how: dict[str, Any],
 ) -> None:
-    """Write a document with its gaps filled to ``output``, or print it; what was left empty is reported.
+    """Write a document with its gaps filled, or print it; what was left empty is reported.
 
-    Of a project a memory is written. What has a lower confidence than ``min_confidence`` stays empty. ``how`` is passed
-    to the translator.
+    Of a project a memory is written. What has a lower confidence than is asked for stays empty. ``how`` is passed to
+    the translator.
     """
     if kind == PROJECT:
-        return translate_project(translator, file, output, min_confidence, how)
+        return translate_project(translator, file, outputs, how)
     from anaphora.formats.entries.document import REPLACED, Document
     from anaphora.formats.lines import packed_by_name, replacing
     from anaphora.tasks.translation.documents import fill
 
     report: Report = how["report"]
     document = Document.read(file, kind, translator.languages)
-    filled = fill(document, translating(translator, min_confidence, how), translator.languages[1])
-    if output is None:
+    filled = fill(document, translating(translator, outputs.min_confidence, how), translator.languages[1])
+    if outputs.output is None:
         put(filled.content)
     else:
-        with replacing(output) as plain, packed_by_name(output, plain) as stream:
+        with replacing(outputs.output) as plain, packed_by_name(outputs.output, plain) as stream:
             stream.write(filled.content)
     total = filled.entries + sum(map(len, filled.left.values()))
     others = len(document.entries) - total
@@ -100,14 +100,13 @@ MEMORY = Path("mt", "anaphora.tmx")
 def translate_project(
     translator: "TranslationPredictor",
     folder: Path,
-    output: Path | None,
-    min_confidence: float | None,
+    outputs: Outputs,
     how: dict[str, Any],
 ) -> None:
-    """Write translations of what a project lacks into ``tm/mt/anaphora.tmx`` or ``output``.
+    """Write translations of what a project lacks into ``tm/mt/anaphora.tmx`` or the output.
 
-    What has a lower confidence than ``min_confidence`` is left out. ``how`` is passed to the translator; the glossaries
-    of the project are used unless its options have one.
+    What has a lower confidence than is asked for is left out. ``how`` is passed to the translator; the glossaries of
+    the project are used unless its options have one.
     """
     from anaphora.formats.entries.tmx import tmx_lines
     from anaphora.formats.omegat import read_project
@@ -117,14 +116,14 @@ def translate_project(
     project = read_project(folder)
     _check_languages(project, translator)
     how = how | {"options": _with_glossary(how["options"], project, report)}
-    file = output or _memory_of(project)
+    file = outputs.output or _memory_of(project)
     check_writable(file)
     segments = segments_of(project)
 
     def refuse(number: int, error: AnaphoraError) -> None:
         report(Note(str(error).replace(f"Line {number} ", f"Segment '{segments.new[number - 1]}' "), warning=True))
 
-    translate = translating(translator, min_confidence, how | {"refused": refuse})
+    translate = translating(translator, outputs.min_confidence, how | {"refused": refuse})
     done = pretranslated(segments.new, translate, translator.languages[1])
     with writing(file) as write:
         for line in tmx_lines(done.pairs, project.languages):

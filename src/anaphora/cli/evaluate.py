@@ -58,8 +58,7 @@ CONFLICTS = (
 
 def run(
     runs: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN...", help="Run folder, or two translators to compare on the same text."),
+        list[Path], typer.Argument(metavar="RUN...", help="Run folder, or two translators to compare on the same text.")
     ],
     search: SearchTable,
     models: Combination,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tomli_w
 import typer
 
-from anaphora.cli.options import ColumnsOption, SettingsOption, columns_in
+from anaphora.cli.options import ColumnsOption, SettingsOption, TrainingThreads, columns_in
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.files import MEGABYTE
@@ -43,9 +43,7 @@ class Asked:
     source: Annotated[str, typer.Option(help="Source language code (also the file suffix), e.g. en.")] = ""
     target: Annotated[str, typer.Option(help="Target language code (also the file suffix), e.g. cs.")] = ""
     settings: SettingsOption = None
-    threads: Annotated[
-        int | None, typer.Option(min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")
-    ] = None
+    threads: TrainingThreads = None
 
     @property
     def files(self) -> list[Path]:
@@ -127,10 +125,7 @@ def with_languages(asked: Asked, report: Report) -> Asked:
 
 
 def experiment_asked(
-    asked: Asked,
-    report: Report,
-    text: "tuple[str | Table, str] | None" = None,
-    start: "StartConfig | None" = None,
+    asked: Asked, report: Report, text: "tuple[str | Table, str] | None" = None, start: "StartConfig | None" = None
 ) -> "ExperimentBase":
     """Return the experiment, in a TOML ``text`` or that of ``experiment_text``.
 

@@ -20,10 +20,7 @@ EXAMPLES = (
     "anaphora fetch multi30k --from /media/disk/corpora",
 )
 
-CONFLICTS = (
-    Excludes("--from", "--list", "--from brings files and --list only shows which"),
-    Needs("--from", "CORPUS"),
-)
+CONFLICTS = (Excludes("--from", "--list", "--from brings files and --list only shows which"), Needs("--from", "CORPUS"))
 
 
 def run(

@@ -14,10 +14,7 @@ if TYPE_CHECKING:
     from anaphora.run.evaluations import Evaluation
     from anaphora.run.summary import CheckpointInfo, RunInfo
 
-EXAMPLES = (
-    "anaphora info runs/en-de",
-    "anaphora info runs/en-de --json",
-)
+EXAMPLES = ("anaphora info runs/en-de", "anaphora info runs/en-de --json")
 
 
 def run(run_folder: RunFolder, as_json: Json = False) -> None:

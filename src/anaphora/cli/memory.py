@@ -10,6 +10,7 @@ import typer
 from anaphora.cli.files import check_writable, writing
 from anaphora.cli.options import Json, RunFolder
 from anaphora.cli.talk import print_json, say
+from anaphora.config import check_known
 from anaphora.errors import ConfigError, DataError
 from anaphora.wording import counted
 
@@ -45,8 +46,7 @@ def run(
     from anaphora.memory import Memory
     from anaphora.run.layout import check_is_run
 
-    if action not in _ACTIONS:
-        raise ConfigError(f"The action should be one of {', '.join(_ACTIONS)}, but is {action!r}.")
+    check_known("The action", action, _ACTIONS)
     _check_options(action, origin=origin, text=text, as_json=as_json)
     check_is_run(run_folder)
     arguments = given or []

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anaphora.cli.options import Threads
+from anaphora.cli.options import SettingsOption, Threads
 from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.errors import ConfigError
@@ -26,10 +26,7 @@ def run(
         list[Path] | None,
         typer.Option("--data", metavar="FOLDER|FILE", help="Data instead of that of the first run; may be repeated."),
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the interpolation; may be repeated."),
-    ] = None,
+    settings: SettingsOption = None,
     threads: Threads = 0,
 ) -> None:
     """Interpolate language models with weights fitted on the validation split."""

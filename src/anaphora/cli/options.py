@@ -35,11 +35,10 @@ InitialState = Annotated[
 ]
 SettingsOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the recipe; may be repeated."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Change one option of the experiment; may be repeated."),
 ]
 ColumnsOption = Annotated[
-    str,
-    typer.Option(metavar="2,1", help="Columns of input and output (tagger: of tags): numbers from 1, or names."),
+    str, typer.Option(metavar="2,1", help="Columns of input and output (tagger: of tags): numbers from 1, or names.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
@@ -60,9 +59,13 @@ def _use_threads(count: int) -> int:
 
 
 Threads = Annotated[
-    int,
-    typer.Option(min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.", callback=_use_threads),
+    int, typer.Option(min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.", callback=_use_threads)
 ]
+
+TrainingThreads = Annotated[
+    int | None, typer.Option(min=0, max=1024, help="Number of CPU threads; 0 lets torch choose.")
+]
+"""An option of an experiment."""
 
 
 @dataclass(frozen=True)

@@ -70,12 +70,7 @@ def listening(*, bars: bool = True) -> Iterator[Report]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bars
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[remark]}"),
-    )
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[remark]}"))
     terminal = _Terminal(raw_of(sys.stderr))
     with Bars(*columns, console=console(cast(TextIO, terminal)), transient=True) as drawn:
         yield LastingReport(_Drawn(drawn, terminal).report)

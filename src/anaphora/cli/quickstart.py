@@ -17,10 +17,7 @@ from anaphora.errors import AnaphoraError, ConfigError, MissingExtraError, RunEr
 if TYPE_CHECKING:
     from anaphora.tasks.translation import TranslationPredictor
 
-EXAMPLES = (
-    "anaphora quickstart",
-    "anaphora quickstart --folder demo",
-)
+EXAMPLES = ("anaphora quickstart", "anaphora quickstart --folder demo")
 
 SHOWN = 5
 """Translations that are printed."""

@@ -7,6 +7,7 @@ import typer
 
 from anaphora.cli.experiments import AUTO
 from anaphora.cli.options import Json
+from anaphora.cli.talk import print_json
 from anaphora.errors import ConfigError
 from anaphora.options import Needs
 
@@ -26,8 +27,7 @@ CONFLICTS = (Needs("--json", "--program"),)
 def run(
     name: Annotated[str, typer.Argument(metavar="[RECIPE]", help="Recipe to print as TOML.")] = "",
     program: Annotated[
-        bool,
-        typer.Option("--program", help="Print the program of one step instead: its parts, signals and weights."),
+        bool, typer.Option("--program", help="Print the program of one step instead: its parts, signals and weights.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -36,14 +36,9 @@ def run(
     from anaphora.experiment import auto
 
     if program:
-        _print_program(name, as_json)
-        return
-    if name == AUTO:
-        typer.echo(auto.description(), nl=False)
-        return
+        return _print_program(name, as_json)
     if name:
-        typer.echo(recipes.read(name), nl=False)
-        return
+        return typer.echo(auto.description() if name == AUTO else recipes.read(name), nl=False)
     described = {AUTO: auto.SUMMARY} | {known: recipes.describe(known) for known in recipes.names()}
     width = max(map(len, described))
     for known, line in described.items():
@@ -52,8 +47,6 @@ def run(
 
 def _print_program(name: str, as_json: bool) -> None:
     """The steps of a recipe, for people or as JSON; a sentence where it has none."""
-    from json import dumps
-
     from anaphora import recipes
     from anaphora.experiment.reading import read_experiment
     from anaphora.inspection.programs import programs_of
@@ -68,7 +61,7 @@ def _print_program(name: str, as_json: bool) -> None:
     note = "" if programs else f"{name} has no steps to show: {task_of(experiment).plural} have no recurrent network."
     if as_json:
         shown = [{"name": step, "parts": [_as_table(part) for part in parts]} for step, parts in programs.items()]
-        typer.echo(dumps({"recipe": name, "programs": shown, "note": note}))
+        print_json({"recipe": name, "programs": shown, "note": note})
     else:
         typer.echo(note or "\n\n".join("\n".join(_lines(step, parts)) for step, parts in programs.items()))
 

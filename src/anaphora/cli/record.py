@@ -12,9 +12,7 @@ from anaphora.cli.talk import say
 EXAMPLES = ("anaphora record strokes.html",)
 
 
-def run(
-    output: Annotated[Path, typer.Argument(metavar="FILE.html", help="File for the page.")],
-) -> None:
+def run(output: Annotated[Path, typer.Argument(metavar="FILE.html", help="File for the page.")]) -> None:
     """Write a web page that records handwriting, and saves it for training.
 
     It takes a pen, a finger or a mouse. The page is one file that makes no request; it saves .jsonl, which anaphora

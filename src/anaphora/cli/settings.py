@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anaphora.cli.options import Json
+from anaphora.cli.talk import print_json
 
 if TYPE_CHECKING:
     from anaphora.experiment.settings import Owned, Setting
@@ -29,14 +30,12 @@ def run(
 ) -> None:
     """List the options of an experiment with their defaults."""
     from dataclasses import asdict
-    from json import dumps
 
     from anaphora.experiment.settings import every_setting, settings_at
 
     found = settings_at(key) if key else [("", owned) for owned in every_setting()]
     if json:
-        typer.echo(dumps([{"table": prefix.rstrip("."), **asdict(owned)} for prefix, owned in found]))
-        return
+        return print_json([{"table": prefix.rstrip("."), **asdict(owned)} for prefix, owned in found])
     parts = [part_of(prefix, owned) for prefix, owned in found] if key else [tables(found)]
     typer.echo("\n\n".join("\n".join(part) for part in parts))
 

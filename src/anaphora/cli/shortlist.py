@@ -18,7 +18,6 @@ def run(run_folder: RunFolder, as_json: Json = False, threads: Threads = 0) -> N
         found = make_shortlist(run_folder, report)
     tokens, translations = len(found.ends_S), len(found.translations_M)
     if as_json:
-        print_json({"run": str(run_folder), "tokens": tokens, "translations": translations})
-        return
+        return print_json({"run": str(run_folder), "tokens": tokens, "translations": translations})
     typer.echo(f"{counted(translations, 'translation')} of {counted(tokens, 'source token')}")
     say(f"Next: anaphora translate {run_folder} FILE --shortlist")

@@ -48,8 +48,7 @@ EXAMPLES = (
 
 
 ReplayOption = Annotated[
-    float | None,
-    typer.Option(metavar="FRACTION", help="With --from a translator: old data in a batch. [default: 0.5]"),
+    float | None, typer.Option(metavar="FRACTION", help="With --from a translator: old data in a batch. [default: 0.5]")
 ]
 BoardOption = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write scalars for TensorBoard here.")]
 
@@ -123,11 +122,7 @@ def _reporting(first: bool, folder: Path | None) -> "Iterator[Report]":
 
 
 def _experiment(
-    asked: Asked,
-    resumed: Path | None,
-    parent: Path | None,
-    start: "StartConfig | None",
-    report: "Report",
+    asked: Asked, resumed: Path | None, parent: Path | None, start: "StartConfig | None", report: "Report"
 ) -> "Experiment":
     """The experiment that is asked for: of a run that is ``resumed``, that starts from a ``parent``, or a new one."""
     if resumed:

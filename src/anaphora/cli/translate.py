@@ -141,8 +141,7 @@ def run(
     given: Annotated[
         list[str],
         typer.Argument(
-            metavar="RUN... [FILE|-]",
-            help="Run folder, or several as an ensemble, then a text, document or project.",
+            metavar="RUN... [FILE|-]", help="Run folder, or several as an ensemble, then a text, document or project."
         ),
     ],
     outputs: Outputs,
@@ -190,7 +189,7 @@ def run(
         translator = remembering.over(translator, runs[0], outputs)
         how = {"options": options, "split": split, "report": report}
         if kind:
-            return translate_document(translator, Path(file), kind, outputs.output, outputs.min_confidence, how)
+            return translate_document(translator, Path(file), kind, outputs, how)
         name = runs[0].name if remembering.memory else ""
         _translate_lines(translator, file, outputs, framing, faults, name, how)
     faults.end()

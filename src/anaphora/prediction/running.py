@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import TypeVar, get_args
 
+from anaphora.config import check_known
 from anaphora.errors import ConfigError
 from anaphora.kernels.backends import InferencePrecision
 from anaphora.kernels.device import Device, device_for
@@ -19,9 +20,7 @@ def runtime_for(device: Device = "cpu", precision: InferencePrecision = "fp32") 
 
     Raises ConfigError for a device that is not there, and for a precision that is unknown or that the device lacks.
     """
-    if precision not in get_args(InferencePrecision):
-        known = ", ".join(get_args(InferencePrecision))
-        raise ConfigError(f"precision '{precision}' is unknown. Known: {known}.")
+    check_known("precision", precision, get_args(InferencePrecision))
     if precision == "int8" and device != "cpu":
         raise ConfigError(f'precision = "int8" is for the CPU, not for device = "{device}": choose bf16 there.')
     return Runtime.inference(device_for(device, "device"), precision)

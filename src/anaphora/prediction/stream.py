@@ -97,10 +97,7 @@ def by_row(
 
 
 def windows(
-    items: Iterable[T],
-    size: int = WINDOW,
-    patience: float = PATIENCE,
-    check: Callable[[], None] = lambda: None,
+    items: Iterable[T], size: int = WINDOW, patience: float = PATIENCE, check: Callable[[], None] = lambda: None
 ) -> Iterator[list[T]]:
     """The items in their order, in lists of at most ``size``; a list is never empty.
 

@@ -1,4 +1,4 @@
-"""A side that is in no script of its language is named, and so is the other side where the two are swapped."""
+"""Rules of findings; sides in other scripts than those of their languages; what is wrong with published corpora."""
 
 from itertools import product
 from pathlib import Path
@@ -6,12 +6,45 @@ from string import ascii_lowercase
 
 import pytest
 
+from anaphora.data.finding import Names
 from anaphora.data.sources import text_splits, translation_splits
-from anaphora.datacheck.findings import Finding
+from anaphora.datacheck.findings import RULES, Finding, Place, Rule
 from anaphora.datacheck.survey import survey_corpus
 from anaphora.text.scripts import script_of, scripts_of
 
 from .corpora import write
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "check.md"
+
+
+def test_the_page_has_every_rule_with_its_thresholds() -> None:
+    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    assert rows == [row(rule) for rule in RULES.values()]
+
+
+def row(rule: Rule) -> str:
+    if rule.warn_from > 1:
+        share = "never a warning"
+    elif rule.warn_from > rule.silent_below:
+        share = f"warning from {rule.warn_from:.0%}"
+    else:
+        share = "warning"
+    silent = f", silent below {100 * rule.silent_below:g}%" if rule.silent_below else ""
+    return f"| `{rule.kind}` | {rule.what} | {share}{silent} | {rule.remedy} |"
+
+
+def test_a_share_decides_whether_a_fault_is_a_warning() -> None:
+    rule = Rule("kind", 0.1, 0.01, "lines are odd", "Even them.")
+    found = [rule.finding("train", "en", count, 1000) for count in (0, 9, 10, 99, 100)]
+    assert [finding and finding.severity for finding in found] == [None, None, "note", "note", "warning"]
+    assert str(found[2]) == "train, en: 10 of 1,000 lines are odd. Even them."
+
+
+def test_a_file_is_named_once_and_the_rest_by_line() -> None:
+    places = [Place(Path("a"), 1, "x"), Place(Path("a"), 7), Place(Path("b"), 2)]
+    found = Rule("kind", 0, 0, "lines are odd", "Even them.").finding("", "", 4, 5, places)
+    assert str(found) == "4 of 5 lines are odd [a:1 (x), 7, b:2, ...]. Even them."
+
 
 ENGLISH = "the old farmer sees birds"
 RUSSIAN = "старый крестьянин видит птиц"
@@ -91,3 +124,24 @@ def test_every_script_of_the_table_is_one_that_letters_have() -> None:
     named = {script for first, second in product(ascii_lowercase, repeat=2) for script in scripts_of(first + second)}
     assert len(named) > 20
     assert named <= {script_of(chr(code)) for code in range(0x10000)}
+
+
+def findings(folder: Path, source: str, target: str, train: str = "train") -> list[Finding]:
+    return survey_corpus(translation_splits([folder], source, target, Names(train)), (source, target)).findings
+
+
+@pytest.mark.slow
+def test_the_captions_are_sound(shared_data: Path) -> None:
+    found = findings(shared_data / "multi30k", "en", "de")
+    assert {finding.severity for finding in found} == {"note"}
+    counts = {(f.kind, f.split, f.side): f.count for f in found}
+    assert counts["duplicate", "train", ""] == 3
+    assert counts["entities", "train", "en"] == 16
+
+
+@pytest.mark.slow
+def test_the_talks_are_tokenised_escaped_and_hold_two_control_characters(shared_data: Path) -> None:
+    found = findings(shared_data / "iwslt14_de-en", "de", "en", "train-sample")
+    warned = {f.kind: f for f in found if f.severity == "warning" and (f.split, f.side) == ("train-sample", "de")}
+    assert warned.keys() == {"control", "entities", "tokenised"}
+    assert [place.line for place in warned["control"].places] == [2452, 7393]
