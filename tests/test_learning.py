@@ -104,10 +104,7 @@ def words(count: int, longest: int = 8) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "kinds",
-    [
-        LUONG | {"cell": "lstm", "score": "general"},
-        BAHDANAU | {"cell": "gru", "score": "concat"},
-    ],
+    [LUONG | {"cell": "lstm", "score": "general"}, BAHDANAU | {"cell": "gru", "score": "concat"}],
     ids=["luong", "bahdanau"],
 )
 def test_a_translator_learns_to_spell_words_backwards(kinds: dict[str, str], tmp_path: Path) -> None:

@@ -224,10 +224,7 @@ def test_what_is_wrong_with_a_file_is_said_before_the_data_is_read(
 @pytest.mark.parametrize(
     ("changed", "complaint"),
     [
-        (
-            {"embedding": {"frozen": True}},
-            r"changed\.toml: embedding\.frozen keeps the vectors of a file, but none",
-        ),
+        ({"embedding": {"frozen": True}}, r"changed\.toml: embedding\.frozen keeps the vectors of a file, but none"),
         (
             {"embedding": {"frozen": True, "source_vectors": "file"}, "training": {"optimizer": {"weight_decay": 0.1}}},
             r"changed\.toml: training\.optimizer\.weight_decay = 0\.1 does not go with embedding\.frozen = true: ",

@@ -13,12 +13,7 @@ from anaphora.tasks.base import StartConfig
 from anaphora.tasks.translation import TranslationPredictor
 from anaphora.tasks.translation.config import TranslationExperiment
 
-SMALL = [
-    "embedding.size=16",
-    "training.epochs=1",
-    "training.batch_tokens=4000",
-    "evaluation.beam=2",
-]
+SMALL = ["embedding.size=16", "training.epochs=1", "training.batch_tokens=4000", "evaluation.beam=2"]
 WORDS = {"a": "ein", "small": "kleiner", "old": "alter", "man": "Mann", "dog": "Hund", "sleeps": "schläft", ".": "."}
 
 

@@ -83,9 +83,7 @@ def test_the_average_of_weights_that_stand_still_is_the_weights() -> None:
 @pytest.mark.parametrize(
     "make", [lambda w: IterateAverage(AveragedSgd(from_epoch=1), w), lambda w: MovingAverage(0.6, w)]
 )
-def test_a_restored_average_goes_on_to_the_same_bits(
-    make: Callable[[dict[str, torch.Tensor]], WeightAverage],
-) -> None:
+def test_a_restored_average_goes_on_to_the_same_bits(make: Callable[[dict[str, torch.Tensor]], WeightAverage]) -> None:
     whole, part = torch.zeros(3), torch.zeros(3)
     first = make({"w": whole})
     walked(first, whole, [1, 1])

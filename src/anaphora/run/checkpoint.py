@@ -95,11 +95,7 @@ def write(
         write_durably(unfinished / name, content)
         entries[name] = FileEntry(size=len(content), sha256=sha256(content))
     manifest = Manifest(
-        format=number,
-        step=update,
-        files=entries,
-        fingerprints=dict(fingerprints),
-        environment=environment,
+        format=number, step=update, files=entries, fingerprints=dict(fingerprints), environment=environment
     )
     write_durably(unfinished / manifests.NAME, manifest.serialise())
     sync(unfinished)

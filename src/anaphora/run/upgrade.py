@@ -21,12 +21,7 @@ ROOT = ""
 _ROOTS = ("members", "model")
 
 NAMES: Mapping[str, Mapping[str, str]] = {
-    ROOT: {
-        "guide": "guided_alignment",
-        "initialise": "initializer",
-        "mixture": "interpolation",
-        "window": "network",
-    },
+    ROOT: {"guide": "guided_alignment", "initialise": "initializer", "mixture": "interpolation", "window": "network"},
     "aligner": {
         "empty": "null_probability",
         "even": "jump_smoothing",
@@ -57,10 +52,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     "encoder": {"longest": "max_length", "summary_from": "sentence_encoding_from", "widest": "max_kernel"},
     "optimizer": {"centred": "centered", "rate": "learning_rate"},
     "output": {"noise": "noise_samples"},
-    "recurrence": {
-        "change_penalty": "temporal_activation_regularization",
-        "size_penalty": "activation_regularization",
-    },
+    "recurrence": {"change_penalty": "temporal_activation_regularization", "size_penalty": "activation_regularization"},
     "schedule": {"minimum": "min_learning_rate"},
     "scheduled_sampling": {"least": "min_probability"},
     "score": {"longest": "max_length"},

@@ -218,9 +218,7 @@ class LazyAdam(Moments):
 
 
 AnyRule = Annotated[
-    Sgd | Momentum | AveragedSgd | Adadelta | RmsProp | Adam | LazyAdam,
-    Field(discriminator="kind"),
-    by_kind_or("adam"),
+    Sgd | Momentum | AveragedSgd | Adadelta | RmsProp | Adam | LazyAdam, Field(discriminator="kind"), by_kind_or("adam")
 ]
 """An update rule as a recipe names it: ``"sgd"``, or ``{kind = "momentum", rate = 0.5}``; ``{rate = 0.01}`` is Adam."""
 

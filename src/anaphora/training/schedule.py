@@ -105,9 +105,7 @@ class InverseRoot(ScheduleConfig):
 
 
 AnySchedule = Annotated[
-    Plateau | Constant | Decay | Halving | Linear | InverseRoot,
-    Field(discriminator="kind"),
-    by_kind,
+    Plateau | Constant | Decay | Halving | Linear | InverseRoot, Field(discriminator="kind"), by_kind
 ]
 """A schedule as a recipe names it: ``"constant"``, or ``{kind = "halving", after = 6, factor = 0.83}``."""
 
