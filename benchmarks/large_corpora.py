@@ -26,7 +26,6 @@ from anaphora.experiment.check import check
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
-from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.data_table import PairData
 from anaphora.tasks.runs import experiment_of
 from anaphora.text import tokenization
@@ -94,7 +93,7 @@ def one_update(resume: bool, folder: Path) -> float:
 def first_batch(window: int, folder: Path) -> float:
     """Processor seconds until an epoch of the pairs that were begun with has its first batch, shuffled in windows."""
     run, data = Run.open(folder / "run"), cast(PairData, experiment_of(folder / "run").data)
-    fields = pair_fields(load_tokenizers(run))
+    fields = pair_fields(run.tokenizers())
     train = translation_splits([folder / "data"], "en", "de").train
     store = example_store(train, fields, run.path / "encoded" / "train", noun="pair", longest=data.max_length)
     began = time.process_time()

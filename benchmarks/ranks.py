@@ -24,7 +24,7 @@ from anaphora.data.columns import Floats
 from anaphora.events import Event, Update
 from anaphora.protocols import VocabularyInfo
 from anaphora.run import Run
-from anaphora.run.replica import RunReplica
+from anaphora.run.folder import RunReplica
 from anaphora.training.loop import train
 from anaphora.training.ranks import Ranks, joined
 from benchmarks.ours import build

@@ -26,7 +26,7 @@ from anaphora.batch import Batch
 from anaphora.cli.app import main
 from anaphora.errors import AnaphoraError, DataError
 from anaphora.run import Run
-from anaphora.run.replica import RunReplica
+from anaphora.run.folder import RunReplica
 from anaphora.tasks.registry import TASKS
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import train

@@ -165,7 +165,7 @@ def test_a_fault_of_every_line_is_an_error_and_no_list_of_lines(tmp_path: Path, 
 
 
 def test_a_folder_in_use_is_refused(tmp_path: Path, engine: EngineName) -> None:
-    from anaphora.run.lock import FolderLock
+    from anaphora.run.layout import FolderLock
 
     (tmp_path / "out.shards").mkdir()
     with FolderLock(tmp_path / "out.shards").held(), pytest.raises(RunError, match="which translates into it; wait"):

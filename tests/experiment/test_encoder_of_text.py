@@ -13,7 +13,6 @@ from anaphora.events import Event, Note
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
-from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase
 from anaphora.text.words import written
 from tests.resuming import assert_goes_on_without, weights
@@ -87,7 +86,7 @@ def english(tmp_path: Path) -> Path:
 
 
 def tokens(run: Path) -> list[str]:
-    return list(written(load_tokenizers(Run.open(run))["text"]))
+    return list(written(Run.open(run).tokenizers()["text"]))
 
 
 def classifier(data: Path, *settings: str) -> ExperimentBase:

@@ -12,7 +12,6 @@ from anaphora.events import Event, Note
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
-from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase
 from anaphora.text.tokenizer import Tokenizer
 from tests.resuming import assert_goes_on_without, weights
@@ -60,8 +59,8 @@ def test_layers_and_the_vectors_of_common_units_are_taken_over_and_the_rest_is_d
             theirs = f"recurrence.weights.{name.replace('0', str(layer))}"
             assert_close(started.pop(own), known[theirs], **CLOSE)
     own, theirs = (
-        units(load_tokenizers(Run.open(tmp_path / "started"))["source"]),
-        units(load_tokenizers(Run.open(english))["text"]),
+        units(Run.open(tmp_path / "started").tokenizers()["source"]),
+        units(Run.open(english).tokenizers()["text"]),
     )
     assert "h" in own and "h" not in theirs and "x" in theirs
     table, drawn = started.pop("source_embedding.weight"), anew["source_embedding.weight"]

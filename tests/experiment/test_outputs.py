@@ -12,7 +12,6 @@ from anaphora.experiment.run_training import train
 from anaphora.models.language_model import LanguageModel
 from anaphora.nn.outputs.class_factored import ClassFactoredOutput
 from anaphora.run import Run
-from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase, StartConfig
 from anaphora.tasks.registry import parse
 
@@ -69,7 +68,7 @@ def test_a_language_model_counts_every_unit_that_it_predicts_whatever_it_starts_
     train(parse(tables, "parent.toml"), tmp_path / "parent")
     start = StartConfig(run=str(tmp_path / "parent")).model_dump()
     train(parse(tables | {"output": "class-factored", "start": start}, "child.toml"), tmp_path / "child")
-    tokenizer = load_tokenizers(Run.open(tmp_path / "child"))["text"]
+    tokenizer = Run.open(tmp_path / "child").tokenizers()["text"]
     counted = weights(tmp_path / "child")["output.counts.observed"]
     expected = {
         tokenizer.encode("a")[0]: 23,
@@ -84,7 +83,7 @@ def test_a_translator_counts_the_units_of_its_targets(
     translator: ExperimentBase, toy_pairs: Path, tmp_path: Path
 ) -> None:
     train(with_output(translator, "nce", epochs=1), tmp_path / "run")
-    tokenizer = load_tokenizers(Run.open(tmp_path / "run"))["target"]
+    tokenizer = Run.open(tmp_path / "run").tokenizers()["target"]
     lines = (toy_pairs / "train.fr").read_text().splitlines()
     ids = [unit for line in lines for unit in (*tokenizer.encode(line), tokenizer.symbols.eos)]
     counted = weights(tmp_path / "run")["output.counts.observed"]

@@ -12,7 +12,6 @@ from anaphora.events import Event, Note
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
-from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase, StartConfig
 from anaphora.tasks.registry import parse
 from anaphora.tasks.runs import experiment_of
@@ -115,7 +114,7 @@ def test_an_extended_vocabulary_keeps_the_rows_of_old_units_and_draws_new_ones(
     said: list[Event] = []
     train(child(parent, [new_pairs], "extend", EPOCHS, STILL), tmp_path / "child", said.append)
     before, after = weights(parent), weights(tmp_path / "child")
-    old, new = (load_tokenizers(Run.open(run))["source"] for run in (parent, tmp_path / "child"))
+    old, new = (Run.open(run).tokenizers()["source"] for run in (parent, tmp_path / "child"))
     assert new.symbols.size == old.symbols.size + 3  # x, y, z
     grown = [name for name in before if before[name].shape != after[name].shape]
     assert len(grown) >= 3  # both embeddings and the output
@@ -129,7 +128,7 @@ def test_an_extended_vocabulary_keeps_the_rows_of_old_units_and_draws_new_ones(
 
 def test_old_and_new_data_can_be_put_together(parent: Path, toy_pairs: Path, new_pairs: Path, tmp_path: Path) -> None:
     train(child(parent, [toy_pairs, new_pairs], "extend", EPOCHS), tmp_path / "child")
-    tokenizer = load_tokenizers(Run.open(tmp_path / "child"))["source"]
+    tokenizer = Run.open(tmp_path / "child").tokenizers()["source"]
     assert tokenizer.decode(tokenizer.encode("xad")) == "xad"
 
 
@@ -153,7 +152,7 @@ def test_options_of_text_that_leave_the_vocabulary_alone_may_change(
     parent: Path, new_pairs: Path, tmp_path: Path
 ) -> None:
     train(child(parent, [new_pairs], "keep", EPOCHS, "text.sentences=whole"), tmp_path / "child")
-    assert load_tokenizers(Run.open(tmp_path / "child"))["source"].fingerprint == _fingerprint(parent)
+    assert Run.open(tmp_path / "child").tokenizers()["source"].fingerprint == _fingerprint(parent)
 
 
 @pytest.mark.parametrize(("units", "option"), [("bpe", "dropout"), ("unigram", "alpha")])
@@ -190,7 +189,7 @@ def test_a_lent_vocabulary_that_does_not_go_with_the_experiment_is_refused_and_n
 
 
 def _fingerprint(run: Path) -> str:
-    return load_tokenizers(Run.open(run))["source"].fingerprint
+    return Run.open(run).tokenizers()["source"].fingerprint
 
 
 def test_words_that_are_annotated_are_lent_to_no_other_text(

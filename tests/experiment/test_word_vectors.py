@@ -12,7 +12,6 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.events import Event, Note
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
-from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse
 from tests.resuming import assert_goes_on_without
@@ -43,7 +42,7 @@ def weights(run: Path) -> dict[str, torch.Tensor]:
 
 
 def rows(run: Path, side: str, units: str) -> list[int]:
-    return load_tokenizers(Run.open(run))[side].encode(units)
+    return Run.open(run).tokenizers()[side].encode(units)
 
 
 def told(said: list[Event]) -> list[str]:

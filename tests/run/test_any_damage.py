@@ -15,7 +15,6 @@ from anaphora.errors import AnaphoraError
 from anaphora.events import Event
 from anaphora.run import Run
 from anaphora.run.folder import identity
-from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.runs import load_trained
 from tests.faults.damage import KINDS, Damage
 
@@ -97,7 +96,7 @@ def test_a_changed_file_of_the_run_is_named_or_read_as_it_was(stored: Run, name:
 def test_a_vocabulary_of_another_run_is_refused(stored: Run, tmp_path: Path) -> None:
     path = shutil.copytree(stored.path, tmp_path / "run")
     other = tmp_path / "other"
-    Run.create(other, stored.experiment, load_tokenizers(stored))
+    Run.create(other, stored.experiment, stored.tokenizers())
     index = path / "vocabulary" / "vocabulary.json"
     index.write_text((other / "vocabulary" / "vocabulary.json").read_text() + "\n")
     with pytest.raises(AnaphoraError, match=r"was trained with another vocabulary/vocabulary.json"):

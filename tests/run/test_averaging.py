@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from anaphora.errors import RunError
 from anaphora.events import Event
+from anaphora.experiment.averaging import average
 from anaphora.run import Run
-from anaphora.run.averaging import average
 
 
 def saved(path: Path, weights: list[torch.Tensor]) -> Run:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.run.card import render
-from anaphora.run.evaluations import Evaluation, EvaluationLog, Metric, newest
+from anaphora.run.logs import Evaluation, EvaluationLog, Metric, newest
 
 
 def evaluation(part: str, value: float | None = 38.1) -> Evaluation:

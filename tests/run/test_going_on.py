@@ -46,7 +46,7 @@ def saved(run: Run, update: int) -> list[str]:
     [
         ("os.rename", "checkpoints/step-30"),
         ("os.replace", ".part"),
-        ("anaphora.run.metrics.sync", "metrics.jsonl"),
+        ("anaphora.run.logs.sync", "metrics.jsonl"),
         ("shutil.rmtree", ".unfinished-left"),
     ],
     ids=["pruning", "latest", "log", "leftovers"],

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.errors import RunError
-from anaphora.run.lock import FolderLock
+from anaphora.run.layout import FolderLock
 
 
 def test_a_second_holder_is_refused_with_the_number_of_the_first(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from anaphora.run.metrics import MetricsLog
+from anaphora.run.logs import MetricsLog
 
 
 def test_lines_come_back_as_they_were_appended(tmp_path: Path) -> None:

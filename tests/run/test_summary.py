@@ -9,7 +9,7 @@ import torch
 
 from anaphora.errors import RunError
 from anaphora.run import Run
-from anaphora.run.evaluations import Evaluation, Metric
+from anaphora.run.logs import Evaluation, Metric
 from anaphora.run.summary import about
 from anaphora.tasks.runs import weights_of_runs
 

@@ -11,7 +11,6 @@ from anaphora.events import silent
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
-from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse
 from anaphora.tasks.runs import build
@@ -86,7 +85,7 @@ def test_validation_by_bleu_searches_as_it_is_told_to_and_compares_each_output_w
         return [Translation(text, 0.0, True, (), (), None) for text in texts]
 
     monkeypatch.setattr(TranslationPredictor, "translate", copied)
-    tokenizers = load_tokenizers(run)
+    tokenizers = run.tokenizers()
     model = build(experiment, tokenizers, "test").eval()
     validate = TranslationJob(experiment, silent).validation(
         TrainingContext(run, experiment, model, tokenizers), silent

@@ -24,7 +24,7 @@ from anaphora.kernels.device import Device
 from anaphora.prediction.candidates import Candidates, Shortlist
 from anaphora.prediction.options import SearchOptions
 from anaphora.run import Run, manifest, shortlists
-from anaphora.run.lock import FolderLock
+from anaphora.run.layout import FolderLock
 from anaphora.search.ensemble import Mean
 from anaphora.version import VERSION
 

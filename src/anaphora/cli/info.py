@@ -11,7 +11,7 @@ from anaphora.errors import ConfigError
 from anaphora.wording import counted
 
 if TYPE_CHECKING:
-    from anaphora.run.evaluations import Evaluation
+    from anaphora.run.logs import Evaluation
     from anaphora.run.summary import CheckpointInfo, RunInfo
 
 EXAMPLES = ("anaphora info runs/en-de", "anaphora info runs/en-de --json")
@@ -35,7 +35,7 @@ def run(run_folder: RunFolder, as_json: Json = False) -> None:
 
 
 def _show(found: "RunInfo") -> None:
-    from anaphora.run.evaluations import newest
+    from anaphora.run.logs import newest
 
     heading(found.path)
     _section("Task", [f"{found.task}, format {found.format}"])

@@ -1,23 +1,25 @@
-"""Checkpoints averaged, validated like any other, and marked the best of the run if they are."""
+"""The mean of the weights of several checkpoints, validated like any other, and the best of the run if it is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 import torch
+from torch import Tensor
 
-from anaphora.errors import ConfigError
-from anaphora.events import Report, silent
-from anaphora.run.averaging import average
+from anaphora.errors import ConfigError, RunError
+from anaphora.events import Note, Report, silent
+from anaphora.files import DamagedError
+from anaphora.run import Checkpoint, Run
 from anaphora.run.checkpoint import AVERAGE
-from anaphora.run.loading import load_tokenizers
 from anaphora.run.weights import fill
 from anaphora.tasks.fitting import FittingJob
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import build, experiment_of, open_run
 from anaphora.tasks.training_job import TrainingContext, UpdatingJob
 from anaphora.training.best_checkpoint import BestCheckpoint
+from anaphora.wording import counted
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
         before = run.load("best", report)
         # an average was trained with what its checkpoints were trained with
         run.fingerprints |= {name: found for name, found in before.fingerprints.items() if name.startswith("data/")}
-        tokenizers = load_tokenizers(run)
+        tokenizers = run.tokenizers()
         model = build(experiment, tokenizers, str(path / "experiment.toml")).eval()
         validate = cast(UpdatingJob, job).validation(TrainingContext(run, experiment, model, tokenizers), report)
         figures = []
@@ -73,3 +75,43 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
             run.mark_best(AVERAGE)
             run.write_card(figures[1], report)
     return Averaged(tuple(updates), figures[1], figures[0], better, saved)
+
+
+def average(run: Run, last: int, report: Report = silent) -> tuple[dict[str, Tensor], list[int]]:
+    """The mean of the newest ``last`` checkpoints that are whole, tensor by tensor, and their updates, ascending.
+
+    One checkpoint is held at a time, beside sums in double precision that are added up from the oldest to the newest;
+    each mean is rounded once. Tensors that are no floating-point numbers are those of the newest. Raises RunError
+    when there are fewer than two, or their tensors are not of the same names and shapes.
+    """
+    sums: dict[str, Tensor] = {}
+    newest: dict[str, Tensor] = {}
+    updates: list[int] = []
+    for checkpoint in _whole(run, last, report):
+        if updates and {name: t.shape for name, t in checkpoint.model.items()} != {n: t.shape for n, t in sums.items()}:
+            raise RunError(f"{checkpoint.path} has other tensors than step-{updates[-1]}: they cannot be averaged.")
+        for name, tensor in checkpoint.model.items():
+            sums[name] = sums[name] + tensor.double() if updates else tensor.double()
+        newest = dict(checkpoint.model)
+        updates.append(checkpoint.update)
+    if len(updates) < 2:
+        raise RunError(f"{run.path} needs two whole checkpoints, but has {len(updates)}: raise training.keep.")
+    return {
+        name: (sums[name] / len(updates)).to(tensor.dtype) if tensor.is_floating_point() else tensor
+        for name, tensor in newest.items()
+    }, updates
+
+
+def _whole(run: Run, last: int, report: Report) -> Iterator[Checkpoint]:
+    there = run.checkpoints()
+    if len(there) < last:
+        report(
+            Note(
+                f"{run.path} has {counted(len(there), 'checkpoint')}, and not {last}: training.keep says how many stay."
+            )
+        )
+    for update in there[-last:]:
+        try:
+            yield run.load(update)
+        except DamagedError as error:
+            report(Note(f"{error} It is left out of the average.", warning=True))

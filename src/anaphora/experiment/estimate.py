@@ -21,7 +21,6 @@ from anaphora.events import Event, Note, Progress, Report, Saved, Update, Valida
 from anaphora.experiment.run_training import train
 from anaphora.formats.lines import write_lines
 from anaphora.run import Run
-from anaphora.run.loading import load_tokenizers
 from anaphora.run.weights import parameters
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.text.sampling import sample
@@ -78,7 +77,7 @@ def estimate(
         watch = _Watch(report if scale == 1 else silent, report)
         train(_trial(experiment, folder / "data", seconds), folder / "run", watch.see)
         run = Run.open(folder / "run")
-        tokenizers = load_tokenizers(run)
+        tokenizers = run.tokenizers()
         learnt = sum(parameters(run.load("latest").model).values())
     measured = watch.measured(scale, scale_valid)
     return _whole(experiment, measured, learnt, tokenizers), tokenizers

@@ -13,7 +13,6 @@ from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.nn.outputs.class_factored import ClassFactoredOutput
 from anaphora.run import Run
-from anaphora.run.loading import load_tokenizers
 from anaphora.run.weights import tensors_of
 from anaphora.tasks.base import AnyExperiment, ExperimentBase
 from anaphora.tasks.registry import task_of
@@ -52,7 +51,7 @@ class Parent:
         self._mode = experiment.start.vocabulary
         self.begun = begun = begun_with(self._run)
         """Experiment of the parent when it was begun."""
-        self._old = load_tokenizers(self._run)
+        self._old = self._run.tokenizers()
         if self._mode == "only":
             if isinstance(begun.text, Word) and begun.text.rare != "none":
                 raise ConfigError(

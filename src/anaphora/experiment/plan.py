@@ -15,7 +15,6 @@ from anaphora.kernels.cells import Recorded
 from anaphora.nn.stack import RecurrentConfig
 from anaphora.run import Run
 from anaphora.run.layout import EXPERIMENT
-from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import build, outline
@@ -77,7 +76,7 @@ def plan_new(experiment: Experiment, report: Report, ranks: Ranks) -> Plan:
 
 def plan_of(run: Run, begun: Experiment, experiment: Experiment, task: Task, job: TrainingJob) -> Plan:
     """Return the plan of a ``run``, ``begun`` with an experiment that may have other bounds or places now."""
-    tokenizers = load_tokenizers(run)
+    tokenizers = run.tokenizers()
     model = build(begun, tokenizers, str(run.path / EXPERIMENT), task)
     cast(Any, model).initialise(begun.training.seed)
     return Plan(experiment, task, job, tokenizers, model)

@@ -21,9 +21,8 @@ from anaphora.experiment.plan import (
 )
 from anaphora.kernels.device import device_for
 from anaphora.run import Run
-from anaphora.run.folder import BOUNDS, set_bounds
+from anaphora.run.folder import BOUNDS, RunReplica, set_bounds
 from anaphora.run.layout import EXPERIMENT, check_free, discard
-from anaphora.run.replica import RunReplica
 from anaphora.run.summary import damaged_logs
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import task_of

@@ -7,7 +7,7 @@ from pathlib import Path
 from anaphora.errors import RunError
 from anaphora.formats.json_text import Jsonable
 from anaphora.run import Run
-from anaphora.run.metrics import numbers_in
+from anaphora.run.logs import numbers_in
 from anaphora.wording import counted
 
 Points = tuple[tuple[int, float], ...]

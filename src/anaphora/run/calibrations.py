@@ -8,21 +8,17 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from anaphora import files
 from anaphora.run.layout import store
-from anaphora.run.manifest import read_sealed
+from anaphora.run.manifest import Record
 
 NAME = "confidence.json"
 _FORMAT = 1
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
-
-
-class Fitted(_Record):
+class Fitted(Record, extra="forbid"):
     """A logistic regression of so many standardized features."""
 
     means: list[float]
@@ -31,7 +27,7 @@ class Fitted(_Record):
     bias: float
 
 
-class Measured(_Record):
+class Measured(Record, extra="forbid"):
     """Quality on examples that it was not fitted to."""
 
     examples: int
@@ -43,7 +39,7 @@ class Measured(_Record):
     """Expected calibration error."""
 
 
-class Calibration(_Record):
+class Calibration(Record, extra="forbid"):
     """Calibration for one way to search."""
 
     settings: dict[str, Any]
@@ -60,7 +56,7 @@ class Calibration(_Record):
     """Of sentences and of words."""
 
 
-class _File(_Record):
+class _File(Record, extra="forbid"):
     format: int
     sha256: str
     calibrations: list[Calibration] = Field(min_length=1)
@@ -74,7 +70,7 @@ def read(run: Path) -> list[Calibration]:
     path = run / NAME
     if not os.path.lexists(path):
         return []
-    return read_sealed(path, _File, _FORMAT, "calibrations", "remove it, and calibrate the run again").calibrations
+    return _File.read_sealed(path, _FORMAT, "calibrations", "remove it, and calibrate the run again").calibrations
 
 
 def add(run: Path, calibration: Calibration) -> None:

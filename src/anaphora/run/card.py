@@ -7,7 +7,7 @@ from typing import Any
 import tomli_w
 
 from anaphora.data.catalogue import CORPORA
-from anaphora.run.evaluations import Evaluation, newest
+from anaphora.run.logs import Evaluation, newest
 
 
 def render(

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 from torch import Tensor
 
 from anaphora import files
 from anaphora.files import DamagedError, json_bytes, parse_json, sha256, sync, write_durably
+from anaphora.protocols import Growing
 from anaphora.run import manifest as manifests
 from anaphora.run import weights
 from anaphora.run.manifest import Environment, FileEntry, Manifest
@@ -48,6 +50,12 @@ class Checkpoint:
     environment: Environment
     """Environment that it was written in."""
 
+    def fill(self, network: torch.nn.Module) -> None:
+        """Copy the weights into a network; RunError where they do not belong to it."""
+        if isinstance(network, Growing):  # whose tensors are as long as what it learnt
+            network.allocate({name: tensor.shape for name, tensor in self.model.items()})
+        weights.fill(network, self.model, self.path / "model.safetensors")
+
 
 def numbers(folder: Path) -> list[int]:
     """Return the updates that ``folder`` holds checkpoints of, whole or not, ascending."""
@@ -60,11 +68,6 @@ def numbers(folder: Path) -> list[int]:
 def name_of(which: CheckpointName) -> str:
     """Return the name of the folder of a checkpoint."""
     return AVERAGE if which == AVERAGE else f"step-{which}"
-
-
-def folder_of(folder: Path, which: CheckpointName) -> Path:
-    """Return the path of a checkpoint within the folder of checkpoints."""
-    return folder / name_of(which)
 
 
 def named_in(pointer: str) -> CheckpointName | None:
@@ -99,7 +102,7 @@ def write(
     )
     write_durably(unfinished / manifests.NAME, manifest.serialise())
     sync(unfinished)
-    path = folder_of(folder, which)
+    path = folder / name_of(which)
     with _aside(path):
         os.rename(unfinished, path)
         sync(folder)
@@ -121,7 +124,7 @@ def read(folder: Path, which: CheckpointName, fingerprints: Mapping[str, str], w
     ``fingerprints`` are of files that stand beside it now: one that was trained with others cannot be used with them.
     Without ``with_optimizer`` the optimizer's file is left alone and may even be missing.
     """
-    path = folder_of(folder, which)
+    path = folder / name_of(which)
     if path.is_symlink():
         raise DamagedError(f"{path} is a symbolic link, which a run folder never holds.")
     if not path.is_dir():

@@ -18,12 +18,14 @@ them there may be the average of several, ``checkpoints/average``, which can be 
 
 import json
 import os
+import tomllib
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import tomli_w
+from pydantic import TypeAdapter, ValidationError
 from torch import Tensor
 
 from anaphora import files
@@ -31,14 +33,13 @@ from anaphora.errors import RunError
 from anaphora.events import Note, Report, silent
 from anaphora.files import DamagedError, sha256
 from anaphora.run import checkpoint as checkpoints
-from anaphora.run import layout, manifest, metrics
+from anaphora.run import layout, manifest
 from anaphora.run.card import render
 from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName
-from anaphora.run.evaluations import EvaluationLog
-from anaphora.run.layout import EXPERIMENT
-from anaphora.run.lock import FolderLock
-from anaphora.run.metrics import MetricsLog
+from anaphora.run.layout import EXPERIMENT, FolderLock
+from anaphora.run.logs import EvaluationLog, MetricsLog, numbers_in
 from anaphora.run.upgrade import upgraded
+from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 
 Which = Literal["best", "latest"] | CheckpointName
@@ -77,19 +78,25 @@ class Run:
         experiment: Mapping[str, Any],
         tokenizers: Mapping[str, Tokenizer],
         data: Mapping[str, str] | None = None,
+        use: str = "",
+        report: Report = silent,
     ) -> Self:
-        """Make a new run folder, whole or not at all; ``data`` are the fingerprints of the data by part.
+        """Make a new run folder, whole or not at all.
 
-        Raises RunError when the folder exists and is not empty, or cannot be made.
+        ``data`` are the fingerprints of the data by part, ``use`` is Python that uses such a run, for its card. Raises
+        RunError when the folder exists and is not empty, or cannot be made.
         """
         layout.check_free(path)
-        table = {"format": manifest.FORMAT} | {name: value for name, value in experiment.items() if name != "format"}
+        table = {name: value for name, value in experiment.items() if name != "format"}
+        content = tomli_w.dumps({"format": manifest.FORMAT} | table).encode()
         try:
-            layout.make(path, tomli_w.dumps(table).encode(), tokenizers)
+            layout.make(path, content, tokenizers)
         except OSError as error:
             raise RunError(f"The run folder {path} cannot be made: {error.strerror}.") from None
-        run = cls.open(path, data)
-        run.write_card({})
+        experiment = tomllib.loads(tomli_w.dumps(table))
+        run = cls(path, experiment, manifest.FORMAT, _fingerprints(path, experiment, data), sha256(content))
+        run.use = use
+        run.write_card({}, report)
         return run
 
     @classmethod
@@ -106,11 +113,8 @@ class Run:
             raise RunError(f"{path / EXPERIMENT} is damaged: {error}; restore it from a copy.") from None
         number = experiment.pop("format", None)
         manifest.check_format(number, path / EXPERIMENT)
-        fingerprints = {EXPERIMENT: identity(experiment)}
-        experiment = upgraded(experiment, number)
-        fingerprints |= layout.vocabulary(path)
-        fingerprints |= {f"data/{part}": digest for part, digest in (data or {}).items()}
-        return cls(path, experiment, number, fingerprints, files.sha256(content))
+        fingerprints = _fingerprints(path, experiment, data)
+        return cls(path, upgraded(experiment, number), number, fingerprints, sha256(content))
 
     def lock(self) -> AbstractContextManager[None]:
         """Keep other trainers out of the folder; RunError names the process that is in it already."""
@@ -126,15 +130,23 @@ class Run:
 
     def present(self) -> list[CheckpointName]:
         """The checkpoints there are, not verified: the average, then the others from the newest to the oldest."""
-        average = checkpoints.folder_of(self._checkpoints, AVERAGE)
-        return [*([AVERAGE] if average.is_dir() else []), *reversed(self.checkpoints())]
+        average = [AVERAGE] if (self._checkpoints / AVERAGE).is_dir() else []
+        return [*average, *reversed(self.checkpoints())]
+
+    def tokenizers(self) -> dict[str, Tokenizer]:
+        """Return the vocabularies by side; RunError names the file that is missing or damaged."""
+        try:
+            config = TypeAdapter[Any](tokenization.TextConfig).validate_python(self.experiment.get("text"))
+        except ValidationError:
+            raise RunError(f"{self.path / EXPERIMENT} is damaged: it has no [text] table that can be read.") from None
+        return tokenization.load(config, self.path / "vocabulary")
 
     def validation(self, which: CheckpointName) -> dict[str, float]:
         """The validation metrics of a checkpoint: of an average from its own state, of the others from the log."""
         if which != AVERAGE:
             return self.metrics.validation(which)
         figures = self._read(which, for_training=False).state.get("validation")
-        return metrics.numbers_in(figures)
+        return numbers_in(figures)
 
     def save(
         self,
@@ -245,7 +257,7 @@ class Run:
                 self.metrics.truncate(update)
                 for number in self.checkpoints():
                     if number > update:
-                        checkpoints.remove(checkpoints.folder_of(self._checkpoints, number))
+                        checkpoints.remove(self._checkpoints / checkpoints.name_of(number))
                 self._settle()
             except OSError as error:
                 raise RunError(f"{self.path} cannot be written to: {error.strerror}.") from None
@@ -262,7 +274,7 @@ class Run:
         if best is None or any(name.startswith("data/") for name in self.fingerprints):
             return self.fingerprints
         try:
-            return manifest.read_manifest(checkpoints.folder_of(self._checkpoints, best)).fingerprints
+            return manifest.read_manifest(self._checkpoints / checkpoints.name_of(best)).fingerprints
         except DamagedError:
             return self.fingerprints
 
@@ -286,7 +298,42 @@ class Run:
         staying = {self.best(), 0 if self.keeps_start else None}
         for number in present[: -self.kept]:
             if number not in staying:
-                checkpoints.remove(checkpoints.folder_of(self._checkpoints, number))
+                checkpoints.remove(self._checkpoints / checkpoints.name_of(number))
+
+
+class RunReplica(Run):
+    """A run folder as a process sees it that trains along while another one writes.
+
+    It reads like any run; what training writes is left to the process that holds the lock.
+    """
+
+    def __init__(self, *args: Any) -> None:
+        """Use ``open``."""
+        super().__init__(*args)
+        self.metrics = _SilentLog(self.metrics.path)
+
+    def lock(self) -> AbstractContextManager[None]:
+        """The other process has it."""
+        return nullcontext()
+
+    def mark_best(self, which: CheckpointName) -> None:
+        """The other process does."""
+
+    def write_card(self, scores: Mapping[str, float], report: Report = silent) -> None:
+        """The other process does."""
+
+    def rewind(self, update: int) -> None:
+        """The other process does."""
+
+
+class _SilentLog(MetricsLog):
+    def append(self, line: Mapping[str, Any]) -> None:
+        """The other process does."""
+
+
+def _fingerprints(path: Path, experiment: Mapping[str, Any], data: Mapping[str, str] | None) -> dict[str, str]:
+    of_data = {f"data/{part}": digest for part, digest in (data or {}).items()}
+    return {EXPERIMENT: identity(experiment), **layout.vocabulary(path), **of_data}
 
 
 def _in_order(path: Path, report: Report, act: Callable[[], None]) -> None:
@@ -318,28 +365,11 @@ BOUNDS = (
 
 def identity(experiment: Mapping[str, Any]) -> str:
     """Return a SHA-256 of an experiment's tables, whatever its bounds and however its file is laid out."""
-    return sha256(json.dumps(_without_bounds(experiment), sort_keys=True, default=str).encode())
-
-
-def with_bounds(experiment: Mapping[str, Any], bounds: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of an experiment's tables with the bounds that the tables ``bounds`` have."""
-    changed = {name: dict(value) if isinstance(value, Mapping) else value for name, value in experiment.items()}
-    for table, option in _keys():
-        if option in bounds.get(table, {}):
-            changed.setdefault(table, {})[option] = bounds[table][option]
-    return changed
-
-
-def _without_bounds(experiment: Mapping[str, Any]) -> dict[str, Any]:
-    bare = dict(experiment)
-    for table, option in _keys():
-        if isinstance(bare.get(table), Mapping):
-            bare[table] = {name: value for name, value in bare[table].items() if name != option}
-    return bare
-
-
-def _keys() -> list[tuple[str, str]]:
-    return [(table, option) for table, _, option in (key.partition(".") for key in BOUNDS)]
+    training = experiment.get("training")
+    if isinstance(training, Mapping):
+        bare = {name: value for name, value in training.items() if f"training.{name}" not in BOUNDS}
+        experiment = {**experiment, "training": bare}
+    return sha256(json.dumps(experiment, sort_keys=True, default=str).encode())
 
 
 def set_bounds(run: Run, experiment: Mapping[str, Any], since: Checkpoint | None) -> None:
@@ -352,6 +382,12 @@ def set_bounds(run: Run, experiment: Mapping[str, Any], since: Checkpoint | None
         return
     file = run.path / EXPERIMENT
     with run.lock():
-        table = with_bounds(files.parse_toml(files.read(file).decode("utf-8")), experiment)
+        table = _with_bounds(files.parse_toml(files.read(file).decode("utf-8")), experiment)
         layout.store(file, tomli_w.dumps(table).encode())
-    run.experiment = with_bounds(run.experiment, experiment)
+    run.experiment = _with_bounds(run.experiment, experiment)
+
+
+def _with_bounds(experiment: Mapping[str, Any], bounds: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of an experiment's tables with the bounds that the tables ``bounds`` have."""
+    changed = {name: value for name, value in bounds["training"].items() if f"training.{name}" in BOUNDS}
+    return {**experiment, "training": {**experiment.get("training", {}), **changed}}

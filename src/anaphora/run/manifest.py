@@ -1,9 +1,10 @@
 """Manifest of a checkpoint: its files with sizes and hashes, what it belongs to, where it was made."""
 
 import platform
+from collections.abc import Mapping
 from mmap import mmap
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self
 
 import torch
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
@@ -22,16 +23,36 @@ FILES = ("model.safetensors", "optimizer.safetensors", "state.json")
 """The files of a checkpoint beside its manifest. A manifest can name no others, and so no path elsewhere."""
 
 
-Record = TypeVar("Record", bound=BaseModel)
+class Record(BaseModel):
+    """A part of a JSON file; a value of another type is refused, never converted."""
+
+    model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
+
+    @classmethod
+    def checked(cls, table: Mapping[str, Any], path: Path, what: str) -> Self:
+        """Return the record in a table from ``path``; DamagedError where it does not describe ``what`` it should."""
+        try:
+            return cls.model_validate(dict(table))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            key, fault = ".".join(map(str, first["loc"])), first["msg"]
+            raise DamagedError(f"{path} does not describe {what}: {key!r}: {fault[0].lower()}{fault[1:]}.") from None
+
+    @classmethod
+    def read_sealed(cls, path: Path, newest: int, what: str, remedy: str = "") -> Self:
+        """Return the record in a sealed file, of a format up to the ``newest``; ``remedy`` is for a changed one.
+
+        DamagedError, or RunError for a newer format.
+        """
+        table = read_json(path)
+        check_format(table.get("format"), path, newest)
+        if not is_sealed(table):
+            fault = f"{path} was changed after it was written: its content does not fit its own SHA-256"
+            raise DamagedError(f"{fault}; {remedy}." if remedy else f"{fault}.")
+        return cls.checked(table, path, what)
 
 
-class _Record(BaseModel):
-    """A part of the manifest; a value of another type is refused, never converted."""
-
-    model_config = ConfigDict(frozen=True, strict=True)
-
-
-class Environment(_Record):
+class Environment(Record):
     """Environment that rounding depends on: where it is the same, training is bit for bit the same."""
 
     threads: int
@@ -57,14 +78,14 @@ class Environment(_Record):
         return f"{threads} on {self.processor}, torch {self.torch}, {self.precision}{kernels}"
 
 
-class FileEntry(_Record):
+class FileEntry(Record):
     """Size in bytes and SHA-256 of one file."""
 
     size: int
     sha256: str
 
 
-class Manifest(_Record):
+class Manifest(Record):
     """The content of ``manifest.json``, the last file that is written into a checkpoint."""
 
     format: int
@@ -94,29 +115,8 @@ class Manifest(_Record):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a checkpoint's folder, checked in every field.
-
-    DamagedError or RunError (a newer format).
-    """
-    return read_sealed(folder / NAME, Manifest, FORMAT, "a checkpoint")
-
-
-def read_sealed(path: Path, kind: type[Record], newest: int, what: str, remedy: str = "") -> Record:
-    """Return the record in a sealed JSON file, of a format up to the ``newest``; errors as for ``read_manifest``.
-
-    They say that it does not describe ``what`` it should, and ``remedy`` of a file that was changed.
-    """
-    table = read_json(path)
-    check_format(table.get("format"), path, newest)
-    if not is_sealed(table):
-        fault = f"{path} was changed after it was written: its content does not fit its own SHA-256"
-        raise DamagedError(f"{fault}; {remedy}." if remedy else f"{fault}.")
-    try:
-        return kind.model_validate(table)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        raise DamagedError(f"{path} does not describe {what}: {key!r}: {first['msg']}.") from None
+    """Return the manifest of a checkpoint's folder, checked in every field; errors as for ``Record.read_sealed``."""
+    return Manifest.read_sealed(folder / NAME, FORMAT, "a checkpoint")
 
 
 def check_format(number: Any, path: Path, newest: int = FORMAT) -> None:

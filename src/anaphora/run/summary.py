@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,10 +11,9 @@ from anaphora.files import DamagedError
 from anaphora.memory import Memory
 from anaphora.run import calibrations, shortlists
 from anaphora.run.card import licence_of
-from anaphora.run.checkpoint import AVERAGE, Checkpoint, CheckpointName, folder_of, name_of
-from anaphora.run.evaluations import Evaluation
+from anaphora.run.checkpoint import AVERAGE, Checkpoint, name_of
 from anaphora.run.folder import Run
-from anaphora.run.loading import load_tokenizers
+from anaphora.run.logs import Evaluation
 from anaphora.run.weights import parameters
 
 T = TypeVar("T")
@@ -83,24 +83,25 @@ def about(path: Path, weights_of_runs: Callable[[Run, Checkpoint], Mapping[str, 
     """
     run = Run.open(path)
     checkpoints, used = _checkpoints(run)
-    vocabularies, vocabulary_fault = _vocabularies(run)
-    memory, memory_fault = _memory(path)
-    of_files = (_fault(check, path) for check in (calibrations.read, shortlists.check))
+    tokenizers, vocabulary_fault = _tried(run.tokenizers)
+    memory, memory_fault = _tried(lambda: _segments(path))
+    of_files = (_tried(partial(check, path))[1] for check in (calibrations.read, shortlists.check))
     other_faults = [*damaged_logs(run), *of_files, memory_fault]
+    fingerprints = used.fingerprints.items() if used else ()
     return RunInfo(
         path=str(path),
         task=str(run.experiment.get("task", "unknown")),
         format=run.format,
         parameters=parameters(used.model) if used else {},
         mixed=weights_of_runs(run, used) if used else {},
-        vocabularies=vocabularies,
+        vocabularies={side: tokenizer.symbols.size for side, tokenizer in (tokenizers or {}).items()},
         experiment=run.experiment,
         licence=licence_of(run.experiment.get("data", {})),
-        fingerprints=_data_of(used.fingerprints) if used else {},
-        validation=_unless_damaged(lambda: run.validation(used.which), {}) if used else {},
-        evaluations=_unless_damaged(lambda: tuple(run.evaluations.lines()), ()),
+        fingerprints={name.removeprefix("data/"): value for name, value in fingerprints if name.startswith("data/")},
+        validation=_tried(lambda: run.validation(used.which))[0] or {} if used else {},
+        evaluations=tuple(_tried(run.evaluations.lines)[0] or ()),
         checkpoints=checkpoints,
-        memory=memory,
+        memory=memory or 0,
         environment=used.environment.describe() if used else "",
         faults=tuple(filter(None, [vocabulary_fault, *(one.fault for one in checkpoints), *other_faults])),
         usable=used is not None and not vocabulary_fault,
@@ -111,71 +112,43 @@ def _checkpoints(run: Run) -> tuple[tuple[CheckpointInfo, ...], Checkpoint | Non
     """Return all of them, and the one that loading uses: the best, or the newest that is whole."""
     best, used, found = run.best(), None, []
     for which in run.present():
-        folder = folder_of(run.path / "checkpoints", which)
         try:
-            checkpoint, fault = _loaded(run, which)
-            if checkpoint and (which == best or (used is None and which != AVERAGE)):
-                used = checkpoint
+            checkpoint, fault = _tried(partial(run.load, which, for_training=True), DamagedError)
+            if fault:  # predictions need no optimizer
+                checkpoint, _ = _tried(partial(run.load, which), DamagedError)
         except RunError:  # of a newer format, or removed by a training that goes on: not damaged, and not ours to read
             continue
-        found.append(CheckpointInfo(name_of(which), _size(folder), which == best, fault))
+        if checkpoint and (which == best or (used is None and which != AVERAGE)):
+            used = checkpoint
+        name = name_of(which)
+        found.append(CheckpointInfo(name, _size(run.path / "checkpoints" / name), which == best, fault))
     return tuple(found), used
-
-
-def _loaded(run: Run, which: CheckpointName) -> tuple[Checkpoint | None, str]:
-    """Return a checkpoint, and what is wrong with it; predictions need no optimizer."""
-    try:
-        return run.load(which, for_training=True), ""
-    except DamagedError as error:
-        return _unless_damaged(lambda: run.load(which), None), str(error)
-
-
-def _unless_damaged(read: Callable[[], T], otherwise: T) -> T:
-    try:
-        return read()
-    except DamagedError:
-        return otherwise
 
 
 def damaged_logs(run: Run) -> Iterator[str]:
     """Yield a sentence for each log of a run that has damaged lines."""
     for log in (run.metrics, run.evaluations):
-        try:
-            if lines := log.damaged():
-                yield f"{log.path} is damaged in line {', '.join(map(str, lines))}, which is passed over."
-        except DamagedError as error:
-            yield str(error)
+        lines, fault = _tried(log.damaged)
+        if lines:
+            yield f"{log.path} is damaged in line {', '.join(map(str, lines))}, which is passed over."
+        elif fault:
+            yield fault
 
 
-def _fault(check: Callable[[Path], object], path: Path) -> str:
-    """Return the fault that a check of a run finds; empty for none."""
+def _tried(read: Callable[[], T], kind: type[AnaphoraError] = AnaphoraError) -> tuple[T | None, str]:
+    """Return what ``read`` does; None and the fault, where it raises one of that ``kind``."""
     try:
-        check(path)
-    except RunError as error:
-        return str(error)
-    return ""
+        return read(), ""
+    except kind as error:
+        return None, str(error)
 
 
-def _vocabularies(run: Run) -> tuple[Mapping[str, int], str]:
-    try:
-        return {side: tokenizer.symbols.size for side, tokenizer in load_tokenizers(run).items()}, ""
-    except AnaphoraError as error:
-        return {}, str(error)
-
-
-def _memory(path: Path) -> tuple[int, str]:
-    """Return the number of segments in the memory of a run, and its fault."""
+def _segments(path: Path) -> int:
+    """Return the number of segments in the memory of a run."""
     if not Memory.is_in(path):
-        return 0, ""
-    try:
-        with Memory(path) as memory:
-            return len(memory), ""
-    except RunError as error:
-        return 0, str(error)
-
-
-def _data_of(fingerprints: Mapping[str, str]) -> Mapping[str, str]:
-    return {name.removeprefix("data/"): value for name, value in fingerprints.items() if name.startswith("data/")}
+        return 0
+    with Memory(path) as memory:
+        return len(memory)
 
 
 def _size(folder: Path) -> int:

@@ -9,7 +9,6 @@ from anaphora.events import Report
 from anaphora.nn.embedding import EmbeddingConfig
 from anaphora.run import Run
 from anaphora.run.checkpoint import Checkpoint
-from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.language_model import RecurrentExperiment
 from anaphora.tasks.runs import begun_with, load_fitting
 from anaphora.text.tokenizer import MARKS
@@ -35,7 +34,7 @@ class Pretrained:
                 f"from characters: name another run."
             )
         self.embedding, self.recurrence, self.reads = begun.embedding, begun.recurrence, begun.reads
-        self._tokenizers = load_tokenizers(self._run)
+        self._tokenizers = self._run.tokenizers()
         self.tokenizer = self._tokenizers["text"]
 
     def vectors(self, wanted: Container[str], report: Report) -> Iterator[tuple[str, list[float]]]:

@@ -19,7 +19,6 @@ from anaphora.prediction.running import runtime_for
 from anaphora.protocols import Growing
 from anaphora.run import Checkpoint, Run, Which
 from anaphora.run.layout import EXPERIMENT
-from anaphora.run.loading import load_tokenizers, load_weights
 from anaphora.run.weights import check_fit
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import FILES, parse, task_of, tasks_named
@@ -80,11 +79,12 @@ def load_trained(path: Path, which: Which = "best", report: Report = silent) -> 
     Raises RunError naming the file when the folder is none, damaged, or its files do not belong together.
     """
     run = Run.open(path)
-    tokenizers = with_rules(load_tokenizers(run))
+    tokenizers = with_rules(run.tokenizers())
     checkpoint = load_fitting(run, tokenizers, which, report)
     experiment = begun_with(run)
     model = build(experiment, tokenizers, str(path / EXPERIMENT))
-    return Trained(path, experiment, load_weights(model, checkpoint), tokenizers)
+    checkpoint.fill(model)
+    return Trained(path, experiment, model.eval(), tokenizers)
 
 
 def load_fitting(run: Run, tokenizers: Tokenizers, which: Which = "best", report: Report = silent) -> Checkpoint:

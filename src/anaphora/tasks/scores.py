@@ -11,7 +11,7 @@ from anaphora.errors import RunError
 from anaphora.events import Note, Report
 from anaphora.run import Run
 from anaphora.run.checkpoint import CheckpointName, name_of
-from anaphora.run.evaluations import Evaluation, Metric
+from anaphora.run.logs import Evaluation, Metric
 from anaphora.tasks.evaluation import Request, Results, Scored
 from anaphora.tasks.runs import experiment_of, load, open_run
 from anaphora.version import VERSION

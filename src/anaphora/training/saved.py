@@ -4,21 +4,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from anaphora.files import DamagedError
+from anaphora.run.manifest import Record
 
 Count = Annotated[int, Field(ge=0, le=1 << 53)]
 Positive = Annotated[int, Field(ge=1, le=1 << 53)]
 
 
-class _Saved(BaseModel):
-    """A part of the state; what later versions add is passed over, a value of another type refused."""
-
-    model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
-
-
-class SavedCursor(_Saved):
+class SavedCursor(Record):
     """See ``Cursor``; checkpoints of the first versions know nothing of going back."""
 
     update: Count
@@ -31,7 +26,7 @@ class SavedCursor(_Saved):
     rate_factor: float = Field(1.0, gt=0, le=1)
 
 
-class SavedBest(_Saved):
+class SavedBest(Record):
     """See ``BestCheckpoint``."""
 
     update: Count
@@ -39,14 +34,14 @@ class SavedBest(_Saved):
     since: Count
 
 
-class SavedSchedule(_Saved):
+class SavedSchedule(Record):
     """Of schedules that look at validations; None for the others."""
 
     rate: Annotated[float, Field(ge=0)] | None = None
     waited: Count | None = None
 
 
-class SavedAverage(_Saved):
+class SavedAverage(Record):
     """Of a mean of the weights (``training/averaging.py``); None where there is none of its kind."""
 
     count: Count | None = None
@@ -54,7 +49,7 @@ class SavedAverage(_Saved):
     triggered: bool | None = None
 
 
-class SavedState(_Saved):
+class SavedState(Record):
     """See ``TrainingState``."""
 
     cursor: SavedCursor
@@ -68,12 +63,7 @@ class SavedState(_Saved):
     @classmethod
     def parse(cls, state: Mapping[str, Any], update: int, metric: str, path: Path) -> Self:
         """Return the state of the checkpoint of ``update``, whose best validation has ``metric``; else DamagedError."""
-        try:
-            saved = cls.model_validate(dict(state))
-        except ValidationError as error:
-            fault = error.errors(include_url=False)[0]
-            key, said = ".".join(map(str, fault["loc"])), fault["msg"]
-            raise DamagedError(f"{path} does not describe a training: {key!r}: {said[0].lower()}{said[1:]}.") from None
+        saved = cls.checked(state, path, "a training")
         if saved.cursor.update != update:
             raise DamagedError(f"{path} describes update {saved.cursor.update}, but was saved after update {update}.")
         for name, best in (("best", saved.best), ("due", saved.due or saved.best)):

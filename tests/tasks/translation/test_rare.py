@@ -17,7 +17,6 @@ from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.formats.lines import write_lines
 from anaphora.run import Run
-from anaphora.run.loading import load_tokenizers
 from anaphora.samples.english_french import corpus
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.training_job import TrainingContext
@@ -94,7 +93,7 @@ def test_stored_targets_are_annotated_and_read_as_they_were(rare: Rare, folder: 
 def urge(path: Path, words: tuple[str, ...]) -> None:
     """Let the best weights of a run write these words of the target far more often than they learnt to."""
     run = Run.open(path)
-    best, target = run.load("best"), load_tokenizers(run)["target"]
+    best, target = run.load("best"), run.tokenizers()["target"]
     assert isinstance(target, AnnotatedTokenizer) and isinstance(best.which, int)
     bias_V = best.model["output.bias"].clone()
     bias_V[[UNK if word == MARKS[UNK] else len(MARKS) + target.vocabulary.index(word) for word in words]] += 5

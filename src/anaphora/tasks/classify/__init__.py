@@ -34,7 +34,7 @@ from anaphora.events import Report, silent
 from anaphora.formats.labelled import TEXTS
 from anaphora.models.classifier import ClassesConfig, PooledClassifier
 from anaphora.models.registry import NETWORKS
-from anaphora.run.evaluations import Metric
+from anaphora.run.logs import Metric
 from anaphora.tasks.classify.config import (
     ClassifierExperiment,
     ClassifyExperiment,

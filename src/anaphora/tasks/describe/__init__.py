@@ -22,7 +22,7 @@ from anaphora.kernels.runtime import Runtime
 from anaphora.models.describer import Describer
 from anaphora.models.registry import NETWORKS
 from anaphora.nn.device import device_of
-from anaphora.run.evaluations import Metric
+from anaphora.run.logs import Metric
 from anaphora.tasks.describe.config import DescriberExperiment
 from anaphora.tasks.describe.predictor import DescriberPredictor, Description
 from anaphora.tasks.evaluation import Answer, Request, check_found, one_run, splits_to_score

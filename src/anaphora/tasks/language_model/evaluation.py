@@ -7,7 +7,7 @@ from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, is_fitted
 from anaphora.evaluation.perplexity import Prediction
 from anaphora.events import Note, Report, silent
-from anaphora.run.evaluations import Metric
+from anaphora.run.logs import Metric
 from anaphora.tasks.evaluation import Answer, Request, Scored, one_run, own_splits
 from anaphora.tasks.language_model.config import LanguageModelExperiment
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor

@@ -13,7 +13,6 @@ from anaphora.models.interpolation.cache import ComponentPredictions
 from anaphora.models.interpolation.model import MEMBERS, Interpolation, InterpolationConfig
 from anaphora.models.interpolation.weights import fitted_weights, interpolated
 from anaphora.run import Run
-from anaphora.run.loading import load_tokenizers
 from anaphora.tasks.data_table import CUTS
 from anaphora.tasks.fitting import FittingJob
 from anaphora.tasks.language_model.config import InterpolationExperiment, LanguageModelExperiment
@@ -54,9 +53,9 @@ class InterpolationJob(FittingJob, TextJob):
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         """The tokenizer that all runs share; ConfigError when they do not."""
         first, *others = self._config.runs
-        tokenizers = load_tokenizers(Run.open(Path(first)))
+        tokenizers = Run.open(Path(first)).tokenizers()
         for other in others:
-            tokenizer = load_tokenizers(Run.open(Path(other)))["text"]
+            tokenizer = Run.open(Path(other)).tokenizers()["text"]
             if tokenizer.fingerprint != tokenizers["text"].fingerprint:
                 raise ConfigError(
                     f"Interpolation needs one vocabulary, but that of {other} ({tokenizer.symbols.size:,} tokens) is "

@@ -14,7 +14,7 @@ from anaphora.evaluation.segments import Floats, SegmentMetric, counts, f1, frac
 from anaphora.evaluation.tags import Matches, TagCounts, by_frequency, most_frequent_shown
 from anaphora.events import Report
 from anaphora.formats.tagged import Sentence
-from anaphora.run.evaluations import Metric
+from anaphora.run.logs import Metric
 from anaphora.tasks.evaluation import Answer, Request, one_run, own_splits
 from anaphora.tasks.field_task import FieldTask
 from anaphora.tasks.runs import experiment_of

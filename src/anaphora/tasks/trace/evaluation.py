@@ -20,7 +20,7 @@ from anaphora.formats.traces import Floats
 from anaphora.kernels.runtime import running
 from anaphora.models.values import ValueNetwork
 from anaphora.nn.device import device_of
-from anaphora.run.evaluations import Metric
+from anaphora.run.logs import Metric
 from anaphora.tasks.evaluation import Answer, Request, check_found, one_run, splits_to_score
 from anaphora.tasks.field_task import Fields, FieldTask
 from anaphora.tasks.runs import load_trained, open_run

@@ -14,7 +14,7 @@ from anaphora.evaluation.strings import StringScores
 from anaphora.events import Report, silent
 from anaphora.formats.json_text import figures_as_json
 from anaphora.formats.strings import read_format, string_lines
-from anaphora.run.evaluations import Metric
+from anaphora.run.logs import Metric
 from anaphora.tasks.evaluation import Answer, Request, one_run, own_splits
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.scores import Digested, scored

@@ -18,7 +18,6 @@ from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Note, Report
 from anaphora.protocols import Batches
 from anaphora.run.checkpoint import AVERAGE
-from anaphora.run.loading import load_weights
 from anaphora.run.weights import check_fit, fill
 from anaphora.tasks.training_job import TrainingContext, mean_loss, not_skipping
 from anaphora.tasks.translation.config import TranslationExperiment
@@ -88,7 +87,7 @@ class IncrementalJob(TranslationJob):
         outcome = super().learn(context, report, stop, ranks)
         if ranks.first and outcome.reason != "stopped":
             outcome = self._interpolated(context, outcome, report)
-            load_weights(model, run.load("best", report))
+            run.load("best", report).fill(model.eval())
             self._held_out_scores(model, tokenizers).report_to(report, "after", before)
         return outcome
 

@@ -10,7 +10,7 @@ from anaphora.evaluation.segments import SegmentMetric
 from anaphora.formats.json_text import figures_as_json
 from anaphora.kernels.compiled import PackedPrecision
 from anaphora.prediction.options import SearchOptions
-from anaphora.run.evaluations import Metric
+from anaphora.run.logs import Metric
 from anaphora.tasks.translation.translation import Translation
 from anaphora.text.tokenizer import MARKS, UNK, UNKNOWN
 from anaphora.wording import counted

@@ -14,7 +14,6 @@ from anaphora.events import Note, Report, silent
 from anaphora.models.alignment.aligner import AlignerConfig, Direction
 from anaphora.models.alignment.groups import even_sample
 from anaphora.run import Run, shortlists
-from anaphora.run.loading import load_tokenizers
 from anaphora.run.shortlists import TokenShortlist
 from anaphora.tasks.evaluation import check_found
 from anaphora.tasks.pairs import pair_splits
@@ -38,7 +37,7 @@ def make_shortlist(path: Path, report: Report = silent) -> TokenShortlist:
     if not isinstance(experiment, TranslationExperiment):
         raise ConfigError(f"A shortlist is of a translator, but {path} is none: give another run.")
     run = Run.open(path)
-    tokenizers = load_tokenizers(run)
+    tokenizers = run.tokenizers()
     source, target = tokenizers["source"], tokenizers["target"]
     check_found(path, experiment, "the --data of another run")
     train = pair_splits(experiment, report).train
