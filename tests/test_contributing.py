@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from anaphora.events import Event, Note
-from anaphora.experiment.plan import report_autograd_cells
 from anaphora.kernels.cells import Cell, Recorded, State
 from anaphora.kernels.cells.recorded import Operands
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Xavier
+from anaphora.training.obstacles import report_autograd_cells
 
 PAGE = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
 

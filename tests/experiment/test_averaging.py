@@ -1,6 +1,5 @@
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -15,7 +14,7 @@ from anaphora.run.summary import about
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse
 from anaphora.tasks.runs import load, weights_of_runs
-from anaphora.training.loop import Validate
+from anaphora.tasks.translation.data import TranslationJob
 
 
 @pytest.fixture
@@ -91,16 +90,6 @@ def test_a_worse_average_never_takes_the_place_of_the_best(trained: Path) -> Non
     assert run.load("best").which == "average" and [file.read_bytes() for file in files] == kept
 
 
-class Told:
-    """A work whose validations give the BLEU and the loss that it is told, one after the other."""
-
-    def __init__(self, *figures: tuple[float, float]) -> None:
-        self._figures = iter(figures)
-
-    def validation(self, *_: object) -> Validate:
-        return lambda model: dict(zip(("bleu", "loss"), next(self._figures), strict=True))
-
-
 @pytest.mark.parametrize(
     ("best", "average", "better"),
     [
@@ -122,8 +111,8 @@ def test_an_average_is_judged_by_bleu_where_that_decides_and_by_the_loss_where_i
     by_bleu = tables["training"] | {"metric": "bleu"}
     train(parse(tables | {"training": by_bleu}, "by-bleu.toml"), path)
     before = Run.open(path).best()
-    measured = SimpleNamespace(job=lambda experiment, report: Told(best, average))
-    monkeypatch.setattr("anaphora.experiment.averaging.task_of", lambda experiment: measured)
+    measured = iter(dict(zip(("bleu", "loss"), figures, strict=True)) for figures in (best, average))
+    monkeypatch.setattr(TranslationJob, "validation", lambda *_: lambda model: next(measured))
     found = average_run(path)
     assert (found.best_metrics["bleu"], found.best_metrics["loss"]) == best
     assert (found.metrics["bleu"], found.metrics["loss"]) == average

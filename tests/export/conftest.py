@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from anaphora.tasks.registry import parse
-from anaphora.tasks.runs import build
+from anaphora.tasks.registry import parse, task_of
 from anaphora.tasks.task import Trained
 from anaphora.text.tokenizer import Tokenizer
 
@@ -32,7 +31,7 @@ def untrained() -> Untrained:
 
     def made(table: dict[str, Any], tokenizers: Mapping[str, Tokenizer]) -> Trained:
         experiment = parse(table, "test")
-        model = build(experiment, dict(tokenizers), "test")
+        model = task_of(experiment).build(experiment, dict(tokenizers), "test")
         generator = torch.Generator().manual_seed(3)
         with torch.no_grad():
             for weight in model.parameters():

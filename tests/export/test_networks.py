@@ -8,7 +8,6 @@ import torch
 
 from anaphora.errors import ConfigError
 from anaphora.tasks.registry import parse, task_of
-from anaphora.tasks.runs import build
 from anaphora.tasks.task import Trained
 from anaphora.text.characters import CharacterTokenizer
 
@@ -27,7 +26,7 @@ def untrained(table: dict[str, Any]) -> Trained:
     tokenizer = CharacterTokenizer.learn(SENTENCES[:2], lowercase=False, least=1)
     sides = ["source", "target"] if table["task"] == "translate" else ["text"]
     experiment = parse({**table, "text": {"tokenizer": "character", "sentences": "whole"}}, "test")
-    model = build(experiment, dict.fromkeys(sides, tokenizer), "test")
+    model = task_of(experiment).build(experiment, dict.fromkeys(sides, tokenizer), "test")
     generator = torch.Generator().manual_seed(3)
     with torch.no_grad():
         for weight in model.parameters():

@@ -16,7 +16,7 @@ from anaphora.batch import Batch, Constraints, pad
 from anaphora.errors import ConfigError
 from anaphora.inspection.microscope import SCRIPTS, page_of, tensors_of, write_microscope
 from anaphora.tasks.registry import parse, task_of
-from anaphora.tasks.runs import build, load_trained
+from anaphora.tasks.runs import load_trained
 from anaphora.tasks.task import Trained
 from anaphora.tasks.translation.inspected import longest
 from anaphora.text.characters import CharacterTokenizer
@@ -94,7 +94,7 @@ def untrained(table: dict[str, Any], kind: str = "character") -> Trained:
     sides = ["source", "target"] if table["task"] == "translate" else ["text"]
     own = {"tokenizer": kind} | ({"lowercase": True} if kind == "bpe" else {})
     experiment = parse({**table, "text": own}, "test")
-    model = build(experiment, dict.fromkeys(sides, tokenizer), "test")
+    model = task_of(experiment).build(experiment, dict.fromkeys(sides, tokenizer), "test")
     generator = torch.Generator().manual_seed(3)
     with torch.no_grad():
         for weight in model.parameters():

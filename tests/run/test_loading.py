@@ -8,8 +8,8 @@ from anaphora.errors import AnaphoraError, RunError
 from anaphora.events import Event, Note
 from anaphora.run import Run
 from anaphora.run.weights import tensors_of
-from anaphora.tasks.registry import parse
-from anaphora.tasks.runs import build, load_trained
+from anaphora.tasks.registry import parse, task_of
+from anaphora.tasks.runs import load_trained
 from anaphora.text.characters import CharacterTokenizer
 
 EXPERIMENT: dict[str, Any] = {
@@ -25,7 +25,8 @@ def saved(tmp_path: Path) -> tuple[Path, dict[str, torch.Tensor]]:
     """A small language model in a run folder, and its weights."""
     tokenizers = {"text": CharacterTokenizer.learn(["a man walks", "the dog runs"], lowercase=False, least=1)}
     run = Run.create(tmp_path / "run", EXPERIMENT, tokenizers)
-    model = build(parse(run.experiment, "here"), run.tokenizers(), "here")
+    experiment = parse(run.experiment, "here")
+    model = task_of(experiment).build(experiment, run.tokenizers(), "here")
     with torch.no_grad():
         for weight in model.parameters():
             weight.copy_(torch.randn(weight.shape, generator=torch.Generator().manual_seed(1)))

@@ -12,8 +12,7 @@ from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.registry import parse
-from anaphora.tasks.runs import build
+from anaphora.tasks.registry import parse, task_of
 from anaphora.tasks.training_job import TrainingContext
 from anaphora.tasks.translation import Translation, TranslationPredictor
 from anaphora.tasks.translation.data import TranslationJob
@@ -86,7 +85,7 @@ def test_validation_by_bleu_searches_as_it_is_told_to_and_compares_each_output_w
 
     monkeypatch.setattr(TranslationPredictor, "translate", copied)
     tokenizers = run.tokenizers()
-    model = build(experiment, tokenizers, "test").eval()
+    model = task_of(experiment).build(experiment, tokenizers, "test").eval()
     validate = TranslationJob(experiment, silent).validation(
         TrainingContext(run, experiment, model, tokenizers), silent
     )

@@ -74,8 +74,8 @@ def _free(folder: Path | None) -> Path:
 def _show(run_folder: Path, links: Path, picture: Path) -> None:
     """Translations beside what was expected, the score, a picture, and where everything is."""
     from anaphora.inspection.microscope import write_microscope
-    from anaphora.tasks.pairs import pair_splits
     from anaphora.tasks.runs import experiment_of, load
+    from anaphora.tasks.training_job import pair_splits
     from anaphora.tasks.translation import TranslationExperiment, TranslationPredictor, score_translations
 
     translator, experiment = load(run_folder), experiment_of(run_folder)

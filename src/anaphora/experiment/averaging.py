@@ -16,7 +16,7 @@ from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.weights import fill
 from anaphora.tasks.fitting import FittingJob
 from anaphora.tasks.registry import task_of
-from anaphora.tasks.runs import build, experiment_of, open_run
+from anaphora.tasks.runs import experiment_of, open_run
 from anaphora.tasks.training_job import TrainingContext, UpdatingJob
 from anaphora.training.best_checkpoint import BestCheckpoint
 from anaphora.wording import counted
@@ -48,7 +48,8 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
         raise ConfigError(f"An average is of at least 2 checkpoints, but --last is {last}.")
     experiment = experiment_of(path)
     run = open_run(path, experiment)
-    job = task_of(experiment).job(experiment, report)
+    task = task_of(experiment)
+    job = task.job(experiment, report)
     if isinstance(job, FittingJob):
         raise ConfigError(f"{path} was fitted in one go, and so has one checkpoint: there is nothing to average.")
     with run.lock():
@@ -57,7 +58,7 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
         # an average was trained with what its checkpoints were trained with
         run.fingerprints |= {name: found for name, found in before.fingerprints.items() if name.startswith("data/")}
         tokenizers = run.tokenizers()
-        model = build(experiment, tokenizers, str(path / "experiment.toml")).eval()
+        model = task.build(experiment, tokenizers, str(path / "experiment.toml")).eval()
         validate = cast(UpdatingJob, job).validation(TrainingContext(run, experiment, model, tokenizers), report)
         figures = []
         with torch.no_grad():

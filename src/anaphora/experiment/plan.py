@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 
@@ -10,14 +10,11 @@ from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.experiment.memory import USUAL, check_memory, fitting_tokens, free_bytes, most_tokens
 from anaphora.experiment.parent_run import Parent
-from anaphora.experiment.weight_sources import encoder_start, word_vectors
-from anaphora.kernels.cells import Recorded
-from anaphora.nn.stack import RecurrentConfig
+from anaphora.experiment.weight_sources import EncoderStart, word_vectors
 from anaphora.run import Run
 from anaphora.run.layout import EXPERIMENT
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import task_of
-from anaphora.tasks.runs import build, outline
 from anaphora.tasks.task import Task, WeightSource
 from anaphora.tasks.training_job import TrainingJob, UpdatingJob
 from anaphora.text.tokenizer import Tokenizer
@@ -26,6 +23,17 @@ from anaphora.wording import counted
 
 _ROW = 100
 """Tokens of the longest row where nothing bounds it, for an estimate."""
+
+
+class Resolved(NamedTuple):
+    """An experiment with what the runs named in it and the number of ranks decide."""
+
+    experiment: Experiment
+    task: Task
+    parent: Parent | None
+    """The run that it starts from."""
+    sources: Sequence[WeightSource]
+    """Sources of weights that the task has beside it."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,8 @@ class Plan:
     task: Task
     job: TrainingJob
     """Its data, found and checked."""
+    fingerprints: Mapping[str, str]
+    """SHA-256 of the data by split."""
     tokenizers: Mapping[str, Tokenizer]
     """By side."""
     model: torch.nn.Module
@@ -47,75 +57,61 @@ class Plan:
 
 def plan_new(experiment: Experiment, report: Report, ranks: Ranks) -> Plan:
     """Return the plan of a new run; errors as for ``run_training.train``."""
-    task = task_of(experiment)
-    experiment, parent = with_parent(experiment, ranks)
+    experiment, task, parent, of_task = resolve_runs(experiment, ranks)
     trained = parent if parent and experiment.start.gives_weights else None
-    experiment, of_task = task.with_runs(experiment, parent.begun if parent else None)
-    check_ranks(experiment, ranks)
-    named = trained, word_vectors(experiment, trained.begun if trained else None), encoder_start(experiment), *of_task
-    sources: Sequence[WeightSource] = [source for source in named if source]
+    sources: list[WeightSource | None] = [trained]
+    if experiment.vector_files:
+        sources.append(word_vectors(experiment, trained.begun if trained else None))
+    if experiment.start.encoder != "none":
+        sources.append(EncoderStart(experiment))
     job = task.job(experiment, report)
     experiment = job.with_data_statistics(experiment, report)
     tokenizers = parent.tokenizers(lambda: job.learn_vocabulary(report)) if parent else job.learn_vocabulary(report)
     if parent:
         parent.report_new_tokens(experiment, job.splits.train, report)
     sizes = {tokenizer.symbols.size for tokenizer in tokenizers.values()}
-    if isinstance(job, UpdatingJob):
-        shape = outline(experiment, tokenizers, "The experiment", task)
-        check_memory(shape, experiment, sizes, job.longest or _ROW, most_tokens(job.splits.train.paths))
-    model = build(experiment, tokenizers, "The experiment", task)
+    longest = job.longest if isinstance(job, UpdatingJob) else None
+    if longest is not None:
+        shape = task.outline(experiment, tokenizers, "The experiment")
+        check_memory(shape, experiment, sizes, longest or _ROW, most_tokens(job.splits.train.paths))
+    model = task.build(experiment, tokenizers, "The experiment")
     cast(Any, model).initialise(experiment.training.seed)
-    for source in sources:
+    given = [source for source in (*sources, *of_task) if source]
+    for source in given:
         source.load_into(model, tokenizers, report)
-    if isinstance(job, UpdatingJob) and not experiment.training.batch_tokens:
-        experiment = _with_batch_size(experiment, model, sizes, job.longest, report)
-    report_autograd_cells(model, report)
-    report_frozen_weights(model, report)
-    return Plan(experiment, task, job, tokenizers, model, has_given_weights=bool(sources))
+    if longest is not None and not experiment.training.batch_tokens:
+        experiment = _with_batch_size(experiment, model, sizes, longest, report)
+    return Plan(experiment, task, job, job.fingerprints, tokenizers, model, has_given_weights=bool(given))
 
 
-def plan_of(run: Run, begun: Experiment, experiment: Experiment, task: Task, job: TrainingJob) -> Plan:
+def plan_of(run: Run, begun: Experiment, experiment: Experiment, job: TrainingJob) -> Plan:
     """Return the plan of a ``run``, ``begun`` with an experiment that may have other bounds or places now."""
-    tokenizers = run.tokenizers()
-    model = build(begun, tokenizers, str(run.path / EXPERIMENT), task)
+    task, tokenizers = task_of(begun), run.tokenizers()
+    model = task.build(begun, tokenizers, str(run.path / EXPERIMENT))
     cast(Any, model).initialise(begun.training.seed)
-    return Plan(experiment, task, job, tokenizers, model)
+    return Plan(experiment, task, job, job.fingerprints, tokenizers, model)
 
 
-def with_parent(experiment: Experiment, ranks: Ranks) -> tuple[Experiment, Parent | None]:
-    """Return the experiment with what its parent and the number of ranks decide, and the run that it starts from."""
+def resolve_runs(experiment: Experiment, ranks: Ranks) -> Resolved:
+    """Open the runs that a new experiment names; ConfigError where the ``ranks`` or these do not fit it."""
     if ranks.size > 1 and not experiment.training.micro_batches:
         experiment = experiment.with_options({"training.micro_batches": ranks.size})
+    check_ranks(experiment, ranks)
     parent = None if experiment.start.run == "none" else Parent(experiment)
-    return parent.adopted(experiment) if parent else experiment, parent
+    if parent:
+        experiment = parent.adopted(experiment)
+    task = task_of(experiment)
+    experiment, sources = task.with_runs(experiment, parent.begun if parent else None)
+    return Resolved(experiment, task, parent, sources)
 
 
 def check_ranks(experiment: Experiment, ranks: Ranks) -> None:
     """Raise ConfigError where ``ranks`` cannot share the micro-batches of an update evenly."""
-    count = experiment.training.batches_an_update
-    if count % ranks.size:
+    if ranks.size > 1 and (count := experiment.training.batches_an_update) % ranks.size:
         raise ConfigError(
             f"An update has {counted(count, 'micro-batch')} (training.micro_batches), which {ranks.size} ranks cannot "
             f"share evenly: start a number of processes that divides it, or begin a run with another number."
         )
-
-
-def report_autograd_cells(model: torch.nn.Module, report: Report) -> None:
-    """Report the units of ``model`` that train slowly, since nobody has derived their gradient."""
-    configs = [module.config for module in model.modules() if hasattr(module, "config")]
-    cells = [config.cell for config in configs if isinstance(config, RecurrentConfig)]
-    for kind in sorted({cell.kind for cell in cells if isinstance(cell, Recorded)}):
-        report(Note(f"Unit '{kind}' has no derived gradient, so autograd records each of its steps: it trains slowly."))
-
-
-def report_frozen_weights(model: torch.nn.Module, report: Report) -> None:
-    """Report the weights of ``model`` that are trained, where these are not all."""
-    named = {name: weight for name, weight in model.named_parameters() if weight.numel()}
-    trained = [name for name, weight in named.items() if weight.requires_grad]
-    if len(trained) < len(named):
-        count = sum(named[name].numel() for name in trained)
-        whole = sum(weight.numel() for weight in named.values())
-        report(Note(f"Only {', '.join(trained)} are trained ({count:,} of {whole:,} parameters); the rest is frozen."))
 
 
 def _with_batch_size(

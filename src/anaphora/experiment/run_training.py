@@ -3,6 +3,7 @@
 import platform
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,7 @@ import torch
 
 from anaphora.errors import AnaphoraError, ConfigError, RunError
 from anaphora.events import LastingReport, Note, Report, silent
-from anaphora.experiment.plan import (
-    Plan,
-    check_ranks,
-    plan_new,
-    plan_of,
-    report_autograd_cells,
-    report_frozen_weights,
-    with_parent,
-)
+from anaphora.experiment.plan import Plan, check_ranks, plan_new, plan_of, resolve_runs
 from anaphora.kernels.device import device_for
 from anaphora.run import Run
 from anaphora.run.folder import BOUNDS, RunReplica, set_bounds
@@ -26,11 +19,10 @@ from anaphora.run.layout import EXPERIMENT, check_free, discard
 from anaphora.run.summary import damaged_logs
 from anaphora.tasks.base import ExperimentBase as Experiment
 from anaphora.tasks.registry import task_of
-from anaphora.tasks.runs import experiment_of
+from anaphora.tasks.runs import experiment_of, open_run
 from anaphora.tasks.training_job import TRAIN, TrainingContext
 from anaphora.training.loop import Outcome, Stop, never
 from anaphora.training.ranks import ALONE, Ranks
-from anaphora.training.state import TrainingState
 
 
 def train(
@@ -60,16 +52,14 @@ def train(
             if resume:
                 return _resume(experiment, path, lasting, ranks, held)
             if ranks.restarted and (path / EXPERIMENT).exists():
-                started, parent = with_parent(experiment, ranks)
-                again, _ = task_of(started).with_runs(started, parent.begun if parent else None)
-                return _resume(again, path, lasting, ranks, held)
+                return _resume(resolve_runs(experiment, ranks).experiment, path, lasting, ranks, held)
             return _begin(experiment, path, lasting, ranks, held)
 
         led = ranks.led(lead)
         plan, run = ranks.each(lambda: led or _follow(path))
-        ranks.check_same({f"the data ({name})": digest for name, digest in plan.job.fingerprints.items()})
-        context = TrainingContext(run, plan.experiment, plan.model, plan.tokenizers)
-        ranks.in_turn(lambda: _prepare(plan, context, lasting))
+        ranks.check_same({f"the data ({name})": digest for name, digest in plan.fingerprints.items()})
+        context = TrainingContext(run, plan.experiment, plan.model, plan.tokenizers, plan.has_given_weights)
+        ranks.in_turn(partial(plan.job.prepare, context, lasting))
         return plan.job.learn(context, lasting, stop, ranks)
 
 
@@ -80,10 +70,8 @@ def _begin(
     check_free(path)  # before hours are spent on it
     plan = plan_new(experiment, report, ranks)
     was_there = path.exists()
-    run = Run.create(path, plan.experiment.tables(), plan.tokenizers, plan.job.fingerprints)
-    run.use = plan.task.example
+    run = Run.create(path, plan.experiment.tables(), plan.tokenizers, plan.fingerprints, plan.task.example, report)
     report.on_failure(run.metrics.note)
-    run.write_card({}, report)
     held.enter_context(run.lock())
     resumable = not plan.has_given_weights
     held.enter_context(_remove_if_empty(run, resumable=resumable, folder_too=not was_there))
@@ -98,17 +86,12 @@ def _resume(
     check_ranks(begun, ranks)
     if experiment.task == begun.task:
         experiment = experiment.resumed(begun)
-    task = task_of(experiment)
-    job = task.job(experiment, report)
-    run = Run.open(path, job.fingerprints)
-    run.use = task.example
+    job = task_of(experiment).job(experiment, report)
+    run = open_run(path, experiment, job.fingerprints)
     report.on_failure(run.metrics.note)
     held.enter_context(run.lock())
     _continue_as(run, begun, experiment, report)
-    plan = plan_of(run, begun, experiment, task, job)
-    report_autograd_cells(plan.model, report)
-    report_frozen_weights(plan.model, report)
-    return plan, run
+    return plan_of(run, begun, experiment, job), run
 
 
 def _follow(path: Path) -> tuple[Plan, Run]:
@@ -119,18 +102,9 @@ def _follow(path: Path) -> tuple[Plan, Run]:
             f"machines see under one path."
         )
     begun = experiment_of(path)
-    task = task_of(begun)
-    job = task.job(begun, silent)
+    job = task_of(begun).job(begun, silent)
     run = RunReplica.open(path, job.fingerprints)
-    return plan_of(run, begun, begun, task, job), run
-
-
-def _prepare(plan: Plan, context: TrainingContext, report: Report) -> None:
-    """Set in the model what depends on counts of the data; save weights that were given."""
-    plan.job.set_token_counts(context, report)
-    if plan.has_given_weights:
-        # so that going on never needs the other runs and files again, which may change or go
-        TrainingState(plan.model, plan.experiment.training, plan.experiment.better).save(context.run, report)
+    return plan_of(run, begun, begun, job), run
 
 
 @contextmanager

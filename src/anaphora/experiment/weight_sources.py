@@ -65,21 +65,19 @@ class WordVectors:
 
 
 def word_vectors(experiment: Experiment, parent: Experiment | None) -> WordVectors | None:
-    """The files of a new experiment, unless there are none, or those of ``parent``, whose weights have their vectors.
+    """The files of a new experiment, unless they are those of ``parent``, whose weights have their vectors.
 
     Raises ConfigError for other files than the parent's, or where it alone would keep their vectors as they are, and
     for language models with vectors of another size; DataError for files that are not there or hold such vectors;
     errors as for ``Pretrained``.
     """
-    vectors = getattr(experiment, "embedding", None)
-    if not isinstance(vectors, TableConfig) or not vectors.files:
-        return None
+    vectors: TableConfig = cast(Any, experiment).embedding
     if parent is None:
         for file in vectors.files.values():
             _check(file, vectors.size)  # before a vocabulary is learnt
         return WordVectors(vectors.files)
-    begun = getattr(parent, "embedding", None)
-    if isinstance(begun, TableConfig) and begun.files == vectors.files and begun.frozen >= vectors.frozen:
+    begun: Any = getattr(parent, "embedding", None)
+    if parent.vector_files == vectors.files and begun.frozen >= vectors.frozen:
         return None
     raise ConfigError(
         f"The word vectors of {experiment.start.run} have been trained, and embedding would have those of a file in "
@@ -164,8 +162,3 @@ class EncoderStart:
     def _tokens(tokenizer: Tokenizer) -> dict[str, int]:
         """The ids of all tokens, special tokens among them."""
         return {token: place for place, token in enumerate(written(tokenizer))}
-
-
-def encoder_start(experiment: Experiment) -> EncoderStart | None:
-    """The language model that the encoder of a new experiment starts from, unless there is none."""
-    return EncoderStart(experiment) if experiment.start.encoder != "none" else None

@@ -17,7 +17,7 @@ from anaphora.prediction.examples import Example, GivesExamples
 from anaphora.protocols import Programmed
 from anaphora.run import Which
 from anaphora.tasks.registry import task_of
-from anaphora.tasks.runs import build, load_trained
+from anaphora.tasks.runs import load_trained
 from anaphora.tasks.task import Trained
 from anaphora.wording import counted
 
@@ -72,7 +72,7 @@ class Subject:
     def fresh(self) -> "Subject":
         """Return the same network with its initial weights."""
         _, experiment, _, tokenizers, runtime = self.trained
-        model: Any = build(experiment, tokenizers, self.name)
+        model: Any = task_of(experiment).build(experiment, tokenizers, self.name)
         model.initialise(experiment.training.seed)
         return Subject.of(Trained(self.trained.path, experiment, model.eval(), tokenizers, runtime))
 

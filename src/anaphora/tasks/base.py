@@ -49,9 +49,8 @@ class StartConfig(Config):
 
 def _reads_vectors_of_files(experiment: Any) -> bool:
     """True if an encoder reads word vectors that a file gives."""
-    table = getattr(experiment, "embedding", None)
-    files = getattr(table, "files", {})
-    return experiment.encoder_side in files or bool(files and getattr(table, "shared", False))
+    files = experiment.vector_files
+    return experiment.encoder_side in files or bool(files and getattr(experiment.embedding, "shared", False))
 
 
 class ExperimentBase(Config):
@@ -141,6 +140,11 @@ class ExperimentBase(Config):
     def kind(self) -> str:
         """The kind of model, of a task that has several; empty otherwise."""
         return str(getattr(self, "model", ""))
+
+    @property
+    def vector_files(self) -> Mapping[str, str]:
+        """Files that word vectors start from, by side."""
+        return getattr(getattr(self, "embedding", None), "files", {})
 
     @property
     def is_resolved(self) -> bool:

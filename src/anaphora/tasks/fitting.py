@@ -68,7 +68,7 @@ class FittingJob(TrainingJob):
     def fit(self, context: TrainingContext, report: Report) -> Mapping[str, float]:
         """Fit the model; returns its metrics on the validation split."""
 
-    def set_token_counts(self, context: TrainingContext, report: Report) -> None:
+    def prepare(self, context: TrainingContext, report: Report) -> None:
         """Nothing: fitting looks at the whole of it."""
 
     def learn(self, context: TrainingContext, report: Report, stop: Stop, ranks: Ranks) -> Outcome:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy.typing as npt
-import torch
 
 from anaphora.errors import ConfigError, RunError, ShapeError
 from anaphora.events import Report, silent
@@ -13,7 +12,6 @@ from anaphora.formats.arrays import ArrayFile
 from anaphora.kernels.backends import InferencePrecision
 from anaphora.kernels.device import Device
 from anaphora.kernels.runtime import Runtime
-from anaphora.models import registry as networks
 from anaphora.nn.given_state import start_from
 from anaphora.prediction.running import runtime_for
 from anaphora.protocols import Growing
@@ -24,7 +22,6 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import FILES, parse, task_of, tasks_named
 from anaphora.tasks.task import Task, Tokenizers, Trained
 from anaphora.text.inferred_rules import with_rules
-from anaphora.text.words import WordTokenizer
 
 Predictor = TypeVar("Predictor")
 
@@ -46,33 +43,6 @@ def open_run(path: Path, experiment: ExperimentBase, data: Mapping[str, str] | N
     return run
 
 
-def build(experiment: ExperimentBase, tokenizers: Tokenizers, where: str, task: Task | None = None) -> torch.nn.Module:
-    """A new network of an experiment for the vocabularies of ``tokenizers``, its weights zero; ``where`` is for errors.
-
-    Raises ConfigError for options that do not go together, RunError for a side without a vocabulary.
-    """
-    symbols = {side: tokenizer.symbols for side, tokenizer in tokenizers.items()}
-    words = {
-        side: tokenizer.vocabulary for side, tokenizer in tokenizers.items() if isinstance(tokenizer, WordTokenizer)
-    }
-    try:
-        return networks.build((task or task_of(experiment)).network, experiment, symbols, words)
-    except KeyError as error:
-        sides = ", ".join(sorted(tokenizers)) or "none"
-        raise RunError(
-            f"{where}: task '{experiment.task}' needs a vocabulary {error}, but there are: {sides}; "
-            f"restore the file or the vocabulary from a copy."
-        ) from None
-
-
-def outline(
-    experiment: ExperimentBase, tokenizers: Tokenizers, where: str, task: Task | None = None
-) -> torch.nn.Module:
-    """The network that ``build`` would make, without memory for its weights; errors as for that."""
-    with torch.device("meta"):
-        return build(experiment, tokenizers, where, task)
-
-
 def load_trained(path: Path, which: Which = "best", report: Report = silent) -> Trained:
     """A checkpoint of a run folder with its experiment, network and vocabularies.
 
@@ -82,7 +52,7 @@ def load_trained(path: Path, which: Which = "best", report: Report = silent) -> 
     tokenizers = with_rules(run.tokenizers())
     checkpoint = load_fitting(run, tokenizers, which, report)
     experiment = begun_with(run)
-    model = build(experiment, tokenizers, str(path / EXPERIMENT))
+    model = task_of(experiment).build(experiment, tokenizers, str(path / EXPERIMENT))
     checkpoint.fill(model)
     return Trained(path, experiment, model.eval(), tokenizers)
 
@@ -92,8 +62,8 @@ def load_fitting(run: Run, tokenizers: Tokenizers, which: Which = "best", report
 
     ``tokenizers`` are those of the run. Raises RunError naming the first that does not belong.
     """
-    checkpoint = run.load(which, report)
-    shape = outline(begun_with(run), tokenizers, str(run.path / EXPERIMENT))
+    checkpoint, experiment = run.load(which, report), begun_with(run)
+    shape = task_of(experiment).outline(experiment, tokenizers, str(run.path / EXPERIMENT))
     file = checkpoint.path / "model.safetensors"
     try:
         if isinstance(shape, Growing):  # whose tensors are as long as what it learnt

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import torch
 
 from anaphora.data.corpora import PairCorpus, Splits
-from anaphora.errors import ConfigError
+from anaphora.errors import ConfigError, RunError
 from anaphora.events import Report
 from anaphora.kernels.runtime import Runtime
+from anaphora.models import registry as networks
 from anaphora.models.registry import Network
 from anaphora.prediction.running import ON_CPU
 from anaphora.run import Checkpoint
@@ -19,6 +20,7 @@ from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.training_job import TrainingJob
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import Tokenizer
+from anaphora.text.words import WordTokenizer
 
 Tokenizers = Mapping[str, Tokenizer]
 Table = dict[str, Any]
@@ -107,6 +109,27 @@ class Task(ABC):
     @abstractmethod
     def job(self, experiment: Any, report: Report) -> TrainingJob:
         """Return the data of an experiment, found and checked, and what training does with it."""
+
+    def build(self, experiment: ExperimentBase, tokenizers: Tokenizers, where: str) -> torch.nn.Module:
+        """Return a new network for the vocabularies of ``tokenizers``, its weights zero; ``where`` is for errors.
+
+        Raises ConfigError for options that do not go together, RunError for a side without a vocabulary.
+        """
+        symbols = {side: tokenizer.symbols for side, tokenizer in tokenizers.items()}
+        words = {side: one.vocabulary for side, one in tokenizers.items() if isinstance(one, WordTokenizer)}
+        try:
+            return networks.build(self.network, experiment, symbols, words)
+        except KeyError as error:
+            sides = ", ".join(sorted(tokenizers)) or "none"
+            raise RunError(
+                f"{where}: task '{experiment.task}' needs a vocabulary {error}, but there are: {sides}; "
+                f"restore the file or the vocabulary from a copy."
+            ) from None
+
+    def outline(self, experiment: ExperimentBase, tokenizers: Tokenizers, where: str) -> torch.nn.Module:
+        """Return what ``build`` would, without memory for its weights; errors as for that."""
+        with torch.device("meta"):
+            return self.build(experiment, tokenizers, where)
 
     @abstractmethod
     def predictor(self, trained: Trained) -> Any:

@@ -11,9 +11,10 @@ import torch
 
 from anaphora.batch import Batch
 from anaphora.data.columns import Column, Integers
-from anaphora.data.corpora import Splits
+from anaphora.data.corpora import PairCorpus, Splits
 from anaphora.data.partitions import Partitions
 from anaphora.data.ragged import token_counts
+from anaphora.data.sources import translation_splits
 from anaphora.events import Event, Note, Report, Skipped
 from anaphora.nn.counts import Counts
 from anaphora.nn.device import device_of
@@ -21,12 +22,14 @@ from anaphora.nn.outputs.output import Output
 from anaphora.protocols import Batches, Carry, VocabularyInfo
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.data_table import PairData
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training import loop
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Record, Stop, Validate
 from anaphora.training.ranks import Ranks
+from anaphora.training.state import TrainingState
 
 ENCODED = "encoded"
 """Folder of encoded data in that of a run, with a folder for each split."""
@@ -42,6 +45,8 @@ class TrainingContext:
     experiment: ExperimentBase
     model: torch.nn.Module
     tokenizers: Mapping[str, Tokenizer]
+    has_given_weights: bool = False
+    """True for a new run some of whose weights are those of other runs or files."""
     training: TrainingConfig = field(init=False)
     """The [training] table of the experiment."""
     encoded: Path = field(init=False)
@@ -74,8 +79,8 @@ class TrainingJob(ABC):
         return tokenization.fit(experiment.text, text, report, languages=experiment.data.languages)
 
     @abstractmethod
-    def set_token_counts(self, context: TrainingContext, report: Report) -> None:
-        """Tell the model what it has to know of the training split before it learns, where it does not know yet."""
+    def prepare(self, context: TrainingContext, report: Report) -> None:
+        """Give the model what it has to know of the training split before it learns, where it does not know yet."""
 
     @abstractmethod
     def learn(self, context: TrainingContext, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
@@ -113,6 +118,13 @@ class UpdatingJob(TrainingJob):
         """Return the function that records a model at each validation, or None."""
         return None
 
+    def prepare(self, context: TrainingContext, report: Report) -> None:
+        """Tell the model token counts, and save weights that it was given."""
+        self.set_token_counts(context, report)
+        if context.has_given_weights:
+            # so that going on never needs the other runs and files again, which may change or go
+            TrainingState(context.model, context.training, context.experiment.better).save(context.run, report)
+
     def set_token_counts(self, context: TrainingContext, report: Report) -> None:
         """Tell the model how often each token is to be predicted, where it asks for that and does not know yet."""
         unknown = [module for module in context.model.modules() if isinstance(module, Counts) and not module.known]
@@ -135,6 +147,43 @@ class UpdatingJob(TrainingJob):
         return loop.train(
             context.model, batches, training, run, validate, report, stop, better=better, record=record, ranks=ranks
         )
+
+
+class PairJob(TrainingJob):
+    """An experiment whose pairs have been found."""
+
+    splits: Splits[PairCorpus]
+    learnt_from: PairCorpus
+    """Training split as a model and its vocabulary learn from it."""
+
+    def __init__(self, experiment: ExperimentBase, report: Report) -> None:
+        """Find and check the data; errors as for ``found``."""
+        self._experiment, self.splits = experiment, self.found(experiment, report)
+        self.learnt_from = self.splits.train
+
+    @staticmethod
+    def found(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
+        """Return the splits of its data; errors as for ``data.sources.translation_splits``."""
+        return pair_splits(experiment, report)
+
+    def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
+        train, experiment = self.learnt_from, self._experiment
+        sides, languages = {"source": train.sources, "target": train.targets}, experiment.data.languages
+        dictionary = self._dictionary(report)
+        return tokenization.fit(experiment.text, sides, report, languages=languages, dictionary=dictionary)
+
+    def _dictionary(self, report: Report) -> Mapping[str, str] | None:
+        """Return the translations that a vocabulary puts in for words that it lacks, if it does."""
+        return None
+
+
+def pair_splits(experiment: ExperimentBase, report: Report) -> Splits[PairCorpus]:
+    """Return the splits of an experiment over pairs; errors as for ``data.sources.translation_splits``."""
+    data, seed = experiment.data, experiment.training.seed
+    assert isinstance(data, PairData)
+    return translation_splits(
+        data.paths(), data.source, data.target, data.names, filters=data.filters, seed=seed, report=report
+    )
 
 
 def report_unknown(ids: Integers | Column, symbols: VocabularyInfo, run: Run, report: Report) -> None:

@@ -20,8 +20,6 @@ from anaphora.errors import DivergedError
 from anaphora.events import Note, Report, Saved, Update, Validated, silent
 from anaphora.kernels.backends import backend_for
 from anaphora.kernels.device import device_for
-from anaphora.kernels.native import loops
-from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.protocols import Batches
 from anaphora.run import Run
@@ -32,6 +30,7 @@ from anaphora.training.best_checkpoint import Better
 from anaphora.training.clipping import clip, norms
 from anaphora.training.config import TrainingConfig
 from anaphora.training.micro_batches import Updates, accumulated
+from anaphora.training.obstacles import report_obstacles
 from anaphora.training.ranks import ALONE, Ranks
 from anaphora.training.reduction import per_prediction
 from anaphora.training.state import TrainingState
@@ -149,7 +148,6 @@ class _Training:
         self._run, self._validate, self._report, self._stop = run, validate, report, stop
         self._record, self._ranks = record, ranks
         self._state = TrainingState(model, config, better, ranks)
-        self._device = device
         self._runtime = Runtime(
             device,
             backend_for(config.precision, device.type),
@@ -160,18 +158,8 @@ class _Training:
         self._updates = Updates(batches, config.batches_an_update, ranks, run.path)
         self._fallbacks = 0  # since the last checkpoint: going on from it falls back as often again
 
-    def _say_what_runs_in_python(self) -> None:
-        """Report the time loops that would run in C but for some of their parts."""
-        if not self._runtime.loops_in_c(torch.zeros(1, device=self._device), recording=True):
-            return
-        programs = [getattr(module, "program", None) for module in self._model.modules()]
-        known = [loop for program in programs if isinstance(program, Program) for loop in loops(program)]
-        for loop in (loop for loop in known if loop.obstacles):
-            parts = ", ".join(loop.parts)
-            self._report(Note(f"The loop of {parts} runs step by step in Python, which is slower: {loop.reasons}."))
-
     def conduct(self) -> Outcome:
-        self._say_what_runs_in_python()
+        report_obstacles(self._model, self._runtime, self._report)
         self._state.resume(self._run, self._report)
         best = self._state.best
         # the process may have been killed between saving its best checkpoint and marking it

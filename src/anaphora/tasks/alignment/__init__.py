@@ -18,10 +18,9 @@ from anaphora.tasks.alignment.predictor import AlignmentPredictor
 from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.fitting import FITTED_CONFLICTS, FittedExperiment, FittingJob, segmented_alike
-from anaphora.tasks.pairs import PairJob
 from anaphora.tasks.runs import load_as
 from anaphora.tasks.task import Task, Trained, both_sides
-from anaphora.tasks.training_job import TrainingContext
+from anaphora.tasks.training_job import PairJob, TrainingContext
 from anaphora.text.tokenization import TextConfig, Word
 from anaphora.text.tokenizer import Tokenizer
 

@@ -18,13 +18,14 @@ from anaphora.errors import MissingExtraError
 from anaphora.evaluation.bleu import metric_of
 from anaphora.events import Report
 from anaphora.models.registry import NETWORKS
+from anaphora.nn.fusion import DeepFusion
 from anaphora.protocols import Searchable
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table, Task, Trained, WeightSource, both_sides
 from anaphora.tasks.translation.affixes import Framed
 from anaphora.tasks.translation.calibration import RunCalibrations
-from anaphora.tasks.translation.combination import load_together, with_fused_run
+from anaphora.tasks.translation.combination import FusedRun, load_together
 from anaphora.tasks.translation.config import (
     SearchConfig,
     TranslationEvaluation,
@@ -178,6 +179,17 @@ class SentenceTranslation(Task):
 
 
 TASKS = (SentenceTranslation,)
+
+
+def with_fused_run(experiment: Any, parent: Any) -> tuple[Any, Sequence[WeightSource]]:
+    """Return the experiment with the language model that it is fused with, and its run.
+
+    There is none without fusion, or where ``parent``, the experiment of the run that it starts from, has it in it.
+    """
+    if not isinstance(experiment.fusion, DeepFusion) or (parent and parent.fusion == experiment.fusion):
+        return experiment, ()
+    run = FusedRun(experiment, experiment.fusion)
+    return run.experiment, [run]
 
 
 def _has_placeholders(pairs: Iterable[Pair]) -> bool:

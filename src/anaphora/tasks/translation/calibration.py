@@ -27,8 +27,8 @@ from anaphora.run.calibrations import Calibration, Fitted, Measured
 from anaphora.run.weights import serialise, tensors_of
 from anaphora.search.hypothesis import Floats
 from anaphora.tasks.evaluation import check_found
-from anaphora.tasks.pairs import pair_splits
 from anaphora.tasks.runs import experiment_of, load_as
+from anaphora.tasks.training_job import pair_splits
 from anaphora.tasks.translation.confidence import GOOD, VERSION, Confidence, settings_of
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.predictor import TranslationPredictor

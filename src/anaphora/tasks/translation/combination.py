@@ -5,7 +5,7 @@ The run of deep fusion (``[fusion]``) gives a translator the weights of its lang
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import torch
 
@@ -74,14 +74,3 @@ class FusedRun:
         kept = {name: checkpoint.model[name] for name in tensors_of(language_model)}
         fill(language_model, kept, checkpoint.path / "model.safetensors")
         report(Note(f"Its language model is {checkpoint.path.name} of {self._run.path}."))
-
-
-def with_fused_run(experiment: Any, parent: Any) -> tuple[Any, Sequence[FusedRun]]:
-    """Return the experiment with the language model that it is fused with, and its run.
-
-    There is none without fusion, or where ``parent``, the experiment of the run that it starts from, has it in it.
-    """
-    if not isinstance(experiment.fusion, DeepFusion) or (parent and parent.fusion == experiment.fusion):
-        return experiment, ()
-    run = FusedRun(experiment, experiment.fusion)
-    return run.experiment, [run]

@@ -1,6 +1,7 @@
 """Training of a translator: pairs of sentences, their loss, and BLEU where that decides."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
@@ -22,8 +23,7 @@ from anaphora.nn.device import device_of
 from anaphora.nn.lengths import Lengths
 from anaphora.protocols import Batches, Searchable
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.pairs import PairJob
-from anaphora.tasks.training_job import TrainingContext, UpdatingJob, mean_loss, not_skipping, report_unknown
+from anaphora.tasks.training_job import PairJob, TrainingContext, UpdatingJob, mean_loss, not_skipping, report_unknown
 from anaphora.tasks.translation.config import TranslationExperiment, TranslatorExperiment
 from anaphora.tasks.translation.guidance import GivenLinks, learnt_links
 from anaphora.tasks.translation.linked_words import LinkedWords
@@ -50,9 +50,12 @@ class TranslatorJob(PairJob, UpdatingJob):
     def __init__(self, experiment: TranslatorExperiment, report: Report) -> None:
         """Find and check the data; errors as for ``found``."""
         super().__init__(experiment, report)
-        guide, train = experiment.guided_alignment, self.splits.train
-        self._words = LinkedWords(experiment, train)
-        self._given = GivenLinks(guide, train, report) if isinstance(guide, GivenGuide) else None
+        guide = experiment.guided_alignment
+        self._given = GivenLinks(guide, self.splits.train, report) if isinstance(guide, GivenGuide) else None
+
+    @cached_property
+    def _words(self) -> LinkedWords:
+        return LinkedWords(self._experiment, self.splits.train)
 
     @property
     def fingerprints(self) -> Mapping[str, str]:
@@ -181,14 +184,9 @@ class TranslationJob(TranslatorJob):
         if experiment.training.metric == "bleu":
             metric_of("BLEU", experiment.data.target, experiment.evaluation.conditions)
         super().__init__(experiment, report)
-        self._of_sentences, train, fraction = experiment, self.splits.train, experiment.data.placeholders
-        seed = experiment.training.seed
-        self._learnt_from = with_placeholders(train, self._words, fraction, seed, report) if fraction else train
-
-    @property
-    def learnt_from(self) -> PairCorpus:
-        """The training split, with placeholders where the experiment asks for them."""
-        return self._learnt_from
+        self._of_sentences, fraction, seed = experiment, experiment.data.placeholders, experiment.training.seed
+        if fraction:
+            self.learnt_from = with_placeholders(self.learnt_from, self._words, fraction, seed, report)
 
     def scores(
         self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], numbers: Integers

@@ -9,9 +9,9 @@ from anaphora.data.corpora import PairCorpus
 from anaphora.evaluation.bleu import bleu, chrf
 from anaphora.events import Note, Report
 from anaphora.prediction.options import SearchOptions
-from anaphora.tasks.pairs import pair_splits
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.task import Distillation, Table
+from anaphora.tasks.training_job import pair_splits
 from anaphora.tasks.translation.combination import load_together
 from anaphora.tasks.translation.config import TranslationExperiment
 

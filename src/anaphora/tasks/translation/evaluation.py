@@ -15,9 +15,9 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.run import Run
 from anaphora.search.ensemble import Mean
 from anaphora.tasks.evaluation import Answer, Request, Scored, own_splits
-from anaphora.tasks.pairs import pair_splits
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.scores import Digested, scored
+from anaphora.tasks.training_job import pair_splits
 from anaphora.tasks.translation.combination import load_together
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.predictor import TranslationPredictor

@@ -19,9 +19,8 @@ from anaphora.data.example_batches import LazyBatches
 from anaphora.data.pairs import PairBatches
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import silent
-from anaphora.tasks.pairs import pair_splits
 from anaphora.tasks.runs import experiment_of
-from anaphora.tasks.training_job import TRAIN
+from anaphora.tasks.training_job import TRAIN, pair_splits
 from anaphora.tasks.translation.config import TranslationExperiment
 
 

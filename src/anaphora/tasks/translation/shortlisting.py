@@ -16,8 +16,8 @@ from anaphora.models.alignment.groups import even_sample
 from anaphora.run import Run, shortlists
 from anaphora.run.shortlists import TokenShortlist
 from anaphora.tasks.evaluation import check_found
-from anaphora.tasks.pairs import pair_splits
 from anaphora.tasks.runs import experiment_of
+from anaphora.tasks.training_job import pair_splits
 from anaphora.tasks.translation.config import TranslationExperiment
 from anaphora.tasks.translation.shortlist import digest_of
 from anaphora.text.tokenizer import MARKS, Tokenizer
