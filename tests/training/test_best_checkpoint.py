@@ -3,8 +3,7 @@ import math
 import pytest
 
 from anaphora.errors import ConfigError
-from anaphora.training.best_checkpoint import BestCheckpoint
-from anaphora.training.saved import SavedBest
+from anaphora.training.best_checkpoint import BestCheckpoint, SavedBest
 
 
 def test_only_a_strictly_better_value_is_an_improvement() -> None:

@@ -11,7 +11,7 @@ import torch
 from anaphora.errors import RunError
 from anaphora.files import DamagedError
 from anaphora.run import Run
-from anaphora.training.saved import SavedState
+from anaphora.training.state import SavedState
 
 BEST = {"update": 4, "metrics": {"loss": 1.5}, "since": 1}
 STATE = {

@@ -73,7 +73,10 @@ def distill(
     splits, pairs = teaching.splits(experiment, report), path.with_name(f"{path.name}-pairs")
     begun = (path / EXPERIMENT).exists()
     # what does not fit is refused before hours are spent on answers
-    student = _begun(path, settings, report) if begun else _student(teaching, teachers, pairs, settings, report)
+    if begun:
+        student = read_experiment(experiment_of(path).tables(), str(path / EXPERIMENT), settings, report=report)
+    else:
+        student = _student(teaching, teachers[0], pairs, settings, report)
     _begin(pairs, teachers, beam, splits.train.fingerprint)
     if not _write_pairs(pairs, splits, _Answers(teachers, beam, teaching.answers, report, stop)):
         return Distilled(None)
@@ -104,21 +107,15 @@ def _distillation(teachers: Sequence[Path], experiment: ExperimentBase) -> Disti
     return teaching
 
 
-def _begun(path: Path, settings: Sequence[str], report: Report) -> ExperimentBase:
-    return read_experiment(experiment_of(path).tables(), str(path / EXPERIMENT), settings, report=report)
-
-
-def _student(
-    teaching: Distillation, teachers: Sequence[Path], pairs: Path, settings: Sequence[str], report: Report
-) -> ExperimentBase:
-    """The experiment of the student, over the files that are going to be in ``pairs``."""
-    teacher = experiment_of(teachers[0])
+def _student(teaching: Distillation, run: Path, pairs: Path, settings: Sequence[str], report: Report) -> ExperimentBase:
+    """Return the experiment of a student of ``run``, over the files that are going to be in ``pairs``."""
+    teacher = experiment_of(run)
     table = teaching.student(teacher)
     kept = {option: table["data"][option] for option in ("max_length", "placeholders") if option in table["data"]}
-    table["data"] = {**{side: code for side, code in teacher.data.languages.items()}, **kept, "files": [str(pairs)]}
+    table["data"] = {**teacher.data.languages, **kept, "files": [str(pairs)]}
     table["training"] |= {"minutes": 0.0, "threads": 0}
-    start = StartConfig(run=str(teachers[0].absolute()), vocabulary="only")
-    return read_experiment(table, f"The student of {teachers[0]}", settings, start=start, report=report)
+    start = StartConfig(run=str(run.absolute()), vocabulary="only")
+    return read_experiment(table, f"The student of {run}", settings, start=start, report=report)
 
 
 def _begin(pairs: Path, teachers: Sequence[Path], beam: int, data: str) -> None:

@@ -78,11 +78,6 @@ class Parent:
                 f"{'; '.join(unlike)}. Leave out the recipe, or give it the same [text]."
             )
 
-    @property
-    def gives_weights(self) -> bool:
-        """True if more than its vocabulary is taken over."""
-        return self._mode != "only"
-
     def adopted(self, experiment: AnyExperiment) -> AnyExperiment:
         """The experiment with the parent's [text], where its vocabulary alone is taken over.
 
@@ -110,10 +105,43 @@ class Parent:
 
     def report_new_tokens(self, experiment: ExperimentBase, train: PairCorpus | TextCorpus, report: Report) -> None:
         """Report tokens and languages of ``experiment`` and its training split that the run has not seen."""
+        languages = experiment.data.languages
         if self._mode != "extend" and experiment.extends_vocabulary:
-            report_unknown_tokens(self._path, experiment, train, self._old, report)
-        if self.gives_weights or not self.begun.text.one_vocabulary:
-            report_swapped_languages(self._path, experiment, self.begun, report)
+            self._report_unknown(isinstance(experiment.text, Word), languages, train, report)
+        new, old = list(languages.values()), list(self.begun.data.languages.values())
+        takes_sides = self._mode != "only" or not self.begun.text.one_vocabulary
+        if takes_sides and len(set(new)) > 1 and new == old[::-1]:
+            report(
+                Note(
+                    f"{self._path} was trained from '{old[0]}' to '{old[1]}', and what each of its sides has learnt is "
+                    f"taken for the other language here: exchange --source and --target unless that is meant.",
+                    warning=True,
+                )
+            )
+
+    def _report_unknown(
+        self, words: bool, languages: Mapping[str, str], train: PairCorpus | TextCorpus, report: Report
+    ) -> None:
+        """Report of every side how much of the training split is outside the vocabulary.
+
+        How much is worth a word, the rules of ``anaphora check`` say.
+        """
+        pairs = len(languages) > 1
+        if self._mode == "only":
+            remedy = ", as models that go together need; for fewer, train that run with a larger text.size"
+        else:
+            turned = ", or exchange --source and --target if they are the wrong way round" if pairs else ""
+            remedy = f": extend it (--vocabulary extend){turned}"
+        rule, names = RULES["unknown-words" if words else "unknown-tokens"], languages if pairs else {"text": ""}
+        for found in unknown_tokens(train.name, train, self._old, names, rule):
+            report(
+                Note(
+                    f"{found.count:,} of {found.total:,} {'words' if words else 'tokens'} "
+                    f"({found.count / found.total:.1%}) of the training split{f' ({found.side})' if pairs else ''} "
+                    f"are outside the vocabulary of {self._path} and trained on as <unk>{remedy}.",
+                    warning=found.severity == "warning",
+                )
+            )
 
     def load_into(self, model: torch.nn.Module, tokenizers: Tokenizers, report: Report) -> None:
         """Copy the weights of the parent's best checkpoint into ``model``, rows of old tokens to their new places.
@@ -149,7 +177,10 @@ class Parent:
                 f"{self._path} has none of this network's weights to go on from: begin with its vocabulary alone "
                 f"(--vocabulary only), or with a run of the same kind of model."
             )
-        _append_tokens(model, checkpoint.model)
+        for name, module in model.named_modules():
+            counts = checkpoint.model.get(f"{name}.counts.observed")
+            if isinstance(module, ClassFactoredOutput) and counts is not None:
+                module.counts.append(len(counts))  # what is new is in none of the classes that the old counts make
         kept = [name for name in own if name not in fresh]
         report(Note(self._summary(checkpoint.path.name, kept, fresh, tokenizers)))
 
@@ -166,14 +197,6 @@ class Parent:
         return f"Starting from {step} of {self._path}: {len(kept)} of {total} matrices and vectors kept.{new} {sides}."
 
 
-def _append_tokens(model: torch.nn.Module, old: Mapping[str, torch.Tensor]) -> None:
-    """Leave the classes of old tokens as they were: what is new is in none of those that their counts make."""
-    for name, module in model.named_modules():
-        counts = old.get(f"{name}.counts.observed")
-        if isinstance(module, ClassFactoredOutput) and counts is not None:
-            module.counts.append(len(counts))
-
-
 def _part(name: str) -> str:
     """The part of the network that a tensor belongs to."""
     return name.partition(".")[0]
@@ -188,50 +211,6 @@ def _shortened(differences: list[str]) -> str:
     """The first of many, and how many more there are: sizes that differ, differ in most matrices."""
     more = len(differences) - _SHOWN
     return "; ".join([*differences[:_SHOWN], *([f"and {more} more"] if more > 0 else [])])
-
-
-def report_unknown_tokens(
-    path: Path,
-    experiment: ExperimentBase,
-    train: PairCorpus | TextCorpus,
-    tokenizers: Mapping[str, Tokenizer],
-    report: Report,
-) -> None:
-    """Report of every side how much of the training split is outside ``tokenizers``, those of the run ``path``.
-
-    How much is worth a word, the rules of ``anaphora check`` say.
-    """
-    words, languages = isinstance(experiment.text, Word), experiment.data.languages
-    pairs = len(languages) > 1
-    names = languages if pairs else {"text": ""}
-    if experiment.start.vocabulary == "only":
-        remedy = ", as models that go together need; for fewer, train that run with a larger text.size"
-    else:
-        turned = ", or exchange --source and --target if they are the wrong way round" if pairs else ""
-        remedy = f": extend it (--vocabulary extend){turned}"
-    rule = RULES["unknown-words" if words else "unknown-tokens"]
-    for found in unknown_tokens(train.name, train, tokenizers, names, rule):
-        report(
-            Note(
-                f"{found.count:,} of {found.total:,} {'words' if words else 'tokens'} "
-                f"({found.count / found.total:.1%}) of the training split{f' ({found.side})' if pairs else ''} "
-                f"are outside the vocabulary of {path} and trained on as <unk>{remedy}.",
-                warning=found.severity == "warning",
-            )
-        )
-
-
-def report_swapped_languages(path: Path, experiment: ExperimentBase, begun: ExperimentBase, report: Report) -> None:
-    """Report where each side is in the language that the other had in the run ``path``, which was ``begun`` so."""
-    new, old = list(experiment.data.languages.values()), list(begun.data.languages.values())
-    if len(set(new)) > 1 and new == old[::-1]:
-        report(
-            Note(
-                f"{path} was trained from '{old[0]}' to '{old[1]}', and what each of its sides has learnt is "
-                f"taken for the other language here: exchange --source and --target unless that is meant.",
-                warning=True,
-            )
-        )
 
 
 def usual_replay(older: ExperimentBase) -> float:

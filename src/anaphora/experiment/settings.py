@@ -101,24 +101,18 @@ def settings_at(key: str) -> list[tuple[str, Owned]]:
 def _by_path(experiments: _Experiments) -> Mapping[str, list[tuple[str, Owned]]]:
     """Every setting by its dotted key, with that of its table; what names a table's kind shows the table."""
     found: dict[str, list[tuple[str, Owned]]] = {}
-    for path, prefix, one in _walk(experiments):
-        for key in (path, f"{path}.{one.setting.label}") if one.setting.label else (path,):
-            found.setdefault(key, []).append((prefix, one))
-    return found
 
-
-def _walk(experiments: _Experiments) -> Iterator[tuple[str, str, Owned]]:
-    """Every setting with its dotted key and that of its table."""
-
-    def below(prefix: str, setting: Setting, of: tuple[str, ...]) -> Iterator[tuple[str, str, Owned]]:
+    def add(prefix: str, setting: Setting, of: tuple[str, ...]) -> None:
         path = f"{prefix}{setting.name}"
-        yield path, prefix, Owned(setting, of)
+        for key in (path, f"{path}.{setting.label}") if setting.label else (path,):
+            found.setdefault(key, []).append((prefix, Owned(setting, of)))
         for kind in setting.kinds:
             for inner in kind.settings:
-                yield from below(f"{path}.", inner, of)
+                add(f"{path}.", inner, of)
 
     for owned in _owned(experiments):
-        yield from below("", owned.setting, owned.of)
+        add("", owned.setting, owned.of)
+    return found
 
 
 def _settings(config: type[Config], but: str = "") -> tuple[Setting, ...]:

@@ -45,7 +45,8 @@ class WordVectors:
         """
         left: dict[torch.nn.Module, dict[str, int]] = {}
         for side, file in self._files.items():
-            table, tokens = model.get_submodule(TABLES[side]), _rows(tokenizers[side])
+            table = model.get_submodule(TABLES[side])
+            tokens = {token: row for token, row in _ids(tokenizers[side]).items() if row >= len(MARKS)}
             assert isinstance(table, Embedding)
             rows = left.setdefault(table, dict(tokens))
             asked = len(rows)
@@ -73,8 +74,15 @@ def word_vectors(experiment: Experiment, parent: Experiment | None) -> WordVecto
     """
     vectors: TableConfig = cast(Any, experiment).embedding
     if parent is None:
-        for file in vectors.files.values():
-            _check(file, vectors.size)  # before a vocabulary is learnt
+        for file in vectors.files.values():  # before a vocabulary is learnt
+            run = _language_model(file)
+            if run is None:
+                check_vectors(Path(file), vectors.size)
+            elif run.embedding.size != vectors.size:
+                raise ConfigError(
+                    f"{file} has vectors of {counted(run.embedding.size, 'number')}, not {vectors.size}: use others, "
+                    f"or embedding.size = {run.embedding.size}."
+                )
         return WordVectors(vectors.files)
     begun: Any = getattr(parent, "embedding", None)
     if parent.vector_files == vectors.files and begun.frozen >= vectors.frozen:
@@ -91,20 +99,9 @@ def _language_model(file: str) -> Pretrained | None:
     return Pretrained(file, "embedding") if Path(file).is_dir() else None
 
 
-def _check(file: str, size: int) -> None:
-    run = _language_model(file)
-    if run is None:
-        check_vectors(Path(file), size)
-    elif run.embedding.size != size:
-        raise ConfigError(
-            f"{file} has vectors of {counted(run.embedding.size, 'number')}, not {size}: use others, or "
-            f"embedding.size = {run.embedding.size}."
-        )
-
-
-def _rows(tokenizer: Tokenizer) -> dict[str, int]:
-    """The row of every token that is no special token, by the way it is written."""
-    return {token: row for row, token in enumerate(written(tokenizer)) if row >= len(MARKS)}
+def _ids(tokenizer: Tokenizer) -> dict[str, int]:
+    """The ids of all tokens by the way they are written, special tokens first."""
+    return {token: row for row, token in enumerate(written(tokenizer))}
 
 
 class EncoderStart:
@@ -133,7 +130,7 @@ class EncoderStart:
         Where the encoder reads more than word vectors (a tagger: characters), the columns of that keep their values.
         """
         checkpoint, encoder = self._run.load(report), cast(RecurrentEncoder, model.encoder)
-        own, theirs = self._tokens(tokenizers[self._side]), self._tokens(self._run.tokenizer)
+        own, theirs = _ids(tokenizers[self._side]), _ids(self._run.tokenizer)
         common = [token for token in own if token in theirs]
         if len(common) <= len(MARKS):
             raise ConfigError(
@@ -157,8 +154,3 @@ class EncoderStart:
                 f"({encoder.config.layers}), and the vectors of {len(common):,} of {whole}."
             )
         )
-
-    @staticmethod
-    def _tokens(tokenizer: Tokenizer) -> dict[str, int]:
-        """The ids of all tokens, special tokens among them."""
-        return {token: place for place, token in enumerate(written(tokenizer))}

@@ -241,7 +241,10 @@ class Run:
             except DamagedError as error:
                 faults.append(str(error))
                 continue
-            self._tell(found, faults, report)
+            if faults:
+                report(Note(f"{' '.join(faults)} Using {found.path} instead.", warning=True))
+            if found.fingerprints.get(EXPERIMENT) not in (self.fingerprints[EXPERIMENT], self._digest):
+                report(Note(f"{self.path / EXPERIMENT} was changed after {found.path.name} was saved.", warning=True))
             return found
         raise RunError(f"{self.path} has no checkpoint that is whole: {' '.join(faults)} Restore one from a copy.")
 
@@ -271,22 +274,14 @@ class Run:
     def _trained_with(self) -> Mapping[str, str]:
         """Return the fingerprints of this run, those of the data from the best checkpoint where they were not given."""
         best = self.best()
-        if best is None or any(name.startswith("data/") for name in self.fingerprints):
-            return self.fingerprints
-        try:
-            return manifest.read_manifest(self._checkpoints / checkpoints.name_of(best)).fingerprints
-        except DamagedError:
-            return self.fingerprints
+        if best is not None and not any(name.startswith("data/") for name in self.fingerprints):
+            with suppress(DamagedError):
+                return manifest.read_manifest(self._checkpoints / checkpoints.name_of(best)).fingerprints
+        return self.fingerprints
 
     def _read(self, which: CheckpointName, for_training: bool) -> Checkpoint:
         beside = {name: digest for name, digest in self.fingerprints.items() if name.startswith("vocabulary/")}
         return checkpoints.read(self._checkpoints, which, beside, for_training)
-
-    def _tell(self, found: Checkpoint, faults: list[str], report: Report) -> None:
-        if faults:
-            report(Note(f"{' '.join(faults)} Using {found.path} instead.", warning=True))
-        if found.fingerprints.get(EXPERIMENT) not in (self.fingerprints[EXPERIMENT], self._digest):
-            report(Note(f"{self.path / EXPERIMENT} was changed after {found.path.name} was saved.", warning=True))
 
     def _settle(self) -> None:
         """Let ``latest`` name the newest checkpoint, then remove all but the newest ``kept`` and those that stay."""

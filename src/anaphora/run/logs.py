@@ -17,7 +17,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 
 from anaphora.errors import RunError
-from anaphora.events import Note, Report, silent
+from anaphora.events import Note, Report, Validated, silent
 from anaphora.files import append, lines, opened, sync
 from anaphora.formats.json_text import Jsonable, figures_as_json
 
@@ -109,6 +109,12 @@ class MetricsLog(_Log[dict[str, Any]]):
             append(self.path, content)
         except OSError as error:
             raise RunError(f"{self.path} cannot be written to: {error.strerror}: make room.") from None
+
+    def add_validation(self, event: Validated, report: Report) -> None:
+        """Add the metrics of a validation, as ``add`` does; one that is not finite reads null."""
+        figures = {name: value if math.isfinite(value) else None for name, value in event.metrics.items()}
+        line = {"update": event.update, "epoch": event.epoch, "validation": figures, "best": event.best}
+        self.add(line, report)
 
     def note(self, update: int, fault: str) -> None:
         """Add a line that says that reports ended with ``update``, and why; nothing where that fails too."""

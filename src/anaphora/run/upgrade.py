@@ -96,35 +96,32 @@ def renamed(table: Mapping[str, Any], where: str = "The experiment") -> tuple[Ta
     return _renamed(table, ROOT, "", "", found, where), found
 
 
-def _renamed(table: Mapping[str, Any], kind: str, before: str, after: str, found: list[Renamed], where: str) -> Table:
-    """``table`` of the ``kind`` that NAMES has, its dotted keys beginning with ``before`` and ``after`` the change."""
+def _renamed(value: Any, kind: str, before: str, after: str, found: list[Renamed], where: str) -> Any:
+    """``value`` at the dotted key ``before``, ``after`` the change; a table is of the ``kind`` that NAMES has."""
+    if isinstance(value, list | tuple):
+        return [
+            _renamed(item, kind, f"{before}[{place}]", f"{after}[{place}]", found, where)
+            for place, item in enumerate(value)
+        ]
+    if not isinstance(value, Mapping):
+        return value
+    before, after = before and f"{before}.", after and f"{after}."
     names = NAMES.get(kind, {})
     changed: Table = {}
-    for key, value in table.items():
+    for key, inner in value.items():
         name = names.get(key, key)
         if name != key:
             found.append(Renamed(before + key, name and after + name))
         if name == GONE:
             continue
-        if name in changed or (name != key and name in table):
+        if name in changed or (name != key and name in value):
             raise ConfigError(f"{where}: {before}{key} is the old name of {after}{name}, and both are given: keep one.")
-        word = VALUES.get((kind, key), {}).get(value, value) if isinstance(value, str) else value
-        if word != value:
-            found.append(Renamed(f"{before}{key} = {value!r}", f"{word!r}"))
-        inner = ROOT if key in _ROOTS else key
-        changed[name] = _below(word, inner, f"{before}{key}", f"{after}{name}", found, where)
+        word = VALUES.get((kind, key), {}).get(inner, inner) if isinstance(inner, str) else inner
+        if word != inner:
+            found.append(Renamed(f"{before}{key} = {inner!r}", f"{word!r}"))
+        below = ROOT if key in _ROOTS else key
+        changed[name] = _renamed(word, below, f"{before}{key}", f"{after}{name}", found, where)
     return changed
-
-
-def _below(value: Any, kind: str, before: str, after: str, found: list[Renamed], where: str) -> Any:
-    if isinstance(value, Mapping):
-        return _renamed(value, kind, f"{before}.", f"{after}.", found, where)
-    if isinstance(value, list | tuple):
-        return [
-            _below(item, kind, f"{before}[{place}]", f"{after}[{place}]", found, where)
-            for place, item in enumerate(value)
-        ]
-    return value
 
 
 UPGRADES: Mapping[int, Callable[[Table], Table]] = {1: lambda table: renamed(table)[0]}

@@ -11,7 +11,6 @@ from anaphora.run.weights import tensors_of
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import CUTS
 from anaphora.tasks.training_job import TrainingContext, TrainingJob
-from anaphora.training import log
 from anaphora.training.config import TrainingConfig
 from anaphora.training.loop import Outcome, Stop
 from anaphora.training.ranks import Ranks
@@ -81,7 +80,7 @@ class FittingJob(TrainingJob):
             figures = self.fit(context, report)
             event = Validated(update=1, epoch=1, metrics=figures, best=True)
             run.rewind(0)  # what a killed process left
-            run.metrics.add(log.validation_line(event), report)
+            run.metrics.add_validation(event, report)
             report(event)
             report(Saved(1, run.save(1, tensors_of(context.model), {}, {}, report=report)))
         else:

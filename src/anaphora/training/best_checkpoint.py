@@ -2,13 +2,27 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from anaphora.errors import ConfigError
-from anaphora.training.saved import SavedBest
+from anaphora.run.manifest import Record
 
 Better = Literal["lower", "higher"]
 """Direction in which a metric is better."""
+
+
+Count = Annotated[int, Field(ge=0, le=1 << 53)]
+"""A number of updates, batches or validations."""
+
+
+class SavedBest(Record):
+    """See ``BestCheckpoint``."""
+
+    update: Count
+    metrics: Mapping[str, float]
+    since: Count
 
 
 class BestCheckpoint:

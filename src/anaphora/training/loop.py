@@ -25,7 +25,6 @@ from anaphora.protocols import Batches
 from anaphora.run import Run
 from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.weights import first_overflowing, tensors_of
-from anaphora.training import log
 from anaphora.training.best_checkpoint import Better
 from anaphora.training.clipping import clip, norms
 from anaphora.training.config import TrainingConfig
@@ -118,8 +117,13 @@ def train(
     with run.lock(), running(evaluating):
         try:
             model.to(device)
+            state = TrainingState(model, config, better, ranks)
+            count = config.batches_an_update
+            updates = Updates(batches, count, ranks, run.path)
+            backend = backend_for(config.precision, device.type)
+            runtime = Runtime(device, backend, training=True, seed=config.seed, world_size=count)
             return _Training(
-                model, batches, config, run, validate, report, stop, device, better, record, ranks
+                model, config, run, validate, report, stop, record, ranks, state, updates, runtime
             ).conduct()
         finally:
             model.to("cpu")
@@ -129,34 +133,21 @@ class _NotFinite(Exception):
     """Values that are not finite, although updates were skipped."""
 
 
+@dataclass
 class _Training:
-    def __init__(
-        self,
-        model: torch.nn.Module,
-        batches: Batches,
-        config: TrainingConfig,
-        run: Run,
-        validate: Validate,
-        report: Report,
-        stop: Stop,
-        device: torch.device,
-        better: Better,
-        record: Record | None,
-        ranks: Ranks,
-    ) -> None:
-        self._model, self._config = model, config
-        self._run, self._validate, self._report, self._stop = run, validate, report, stop
-        self._record, self._ranks = record, ranks
-        self._state = TrainingState(model, config, better, ranks)
-        self._runtime = Runtime(
-            device,
-            backend_for(config.precision, device.type),
-            training=True,
-            seed=config.seed,
-            world_size=config.batches_an_update,
-        )
-        self._updates = Updates(batches, config.batches_an_update, ranks, run.path)
-        self._fallbacks = 0  # since the last checkpoint: going on from it falls back as often again
+    _model: torch.nn.Module
+    _config: TrainingConfig
+    _run: Run
+    _validate: Validate
+    _report: Report
+    _stop: Stop
+    _record: Record | None
+    _ranks: Ranks
+    _state: TrainingState
+    _updates: Updates
+    _runtime: Runtime
+    _fallbacks: int = 0
+    """Those since the last checkpoint: going on from it falls back as often again."""
 
     def conduct(self) -> Outcome:
         report_obstacles(self._model, self._runtime, self._report)
@@ -248,26 +239,34 @@ class _Training:
                 seconds_left=60 * config.minutes - state.seconds() if config.minutes else math.inf,
                 gradient_norms=dict(zip(state.optimizer.names(), norms_K.tolist(), strict=True)),
             )
-            self._run.metrics.add(log.update_line(event), self._report)
+            line = {
+                "update": event.update,
+                "epoch": event.epoch,
+                "loss": event.loss,
+                "tokens": event.tokens,
+                "rate": event.rate,
+                "gradient_norm": event.gradient_norm,
+                "seconds": round(event.seconds, 6),
+            }
+            self._run.metrics.add(line, self._report)
             self._report(event)
         cursor.end(total)
 
     def _gradient(self, value: float) -> tuple[torch.Tensor, float, str]:
         """Return the norm of each gradient and of all of them, and what is not finite, if anything."""
-        fault = log.fault("loss", value)
-        if fault:
-            return torch.zeros(0), 0.0, fault
+        if not math.isfinite(value):
+            return torch.zeros(0), 0.0, f"its loss is {value}"
         self._state.optimizer.add_gradients(self._ranks)
         norms_K = norms(self._state.optimizer.gradients())
         norm = float(torch.linalg.vector_norm(norms_K))
-        return norms_K, norm, log.fault("gradient norm", norm)
+        return norms_K, norm, "" if math.isfinite(norm) else f"its gradient norm is {norm}"
 
     def _skip(self, fault: str) -> None:
         cursor = self._state.cursor
         cursor.skipped += 1
         cursor.skipped_in_row += 1
         self._state.carries = {}  # it may hold what made the loss go wrong
-        self._run.metrics.add(log.skip_line(cursor.update, cursor.epoch, fault), self._report)
+        self._run.metrics.add({"update": cursor.update, "epoch": cursor.epoch, "skipped": fault}, self._report)
         self._report(Note(f"Update {cursor.update:,} is left out: {fault}.", warning=True))
         if cursor.skipped_in_row >= self._config.skip_limit:
             raise _NotFinite(f"{counted(cursor.skipped_in_row, 'update')} in a row had to be skipped ({fault})")
@@ -296,7 +295,8 @@ class _Training:
         cursor.rate_factor = factor
         cursor.fallbacks += self._fallbacks
         # numbered so that going on from the checkpoint drops the line and writes it again
-        self._run.metrics.add(log.fallback_line(cursor.update + 1, cursor.epoch, what, factor), self._report)
+        line = {"update": cursor.update + 1, "epoch": cursor.epoch, "fallback": what, "rate_factor": factor}
+        self._run.metrics.add(line, self._report)
         how = f"It continues from {last} with {factor:g} of the learning rate."
         self._report(Note(f"Training diverged at update {diverged}: {what}. {how}", warning=True))
 
@@ -318,9 +318,10 @@ class _Training:
             state.optimizer.validated(cost)
             state.schedule.validated(state.due.observe(metrics, cursor.update))
         event = Validated(cursor.update, cursor.epoch_of_update, dict(metrics), improved)
-        self._run.metrics.add(log.validation_line(event), self._report)
+        self._run.metrics.add_validation(event, self._report)
         if recorded:
-            self._run.metrics.add(log.record_line(cursor.update, cursor.epoch_of_update, recorded), self._report)
+            line = {"update": cursor.update, "epoch": cursor.epoch_of_update, **recorded}
+            self._run.metrics.add(line, self._report)
         self._save()
         if improved:
             self._mark_best()

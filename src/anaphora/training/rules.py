@@ -35,7 +35,8 @@ class Rule(Config):
         return False
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
-        raise NotImplementedError
+        """Return what makes the steps: by default plain ones, which keep no state."""
+        return torch.optim.SGD(parameters, lr=self.learning_rate, weight_decay=self.weight_decay, fused=True)
 
     def build_sparse(self, tables: Parameters) -> torch.optim.Optimizer:
         """Return the same for such tables, of a rule that is sparse."""
@@ -60,10 +61,6 @@ class Sgd(Rule):
 
     def build_sparse(self, tables: Parameters) -> torch.optim.Optimizer:
         return torch.optim.SGD(tables, lr=self.learning_rate)
-
-    def build(self, parameters: Parameters) -> torch.optim.Optimizer:
-        """Plain steps, which keep no state."""
-        return torch.optim.SGD(parameters, lr=self.learning_rate, weight_decay=self.weight_decay, fused=True)
 
 
 class Momentum(Rule):
@@ -110,10 +107,6 @@ class AveragedSgd(Rule):
             written=True,
         ),
     )
-
-    def build(self, parameters: Parameters) -> torch.optim.Optimizer:
-        """Plain steps; the average is taken beside them."""
-        return torch.optim.SGD(parameters, lr=self.learning_rate, weight_decay=self.weight_decay, fused=True)
 
 
 class Adadelta(Rule):

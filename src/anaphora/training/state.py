@@ -2,40 +2,41 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated, Any, Self
 
 import torch
+from pydantic import Field
 
 from anaphora.events import Note, Report
 from anaphora.files import DamagedError
 from anaphora.protocols import Carry
 from anaphora.run import Run
 from anaphora.run.checkpoint import Checkpoint
-from anaphora.run.manifest import environment
+from anaphora.run.manifest import Record, environment
 from anaphora.run.weights import fill, tensors_of
-from anaphora.training.best_checkpoint import BestCheckpoint, Better
+from anaphora.training.best_checkpoint import BestCheckpoint, Better, Count, SavedBest
 from anaphora.training.config import TrainingConfig
 from anaphora.training.optimizer import NamedOptimizer
 from anaphora.training.ranks import ALONE, Ranks
-from anaphora.training.saved import SavedState
+
+Epoch = Annotated[int, Field(ge=1, le=1 << 53)]
 
 
-@dataclass
-class Cursor:
+class Cursor(Record, frozen=False):
     """The next batch is number ``position`` (from 0) of ``epoch`` (from 1), and ``update`` batches are done."""
 
-    update: int = 0
+    update: Count
     """Batches seen, skipped ones included, so that the draws of a batch never depend on what was skipped before it."""
-    epoch: int = 1
-    position: int = 0
-    epoch_of_update: int = 1
+    epoch: Epoch
+    position: Count
+    epoch_of_update: Epoch
     """The epoch that the last batch belonged to."""
-    skipped: int = 0
-    skipped_in_row: int = 0
-    fallbacks: int = 0
-    """Times that training restarted from a checkpoint at half the learning rate."""
-    rate_factor: float = 1.0
+    skipped: Count
+    skipped_in_row: Count
+    fallbacks: Count = 0
+    """Times that training restarted from a checkpoint at half the learning rate; the first versions never did."""
+    rate_factor: float = Field(1.0, gt=0, le=1)
     """Factor of the schedule's rate since then."""
 
     def begin(self) -> None:
@@ -49,9 +50,46 @@ class Cursor:
         if self.position >= total:
             self.epoch, self.position = self.epoch + 1, 0
 
-    def state(self) -> dict[str, float]:
-        """Return every counter by name."""
-        return asdict(self)
+
+class SavedSchedule(Record):
+    """Of schedules that look at validations; None for the others."""
+
+    rate: Annotated[float, Field(ge=0)] | None = None
+    waited: Count | None = None
+
+
+class SavedAverage(Record):
+    """Of a mean of the weights (``training/averaging.py``); None where there is none of its kind."""
+
+    count: Count | None = None
+    costs: list[float] | None = None
+    triggered: bool | None = None
+
+
+class SavedState(Record):
+    """See ``TrainingState``."""
+
+    cursor: Cursor
+    schedule: SavedSchedule
+    optimizer: SavedAverage = SavedAverage()
+    best: SavedBest
+    due: SavedBest | None = None
+    """None in checkpoints that told it not apart from ``best``."""
+    seconds: float = Field(ge=0)
+
+    @classmethod
+    def parse(cls, state: Mapping[str, Any], update: int, metric: str, path: Path) -> Self:
+        """Return the state of the checkpoint of ``update``, whose best validation has ``metric``; else DamagedError."""
+        saved = cls.checked(state, path, "a training")
+        if saved.cursor.update != update:
+            raise DamagedError(f"{path} describes update {saved.cursor.update}, but was saved after update {update}.")
+        for name, best in (("best", saved.best), ("due", saved.due or saved.best)):
+            if best.update > update or (best.update and metric not in best.metrics):
+                raise DamagedError(
+                    f"{path} does not describe a training: {name!r} should be a validation up to update {update} with "
+                    f"{metric}, but is of update {best.update} with {', '.join(best.metrics) or 'nothing'}."
+                )
+        return saved
 
 
 _CARRY, _OPTIMIZER = "carry/", "optimizer/"
@@ -79,7 +117,7 @@ class TrainingState:
         self.optimizer = NamedOptimizer(self._config.optimizer, self.model, self._config.moving_average)
         self.schedule = self._config.schedule.build(self._config.optimizer.learning_rate, self._config.epochs)
         self.best, self.due = (BestCheckpoint(self._config.metric, self._better) for _ in range(2))
-        self.cursor = Cursor()
+        self.cursor = Cursor(update=0, epoch=1, position=0, epoch_of_update=1, skipped=0, skipped_in_row=0)
         self.carries: dict[int, Carry] = {}
         """Carry of each micro-batch of this rank, by number, from the same of the update before."""
 
@@ -101,7 +139,7 @@ class TrainingState:
             with self.optimizer.result():
                 tensors = {_OPTIMIZER + name: tensor for name, tensor in self.optimizer.tensors().items()}
                 state = {
-                    "cursor": self.cursor.state(),
+                    "cursor": self.cursor.model_dump(),
                     "schedule": self.schedule.state(),
                     "optimizer": self.optimizer.numbers(),
                     "best": self.best.state(),
@@ -162,7 +200,7 @@ class TrainingState:
         for name, tensor in (one for carry in self.carries.values() for one in carry.items()):
             if not tensor.is_floating_point() and not bool(((tensor >= 0) & (tensor < size)).all()):
                 raise DamagedError(f"{checkpoint.path / 'optimizer.safetensors'} carries {name} of another vocabulary.")
-        self.cursor = Cursor(**saved.cursor.model_dump())
+        self.cursor = saved.cursor
         self.best.restore(saved.best)
         self.due.restore(saved.due or saved.best)
         self._first = {}
