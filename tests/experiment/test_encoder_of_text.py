@@ -9,7 +9,6 @@ from torch.testing import assert_close
 import anaphora
 from anaphora.cli.app import main
 from anaphora.errors import ConfigError
-from anaphora.events import Event, Note
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.run import Run
@@ -93,28 +92,6 @@ def classifier(data: Path, *settings: str) -> ExperimentBase:
     return read_experiment(CLASSIFIER, "classifier.toml", [*ONCE, *settings], data=[data])
 
 
-def test_a_classifier_takes_over_the_layer_and_the_vectors_of_common_words_and_no_more(
-    english: Path, films: Path, tmp_path: Path
-) -> None:
-    said: list[Event] = []
-    train(classifier(films), tmp_path / "anew")
-    train(classifier(films, f"start.encoder={english}"), tmp_path / "started", said.append)
-    anew, started, known = weights(tmp_path / "anew"), weights(tmp_path / "started"), weights(english)
-    for name in ("input0.weight", "input0.bias", "layer0.h"):
-        assert_close(started.pop(FORWARD.format(name)), known[f"recurrence.weights.{name}"], **CLOSE)
-    own, theirs = tokens(tmp_path / "started"), tokens(english)
-    assert "dull" in own and "dull" not in theirs and "slow" in theirs
-    table = started.pop("embedding.weight")
-    for place, token in enumerate(own):
-        expected = (
-            known["embedding.weight"][theirs.index(token)] if token in theirs else anew["embedding.weight"][place]
-        )
-        assert_close(table[place], expected, **CLOSE)
-    assert_close(started, {name: anew[name] for name in started}, **CLOSE)
-    told = f"left to right (1), and the vectors of {len(set(own) & set(theirs))} of {len(own)} text tokens."
-    assert any(isinstance(event, Note) and event.text.endswith(told) for event in said)
-
-
 def test_a_tagger_takes_over_what_reads_words_and_draws_what_reads_characters(english: Path, tmp_path: Path) -> None:
     sentences = (f"the D\nfilm N\n{n % 5} M\nwas V\n{('fine', 'dull')[n % 2]} A\n\n" for n in range(40))
     (tmp_path / "train.txt").write_text("".join(sentences))
@@ -140,24 +117,6 @@ def test_training_goes_on_to_the_same_bits_and_answers_without_the_language_mode
     settings = [f"start.encoder={english}", "training.optimizer.learning_rate=0.01"]
     assert_goes_on_without(classifier(films, *settings), tmp_path, lambda: shutil.rmtree(english))
     assert anaphora.load(tmp_path / "parts").predict(["the film was fine"])[0].label in "01"
-
-
-def test_an_encoder_unlike_the_language_model_is_refused_in_one_message_and_nothing_is_made(
-    english: Path, films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "classifier.toml").write_text(CLASSIFIER)
-    command = [str(tmp_path / "classifier.toml"), "--data", str(films), "--set", f"start.encoder={english}"]
-    unlike = ["--set", "encoder.size=7", "--set", "encoder.cell=gru", "--set", "embedding.scaled=true"]
-    assert main(["train", *command, *unlike, "--run", str(tmp_path / "run")]) == 2
-    message = capsys.readouterr().err
-    assert "encoder.cell is " in message and "encoder.size is 7 here and 6 there" in message
-    assert "embedding.scaled is true here and false there: change this experiment" in message
-    assert main(["check", *command, *unlike, "--trial", "0.1"]) == 2
-    assert "encoder.size is 7 here and 6 there" in capsys.readouterr().out
-    films.write_text("label\ttext\n" + "".join(f"{n % 2}\tjolly {'xyz'[n % 3]} ho\n" for n in range(30, 90)))
-    with pytest.raises(ConfigError, match=f"{english} has no token in common with its vocabulary: train it on such"):
-        train(classifier(films, f"start.encoder={english}"), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
 
 
 def test_a_check_shows_what_the_encoder_starts_from(

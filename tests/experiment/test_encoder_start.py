@@ -14,7 +14,7 @@ from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
 from anaphora.text.tokenizer import Tokenizer
-from tests.resuming import assert_goes_on_without, weights
+from tests.resuming import weights
 
 ONCE = ["training.epochs=1", "training.optimizer.learning_rate=1e-30"]
 """One epoch that moves no weight but from 0, and that by no more than this rate."""
@@ -91,13 +91,6 @@ def test_of_two_directions_the_one_that_reads_as_it_does_starts_from_it(
     own = "encoder.layers.0.{}.weights.layer0.h"
     assert torch.equal(started[own.format("left_to_right")], known["recurrence.weights.layer0.h"])
     assert not torch.equal(started[own.format("right_to_left")], known["recurrence.weights.layer0.h"])
-
-
-def test_what_is_begun_goes_on_to_the_same_bits_without_the_language_model(
-    english: Path, text: str, toy_pairs: Path, tmp_path: Path
-) -> None:
-    experiment = of(text, toy_pairs, f"start.encoder={english}", "training.optimizer.learning_rate=0.01")
-    assert_goes_on_without(experiment, tmp_path, lambda: shutil.rmtree(english))
 
 
 def test_an_encoder_unlike_the_language_model_is_refused_and_nothing_is_made(

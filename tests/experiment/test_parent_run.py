@@ -126,12 +126,6 @@ def test_an_extended_vocabulary_keeps_the_rows_of_old_units_and_draws_new_ones(
     )
 
 
-def test_old_and_new_data_can_be_put_together(parent: Path, toy_pairs: Path, new_pairs: Path, tmp_path: Path) -> None:
-    train(child(parent, [toy_pairs, new_pairs], "extend", EPOCHS), tmp_path / "child")
-    tokenizer = Run.open(tmp_path / "child").tokenizers()["source"]
-    assert tokenizer.decode(tokenizer.encode("xad")) == "xad"
-
-
 def test_a_child_that_is_begun_goes_on_to_the_same_bits_without_its_parent(
     parent: Path, new_pairs: Path, tmp_path: Path
 ) -> None:

@@ -12,13 +12,20 @@ import torch
 from anaphora.errors import RunError
 from anaphora.events import Event, Note
 from anaphora.files import sealed
-from anaphora.run import Run
+from anaphora.run import Run, Which
 from anaphora.run.layout import FOLDERS
 
 
-def warnings_of(events: list[Event]) -> str:
+def loaded(run: Run, which: Which = "latest", *, for_training: bool = False) -> tuple[int, str]:
+    """The update of a checkpoint that is loaded, and all warnings."""
+    events: list[Event] = []
+    update = run.load(which, events.append, for_training=for_training).update
     assert all(isinstance(event, Note) and event.warning for event in events)
-    return " ".join(event.text for event in events if isinstance(event, Note))
+    return update, " ".join(event.text for event in events if isinstance(event, Note))
+
+
+def using(run: Run, update: int) -> str:
+    return f"Using {run.path / 'checkpoints' / f'step-{update}'} instead."
 
 
 def manifest_of(run: Run, update: int) -> tuple[Path, dict[str, Any]]:
@@ -81,35 +88,20 @@ def test_a_damaged_file_is_named_and_the_newest_whole_checkpoint_used(
 ) -> None:
     file = run.path / "checkpoints" / "step-40" / name
     damage(file)
-    events: list[Event] = []
     expected = 10 if damage is swap else 30  # a swap damages step 30 too
-    assert run.load("latest", events.append, for_training=True).update == expected
-    text = warnings_of(events)
-    assert str(file) in text and f"Using {run.path / 'checkpoints' / f'step-{expected}'} instead." in text
+    update, text = loaded(run, for_training=True)
+    assert update == expected and str(file) in text and using(run, expected) in text
     with pytest.raises(RunError, match="step-40"):
         run.load(40, for_training=True)
 
 
-def test_a_damaged_best_gives_way_to_the_newest(run: Run) -> None:
-    truncate(run.path / "checkpoints" / "step-10" / "model.safetensors")
-    events: list[Event] = []
-    assert run.load("best", events.append).update == 40
-    assert "step-10" in warnings_of(events)
-
-
-@pytest.mark.parametrize("pointer", [b"step-20\n", b"", b"\xff\x00", b"../../step-10", b"step-1" * 9])
-def test_a_best_that_names_no_checkpoint_gives_way_to_the_newest(run: Run, pointer: bytes) -> None:
-    (run.path / "best").write_bytes(pointer)
-    events: list[Event] = []
-    assert run.load("best", events.append).update == 40
-    assert f"{run.path / 'best'} names no checkpoint" in warnings_of(events)
-
-
-def test_a_best_that_is_a_link_gives_way_to_the_newest(run: Run) -> None:
-    link(run.path / "best")
-    events: list[Event] = []
-    assert run.load("best", events.append).update == 40
-    assert warnings_of(events)
+@pytest.mark.parametrize("pointer", [b"step-20\n", b"", b"\xff\x00", b"../../step-10", b"step-1" * 9, None])
+def test_a_best_that_names_no_checkpoint_gives_way_to_the_newest(run: Run, pointer: bytes | None) -> None:
+    if pointer is None:
+        link(run.path / "best")
+    else:
+        (run.path / "best").write_bytes(pointer)
+    assert loaded(run, "best") == (40, f"{run.path / 'best'} names no checkpoint that is there. {using(run, 40)}")
 
 
 def test_latest_is_only_a_hint(run: Run) -> None:
@@ -136,17 +128,16 @@ def test_an_unknown_number_is_answered_with_the_known_ones(run: Run) -> None:
 
 def test_the_optimizer_may_be_left_out_of_a_copy_that_is_not_trained_on(run: Run) -> None:
     (run.path / "checkpoints" / "step-40" / "optimizer.safetensors").unlink()
-    events: list[Event] = []
-    assert run.load("latest", events.append).update == 40 and not events
-    assert run.load("latest", events.append, for_training=True).update == 30 and events
+    assert loaded(run) == (40, "")
+    update, text = loaded(run, for_training=True)
+    assert update == 30 and text
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e38, -1e20])
 def test_weights_that_are_not_finite_or_overflow_are_never_loaded(run: Run, value: float) -> None:
     run.save(50, {"good": torch.ones(2), "bad": torch.tensor([1.0, value])}, {}, {})
-    events: list[Event] = []
-    assert run.load("latest", events.append).update == 40
-    assert "numbers in bad that are not finite" in warnings_of(events)
+    update, said = loaded(run)
+    assert update == 40 and "numbers in bad that are not finite" in said
 
 
 @pytest.mark.parametrize("name", FOLDERS)
@@ -169,9 +160,8 @@ def test_a_checkpoint_that_is_a_pipe_is_passed_over_and_pruned(run: Run, save: C
     step = run.path / "checkpoints" / "step-40"
     step.rename(run.path / "checkpoints" / ".unfinished-40")
     os.mkfifo(step)
-    events: list[Event] = []
-    assert run.load("latest", events.append).update == 30
-    assert "step-40 is missing" in warnings_of(events)
+    update, said = loaded(run)
+    assert update == 30 and "step-40 is missing" in said
     for update in (50, 60):
         save(run, update)
     assert run.checkpoints() == [10, 50, 60] and not step.exists()
@@ -190,9 +180,8 @@ def test_a_checkpoint_folder_that_is_a_link_is_refused(run: Run, tmp_path: Path)
     step = run.path / "checkpoints" / "step-40"
     step.rename(tmp_path / "elsewhere")
     step.symlink_to(tmp_path / "elsewhere", target_is_directory=True)
-    events: list[Event] = []
-    assert run.load("latest", events.append).update == 30
-    assert "symbolic link" in warnings_of(events)
+    update, said = loaded(run)
+    assert update == 30 and "symbolic link" in said
 
 
 @pytest.mark.parametrize("name", ["../../../secret", "/etc/passwd", "a/../state.json", "state.json\0", "evil.pkl", ""])
@@ -200,9 +189,8 @@ def test_a_manifest_can_name_no_file_but_its_own(run: Run, name: str) -> None:
     path, manifest = manifest_of(run, 40)
     manifest["files"][name] = manifest["files"]["state.json"]
     path.write_text(json.dumps(sealed(manifest)))
-    events: list[Event] = []
-    assert run.load("latest", events.append).update == 30
-    assert "manifest.json does not describe a checkpoint: 'files'" in warnings_of(events)
+    update, said = loaded(run)
+    assert update == 30 and "manifest.json does not describe a checkpoint: 'files'" in said
 
 
 def test_a_checkpoint_of_a_newer_format_is_refused_with_both_numbers(run: Run) -> None:
@@ -216,8 +204,7 @@ def test_files_that_could_execute_are_never_looked_at(run: Run) -> None:
     for folder in (run.path, run.path / "checkpoints" / "step-40"):
         for name in ("model.pt", "optimizer.pkl", "state.npy"):
             (folder / name).write_bytes(b"cos\nsystem\n(S'touch hacked'\ntR.")
-    events: list[Event] = []
-    assert run.load("latest", events.append, for_training=True).update == 40 and not events
+    assert loaded(run, for_training=True) == (40, "")
     assert not Path("hacked").exists()
 
 

@@ -8,17 +8,12 @@ from anaphora.errors import RunError
 from anaphora.run.layout import FolderLock
 
 
-def test_a_second_holder_is_refused_with_the_number_of_the_first(tmp_path: Path) -> None:
-    with FolderLock(tmp_path).held(), pytest.raises(RunError, match=f"in use by process {os.getpid()},"):
-        FolderLock(tmp_path).held().__enter__()
-
-
-def test_the_holder_may_enter_again(tmp_path: Path) -> None:
+def test_the_holder_may_enter_again_and_a_second_is_refused_with_its_number(tmp_path: Path) -> None:
     lock = FolderLock(tmp_path)
     with lock.held():
         with lock.held():
             pass
-        with pytest.raises(RunError):
+        with pytest.raises(RunError, match=f"in use by process {os.getpid()},"):
             FolderLock(tmp_path).held().__enter__()
 
 

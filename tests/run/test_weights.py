@@ -88,23 +88,42 @@ def test_a_file_is_read_as_it_was_written_and_without_a_copy() -> None:
     assert begin < first < last <= begin + len(content)
 
 
+WHOLE = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
+
+
 @pytest.mark.parametrize(
-    "entry",
+    "header",
     [
-        {"dtype": "F32", "shape": [2], "data_offsets": [0, 9]},
-        {"dtype": "F32", "shape": [3], "data_offsets": [0, 12]},
-        {"dtype": "F32", "shape": [-1, -2], "data_offsets": [0, 8]},
-        {"dtype": "F32", "shape": [2], "data_offsets": [-8, 0]},
-        {"dtype": "F32", "shape": [2], "data_offsets": [8, 0]},
-        {"dtype": "F32", "shape": [2, 1.0], "data_offsets": [0, 8]},
-        {"dtype": "F32", "shape": 2, "data_offsets": [0, 8]},
-        {"dtype": "F32", "shape": [2], "data_offsets": [0.0, 8.0]},
-        {"dtype": "F33", "shape": [2], "data_offsets": [0, 8]},
-        {"dtype": "F32", "shape": [2]},
-        [],
+        *(
+            {"a": WHOLE | change}
+            for change in (
+                {"data_offsets": [0, 9]},
+                {"shape": [3], "data_offsets": [0, 12]},
+                {"shape": [-1, -2]},
+                {"data_offsets": [-8, 0]},
+                {"data_offsets": [8, 0]},
+                {"shape": [2, 1.0]},
+                {"shape": [1.5]},
+                {"shape": 2},
+                {"shape": [1 << 62]},
+                {"shape": [1 << 62, 1 << 62]},
+                {"data_offsets": [0.0, 8.0]},
+                {"dtype": "F33"},
+                {"dtype": "C64"},
+                {"shape": [1] * 9 + [2]},  # more dimensions than torch takes
+            )
+        ),
+        {"a": {"dtype": "F32", "shape": [2]}},
+        {"a": []},
+        {"a": WHOLE, "b": WHOLE},  # one over the other
+        {"a": WHOLE, "b": WHOLE | {"shape": [0, 1 << 62, 1 << 62], "data_offsets": [8, 8]}},
+        {"a": WHOLE | {"shape": [1], "data_offsets": [4, 8]}},  # a hole before it
+        {"a": WHOLE | {"shape": [1], "data_offsets": [0, 4]}},  # bytes of no tensor behind it
+        [{"a": WHOLE}],
     ],
+    ids=str,
 )
-def test_tensors_that_do_not_fit_their_file_are_refused(entry: object) -> None:
-    header = json.dumps({"a": entry}).encode()
+def test_tensors_that_do_not_fit_their_file_are_refused(header: object) -> None:
+    text = json.dumps(header).encode()
     with pytest.raises(RunError, match="here is not a safetensors file"):
-        parse(bytearray(len(header).to_bytes(8, "little") + header + bytes(8)), HERE)
+        parse(bytearray(len(text).to_bytes(8, "little") + text + bytes(8)), HERE)

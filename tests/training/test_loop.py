@@ -101,15 +101,13 @@ def test_the_log_says_what_the_events_say(session: Session) -> None:
     assert [line["validation"] for line in validations] == [event.metrics for event in session.of(Validated)]
 
 
-def test_a_checkpoint_is_saved_at_every_validation_and_at_the_end(session: Session) -> None:
-    session.train(epochs=1, validate_every=4, save_every=0)
-    assert [event.update for event in session.of(Validated)] == [4, 6]
-    assert [event.update for event in session.of(Saved)] == [4, 6]
-
-
-def test_no_validate_every_means_the_end_of_every_epoch(session: Session) -> None:
-    session.train(epochs=2, validate_every=0, save_every=0)
-    assert [(event.update, event.epoch) for event in session.of(Validated)] == [(6, 1), (12, 2)]
+@pytest.mark.parametrize(("every", "expected"), [(4, [(4, 1), (8, 2), (12, 2)]), (0, [(6, 1), (12, 2)])])
+def test_a_checkpoint_is_saved_at_every_validation_at_the_latest_at_the_end(
+    session: Session, every: int, expected: list[tuple[int, int]]
+) -> None:
+    session.train(epochs=2, validate_every=every, save_every=0)
+    assert [(event.update, event.epoch) for event in session.of(Validated)] == expected
+    assert [event.update for event in session.of(Saved)] == [update for update, _ in expected]
 
 
 def test_the_model_is_validated_in_evaluation_mode_without_gradients_and_trained_in_training_mode(
@@ -199,19 +197,26 @@ def test_time_is_counted_over_all_parts_of_a_training(session: Session) -> None:
     assert all(0 < after < before <= 3600 for before, after in pairwise(left))
 
 
+def clipped(session: Session, **training: Any) -> list[torch.Tensor]:
+    """The gradients of every step, laid end to end."""
+    steps: list[torch.Tensor] = []
+
+    def keep(_: torch.optim.Optimizer) -> None:
+        steps.append(torch.cat([w.grad.flatten() for w in session.model.parameters() if w.grad is not None]))
+
+    with at_every_step(keep):
+        session.train(epochs=1, **training)
+    return steps
+
+
 def test_gradients_are_clipped_to_their_global_norm(session: Session) -> None:
-    steps: list[float] = []
-
-    def measure(*_: Any) -> None:
-        steps.append(
-            float(torch.stack([w.grad.norm() for w in session.model.parameters() if w.grad is not None]).norm())
-        )
-
-    hook = register_optimizer_step_pre_hook(measure)
-    session.train(epochs=1, clip_norm=0.05)
-    hook.remove()
-    assert steps == pytest.approx([0.05] * 6)
+    assert [float(step.norm()) for step in clipped(session, clip_norm=0.05)] == pytest.approx([0.05] * 6)
     assert all(event.gradient_norm > 0.05 for event in session.of(Update))
+
+
+def test_gradients_may_be_cut_number_by_number(session: Session) -> None:
+    largest = max(float(step.abs().max()) for step in clipped(session, clip_norm=0.0, clip_value=0.01))
+    assert largest == pytest.approx(0.01)
 
 
 def test_the_averaged_weights_are_validated_and_saved(session: Session) -> None:
@@ -295,18 +300,6 @@ def test_as_many_checkpoints_stay_as_asked_for(session: Session) -> None:
     session.validate = lambda model: {"loss": next(figures)}
     session.train(epochs=5, validate_every=0, save_every=0, keep=4)
     assert session.run.checkpoints() == [12, 18, 24, 30]
-
-
-def test_gradients_may_be_cut_number_by_number(session: Session) -> None:
-    largest: list[float] = []
-
-    def measure(*_: Any) -> None:
-        largest.extend(float(w.grad.abs().max()) for w in session.model.parameters() if w.grad is not None)
-
-    hook = register_optimizer_step_pre_hook(measure)
-    session.train(epochs=1, clip_norm=0.0, clip_value=0.01)
-    hook.remove()
-    assert max(largest) == pytest.approx(0.01)
 
 
 def test_a_training_that_is_told_to_stop_saves_itself_and_resumes_to_the_same_bits(

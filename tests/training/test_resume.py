@@ -42,11 +42,6 @@ def killed_and_resumed(trainer: Trainer, folder: Path, kill_at: int, **request: 
     return everything(folder)
 
 
-def test_a_training_is_reproducible(trainer: Trainer, undisturbed: tuple[dict[str, Any], int], tmp_path: Path) -> None:
-    trainer(folder=tmp_path / "run")
-    assert everything(tmp_path / "run") == undisturbed[0]
-
-
 def test_the_undisturbed_training_does_all_that_is_tested(undisturbed: tuple[dict[str, Any], int]) -> None:
     expected, _ = undisturbed
     assert expected["latest"] == "step-18\n" and len(expected["log"]) == 18 + 5
@@ -118,17 +113,6 @@ def test_a_finished_training_is_left_as_it_is(
     trainer(folder=tmp_path / "run")
     trainer(folder=tmp_path / "run")
     assert everything(tmp_path / "run") == undisturbed[0]
-
-
-def test_training_in_two_parts_equals_training_in_one(
-    trainer: Trainer, undisturbed: tuple[dict[str, Any], int], tmp_path: Path
-) -> None:
-    by_epochs = {"validate_every": 0, "save_every": 0}
-    whole, parts = tmp_path / "whole" / "run", tmp_path / "parts" / "run"
-    trainer(folder=whole, training=by_epochs)
-    trainer(folder=parts, training=by_epochs | {"epochs": 1})
-    trainer(folder=parts, training=by_epochs)
-    assert everything(parts) == everything(whole)
 
 
 @pytest.mark.parametrize("bound", [{"epochs": 1}, {"minutes": 1e-9}], ids=str)

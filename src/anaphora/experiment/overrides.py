@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
+from functools import reduce
 from typing import Any, NamedTuple
 
 from anaphora.errors import ConfigError, UnknownOptionError
@@ -27,7 +29,8 @@ class Setting(NamedTuple):
         names = [name.strip() for name in key.split(".")]
         if not separator or not all(names):
             raise ConfigError(f"--set takes dotted.key=value, but got '{text}'.")
-        table, old = renamed(_nested(names, _value(value.strip())), "--set")
+        given = reduce(lambda inner, name: {name: inner}, reversed(names), _value(value.strip()))
+        table, old = renamed(given, "--set")
         path: list[str] = []
         here: Any = table
         while isinstance(here, dict) and here and len(path) < len(names):
@@ -56,7 +59,7 @@ def override(table: Table, settings: Iterable[str]) -> Table:
     given by its name alone becomes a table when one of its options is set. Old names of options count as their new
     ones. Raises ConfigError for what is no setting.
     """
-    changed = _copied(table)
+    changed = deepcopy(table)
     for setting in map(Setting.parse, settings):
         if setting.path:
             _put(changed, setting.path, setting.value)
@@ -84,12 +87,6 @@ def explaining_leftovers(settings: Sequence[str], where: str) -> Iterator[None]:
         ) from None
 
 
-def _nested(names: Sequence[str], value: Any) -> Table:
-    for name in reversed(names):
-        value = {name: value}
-    return dict(value)
-
-
 def _put(table: Table, names: Sequence[str], value: Any) -> None:
     here = table
     for name in names[:-1]:
@@ -107,7 +104,3 @@ def _value(text: str) -> Any:
     except ValueError:
         return text
     return table["value"] if table.keys() == {"value"} else text
-
-
-def _copied(table: Table) -> Table:
-    return {key: _copied(value) if isinstance(value, dict) else value for key, value in table.items()}

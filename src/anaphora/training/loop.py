@@ -61,6 +61,9 @@ Record = Callable[[torch.nn.Module], Mapping[str, Any]]
 Stop = Callable[[], bool]
 """Asked before the first update and after every one whether training should save itself and end."""
 
+_LOGGED = ("update", "epoch", "loss", "tokens", "rate", "gradient_norm")
+"""Fields of an update in ``metrics.jsonl``; beside them ``seconds``, the only part that a repetition changes."""
+
 Reason = Literal["epochs", "patience", "minutes", "stopped", "fitted"]
 
 
@@ -239,16 +242,8 @@ class _Training:
                 seconds_left=60 * config.minutes - state.seconds() if config.minutes else math.inf,
                 gradient_norms=dict(zip(state.optimizer.names(), norms_K.tolist(), strict=True)),
             )
-            line = {
-                "update": event.update,
-                "epoch": event.epoch,
-                "loss": event.loss,
-                "tokens": event.tokens,
-                "rate": event.rate,
-                "gradient_norm": event.gradient_norm,
-                "seconds": round(event.seconds, 6),
-            }
-            self._run.metrics.add(line, self._report)
+            line = {name: getattr(event, name) for name in _LOGGED}
+            self._run.metrics.add(line | {"seconds": round(event.seconds, 6)}, self._report)
             self._report(event)
         cursor.end(total)
 
