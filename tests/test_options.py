@@ -13,8 +13,7 @@ from anaphora.search.sampling import Sampling, SamplingKeywords
 from anaphora.tasks.describe.predictor import DescriberPredictor
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.registry import tasks_named
-from anaphora.tasks.transduce.predictor import TransducerPredictor
-from anaphora.tasks.transduce.vectors import VectorTransducerPredictor
+from anaphora.tasks.transduce.predictor import TransducerPredictor, VectorTransducerPredictor
 from anaphora.tasks.translation import TranslationPredictor
 
 TABLES = {SearchOptions: SearchKeywords, Sampling: SamplingKeywords}

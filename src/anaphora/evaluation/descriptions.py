@@ -22,6 +22,8 @@ class DescriptionScores:
     """The references of each image."""
     language: str
     bleu: Score
+    beam: int = 1
+    """Beam of the search that found the texts."""
 
     @property
     def count(self) -> int:
@@ -72,13 +74,14 @@ class DescriptionScores:
 
 
 def description_scores(
-    texts: Sequence[str], references: Sequence[Sequence[str]], *, language: str
+    texts: Sequence[str], references: Sequence[Sequence[str]], *, language: str, beam: int = 1
 ) -> DescriptionScores:
     """Return the scores of one text for each image, whose references may be any number but none.
 
     Raises DataError and MissingExtraError as ``bleu``.
     """
-    return DescriptionScores(texts, references, language, bleu_of_several(texts, references, language=language))
+    bleu = bleu_of_several(texts, references, language=language)
+    return DescriptionScores(texts, references, language, bleu, beam)
 
 
 def _plain(text: str) -> str:

@@ -27,7 +27,7 @@ from anaphora.nn.outputs.values import MixtureOutput, ValueOutput
 from anaphora.tasks.classify.config import ExamplesData
 from anaphora.tasks.registry import task_of
 from anaphora.tasks.task import Trained
-from anaphora.tasks.transduce.vectors import SHORTEST
+from anaphora.tasks.transduce.predictor import SHORTEST
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.joiner_tokens import OPENING, WORD, JoinerTokens
 from anaphora.text.symbols import SymbolTokenizer, can_copy

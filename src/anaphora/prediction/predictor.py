@@ -1,12 +1,15 @@
 """A predictor of values as they come: a field encodes them, a network or a search answers batches of them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Generic, TypeVar, Unpack
 
 from anaphora.batch import Batch
 from anaphora.data.example_batches import Side, prediction_batches
 from anaphora.data.fields.field import Field
+from anaphora.data.fields.vectors import finite_vectors
 from anaphora.data.ragged import Ragged
+from anaphora.formats.labelled import read_vectors
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.limits import Streaming, Watch
 from anaphora.prediction.stream import answers
@@ -28,24 +31,31 @@ class FieldPredictor(Generic[Found]):
         """``field`` encodes the inputs."""
         self.field, self._runtime = field, runtime
 
+    def _answer(self, batch: Batch, watch: Watch) -> Iterable[Found]:
+        """Return what is found for each row of a batch."""
+        raise NotImplementedError
+
+    def _finish(self, kept: Any, found: Found | None) -> Any:
+        """Return the answer for an item: what was found, or None for a value without a position."""
+        return found
+
     def _stream(
         self,
         items: Iterable[Any],
         read: Callable[[Any, int], tuple[Any, str, Any]],
-        answer: Callable[[Batch, Watch], Iterable[Found]],
-        finish: Callable[[Any, Found | None], Any] = lambda kept, found: found,
+        answer: Callable[[Batch, Watch], Iterable[Found]] | None = None,
         **streaming: Unpack[Streaming],
     ) -> Iterator[Any]:
         """Yield the answer for each item; no more than two windows of items are held (``prediction.stream``).
 
         Args:
             items: as they come.
-            read: returns what ``finish`` needs of an item, its place, for errors, and the value that the field encodes;
-                raises DataError or TypeError for an item that is refused.
-            answer: returns what is found for each row of a batch.
-            finish: makes the answer of an item and of what was found for it, None for a value without a position.
+            read: returns what ``_finish`` needs of an item, its place, for errors, and the value that the field
+                encodes; raises DataError or TypeError for an item that is refused.
+            answer: in place of ``_answer``.
             streaming: as for ``prediction.stream.answers``.
         """
+        answer = answer or self._answer
 
         def encoded(item: Any, number: int) -> tuple[Any, Ragged]:
             kept, place, value = read(item, number)
@@ -58,6 +68,34 @@ class FieldPredictor(Generic[Found]):
                 watch.check()
                 found.update(zip(batch.example_ids_B.tolist(), answer(batch, watch), strict=True))
                 count(len(found))
-            return [finish(kept, found.get(row)) for row, (kept, _) in enumerate(window)]
+            return [self._finish(kept, found.get(row)) for row, (kept, _) in enumerate(window)]
 
         return answers(items, encoded, answered, task=self.activity, unit=self.unit, runtime=self._runtime, **streaming)
+
+
+class VectorPredictor(FieldPredictor[Found]):
+    """A predictor of sequences of vectors."""
+
+    unit = "sequences"
+    reads_arrays = True
+
+    def predict(self, sequences: Sequence[Any]) -> list[Any]:
+        """Return the answer for each sequence: an array, steps x width, or width for one vector.
+
+        Raises DataError for vectors of another width than those of training, and for numbers that are not finite.
+        """
+        return list(self.predict_stream(sequences))
+
+    def predict_stream(self, sequences: Iterable[Any], **streaming: Unpack[Streaming]) -> Iterator[Any]:
+        """Yield the same for sequences as they come, in order."""
+        named = ((f"Sequence {number}", one) for number, one in enumerate(sequences, 1))
+        return self._stream(named, _vectors, **streaming)
+
+    def predict_file(self, path: Path, **streaming: Unpack[Streaming]) -> Iterator[Any]:
+        """Yield the same for the sequences of an array file: see ``formats.labelled_vectors.read_vectors``."""
+        return self._stream(read_vectors(path), _vectors, **streaming)
+
+
+def _vectors(named: tuple[str, Any], number: int) -> tuple[None, str, Any]:
+    place, values = named
+    return None, place, finite_vectors(place, values)

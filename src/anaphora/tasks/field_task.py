@@ -2,19 +2,22 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from anaphora.batch import Batch
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Splits
 from anaphora.data.example_batches import ExampleBatches
-from anaphora.data.example_store import Examples, ExampleStore, example_store
+from anaphora.data.example_store import ExampleStore, example_store
 from anaphora.data.fields.field import Field
 from anaphora.data.fields.tokens import Tokens
-from anaphora.events import Report, silent
-from anaphora.tasks.task import Task, Tokenizers, WeightSource
-from anaphora.tasks.training_job import TrainingContext, UpdatingJob
+from anaphora.events import Report
+from anaphora.tasks.scores import ScoredTask
+from anaphora.tasks.task import Tokenizers, WeightSource
+from anaphora.tasks.training_job import TrainingContext, UpdatingJob, mean_loss
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Validate
@@ -27,15 +30,21 @@ class Fields(NamedTuple):
     targets: Field[Any]
 
 
-class FieldTask(Task):
+class ValidationSplit(NamedTuple):
+    """The validation split of a training, encoded and in batches."""
+
+    experiment: Any
+    corpus: Any
+    fields: Fields
+    store: ExampleStore
+    batches: Sequence[Batch]
+
+
+class FieldTask(ScoredTask):
     """A task with one input and one target an example; see ``Task``."""
 
     example_noun: ClassVar[str] = "text"
     """Noun of an example, for what is left out."""
-
-    @abstractmethod
-    def splits(self, experiment: Any, report: Report = silent) -> Splits[Any]:
-        """Return the splits of an experiment."""
 
     def with_data_statistics(self, experiment: Any, splits: Splits[Any]) -> Any:
         """Return an experiment with the options that its training split decides."""
@@ -76,11 +85,9 @@ class FieldTask(Task):
         """Return factors of the loss of each training example; None for 1."""
         return None
 
-    @abstractmethod
-    def validation(
-        self, experiment: Any, corpus: Any, fields: Fields, store: ExampleStore, batches: ExampleBatches
-    ) -> Validate:
-        """Return the measurement of a network on the validation split."""
+    def validate(self, valid: ValidationSplit, model: Any) -> Mapping[str, float]:
+        """Measure a network on the validation split, by default its loss; gradients are off."""
+        return {"loss": mean_loss(model, valid.batches)}
 
     def with_runs(self, experiment: Any, parent: Any) -> tuple[Any, Sequence[WeightSource]]:
         if not experiment.is_resolved:
@@ -114,25 +121,24 @@ class FieldJob(UpdatingJob):
 
     def counts(self, context: TrainingContext, report: Report) -> Integers:
         """Return how often each token is a target."""
-        targets = self._task.fields(self._experiment, context.tokenizers, self.splits).targets
-        if not isinstance(targets, Tokens):
+        fields, store = self._encoded("train", context, report)
+        if not isinstance(fields.targets, Tokens):
             return np.zeros(0, np.int64)
-        return targets.counts(self._store(self.splits.train, "train", context, report).rows(targets))
+        return fields.targets.counts(store.rows(fields.targets))
 
     def batches(self, context: TrainingContext, report: Report) -> ExampleBatches:
-        store = self._store(self.splits.train, "train", context, report)
-        return self._batches(store, context, context.training.seed)
+        return self._batches(*self._encoded("train", context, report), context, context.training.seed)
 
     def validation(self, context: TrainingContext, report: Report) -> Validate:
-        fields = self._task.fields(self._experiment, context.tokenizers, self.splits)
-        store = self._store(self.splits.valid, "valid", context, report)
-        batches = self._batches(store, context, seed=0)
-        return self._task.validation(self._experiment, self.splits.valid, fields, store, batches)
+        fields, store = self._encoded("valid", context, report)
+        batches = self._batches(fields, store, context, seed=0).epoch(1)
+        valid = ValidationSplit(self._experiment, self.splits.valid, fields, store, batches)
+        return partial(self._task.validate, valid)
 
-    def _store(self, corpus: Examples, split: str, context: TrainingContext, report: Report) -> ExampleStore:
+    def _encoded(self, split: str, context: TrainingContext, report: Report) -> tuple[Fields, ExampleStore]:
         fields = self._task.fields(self._experiment, context.tokenizers, self.splits)
-        return example_store(
-            corpus,
+        store = example_store(
+            getattr(self.splits, split),
             fields,
             context.encoded / split,
             noun=self._task.example_noun,
@@ -140,9 +146,9 @@ class FieldJob(UpdatingJob):
             bounded=self._task.sized_by(fields)[:1],
             report=report,
         )
+        return fields, store
 
-    def _batches(self, store: ExampleStore, context: TrainingContext, seed: int) -> ExampleBatches:
-        fields = self._task.fields(self._experiment, context.tokenizers, self.splits)
+    def _batches(self, fields: Fields, store: ExampleStore, context: TrainingContext, seed: int) -> ExampleBatches:
         return ExampleBatches(
             store,
             *fields,

@@ -2,18 +2,20 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from anaphora.data.corpora import Splits
 from anaphora.errors import RunError
-from anaphora.events import Note, Report
-from anaphora.run import Run
-from anaphora.run.checkpoint import CheckpointName, name_of
+from anaphora.events import Note, Report, silent
+from anaphora.run.checkpoint import name_of
 from anaphora.run.logs import Evaluation, Metric
-from anaphora.tasks.evaluation import Request, Results, Scored
+from anaphora.tasks.evaluation import Answer, Request, Scored, one_run, own_splits
 from anaphora.tasks.runs import experiment_of, load, open_run
+from anaphora.tasks.task import Task
 from anaphora.version import VERSION
 
 _Item = TypeVar("_Item")
@@ -59,27 +61,14 @@ def scored(
     """The scores of the best checkpoint of a run, which keeps them where ``request`` says so.
 
     ``texts`` gives, for the predictor of the run, what is scored by split, ``score`` the scores of one of them, and
-    ``metrics`` what a run folder keeps of these.
+    ``metrics`` what a run folder keeps of these. A full disk is no reason to lose them.
     """
     run = open_run(path, experiment_of(path))
     which = run.load("best", report).which  # by its name: training may choose another meanwhile
     model = load(path, which, precision=request.precision)
     read = texts(model)
     results = {part: score(model, text) for part, text in read.items()}
-    return kept(run, which, results, read, metrics, request, report)
-
-
-def kept(
-    run: Run,
-    which: CheckpointName,
-    results: Results,
-    texts: Mapping[str, Fingerprinted],
-    metrics: Callable[[Any], tuple[Metric, ...]],
-    request: Request,
-    report: Report,
-) -> Scored:
-    """The scores of checkpoint ``which`` as for ``scored``; a full disk is no reason to lose them."""
-    digests = {part: text.fingerprint for part, text in texts.items()}
+    digests = {part: text.fingerprint for part, text in read.items()}
     if request.keep:
         date = datetime.now(UTC).isoformat(timespec="seconds")
         try:
@@ -89,3 +78,51 @@ def kept(
         except RunError as error:
             report(Note(str(error), warning=True))
     return Scored(str(run.path), results, digests)
+
+
+class ScoredTask(Task):
+    """A task whose runs are scored one at a time, each text by itself."""
+
+    text_options: ClassVar[str] = "--data"
+    """The options that give another text than those of the run."""
+    takes: ClassVar[Sequence[str]] = ("data",)
+    """The fields of a request that it has a use for: one of data and text, and columns beside these."""
+
+    @abstractmethod
+    def splits(self, experiment: Any, report: Report = silent) -> Splits[Any]:
+        """Return the splits of an experiment."""
+
+    def given(self, experiment: Any, request: Request) -> Mapping[str, Any]:
+        """Return the text that is requested, by its name; empty for the splits of the run."""
+        return {}
+
+    def text_to_score(self, model: Any, text: Any) -> Fingerprinted:
+        """Return a text as it is scored, by default a corpus as it is."""
+        return text  # type: ignore[no-any-return]
+
+    @abstractmethod
+    def score(self, model: Any, text: Any, request: Request, report: Report) -> Any:
+        """Return the scores of a predictor on a text."""
+
+    def metrics(self, scores: Any) -> tuple[Metric, ...]:
+        """Return the metrics that a run folder keeps."""
+        return scores.metrics()  # type: ignore[no-any-return]
+
+    def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
+        """Score one run on the text that is requested, or on ``splits_to_score``; the run keeps the scores.
+
+        Raises ConfigError for what its model has no use for, and errors as for ``given`` and ``score``.
+        """
+        path = one_run(paths, self.noun)
+        without = {"columns"} if request.data is None and request.text is None else {"text"} if request.data else ()
+        request.refuse(path, self.noun, [name for name in self.takes if name not in without])
+        experiment = experiment_of(path)
+        found = self.given(experiment, request) or own_splits(path, experiment, self.splits, self.text_options, report)
+
+        def texts(model: Any) -> Mapping[str, Fingerprinted]:
+            return {name: self.text_to_score(model, text) for name, text in found.items()}
+
+        def score(model: Any, text: Any) -> Any:
+            return self.score(model, text, request, report)
+
+        return Answer([scored(path, texts, score, self.metrics, request, report)])

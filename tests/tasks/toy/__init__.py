@@ -1,8 +1,7 @@
 """A task in one file, which the package knows by one line of its registry: how often letters come."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
 import torch
@@ -11,23 +10,19 @@ from pydantic import Field
 from anaphora.batch import Batch
 from anaphora.config import SET, Config, Conflict
 from anaphora.data.corpora import Splits, TextCorpus
-from anaphora.data.example_batches import ExampleBatches
-from anaphora.data.example_store import ExampleStore
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.sources import text_splits
 from anaphora.events import Report, silent
 from anaphora.models.registry import Network
 from anaphora.prediction.scores import LineScore
 from anaphora.protocols import Carry, Loss, VocabularyInfo
+from anaphora.run.logs import Metric
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import TextData
-from anaphora.tasks.evaluation import Answer, Request, Scored, one_run
+from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask
-from anaphora.tasks.runs import experiment_of, load
 from anaphora.tasks.task import Tokenizers, Trained
-from anaphora.tasks.training_job import mean_loss
 from anaphora.text.tokenization import Character, TextConfig
-from anaphora.training.loop import Validate
 
 
 class LettersConfig(Config):
@@ -96,6 +91,9 @@ class LetterScores:
 
     nats: float
 
+    def metrics(self) -> tuple[Metric, ...]:
+        return (Metric("nats", self.nats, "all lines"),)
+
     def json(self) -> dict[str, Any]:
         return {"nats": self.nats}
 
@@ -114,6 +112,7 @@ class LetterCounting(FieldTask):
     next_command = "echo 'Your text.' | anaphora score {run}"
     example = 'letters = anaphora.load("{path}")\nprint(list(letters.predict(["..."])))'
     example_noun: ClassVar[str] = "line"
+    takes = ()
 
     def splits(self, experiment: Any, report: Report = silent) -> Splits[TextCorpus]:
         return text_splits(experiment.data.paths(), experiment.data.names, report=report)
@@ -122,25 +121,12 @@ class LetterCounting(FieldTask):
         text = Tokens("text", tokenizers["text"])
         return Fields(text, text)
 
-    def validation(
-        self, experiment: Any, corpus: Any, fields: Fields, store: ExampleStore, batches: ExampleBatches
-    ) -> Validate:
-        def validate(model: torch.nn.Module) -> Mapping[str, float]:
-            return {"loss": mean_loss(model, batches.epoch(1))}
-
-        return validate
-
     def predictor(self, trained: Trained) -> LetterPredictor:
         text = self.fields(trained.experiment, trained.tokenizers).inputs
         return LetterPredictor(cast(Letters, trained.model), cast(Tokens, text))
 
-    def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
-        path = one_run(paths, self.noun)
-        request.refuse(path, self.noun, ())
-        tests, model = self.splits(experiment_of(path)).tests, load(path)
-        return Answer(
-            [Scored(str(path), {part: LetterScores(sum(model.predict(text))) for part, text in tests.items()})]
-        )
+    def score(self, model: LetterPredictor, text: TextCorpus, request: Request, report: Report) -> LetterScores:
+        return LetterScores(sum(model.predict(text)))
 
 
 TASKS = (LetterCounting,)

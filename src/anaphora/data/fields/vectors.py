@@ -14,12 +14,6 @@ from anaphora.errors import DataError
 from anaphora.formats.arrays import Floats
 
 
-def read_named_vectors(named: tuple[str, Any], number: int) -> tuple[None, str, Floats]:
-    """Read a sequence with its place, as ``prediction.predictor`` has values read; errors as for ``finite_vectors``."""
-    place, values = named
-    return None, place, finite_vectors(place, values)
-
-
 class Placed(Protocol):
     """A sequence with a place, for errors."""
 

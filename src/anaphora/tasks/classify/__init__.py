@@ -1,14 +1,11 @@
 """Classification: texts or sequences of vectors, with one class or several labels each."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
-import torch
 
-from anaphora.data.example_batches import ExampleBatches
 from anaphora.data.example_store import ExampleStore
 from anaphora.data.fields.label import Label, Targets
 from anaphora.data.fields.tokens import Tokens
@@ -48,15 +45,12 @@ from anaphora.tasks.classify.predictor import (
     VectorClassifierPredictor,
 )
 from anaphora.tasks.data_table import chosen_columns
-from anaphora.tasks.evaluation import Answer, Request, check_found, one_run, splits_to_score
-from anaphora.tasks.field_task import Fields, FieldTask
-from anaphora.tasks.runs import experiment_of
-from anaphora.tasks.scores import scored
+from anaphora.tasks.evaluation import Request
+from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table, Tokenizers, Trained
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import Tokenizer
-from anaphora.training.loop import Validate
 from anaphora.wording import counted
 
 __all__ = [
@@ -106,9 +100,8 @@ class TextClassification(FieldTask):
     next_command = "echo 'Your text.' | anaphora predict {run}"
     example = 'classifier = anaphora.load("{path}")\nprint(classifier.predict(["..."])[0].label)'
     counted, tiers = "labelled texts", TIERS
-    takes: ClassVar[tuple[str, ...]] = ("data", "columns")
-    """Options of an evaluation with data that is given."""
     predictor_class: ClassVar[type[PooledPredictor]] = ClassifierPredictor
+    takes: ClassVar[Sequence[str]] = ("data", "columns")
 
     def splits(self, experiment: ClassifyExperiment, report: Report = silent) -> LabelledSplits:
         """Return the splits; errors as for ``data.labelled.labelled_splits``."""
@@ -142,21 +135,15 @@ class TextClassification(FieldTask):
         weights: Floats = (len(targets) / (len(counts) * np.maximum(counts, 1)))[targets]
         return weights
 
-    def validation(
-        self, experiment: Any, corpus: Any, fields: Fields, store: ExampleStore, batches: ExampleBatches
-    ) -> Validate:
+    def validate(self, valid: ValidationSplit, model: PooledClassifier) -> Mapping[str, float]:
         """Return loss, accuracy and F1 of the validation split; thresholds, where there are any, are tuned to it."""
-        targets = cast(Label, fields.targets).targets(store.rows(fields.targets))
-
-        def validate(model: torch.nn.Module) -> Mapping[str, float]:
-            classifier = cast(PooledClassifier, model)
-            found_NC = np.zeros((len(targets), len(classifier.config.classes.names)))
-            for batch in batches.epoch(1):
-                found_NC[batch.example_ids_B.numpy()] = classifier.predict(batch).classes.cpu().numpy()
-            scores = scores_of(classifier, targets, found_NC, tune=True)
-            return {name: getattr(scores, name) for name in ("loss", "accuracy", "macro_f1", "micro_f1")}
-
-        return validate
+        field = cast(Label, valid.fields.targets)
+        targets = field.targets(valid.store.rows(field))
+        found_NC = np.zeros((len(targets), len(model.config.classes.names)))
+        for batch in valid.batches:
+            found_NC[batch.example_ids_B.numpy()] = model.predict(batch).classes.cpu().numpy()
+        scores = scores_of(model, targets, found_NC, tune=True)
+        return {name: getattr(scores, name) for name in ("loss", "accuracy", "macro_f1", "micro_f1")}
 
     def predictor(self, trained: Trained) -> PooledPredictor:
         experiment, model = cast(ClassifyExperiment, trained.experiment), cast(PooledClassifier, trained.model)
@@ -166,23 +153,33 @@ class TextClassification(FieldTask):
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
         return {"text": tokenizers["text"] if "text" in tokenizers else tokenizers["source"]}
 
-    def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
-        """Return the metrics of one run on given data or on ``splits_to_score``; kept in the run.
+    def given(self, experiment: ClassifyExperiment, request: Request) -> Mapping[str, LabelledCorpus]:
+        """Return the data that is requested; DataError with its line for a label that training does not have."""
+        if request.data is None:
+            return {}
+        format_ = format_of(request.reading(experiment))
+        return {request.data.name: labelled_corpus(request.data, experiment.classes.names, format_)}
 
-        Raises ConfigError for what a classifier has no use for, DataError with its line for a label that training does
-        not have.
-        """
-        path = one_run(paths, self.noun)
-        request.refuse(path, self.noun, self.takes if request.data is not None else ("data",))
-        experiment = cast(ClassifyExperiment, experiment_of(path))
-        if request.data is not None:
-            format_ = format_of(request.reading(experiment))
-            corpora = {request.data.name: labelled_corpus(request.data, experiment.classes.names, format_)}
+    def score(self, model: Any, text: LabelledCorpus, request: Request, report: Report) -> Scores:
+        examples = list(text.examples())
+        found = model.predict_stream(map(model.field.get, examples), report=report)
+        probabilities_NC = np.array([list(one.probabilities.values()) for one in found])
+        field = model.targets
+        rows = field.encode([one.labels for one in examples], lambda number: examples[number].place)
+        return scores_of(model.model, field.targets(field.held(rows)), probabilities_NC)
+
+    def metrics(self, scores: Scores) -> tuple[Metric, ...]:
+        if isinstance(scores, SeveralLabelScores):
+            how = f"{counted(scores.count, 'example')}, {counted(len(scores.by_label), 'label')}"
+            first = [Metric("micro-F1", scores.micro_f1, how), Metric("exact matches", scores.accuracy, how)]
         else:
-            check_found(path, experiment, "--data")
-            corpora = dict(splits_to_score(self.splits(experiment), "--data", report))
-        score = partial(_scores, report=report)
-        return Answer([scored(path, lambda model: corpora, score, _metrics, request, report)])
+            how = f"{counted(scores.count, 'example')}, {counted(len(scores.labels), 'class')}"
+            bins = f"{how}, {counted(len(scores.reliability), 'bin')}"
+            first = [
+                Metric("accuracy", scores.accuracy, how),
+                Metric("calibration error", scores.calibration_error, bins),
+            ]
+        return (*first, Metric("macro-F1", scores.macro_f1, how), Metric("loss", scores.loss, how))
 
     def choose(
         self, data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None
@@ -216,8 +213,8 @@ class VectorClassification(TextClassification):
     network = NETWORKS["vector-classifier"]
     next_command = "anaphora evaluate {run}"
     example = 'classifier = anaphora.load("{path}")\nprint(classifier.predict([vectors])[0].label)'
-    takes = ("data",)
     predictor_class = VectorClassifierPredictor
+    takes = ("data",)
 
     def with_data_statistics(self, experiment: Any, splits: Any) -> Any:
         """Return the experiment with the classes, and the widths and scales of vectors, of its training split.
@@ -271,29 +268,6 @@ def scores_of(model: PooledClassifier, targets: Targets, probabilities_NC: Float
 
 def _with_classes(experiment: ClassifyExperiment, splits: LabelledSplits) -> ClassifyExperiment:
     return experiment if experiment.classes.names else experiment.with_options({"classes.names": splits.labels})
-
-
-def _scores(model: Any, corpus: LabelledCorpus, report: Report) -> Scores:
-    examples = list(corpus.examples())
-    found = model.predict_stream(map(model.field.get, examples), report=report)
-    probabilities_NC = np.array([list(one.probabilities.values()) for one in found])
-    field = model.targets
-    targets = field.targets(field.held(field.encode([one.labels for one in examples], lambda n: examples[n].place)))
-    return scores_of(model.model, targets, probabilities_NC)
-
-
-def _metrics(scores: Scores) -> tuple[Metric, ...]:
-    """Return what a run folder keeps."""
-    if isinstance(scores, SeveralLabelScores):
-        how = f"{counted(scores.count, 'example')}, {counted(len(scores.by_label), 'label')}"
-        first = [Metric("micro-F1", scores.micro_f1, how), Metric("exact matches", scores.accuracy, how)]
-    else:
-        how = f"{counted(scores.count, 'example')}, {counted(len(scores.labels), 'class')}"
-        first = [
-            Metric("accuracy", scores.accuracy, how),
-            Metric("calibration error", scores.calibration_error, f"{how}, {counted(len(scores.reliability), 'bin')}"),
-        ]
-    return (*first, Metric("macro-F1", scores.macro_f1, how), Metric("loss", scores.loss, how))
 
 
 def _text_table(tier: Tier, several: bool) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Unpack, cast
 
 from anaphora.batch import Batch
@@ -10,16 +9,14 @@ from anaphora.config import unknown
 from anaphora.data.example_batches import Side, prediction_batches
 from anaphora.data.fields.label import Label
 from anaphora.data.fields.tokens import Tokens
-from anaphora.data.fields.vectors import read_named_vectors
 from anaphora.errors import ConfigError, demand_number
-from anaphora.formats.labelled import read_vectors
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.classifier import PooledClassifier
 from anaphora.nn.device import device_of
 from anaphora.prediction.arguments import given_text, one_text
 from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import Streaming, Watch
-from anaphora.prediction.predictor import FieldPredictor
+from anaphora.prediction.predictor import FieldPredictor, VectorPredictor
 from anaphora.prediction.running import ON_CPU
 from anaphora.tasks.field_task import Fields
 
@@ -76,7 +73,7 @@ class PooledPredictor(FieldPredictor[Found]):
         self.labels = model.config.classes.names
         """The classes, in the order of the network's output."""
 
-    def _answers(self, batch: Batch, watch: Watch) -> list[Found]:
+    def _answer(self, batch: Batch, watch: Watch) -> list[Found]:
         probabilities_BC = self.model.predict(batch.to(device_of(self.model))).classes.tolist()
         return [found_in(self.model, row, self._separator) for row in probabilities_BC]
 
@@ -96,7 +93,7 @@ class ClassifierPredictor(PooledPredictor):
         def read(text: str, number: int) -> tuple[None, str, str]:
             return None, f"Text {number}", given_text(text, number).strip()
 
-        return self._stream(texts, read, self._answers, **streaming)
+        return self._stream(texts, read, **streaming)
 
     def example(self, text: str, target: str | None = None) -> Example:
         """Return a text with its class, or with the labels found: see ``prediction.examples``."""
@@ -113,27 +110,8 @@ class ClassifierPredictor(PooledPredictor):
         return Example(batch, {"encoder": tuple(tokenizer.pieces([*rows[0].tolist(), tokenizer.symbols.eos]))}, ())
 
 
-class VectorClassifierPredictor(PooledPredictor):
+class VectorClassifierPredictor(VectorPredictor[Found], PooledPredictor):
     """A trained classifier of sequences of vectors."""
-
-    unit = "sequences"
-    reads_arrays = True
-
-    def predict(self, sequences: Sequence[Any]) -> list[Found]:
-        """Return the class, or the labels, of each sequence: an array, steps x width, or width for one vector.
-
-        Raises DataError for vectors of another width than those of training, and for numbers that are not finite.
-        """
-        return list(self.predict_stream(sequences))
-
-    def predict_stream(self, sequences: Iterable[Any], **streaming: Unpack[Streaming]) -> Iterator[Found]:
-        """Yield the same for sequences as they come, in order."""
-        named = ((f"Sequence {number}", one) for number, one in enumerate(sequences, 1))
-        return self._stream(named, read_named_vectors, self._answers, **streaming)
-
-    def predict_file(self, path: Path, **streaming: Unpack[Streaming]) -> Iterator[Found]:
-        """Yield the same for the sequences of an array file: see ``formats.labelled_vectors.read_vectors``."""
-        return self._stream(read_vectors(path), read_named_vectors, self._answers, **streaming)
 
 
 def found_in(model: PooledClassifier, probabilities: Sequence[float], separator: str) -> Found:

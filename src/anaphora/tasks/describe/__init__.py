@@ -4,11 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, cast
 
-import torch
-
 from anaphora.data.captioned import CaptionCorpus, CaptionSplits, caption_splits
-from anaphora.data.example_batches import ExampleBatches
-from anaphora.data.example_store import ExampleStore
 from anaphora.data.features import GridShape
 from anaphora.data.fields.field import Field
 from anaphora.data.fields.grid import Grid, ImageGrid
@@ -25,15 +21,12 @@ from anaphora.nn.device import device_of
 from anaphora.run.logs import Metric
 from anaphora.tasks.describe.config import DescriberExperiment
 from anaphora.tasks.describe.predictor import DescriberPredictor, Description
-from anaphora.tasks.evaluation import Answer, Request, check_found, one_run, splits_to_score
-from anaphora.tasks.field_task import Fields, FieldTask
-from anaphora.tasks.runs import experiment_of
-from anaphora.tasks.scores import scored
+from anaphora.tasks.evaluation import Request
+from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
 from anaphora.tasks.sizing import figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table, Tokenizers, Trained
 from anaphora.tasks.training_job import mean_loss
 from anaphora.text.tokenization import AnyTokenizer
-from anaphora.training.loop import Validate
 from anaphora.wording import counted
 
 __all__ = ["TASKS", "DescriberExperiment", "DescriberPredictor", "Description"]
@@ -67,6 +60,8 @@ class ImageDescription(FieldTask):
     next_command = "anaphora evaluate {run}"
     example = 'describer = anaphora.load("{path}")\nprint(describer.predict_file("features.npz")[0].text)'
     example_noun: ClassVar[str] = "caption"
+    text_options = "captions whose file begins with test"
+    takes = ("search",)
     counted, tiers = "captions", TIERS
 
     def splits(self, experiment: DescriberExperiment, report: Report = silent) -> CaptionSplits:
@@ -106,52 +101,34 @@ class ImageDescription(FieldTask):
         """Return the positions of the longest caption or grid."""
         return max(int(experiment.data.max_length) + 1, int(experiment.encoder.rows * experiment.encoder.columns))
 
-    def validation(
-        self, experiment: Any, corpus: Any, fields: Fields, store: ExampleStore, batches: ExampleBatches
-    ) -> Validate:
+    def validate(self, valid: ValidationSplit, model: Describer) -> Mapping[str, float]:
         """Return the loss of the validation split; BLEU and exact match of its images where one of them decides."""
-        every, tokens = batches.epoch(1), cast(Tokens, fields.targets)
-
-        def validate(model: torch.nn.Module) -> Mapping[str, float]:
-            loss = mean_loss(model, every)
-            found = {"loss": loss, "perplexity": perplexity(loss, 1)}
-            if experiment.training.metric in ("bleu", "exact_match"):
-                runtime = Runtime.inference(device_of(model))
-                predictor = DescriberPredictor(cast(Describer, model), tokens.tokenizer, experiment, runtime)
-                scores = _scores(predictor, corpus, experiment, experiment.evaluation.validation_beam)
-                found |= {"bleu": scores.bleu.value, "exact_match": scores.exact_match}
-            return found
-
-        return validate
+        experiment, loss = valid.experiment, mean_loss(model, valid.batches)
+        found = {"loss": loss, "perplexity": perplexity(loss, 1)}
+        if experiment.training.metric in ("bleu", "exact_match"):
+            tokenizer, runtime = cast(Tokens, valid.fields.targets).tokenizer, Runtime.inference(device_of(model))
+            predictor = DescriberPredictor(model, tokenizer, experiment, runtime)
+            scores = _scores(predictor, valid.corpus, experiment.evaluation.validation_beam)
+            found |= {"bleu": scores.bleu.value, "exact_match": scores.exact_match}
+        return found
 
     def predictor(self, trained: Trained) -> DescriberPredictor:
         experiment, model = cast(DescriberExperiment, trained.experiment), cast(Describer, trained.model)
         return DescriberPredictor(model, trained.tokenizers["text"], experiment, trained.runtime)
 
-    def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
-        """Return BLEU and CIDEr-D with several references, and exact match with any, on ``splits_to_score``; kept.
+    def score(
+        self, model: DescriberPredictor, text: CaptionCorpus, request: Request, report: Report
+    ) -> DescriptionScores:
+        """Return BLEU and CIDEr-D with several references, and exact match with any."""
+        return _scores(model, text, request.search.beam or model.experiment.evaluation.beam, report)
 
-        Raises ConfigError for what a describer has no use for.
-        """
-        path = one_run(paths, self.noun)
-        request.refuse(path, self.noun, ("search",))
-        experiment = cast(DescriberExperiment, experiment_of(path))
-        check_found(path, experiment, "data.files")
-        splits = splits_to_score(self.splits(experiment), "captions whose file begins with test", report)
-        beam = request.search.beam or experiment.evaluation.beam
-
-        def score(model: DescriberPredictor, corpus: CaptionCorpus) -> DescriptionScores:
-            return _scores(model, corpus, experiment, beam, report)
-
-        def metrics(scores: DescriptionScores) -> tuple[Metric, ...]:
-            how = f"{counted(scores.count, 'image')}, {counted(scores.references, 'reference')}, beam {beam}"
-            return (
-                Metric("BLEU", scores.bleu.value, f"{how}; {scores.bleu.signature}"),
-                Metric("CIDEr-D", scores.cider, how),
-                Metric("exact match", scores.exact_match, f"{how}, any reference"),
-            )
-
-        return Answer([scored(path, lambda model: splits, score, metrics, request, report)])
+    def metrics(self, scores: DescriptionScores) -> tuple[Metric, ...]:
+        how = f"{counted(scores.count, 'image')}, {counted(scores.references, 'reference')}, beam {scores.beam}"
+        return (
+            Metric("BLEU", scores.bleu.value, f"{how}; {scores.bleu.signature}"),
+            Metric("CIDEr-D", scores.cider, how),
+            Metric("exact match", scores.exact_match, f"{how}, any reference"),
+        )
 
     def choose(
         self, data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None
@@ -172,17 +149,11 @@ TASKS = (ImageDescription,)
 """Description."""
 
 
-def _scores(
-    model: DescriberPredictor,
-    corpus: CaptionCorpus,
-    experiment: DescriberExperiment,
-    beam: int,
-    report: Report = silent,
-) -> DescriptionScores:
+def _scores(model: DescriberPredictor, corpus: CaptionCorpus, beam: int, report: Report = silent) -> DescriptionScores:
     references = corpus.references()
     found = model.predict_stream([corpus.features[image] for image in references], beam=beam, report=report)
-    texts = [description.text for description in found]
-    return description_scores(texts, list(references.values()), language=experiment.data.language)
+    texts, language = [description.text for description in found], model.experiment.data.language
+    return description_scores(texts, list(references.values()), language=language, beam=beam)
 
 
 def _table(tier: Tier, is_grid: bool) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class DescriberPredictor(FieldPredictor[Description]):
         self.shape = GridShape(encoder.rows, encoder.columns, encoder.width)
         """The size of a grid."""
         super().__init__(Grid("image", self.shape), runtime)
-        self.model, self._tokenizer, self._experiment = model, tokenizer, experiment
+        self.model, self._tokenizer, self.experiment = model, tokenizer, experiment
         self.batch_size = _BATCH * padded_width(self.shape.positions)
 
     @property
@@ -125,28 +125,27 @@ class DescriberPredictor(FieldPredictor[Description]):
         beam: int | None,
         **streaming: Unpack[Streaming],
     ) -> Iterator[Description]:
-        size, model = beam or self._experiment.evaluation.beam, self.model.stepper()
+        search_options, stepper = self.experiment.evaluation, self.model.stepper()
+        size = beam or search_options.beam
 
         def descriptions(batch: Batch, watch: Watch) -> Iterator[Description]:
             request = SearchRequest(
-                max_length=self._experiment.data.max_length + 1,
+                max_length=self.experiment.data.max_length + 1,
                 beam=size,
                 n=size,
-                ranking=Ranking(self._experiment.evaluation.length_penalty),
+                ranking=Ranking(search_options.length_penalty),
                 banned_tokens=self._tokenizer.symbols.unwritten,
                 check=watch.check,
             )
-            return map(self._description, search(model, batch, request))
+            for hypotheses in search(stepper, batch, request):
+                best, *others = map(self._one, hypotheses)
+                yield replace(best, alternatives=tuple(others))
 
-        def finish(image: str, found: Description | None) -> Description:
-            assert found is not None
-            return replace(found, image=image)
+        return self._stream(items, read, descriptions, **streaming)
 
-        return self._stream(items, read, descriptions, finish, **streaming)
-
-    def _description(self, hypotheses: Sequence[Hypothesis]) -> Description:
-        best, *others = map(self._one, hypotheses)
-        return replace(best, alternatives=tuple(others))
+    def _finish(self, kept: str, found: Description | None) -> Description:
+        assert found is not None
+        return replace(found, image=kept)
 
     def _one(self, found: Hypothesis) -> Description:
         end = [self._tokenizer.symbols.eos] if found.finished else []

@@ -1,7 +1,9 @@
 """Language models measured on given text or on their own test splits; adaptation fitted to the data of their run."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, is_fitted
@@ -12,8 +14,8 @@ from anaphora.tasks.evaluation import Answer, Request, Scored, one_run, own_spli
 from anaphora.tasks.language_model.config import LanguageModelExperiment
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
 from anaphora.tasks.language_model.training import language_model_splits
-from anaphora.tasks.runs import experiment_of, is_file_of_another_program, load, open_run
-from anaphora.tasks.scores import Digested, kept
+from anaphora.tasks.runs import experiment_of, is_file_of_another_program, load
+from anaphora.tasks.scores import Digested, scored
 from anaphora.wording import counted
 
 _NOUN = "a language model"
@@ -36,15 +38,15 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
         found = load(path).evaluate(lines, request.adaptation, report=report)
         name = request.text.name
         return Answer([Scored(str(path), {name: found}, {name: lines.fingerprint})])
-    experiment = experiment_of(path)
-    assert isinstance(experiment, LanguageModelExperiment)
-    texts = {part: Digested(text) for part, text in _texts(path, experiment, request, report).items()}
-    run = open_run(path, experiment)
-    which = run.load("best", report).which  # by its name: training may choose another meanwhile
-    model = load(path, which)
-    adaptation = adapted_to_data(model, path, request.adaptation, report)
-    results = {part: model.evaluate(text, adaptation, report=report) for part, text in texts.items()}
-    return Answer([kept(run, which, results, texts, metrics_of_prediction, request, report)])
+    texts: Mapping[str, Any] = {request.text.name: request.text.lines} if request.text else {}
+    texts = texts or own_splits(path, experiment_of(path), language_model_splits, "--text", report)
+    digested = {part: Digested(text) for part, text in texts.items()}
+    fitted = cache(partial(adapted_to_data, path=path, adaptation=request.adaptation, report=report))
+
+    def score(model: LanguageModelPredictor, text: Digested[str]) -> Prediction:
+        return model.evaluate(text, fitted(model), report=report)
+
+    return Answer([scored(path, lambda model: digested, score, metrics_of_prediction, request, report)])
 
 
 def adapted_to_data(model: LanguageModelPredictor, path: Path, adaptation: Adaptation, report: Report) -> Adaptation:
@@ -91,12 +93,3 @@ def metrics_of_prediction(result: Prediction) -> tuple[Metric, ...]:
         ),
         *of_words,
     )
-
-
-def _texts(
-    path: Path, experiment: LanguageModelExperiment, request: Request, report: Report
-) -> Mapping[str, Iterable[str]]:
-    """The lines to be predicted, by split."""
-    if request.text:
-        return {request.text.name: request.text.lines}
-    return own_splits(path, experiment, language_model_splits, "--text", report)

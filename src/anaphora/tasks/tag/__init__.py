@@ -2,37 +2,36 @@
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import tee
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
-import torch
 
 from anaphora.data.corpora import Splits
-from anaphora.data.example_batches import ExampleBatches
-from anaphora.data.example_store import ExampleStore
 from anaphora.data.fields.tags import Tags
 from anaphora.data.fields.vectors import Vectors, moments
 from anaphora.data.fields.words import Words
 from anaphora.data.finding import Names
-from anaphora.data.labelled import LabelledFormat, LabelledSplits, hold_vectors, labelled_splits
+from anaphora.data.labelled import LabelledCorpus, LabelledFormat, hold_vectors, labelled_corpus, labelled_splits
 from anaphora.data.tagged import TaggedCorpus, tagged_splits
 from anaphora.errors import DataError
 from anaphora.evaluation.tags import TagCounts
 from anaphora.events import Note, Report, silent
 from anaphora.formats.span_tags import OUTSIDE, TagsInPlace, check_tags, encoding_of, parsed
-from anaphora.formats.tagged import labels_of
+from anaphora.formats.tagged import Sentence, labels_of
 from anaphora.models.registry import NETWORKS
 from anaphora.models.tagger import StepTagger
 from anaphora.nn.spelling import CharactersConfig
-from anaphora.tasks.evaluation import Answer, Request
-from anaphora.tasks.field_task import Fields, FieldTask
+from anaphora.tasks.evaluation import Request
+from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
+from anaphora.tasks.scores import Digested
 from anaphora.tasks.sizing import figure, tier_for, value_at
 from anaphora.tasks.tag.config import TagExperiment, TaggerExperiment, VectorTaggerExperiment
-from anaphora.tasks.tag.evaluation import evaluate_sentences, evaluate_sequences
-from anaphora.tasks.tag.formats import encoding_in, format_of, resolved, vector_format
+from anaphora.tasks.tag.formats import encoding_in, format_of, kind_by_name, resolved, vector_format
 from anaphora.tasks.tag.predictor import Tagged, TaggedVectors, TaggerPredictor, VectorTaggerPredictor, tags_of
+from anaphora.tasks.tag.scores import TagScores
 from anaphora.tasks.task import Sized, Table, Tokenizers, Trained
 from anaphora.tasks.training_job import mean_loss
 from anaphora.text.normalise import lowercase_of, normalise
@@ -40,7 +39,6 @@ from anaphora.text.text_rule import TextRule
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer
-from anaphora.training.loop import Validate
 from anaphora.wording import counted
 
 __all__ = [
@@ -52,6 +50,9 @@ __all__ = [
     "VectorTaggerExperiment",
     "VectorTaggerPredictor",
 ]
+
+Expected = tuple[Any, Sequence[str]]
+"""The words of a sentence, or the vectors of a sequence, and their tags."""
 
 _FEWEST = 2
 """Occurrences of a character at least; rarer ones are unknown, so that what is unknown is learnt too."""
@@ -110,25 +111,29 @@ class Tagging(FieldTask):
     def longest(self, experiment: Any, training: bool) -> int:
         return int(experiment.data.max_length) if training else 0
 
-    def validation(
-        self, experiment: Any, corpus: Any, fields: Fields, store: ExampleStore, batches: ExampleBatches
-    ) -> Validate:
+    def validate(self, valid: ValidationSplit, model: StepTagger) -> Mapping[str, float]:
         """Return loss, accuracy and F1 of the validation split."""
-        encoding, tags = encoding_in(experiment), cast(Tags, fields.targets)
-        every = batches.epoch(1)
+        tags, found = cast(Tags, valid.fields.targets), dict[int, list[str]]()
+        for batch in valid.batches:
+            found.update(zip(batch.example_ids_B.tolist(), tags_of(model, tags, batch), strict=True))
+        counts = TagCounts(encoding_in(valid.experiment), tags.several)
+        for row, example in enumerate(valid.corpus.examples()):
+            expected, _ = self.tags_in_place(example)
+            counts.add(expected, found[row], [True] * len(expected))
+        return {"loss": mean_loss(model, valid.batches), "accuracy": counts.accuracy, "f1": counts.labels.f1}
 
-        def validate(model: torch.nn.Module) -> Mapping[str, float]:
-            found: dict[int, list[str]] = {}
-            for batch in every:
-                rows = tags_of(cast(StepTagger, model), tags, batch)
-                found.update(zip(batch.example_ids_B.tolist(), rows, strict=True))
-            counts = TagCounts(encoding, tags.several)
-            for row, example in enumerate(corpus.examples()):
-                expected, _ = self.tags_in_place(example)
-                counts.add(expected, found[row], [True] * len(expected))
-            return {"loss": mean_loss(model, every), "accuracy": counts.accuracy, "f1": counts.labels.f1}
+    def expected(self, text: Any) -> Iterable[Expected]:
+        """Return what is tagged of a text that is scored, and its tags."""
+        return cast(Iterable[Expected], text)
 
-        return validate
+    def score(self, model: Any, text: Any, request: Request, report: Report) -> TagScores:
+        """Return accuracy and F1, of all and of each sentence or sequence."""
+        scores = TagScores(TagCounts(model.encoding, model.targets.several), of_vectors=model.reads_arrays)
+        given, again = tee(self.expected(text))
+        answers = model.predict_stream((value for value, _ in given), report=report)
+        for (value, tags), found in zip(again, answers, strict=True):
+            scores.add(tags, found.tags, model.known(value))
+        return scores
 
     def _tag_field(self, experiment: TagExperiment, tokenizers: Tokenizers) -> Tags:
         labels = cast(WordTokenizer, tokenizers["tags"]).vocabulary
@@ -171,6 +176,8 @@ class TokenTagging(Tagging):
     next_command = "echo 'Your text.' | anaphora predict {run} --format text"
     example = 'tagger = anaphora.load("{path}")\nprint(tagger.predict([["A", "man", "walks", "."]])[0].tags)'
     example_noun: ClassVar[str] = "sentence"
+    text_options = "--text"
+    takes = ("text", "columns")
 
     def with_runs(self, experiment: TaggerExperiment, parent: object) -> tuple[TaggerExperiment, tuple[()]]:
         return resolved(experiment), ()
@@ -224,8 +231,24 @@ class TokenTagging(Tagging):
         experiment, model = cast(TaggerExperiment, trained.experiment), cast(StepTagger, trained.model)
         return TaggerPredictor(model, self.fields(experiment, trained.tokenizers), experiment, trained.runtime)
 
-    def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
-        return evaluate_sentences(self, paths, request, report)
+    def given(self, experiment: TaggerExperiment, request: Request) -> Mapping[str, Iterable[tuple[Path, Sentence]]]:
+        if request.text is None:
+            return {}
+        name = request.text.name
+        format_ = format_of(request.reading(experiment), kind_by_name(Path(name)) or "")
+        return {name: ((Path(name), one) for one in format_.read(request.text.lines, name, labelled=True))}
+
+    def text_to_score(self, model: TaggerPredictor, text: Any) -> Digested[Expected]:
+        """Return its sentences; DataError with its line for a tag that training does not have."""
+
+        def checked() -> Iterator[Expected]:
+            for example in text.examples() if isinstance(text, TaggedCorpus) else text:
+                model.targets.refuse_unknown(model.targets.get(example))
+                _, sentence = example
+                if sentence.words:
+                    yield sentence.words, sentence.tags
+
+        return Digested(checked())
 
 
 class VectorTagging(Tagging):
@@ -238,7 +261,7 @@ class VectorTagging(Tagging):
     example = 'tagger = anaphora.load("{path}")\nprint(tagger.predict([vectors])[0].tags)'
     example_noun: ClassVar[str] = "sequence"
 
-    def splits(self, experiment: VectorTaggerExperiment, report: Report = silent) -> LabelledSplits:
+    def splits(self, experiment: VectorTaggerExperiment, report: Report = silent) -> Splits[LabelledCorpus]:
         """Return the splits; errors as for ``data.labelled.labelled_splits``."""
         return labelled_splits(experiment.data.paths(), experiment.data.names, vector_format(experiment), report)
 
@@ -274,8 +297,16 @@ class VectorTagging(Tagging):
         experiment, model = cast(VectorTaggerExperiment, trained.experiment), cast(StepTagger, trained.model)
         return VectorTaggerPredictor(model, self.fields(experiment, trained.tokenizers), experiment, trained.runtime)
 
-    def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
-        return evaluate_sequences(self, paths, request, report)
+    def given(self, experiment: VectorTaggerExperiment, request: Request) -> Mapping[str, Any]:
+        return {request.data.name: request.data} if request.data else {}
+
+    def text_to_score(self, model: VectorTaggerPredictor, text: Any) -> LabelledCorpus:
+        if isinstance(text, LabelledCorpus):
+            return text
+        return labelled_corpus(text, model.tags, vector_format(model.experiment))
+
+    def expected(self, text: LabelledCorpus) -> Iterator[Expected]:
+        return ((example.vectors, example.labels) for example in text.examples())
 
 
 TASKS = (TokenTagging, VectorTagging)

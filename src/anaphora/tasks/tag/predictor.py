@@ -3,20 +3,17 @@
 Files and streams of sentences come back with nothing but their tags changed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Unpack, cast
 
 from anaphora.batch import Batch, Ids, Values
 from anaphora.data.example_batches import Side, prediction_batches
 from anaphora.data.fields.tags import Tags
-from anaphora.data.fields.vectors import read_named_vectors
 from anaphora.data.fields.words import Words
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import silent
-from anaphora.formats.labelled import read_vectors
 from anaphora.formats.span_tags import Encoding, Span, spans_of
 from anaphora.formats.tagged import Plain, Sentence
 from anaphora.kernels.runtime import Runtime, running
@@ -25,11 +22,11 @@ from anaphora.nn.device import device_of
 from anaphora.prediction.arguments import demand_several, demand_text, given_text
 from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import Streaming, Watch
-from anaphora.prediction.predictor import FieldPredictor
+from anaphora.prediction.predictor import FieldPredictor, VectorPredictor
 from anaphora.prediction.running import ON_CPU
 from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.field_task import Fields
-from anaphora.tasks.tag.config import TagExperiment, TaggerExperiment
+from anaphora.tasks.tag.config import TagExperiment, TaggerExperiment, VectorTaggerExperiment
 from anaphora.tasks.tag.formats import encoding_in, recognize_format
 from anaphora.text.tokenizer import UNK
 
@@ -77,10 +74,12 @@ class Tagged(TaggedVectors):
 class StepPredictor(FieldPredictor[list[str]]):
     """A trained tagger of either kind."""
 
+    reads_arrays = False
+
     def __init__(self, model: StepTagger, fields: Fields, experiment: TagExperiment, runtime: Runtime = ON_CPU) -> None:
         """``fields`` are those of training, ``experiment`` the resolved one that the model was trained by."""
         super().__init__(fields.inputs, runtime)
-        self.model, self.targets = model, cast(Tags, fields.targets)
+        self.model, self.targets, self.experiment = model, cast(Tags, fields.targets), experiment
         self.encoding = encoding_in(experiment)
         """Encoding of spans as tags; None where tags are no spans."""
 
@@ -89,7 +88,11 @@ class StepPredictor(FieldPredictor[list[str]]):
         """All tags, or labels, that there are."""
         return self.targets.names
 
-    def _tags_of(self, batch: Batch, watch: Watch) -> list[list[str]]:
+    def known(self, steps: Sequence[Any]) -> list[bool]:
+        """Return which steps are words of the vocabulary; vectors always are."""
+        return [True] * len(steps)
+
+    def _answer(self, batch: Batch, watch: Watch) -> list[list[str]]:
         return tags_of(self.model, self.targets, batch)
 
 
@@ -98,12 +101,7 @@ class TaggerPredictor(StepPredictor):
 
     unit = "sentences"
     field: Words
-
-    def __init__(
-        self, model: StepTagger, fields: Fields, experiment: TaggerExperiment, runtime: Runtime = ON_CPU
-    ) -> None:
-        super().__init__(model, fields, experiment, runtime)
-        self._experiment = experiment
+    experiment: TaggerExperiment
 
     def predict(self, sentences: Iterable[str | Sequence[str]]) -> list[Tagged]:
         """Return the tags of sentences, each a list of words, or a text that is tokenized first.
@@ -117,7 +115,12 @@ class TaggerPredictor(StepPredictor):
     ) -> Iterator[Tagged]:
         """Yield the same for sentences as they come, in order."""
         demand_several(sentences)
-        return self._tagged(sentences, _sentence, lambda sentence, tags: None, **streaming)
+
+        def read(given: Any, number: int) -> tuple[Any, str, Sequence[str]]:
+            sentence = _sentence(given, number)
+            return (sentence, None), f"Sentence {number}", sentence.words
+
+        return self._stream(sentences, read, **streaming)
 
     def predict_lines(
         self,
@@ -136,9 +139,13 @@ class TaggerPredictor(StepPredictor):
         Raises ConfigError for a format that is unknown, DataError with its line for one that is not in the format,
         after the answers for the lines before it.
         """
-        experiment = self._experiment.with_options(chosen_columns(columns)) if columns else self._experiment
+        experiment = self.experiment.with_options(chosen_columns(columns)) if columns else self.experiment
         found, lines = recognize_format(experiment, lines, where, streaming.get("report", silent), format)
-        return self._tagged(found.read(lines, where), lambda sentence, number: sentence, found.written, **streaming)
+
+        def read(sentence: Sentence, number: int) -> tuple[Any, str, Sequence[str]]:
+            return (sentence, found.written), f"Sentence {number}", sentence.words
+
+        return self._stream(found.read(lines, where), read, **streaming)
 
     def example(self, text: str, target: str | None = None) -> Example:
         """Return a sentence with the tags that the model gives it: see ``prediction.examples``."""
@@ -152,55 +159,21 @@ class TaggerPredictor(StepPredictor):
             found = deepcopy(self.model.predict(batch))  # which autograd may save
         return Example(replace(batch, targets=found), {"encoder": words}, self.predict([words])[0].tags)
 
-    def knows(self, word: str) -> bool:
-        """Return True if the vocabulary has a word."""
-        return self.field.word(word) != UNK
+    def known(self, steps: Sequence[str]) -> list[bool]:
+        return [self.field.word(word) != UNK for word in steps]
 
-    def _tagged(
-        self,
-        sentences: Iterable[Any],
-        read: Callable[[Any, int], Sentence],
-        written: Callable[[Sentence, Sequence[str]], str | None],
-        **streaming: Unpack[Streaming],
-    ) -> Iterator[Tagged]:
-        def words(given: Any, number: int) -> tuple[Sentence, str, Sequence[str]]:
-            sentence = read(given, number)
-            return sentence, f"Sentence {number}", sentence.words
-
-        def finish(sentence: Sentence, found: list[str] | None) -> Tagged:
-            tags = tuple(found or ())
-            return Tagged(tags, self.encoding, sentence.words, written(sentence, tags))
-
-        return self._stream(sentences, words, self._tags_of, finish, **streaming)
+    def _finish(self, kept: Any, found: list[str] | None) -> Tagged:
+        (sentence, written), tags = kept, tuple(found or ())
+        return Tagged(tags, self.encoding, sentence.words, written(sentence, tags) if written else None)
 
 
-class VectorTaggerPredictor(StepPredictor):
+class VectorTaggerPredictor(VectorPredictor[list[str]], StepPredictor):
     """A trained tagger of sequences of vectors."""
 
-    unit = "sequences"
-    reads_arrays = True
+    experiment: VectorTaggerExperiment
 
-    def predict(self, sequences: Sequence[Any]) -> list[TaggedVectors]:
-        """Return the tags of each sequence: an array, steps x width, or width for one vector.
-
-        Raises DataError for vectors of another width than those of training, and for numbers that are not finite.
-        """
-        return list(self.predict_stream(sequences))
-
-    def predict_stream(self, sequences: Iterable[Any], **streaming: Unpack[Streaming]) -> Iterator[TaggedVectors]:
-        """Yield the same for sequences as they come, in order."""
-        named = ((f"Sequence {number}", one) for number, one in enumerate(sequences, 1))
-        return self._tagged(named, **streaming)
-
-    def predict_file(self, path: Path, **streaming: Unpack[Streaming]) -> Iterator[TaggedVectors]:
-        """Yield the same for the sequences of an array file: see ``formats.labelled_vectors.read_vectors``."""
-        return self._tagged(read_vectors(path), **streaming)
-
-    def _tagged(self, named: Iterable[tuple[str, Any]], **streaming: Unpack[Streaming]) -> Iterator[TaggedVectors]:
-        def finish(_: Any, found: list[str] | None) -> TaggedVectors:
-            return TaggedVectors(tuple(found or ()), self.encoding)
-
-        return self._stream(named, read_named_vectors, self._tags_of, finish, **streaming)
+    def _finish(self, kept: None, found: list[str] | None) -> TaggedVectors:
+        return TaggedVectors(tuple(found or ()), self.encoding)
 
 
 def tags_of(model: StepTagger, field: Tags, batch: Batch) -> list[list[str]]:

@@ -1,14 +1,10 @@
 """Real-valued sequences: pen strokes and signals predicted, drawn, and written from texts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, cast
 
-import torch
-
 from anaphora.data.corpora import Splits
-from anaphora.data.example_batches import ExampleBatches
-from anaphora.data.example_store import ExampleStore
 from anaphora.data.fields.field import Field
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.fields.values import NextValues, PreviousValues, check_texts, written_in
@@ -20,7 +16,7 @@ from anaphora.events import Report, silent
 from anaphora.formats.evidence import Evidence
 from anaphora.models.registry import NETWORKS
 from anaphora.models.values import ValueNetwork
-from anaphora.tasks.evaluation import Answer, Request
+from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask
 from anaphora.tasks.sizing import figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table, Tokenizers, Trained
@@ -31,14 +27,11 @@ from anaphora.tasks.trace.config import (
     ValuedExperiment,
     WrittenData,
 )
-from anaphora.tasks.trace.drawing import Drawing
-from anaphora.tasks.trace.evaluation import evaluate
-from anaphora.tasks.trace.predictor import Series, TracePredictor
-from anaphora.tasks.training_job import mean_loss
+from anaphora.tasks.trace.predictor import Drawing, Series, TracePredictor, svg
+from anaphora.tasks.trace.scores import TraceScores, measure
 from anaphora.text import tokenization
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import Tokenizer
-from anaphora.training.loop import Validate
 
 __all__ = [
     "TASKS",
@@ -49,6 +42,7 @@ __all__ = [
     "ValueTask",
     "ValuedExperiment",
     "WrittenData",
+    "svg",
 ]
 
 _NEGATIVE, _POSITIVE = "with negative numbers", "without any"
@@ -142,6 +136,8 @@ class ValuePrediction(ValueTask):
     see = "see anaphora draw"
     next_command = "anaphora evaluate {run}"
     example = 'model = anaphora.load("{path}")\nprint(model.generate("...").svg())'
+    text_options = "a file whose name begins with test"
+    takes = ()
     counted, tiers = "vectors (--task trace)", TIERS
 
     def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
@@ -152,24 +148,18 @@ class ValuePrediction(ValueTask):
     def sized_by(self, fields: Fields) -> Sequence[Field[Any]]:
         return [fields.targets]
 
-    def validation(
-        self, experiment: Any, corpus: Any, fields: Fields, store: ExampleStore, batches: ExampleBatches
-    ) -> Validate:
-        """Return the loss of the validation split, a vector."""
-        every = batches.epoch(1)
-
-        def validate(model: torch.nn.Module) -> Mapping[str, float]:
-            with torch.no_grad():
-                return {"loss": mean_loss(model, every)}
-
-        return validate
-
     def predictor(self, trained: Trained) -> TracePredictor:
         experiment, network = cast(TraceExperiment, trained.experiment), cast(ValueNetwork, trained.model)
         return TracePredictor(network, experiment, trained.tokenizers.get("text"), trained.runtime)
 
-    def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
-        return evaluate(self, paths, request, report)
+    def score(self, model: TracePredictor, text: TraceCorpus, request: Request, report: Report) -> TraceScores:
+        """Return log-likelihood and squared error; without a density, that of a Gaussian fitted to validation."""
+        experiment = model.experiment
+        fields = self.fields(experiment, {"text": model.tokenizer} if model.tokenizer else {})
+        if cast(Any, experiment).output.has_density:
+            return measure(model, fields, text).scores(None)
+        errors_ND = measure(model, fields, self.splits(experiment).valid).errors_ND
+        return measure(model, fields, text).scores((errors_ND**2).mean(0))
 
     def choose(
         self, data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None

@@ -2,26 +2,28 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple
+from xml.sax.saxutils import escape
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from anaphora.batch import Batch
 from anaphora.data.example_batches import WIDTH, Side, prediction_batches
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.fields.vectors import Vectors
 from anaphora.errors import ConfigError
 from anaphora.events import Progress, Report, silent
-from anaphora.formats.traces import Floats, Trace
+from anaphora.formats.traces import Booleans, Floats, Trace
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.models.values import ValueNetwork
 from anaphora.nn.device import device_of
+from anaphora.nn.outputs.values import Draws
 from anaphora.prediction.arguments import demand_text
-from anaphora.prediction.limits import UNLIMITED, Limits
+from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.tasks.trace.config import TraceExperiment
-from anaphora.tasks.trace.drawing import Drawing
-from anaphora.tasks.trace.sampling import Sampled, sample
 from anaphora.text.tokenizer import Tokenizer
 
 LENGTH = 700
@@ -29,6 +31,9 @@ LENGTH = 700
 
 _ROWS = 64
 """Sequences that are drawn side by side."""
+
+_MARGIN = 0.6
+"""Space around a picture, in heights of a line at most."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,50 @@ class Series:
         return {"values": self.values_TD.tolist(), "primed": self.primed, "ended": self.ended}
 
 
+@dataclass(frozen=True)
+class Drawing:
+    """A sequence of pen strokes."""
+
+    points_TD: Floats
+    """x and y, from 0 at the first point, as the data has them."""
+    ends_T: Booleans
+    """True if the pen is lifted after each point."""
+    text: str = ""
+    """Text of the handwriting, if known."""
+    primed: int = 0
+    """Number of points that were given."""
+    ended: bool = True
+    """True if the model ended it; otherwise the greatest length did."""
+    upward: bool = False
+    """True if y grows upwards."""
+
+    @property
+    def strokes(self) -> list[Floats]:
+        """The points of each stroke."""
+        cuts = np.flatnonzero(self.ends_T) + 1
+        return [part for part in np.split(self.points_TD, cuts) if len(part)]
+
+    def json(self) -> dict[str, Any]:
+        """Everything, for ``json.dumps``; ``formats.stroke_json`` reads it."""
+        strokes = [np.round(stroke, 3).tolist() for stroke in self.strokes]
+        return {"text": self.text, "strokes": strokes, "primed": self.primed, "ended": self.ended}
+
+    def svg(self) -> str:
+        return svg([self])
+
+    def __str__(self) -> str:
+        return self.svg()
+
+
+class Sampled(NamedTuple):
+    """One sequence that was drawn."""
+
+    values_TX: Floats
+    """Scaled vectors with all their flags."""
+    ended: bool
+    """True if the network ended it, before the greatest length."""
+
+
 class TracePredictor:
     """A trained model of real-valued sequences."""
 
@@ -57,11 +106,11 @@ class TracePredictor:
     ) -> None:
         """``tokenizer`` is that of the texts it writes; None for a model without."""
         self.network, self.experiment = network, experiment
-        self._tokenizer, self._runtime, self._scale = tokenizer, runtime, experiment.scale
+        self.tokenizer, self.runtime, self._scale = tokenizer, runtime, experiment.scale
 
     @property
     def writes_text(self) -> bool:
-        return self._tokenizer is not None
+        return self.tokenizer is not None
 
     def generate(self, text: str = "", **options: Any) -> Drawing | Series:
         """One sequence; ``options`` and errors as for ``generate_stream``."""
@@ -103,12 +152,11 @@ class TracePredictor:
         read_PX = self._read(prime)
         watch, done = limits.start(), 0
         found: dict[int, Sampled] = {}
-        device = device_of(cast(torch.nn.Module, self.network))
+        device = device_of(self.network)
         for batch in prediction_batches(self._inputs(given, prime), _ROWS * WIDTH):
             rows = batch.example_ids_B.tolist()
-            with running(self._runtime):
-                lengths = [length] * len(rows)
-                drawn = sample(self.network, batch.to(device), read_PX, lengths, watch, bias=bias, seed=seed)
+            with running(self.runtime):
+                drawn = _sample(self.network, batch.to(device), read_PX, length, watch, bias=bias, seed=seed)
             found |= dict(zip(rows, drawn, strict=True))
             done += len(rows)
             report(Progress("draw", done, len(given), "sequences"))
@@ -119,11 +167,11 @@ class TracePredictor:
             if text:
                 raise ConfigError('This model writes no given text: leave the text out, or train model = "synthesis".')
             return
-        assert self._tokenizer is not None
+        assert self.tokenizer is not None
         if not text.strip():
             raise ConfigError("This model writes a given text, but it is empty: give one.")
-        if self._tokenizer.symbols.unk in self._tokenizer.encode(text):
-            known = {c for c in text if self._tokenizer.symbols.unk not in self._tokenizer.encode(c)}
+        if self.tokenizer.symbols.unk in self.tokenizer.encode(text):
+            known = {c for c in text if self.tokenizer.symbols.unk not in self.tokenizer.encode(c)}
             strange = ", ".join(sorted({repr(c) for c in text if c not in known and not c.isspace()})) or "its spaces"
             raise ConfigError(f"The text '{text:.40}' has {strange}, which the training texts have not: write others.")
         if prime is not None and not prime.text.strip():
@@ -146,11 +194,11 @@ class TracePredictor:
 
     def _inputs(self, texts: Sequence[str], prime: Trace | None) -> Side:
         """Return what the network reads besides vectors: the texts, or nothing in as many rows."""
-        if self._tokenizer is None:
+        if self.tokenizer is None:
             nothing = Vectors("nothing", 1, lambda example: example)
             return Side.of(nothing, [nothing.encode([np.zeros((1, 1), np.float32)] * len(texts), str)])
         whole = [f"{prime.text.strip()} {text}" for text in texts] if prime else texts
-        tokens = Tokens("text", self._tokenizer)
+        tokens = Tokens("text", self.tokenizer)
         return Side.of(tokens, [tokens.encode(whole, str)])
 
     def _finished(self, drawn: Sampled, text: str, prime: Trace | None) -> Drawing | Series:
@@ -169,3 +217,91 @@ class TracePredictor:
         points_TD = np.cumsum(np.concatenate([before_TD, values_TD]), 0)
         whole = f"{prime.text.strip()} {text}".strip() if prime else text
         return Drawing(points_TD, np.concatenate([before_T, ends_T]), whole, given, drawn.ended, scale.upward)
+
+
+@torch.inference_mode()
+def _sample(
+    network: ValueNetwork, batch: Batch, read_PX: Floats, length: int, watch: Watch, *, bias: float, seed: int
+) -> list[Sampled]:
+    """A sequence for each row of ``batch``, of ``length`` vectors at most, drawn one vector at a time.
+
+    Every draw is a function of (seed, row, step) from a counter-based generator (Philox: Salmon et al. 2011), so that a
+    row is the same whatever is drawn beside it.
+
+    ``read_PX`` are the vectors that every row has read before the first draw, P x (D + pen), at least the one that
+    sequences begin with. A higher ``bias`` draws nearer to what is most probable (Graves 2013, section 5.4).
+    """
+    device, pen = device_of(network), network.output.flags - 1
+    state = network.start(batch)
+    rows, size = batch.example_ids_B.tolist(), network.output.size
+    for vector_X in read_PX:
+        x_BX = torch.from_numpy(vector_X.astype(np.float32)).to(device).expand(len(rows), -1)
+        states_BH, _, state = network.advance(state, x_BX)
+    drawn: list[Tensor] = []
+    ends = [length] * len(rows)
+    for step in range(length):
+        watch.check()
+        draws = _draws(seed, rows, step, size, pen + 1, device)
+        values_BX = network.output.drawn(states_BH, draws, bias)
+        drawn.append(values_BX)
+        for row in torch.nonzero(values_BX[:, -1]).flatten().tolist():
+            ends[row] = min(ends[row], step + 1)
+        if step + 1 >= max(ends):
+            break
+        states_BH, _, state = network.advance(state, values_BX[:, : size + pen].float())
+    whole_BTX = torch.stack(drawn, 1).cpu().numpy()
+    return [Sampled(whole_TX[:end], bool(whole_TX[end - 1, -1])) for whole_TX, end in zip(whole_BTX, ends, strict=True)]
+
+
+def _draws(seed: int, rows: Sequence[int], step: int, size: int, flags: int, device: torch.device) -> Draws:
+    generators = [
+        np.random.Generator(
+            np.random.Philox(key=np.array([seed, row], np.uint64), counter=np.array([0, 0, 0, step], np.uint64))
+        )
+        for row in rows
+    ]
+    uniform = torch.from_numpy(np.stack([generator.random(1 + flags) for generator in generators])).to(device)
+    normal = torch.from_numpy(np.stack([generator.standard_normal(size) for generator in generators])).to(device)
+    return Draws(uniform[:, 0], normal, uniform[:, 1:])
+
+
+def svg(drawings: Sequence[Drawing]) -> str:
+    """Drawings below each other as one picture, their texts as its title."""
+    boxes = [_box(drawing) for drawing in drawings]
+    height = max(bottom - top for _, top, _, bottom in boxes) or 1.0
+    margin, width = _MARGIN * height / 2, max(right - left for left, _, right, _ in boxes)
+    lines, y = list[str](), margin
+    for drawing, (left, top, _, bottom) in zip(drawings, boxes, strict=True):
+        paths = " ".join(_paths(drawing, margin - left, y - top))
+        lines.append(f'<path d="{paths}"><title>{escape(drawing.text)}</title></path>')
+        y += bottom - top + margin
+    title = escape(", ".join(drawing.text for drawing in drawings if drawing.text) or "pen strokes")
+    pen = height / 40
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width + 2 * margin:.2f} {y:.2f}" role="img">',
+            f"<title>{title}</title>",
+            '<rect width="100%" height="100%" fill="#fff"/>',
+            f'<g fill="none" stroke="#1a1a2e" stroke-width="{pen:.2f}" stroke-linecap="round" stroke-linejoin="round">',
+            *lines,
+            "</g>",
+            "</svg>",
+        ]
+    )
+
+
+def _placed(drawing: Drawing) -> Iterator[Floats]:
+    return (stroke * [1, -1] if drawing.upward else stroke for stroke in drawing.strokes)
+
+
+def _box(drawing: Drawing) -> tuple[float, float, float, float]:
+    every = np.concatenate(list(_placed(drawing)))
+    (left, top), (right, bottom) = every.min(0).tolist(), every.max(0).tolist()
+    return left, top, right, bottom
+
+
+def _paths(drawing: Drawing, right: float, down: float) -> Iterator[str]:
+    for stroke in _placed(drawing):
+        points = [f"{x + right:.2f},{y + down:.2f}" for x, y in stroke.tolist()]
+        # a path of one point is drawn as a dot
+        yield f"M{points[0]} L{' '.join(points[1:] or points)}"

@@ -3,25 +3,41 @@
 What is read may also be a sequence of vectors, such as the strokes of a pen, in whose place a text is written.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, cast
 
+from anaphora.data.corpora import Pair, PairCorpus, Splits, StringFile
+from anaphora.data.fields.field import Field
+from anaphora.data.fields.tokens import Tokens
+from anaphora.data.fields.values import Values, written_in
 from anaphora.data.finding import Names
-from anaphora.data.traces import are_traces, trace_splits
-from anaphora.events import Report
+from anaphora.data.traces import TraceCorpus, are_traces, trace_corpus, trace_splits
+from anaphora.errors import DataError
+from anaphora.events import Report, silent
+from anaphora.formats.strings import read_format, string_lines
+from anaphora.kernels.runtime import Runtime
 from anaphora.models.registry import NETWORKS
+from anaphora.models.vector_transducer import VectorTransducer
+from anaphora.nn.device import device_of
 from anaphora.protocols import Searchable
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.evaluation import Answer, Request
+from anaphora.tasks.evaluation import Request
+from anaphora.tasks.field_task import Fields, ValidationSplit
+from anaphora.tasks.scores import Digested, ScoredTask
 from anaphora.tasks.sizing import figure, tier_for, value_at
-from anaphora.tasks.task import Sized, Table, Task, Trained, WeightSource, both_sides
-from anaphora.tasks.training_job import TrainingJob
-from anaphora.tasks.transduce.config import TransductionExperiment, VectorTransductionExperiment
-from anaphora.tasks.transduce.data import TransducerJob, splits_of, with_data_statistics
-from anaphora.tasks.transduce.evaluation import evaluate
-from anaphora.tasks.transduce.predictor import TransducerPredictor, Transduction
-from anaphora.tasks.transduce.vectors import VectorTransducerPredictor, VectorTransduction
+from anaphora.tasks.task import Sized, Table, Tokenizers, Trained, WeightSource, both_sides
+from anaphora.tasks.trace import ValueTask
+from anaphora.tasks.training_job import TrainingJob, mean_loss
+from anaphora.tasks.transduce.config import (
+    TransductionEvaluation,
+    TransductionExperiment,
+    VectorTransductionExperiment,
+)
+from anaphora.tasks.transduce.data import TransducerJob, answers_of, splits_of, with_data_statistics
+from anaphora.tasks.transduce.predictor import TransducerPredictor, Transduction, VectorTransducerPredictor
+from anaphora.tasks.transduce.scores import TransductionScores, scores_of, transduction_scores
 from anaphora.tasks.translation import TranslationPredictor, with_fused_run
 from anaphora.text.symbols import SymbolTokenizer, are_separated
 from anaphora.text.tokenization import AnyTokenizer
@@ -36,6 +52,10 @@ __all__ = [
     "VectorTransducerPredictor",
     "VectorTransductionExperiment",
 ]
+
+
+_PEEK = 1000
+"""Lines by which the format of a given text is recognised."""
 
 
 class Tier(NamedTuple):
@@ -60,7 +80,7 @@ TIERS = (
 )
 
 
-class StringTransduction(Task):
+class StringTransduction(ScoredTask):
     """A string in, another out."""
 
     name, model = "transduce", "text"
@@ -71,6 +91,11 @@ class StringTransduction(Task):
     next_command = "echo 'Your string' | anaphora predict {run}"
     example = 'transducer = anaphora.load("{path}")\nprint(transducer.predict(["..."])[0].text)'
     counted, tiers = "pairs of strings", TIERS
+    text_options = "--text"
+    takes = ("data", "text", "columns", "search", "sentences")
+
+    def splits(self, experiment: TransductionExperiment, report: Report = silent) -> Splits[PairCorpus]:
+        return splits_of(experiment, report)
 
     def with_runs(self, experiment: Any, parent: Any) -> tuple[Any, Sequence[WeightSource]]:
         experiment, sources = with_fused_run(experiment, parent)
@@ -89,8 +114,34 @@ class StringTransduction(Task):
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
         return both_sides(tokenizers, path)
 
-    def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
-        return evaluate(self, paths, request, report)
+    def given(self, experiment: TransductionExperiment, request: Request) -> Mapping[str, Iterable[Pair]]:
+        """Return the pairs that are requested; DataError with its line for one that is no pair."""
+        columns = request.reading(experiment).data.table_columns
+        if request.text:
+            lines, name = iter(request.text.lines), request.text.name
+            first = list(islice(lines, _PEEK))
+            format_, _ = read_format(first, name, columns)
+            rows = format_.read(string_lines(chain(first, lines), name, columns), name)
+        elif request.data:
+            name, rows = request.data.name, StringFile.of(request.data, columns).rows()
+        else:
+            return {}
+        return {name: ((row.source, row.target) for row in rows)}
+
+    def text_to_score(self, model: Any, text: Iterable[Pair]) -> Digested[Pair]:
+        return Digested(text)
+
+    def score(
+        self, model: TransducerPredictor, text: Iterable[Pair], request: Request, report: Report
+    ) -> TransductionScores:
+        """Return accuracy, word and symbol error rate; DataError for a text without pairs."""
+        answers, own = answers_of(text), cast(TransductionEvaluation, model.translator.evaluation)
+        if not answers:
+            raise DataError("The text has no pair: add some.")
+        search = request.search.resolved(own.beam, own.length_penalty)
+        texts = [found.text for found in model.predict_stream(list(answers), search, report=report)]
+        outputs = {source: (text, of_one) for (source, of_one), text in zip(answers.items(), texts, strict=True)}
+        return transduction_scores(outputs, model.target, own.without, ", ".join(search.how()))
 
     def inspected(self, predictor: Any) -> Any:
         return getattr(predictor, "translator", predictor)
@@ -114,6 +165,52 @@ class StringTransduction(Task):
         )
         of = " of vectors" if value_at(table, "model") == "vectors" else ""
         return f"a transducer{of} with {', '.join(filter(None, figures))}"
+
+
+class VectorTransduction(ValueTask):
+    """A sequence of vectors in, a string out."""
+
+    name, model = "transduce", "vectors"
+    noun, plural = "a transducer", "transducers of vectors"
+    experiment, network = VectorTransductionExperiment, NETWORKS["vector-transducer"]
+    see = "see anaphora predict"
+    next_command = "anaphora evaluate {run}"
+    example = 'transducer = anaphora.load("{path}")\nprint(transducer.predict([vectors])[0].text)'
+    takes = ("data", "search", "sentences")
+    side = "target"
+
+    def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
+        """Return the sequence, and its text."""
+        return Fields(Values("values", experiment.scale), self.text_field(tokenizers))
+
+    def sized_by(self, fields: Fields) -> Sequence[Field[Any]]:
+        return [*fields]
+
+    def validate(self, valid: ValidationSplit, model: VectorTransducer) -> Mapping[str, float]:
+        """Return loss, accuracy and symbol error rate of the validation split."""
+        target = cast(SymbolTokenizer, cast(Tokens, valid.fields.targets).tokenizer)
+        predictor = VectorTransducerPredictor(model, target, valid.experiment, Runtime.inference(device_of(model)))
+        beam, traces = valid.experiment.evaluation.validation_beam, list(valid.corpus.examples())
+        texts = [one.text for one in predictor.predict_stream(traces, beam=beam)]
+        scores, loss = scores_of(texts, ([trace.text] for trace in traces), target), mean_loss(model, valid.batches)
+        return {"loss": loss, "accuracy": scores.accuracy, "symbol_error_rate": scores.symbol_error_rate}
+
+    def predictor(self, trained: Trained) -> VectorTransducerPredictor:
+        experiment = cast(VectorTransductionExperiment, trained.experiment)
+        model, symbols = cast(VectorTransducer, trained.model), cast(SymbolTokenizer, trained.tokenizers["target"])
+        return VectorTransducerPredictor(model, symbols, experiment, trained.runtime)
+
+    def given(self, experiment: Any, request: Request) -> Mapping[str, TraceCorpus]:
+        return {request.data.name: trace_corpus(request.data)} if request.data else {}
+
+    def score(
+        self, model: VectorTransducerPredictor, text: TraceCorpus, request: Request, report: Report
+    ) -> TransductionScores:
+        traces, evaluation = list(text.examples()), model.experiment.evaluation
+        beam = request.search.beam or evaluation.beam
+        found = model.predict_stream(traces, beam=beam, report=report)
+        outputs = {trace.place: (one.text, [written_in(trace)]) for trace, one in zip(traces, found, strict=True)}
+        return transduction_scores(outputs, model.target, evaluation.without, f"beam {beam}")
 
 
 TASKS = (StringTransduction, VectorTransduction)

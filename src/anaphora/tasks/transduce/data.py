@@ -11,11 +11,11 @@ from anaphora.data.corpora import Pair, PairCorpus, Splits, StringFile
 from anaphora.data.example_store import ExampleStore
 from anaphora.data.hallucination import hallucinated
 from anaphora.data.sources import string_splits
-from anaphora.evaluation.strings import StringScores
 from anaphora.events import Report, silent
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.transduce.config import TransductionExperiment
+from anaphora.tasks.transduce.scores import scores_of
 from anaphora.tasks.translation import TranslatorJob
 from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.tokenizer import Tokenizer
@@ -41,12 +41,6 @@ def answers_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
     for source, target in pairs:
         found.setdefault(source, []).append(target)
     return found
-
-
-def scores_of(outputs: Iterable[str], answers: Iterable[Iterable[str]], target: SymbolTokenizer) -> StringScores:
-    """Return the scores of outputs, each with the answers of its input, as symbols of the target."""
-    split = target.symbols_of
-    return StringScores.of([split(one) for one in outputs], [[split(one) for one in of_one] for of_one in answers])
 
 
 class TransducerJob(TranslatorJob):

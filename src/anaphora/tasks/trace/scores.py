@@ -1,32 +1,23 @@
-"""A model of real-valued sequences measured on its own test splits."""
+"""Real-valued sequences measured: what a model says of every vector, and the scores of a split."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import pi
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from anaphora.batch import Values
 from anaphora.data.example_batches import Side, prediction_batches
-from anaphora.data.example_store import ExampleStore, example_store
 from anaphora.data.fields.values import PreviousValues
 from anaphora.data.traces import TraceCorpus
 from anaphora.evaluation.segments import SegmentMetric, counts, fraction
-from anaphora.events import Report
 from anaphora.formats.traces import Floats
 from anaphora.kernels.runtime import running
-from anaphora.models.values import ValueNetwork
 from anaphora.nn.device import device_of
 from anaphora.run.logs import Metric
-from anaphora.tasks.evaluation import Answer, Request, check_found, one_run, splits_to_score
-from anaphora.tasks.field_task import Fields, FieldTask
-from anaphora.tasks.runs import load_trained, open_run
-from anaphora.tasks.scores import kept
-from anaphora.tasks.task import Trained
-from anaphora.tasks.trace.config import TraceExperiment
+from anaphora.tasks.field_task import Fields
+from anaphora.tasks.trace.predictor import TracePredictor
 
 _BATCH = 4000
 """Vectors of a batch."""
@@ -72,6 +63,15 @@ class TraceScores:
             "residual_variance": self.residual,
         }
 
+    def metrics(self) -> tuple[Metric, ...]:
+        how = f"{self.vectors:,} vectors, {self.sequences:,} sequences, scaled"
+        density = f"{how}, residual variance" if self.residual else how
+        return (
+            Metric("log-likelihood a vector", self.log_likelihood / self.vectors, density),
+            Metric("log-likelihood a sequence", self.log_likelihood / self.sequences, density),
+            Metric("squared error", self.squared_error, how),
+        )
+
     def __str__(self) -> str:
         how = ", as a Gaussian with the residual variance" if self.residual else ""
         return (
@@ -81,35 +81,7 @@ class TraceScores:
         )
 
 
-def evaluate(task: FieldTask, paths: Sequence[Path], request: Request, report: Report) -> Answer:
-    """Return log-likelihood and squared error of one run on ``splits_to_score``; kept in the run.
-
-    Raises ConfigError for what such a model has no use for.
-    """
-    path = one_run(paths, task.noun)
-    request.refuse(path, task.noun, ())
-    trained = load_trained(path, "best", report)
-    experiment = cast(TraceExperiment, trained.experiment)
-    check_found(path, experiment, "data.files")
-    own = task.splits(experiment, report)
-    splits = splits_to_score(own, "a file whose name begins with test", report)
-    run = open_run(path, experiment)
-    which = run.load("best", report).which
-    fields = task.fields(experiment, trained.tokenizers)
-    with TemporaryDirectory(prefix="anaphora-evaluation-") as folder:
-
-        def measured(corpus: TraceCorpus) -> "Measured":
-            store = example_store(corpus, fields, Path(folder) / corpus.name, noun=task.example_noun, report=report)
-            return measure(trained, fields, store)
-
-        has_density = cast(Any, experiment).output.has_density
-        variance = None if has_density else measured(own.valid).errors_ND.__pow__(2).mean(0)
-        results = {name: measured(corpus).scores(variance) for name, corpus in splits.items()}
-    return Answer([kept(run, which, results, splits, _metrics, request, report)])
-
-
-@dataclass(frozen=True)
-class Measured:
+class Measured(NamedTuple):
     """Results for every vector of a split, in the order of the split."""
 
     errors_ND: Floats
@@ -140,30 +112,21 @@ class Measured:
         )
 
 
-def measure(trained: Trained, fields: Fields, store: ExampleStore) -> Measured:
-    """Return what a model says of every vector of a store."""
-    network, device = cast(ValueNetwork, trained.model), device_of(trained.model)
-    inputs, targets = (Side(field, store.rows(field)) for field in fields)
-    found: dict[int, tuple[Floats, Floats | None, Floats]] = {}
+def measure(model: TracePredictor, fields: Fields, corpus: TraceCorpus) -> Measured:
+    """Return what a model says of every vector of a corpus."""
+    network, examples, found = model.network, list(corpus.examples()), dict[int, list[Any]]()
+    inputs, targets = (
+        Side.of(field, [field.encode([field.get(trace) for trace in examples], lambda row: examples[row].place)])
+        for field in fields
+    )
     for batch in prediction_batches(inputs, _BATCH, targets, aligned=isinstance(inputs.field, PreviousValues)):
-        with running(trained.runtime):
-            expected = network.expected(batch.to(device))
+        with running(model.runtime):
+            expected = network.expected(batch.to(device_of(network)))
         values = cast(Values, batch.targets)
         errors_BTD = expected.means_BTD.cpu() - values.values_BTD[..., : network.output.size].double()
+        of_batch = errors_BTD, expected.log_probs_BT, expected.flag_log_probs_BT
         for at, (row, length) in enumerate(zip(batch.example_ids_B.tolist(), values.lengths_B.tolist(), strict=True)):
-            log_probs = None if expected.log_probs_BT is None else expected.log_probs_BT[at, :length].cpu().numpy()
-            flags = expected.flag_log_probs_BT[at, :length].cpu().numpy()
-            found[row] = errors_BTD[at, :length].numpy(), log_probs, flags
-    errors, log_probs_, flags_ = zip(*(found[row] for row in range(len(found))), strict=True)
-    whole = None if log_probs_[0] is None else np.concatenate(cast(Any, log_probs_))
-    return Measured(np.concatenate(errors), whole, np.concatenate(flags_), list(map(len, errors)))
-
-
-def _metrics(scores: TraceScores) -> tuple[Metric, ...]:
-    how = f"{scores.vectors:,} vectors, {scores.sequences:,} sequences, scaled"
-    density = f"{how}, residual variance" if scores.residual else how
-    return (
-        Metric("log-likelihood a vector", scores.log_likelihood / scores.vectors, density),
-        Metric("log-likelihood a sequence", scores.log_likelihood / scores.sequences, density),
-        Metric("squared error", scores.squared_error, how),
-    )
+            found[row] = [None if numbers is None else numbers[at, :length].cpu().numpy() for numbers in of_batch]
+    errors, log_probs, flags = zip(*(found[row] for row in range(len(found))), strict=True)
+    whole = None if log_probs[0] is None else np.concatenate(log_probs)
+    return Measured(np.concatenate(errors), whole, np.concatenate(flags), list(map(len, errors)))
