@@ -7,7 +7,7 @@ import pytest
 
 from anaphora.errors import ConfigError
 from anaphora.tasks.language_model.generation import StreamedText
-from anaphora.tasks.language_model.lines import prompt_batch
+from anaphora.tasks.language_model.word_scores import prompt_batch
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer
 from tests.searches import beam

@@ -16,7 +16,7 @@ from anaphora.events import Event, Progress
 from anaphora.models.ngram.model import NgramConfig, NgramModel, NgramModelConfig
 from anaphora.prediction.scores import LineScore
 from anaphora.tasks.language_model import LanguageModelPredictor
-from anaphora.tasks.language_model.context import State
+from anaphora.tasks.language_model.word_scores import State
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.subwords import SubwordTokenizer

@@ -1,19 +1,23 @@
 """Language modelling: text continued, scored and measured."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, cast
 
 from anaphora.data.finding import Names, find_pairs, find_texts
 from anaphora.data.sources import text_splits
 from anaphora.errors import ConfigError, DataError
+from anaphora.evaluation.adaptation import Adaptation, is_fitted
+from anaphora.evaluation.perplexity import Prediction
 from anaphora.events import Note, Report, silent
 from anaphora.formats.tsv import has_two_columns
 from anaphora.models.ngram.model import NgramModel
 from anaphora.models.registry import NETWORKS
 from anaphora.protocols import TextModel
 from anaphora.run import Checkpoint
-from anaphora.tasks.evaluation import Answer, Request
+from anaphora.run.logs import Metric
+from anaphora.tasks.evaluation import Answer, Request, Scored, one_run, own_splits
 from anaphora.tasks.language_model.arpa import load_arpa, save_arpa
 from anaphora.tasks.language_model.config import (
     FeedForwardExperiment,
@@ -22,11 +26,17 @@ from anaphora.tasks.language_model.config import (
     NgramExperiment,
     RecurrentExperiment,
 )
-from anaphora.tasks.language_model.evaluation import adapted_to_data, evaluate
-from anaphora.tasks.language_model.interpolation import InterpolationJob, interpolation_table, with_members
 from anaphora.tasks.language_model.predictor import LanguageModelPredictor
-from anaphora.tasks.language_model.training import LanguageModelJob, NgramJob
-from anaphora.tasks.runs import load_trained
+from anaphora.tasks.language_model.training import (
+    InterpolationJob,
+    LanguageModelJob,
+    NgramJob,
+    interpolation_table,
+    language_model_splits,
+    with_members,
+)
+from anaphora.tasks.runs import experiment_of, is_file_of_another_program, load, load_trained
+from anaphora.tasks.scores import Digested, scored
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import Sized, Table, Task, Trained
 from anaphora.tasks.training_job import TrainingJob
@@ -105,7 +115,31 @@ class RecurrentLanguageModelling(Task):
         return {"text": tokenizers["text"] if "text" in tokenizers else tokenizers["target"]}
 
     def evaluate(self, paths: Sequence[Path], request: Request, report: Report) -> Answer:
-        return evaluate(paths, request, report)
+        """Score one model; what an adaptation leaves open is fitted to the validation split of its run.
+
+        An ARPA file in place of a run keeps no scores. Raises ConfigError for what a language model has no use for,
+        DataError for texts that are not what they should be.
+        """
+        path = one_run(paths, self.noun)
+        request.refuse(path, self.noun, ("text", "adaptation"))
+        if is_file_of_another_program(path):
+            if request.text is None:
+                raise ConfigError(
+                    f"{path} is a file of counts without data of its own: give the text to predict with --text."
+                )
+            lines = Digested(request.text.lines)
+            found = load(path).evaluate(lines, request.adaptation, report=report)
+            name = request.text.name
+            return Answer([Scored(str(path), {name: found}, {name: lines.fingerprint})])
+        texts: Mapping[str, Any] = {request.text.name: request.text.lines} if request.text else {}
+        texts = texts or own_splits(path, experiment_of(path), language_model_splits, "--text", report)
+        digested = {part: Digested(text) for part, text in texts.items()}
+        fitted = cache(partial(adapted_to_data, path=path, adaptation=request.adaptation, report=report))
+
+        def score(model: LanguageModelPredictor, text: Digested[str]) -> Prediction:
+            return model.evaluate(text, fitted(model), report=report)
+
+        return Answer([scored(path, lambda model: digested, score, metrics_of_prediction, request, report)])
 
     def suits(self, data: Sequence[Path], names: Names, languages_given: bool) -> bool:
         """Return True for a folder that holds ``train.txt``, and for a file whose kind can hold no pairs."""
@@ -165,6 +199,52 @@ class Interpolating(RecurrentLanguageModelling):
 
 
 TASKS = (RecurrentLanguageModelling, FeedForwardLanguageModelling, NgramLanguageModelling, Interpolating)
+
+
+def adapted_to_data(model: LanguageModelPredictor, path: Path, adaptation: Adaptation, report: Report) -> Adaptation:
+    """The adaptation of the model in ``path``, what it leaves open fitted to the run's validation and training splits.
+
+    Raises ConfigError for a model that cannot adapt so, and errors as for ``data.sources.text_splits``.
+    """
+    model.check(adaptation)
+    if is_fitted(adaptation):
+        return adaptation
+    experiment = experiment_of(path)
+    assert isinstance(experiment, LanguageModelExperiment)  # an ARPA file adapts to nothing
+    report(Note("Fitting to the run's own data ..."))
+    try:
+        splits = language_model_splits(experiment, report)
+    except DataError as error:
+        raise DataError(
+            f"What is left open is fitted to the data that {path} was trained on, which is not at hand ({error}): give "
+            f"every number, as in --dynamic learning_rate=0.001 or --neural-cache tokens=2000,theta=0.3,weight=0.1."
+        ) from None
+    return model.adapted(adaptation, splits.valid.lines(), splits.train.lines())
+
+
+def metrics_of_prediction(result: Prediction) -> tuple[Metric, ...]:
+    """Return the metrics as a run folder keeps them."""
+    reading = "one pass" if result.carried else "line by line"
+    adapted = f", {result.adaptation}" if result.adaptation else ""
+    predicted = f"{reading}, {counted(result.tokens, 'prediction')}, {result.unknown:,} unknown"
+    how = f"{predicted}{adapted}"
+    how_known = f"{reading}, {counted(result.tokens - result.unknown, 'prediction')}{adapted}"
+    how_words = f"{predicted}, {counted(result.size.words, 'word')} and line ends{adapted}"
+    of_words = () if result.tokens_are_words else (Metric("perplexity per word", result.word_perplexity, how_words),)
+    return (
+        Metric("bits per character", result.bits_per_character, how),
+        Metric("bits per byte", result.bits_per_byte, how),
+        Metric("bits per character without unknown", result.known_bits_per_character, how_known),
+        Metric("bits per byte without unknown", result.known_bits_per_byte, how_known),
+        Metric("perplexity", result.perplexity, how),
+        Metric("perplexity without unknown", result.known_perplexity, how_known),
+        Metric(
+            "perplexity line by line",
+            result.sentence_perplexity,
+            f"line by line, {counted(result.tokens, 'prediction')}",
+        ),
+        *of_words,
+    )
 
 
 def _is_running_text(path: Path, names: Names) -> bool:

@@ -1,11 +1,16 @@
 """Lines and n-best lists scored as they come, each line by itself or each after those before it."""
 
 import math
+from array import array
 from collections import abc, deque
 from typing import NamedTuple, Unpack
 
+import numpy as np
+
 from anaphora.errors import ConfigError
 from anaphora.evaluation.adaptation import Adaptation, Static, adapted_log_probs, network_of
+from anaphora.evaluation.perplexity import TextSize, size_of_line
+from anaphora.evaluation.segments import Floats
 from anaphora.evaluation.sentences import TOKENS, line_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.json_text import LN_10
@@ -16,6 +21,8 @@ from anaphora.prediction.running import each_within
 from anaphora.prediction.scores import LineScore
 from anaphora.prediction.stream import answers
 from anaphora.tasks.language_model.word_scores import WordScores
+from anaphora.text.special_tokens import without_special_tokens
+from anaphora.text.tokenizer import Tokenizer
 
 STATIC = Static()
 
@@ -158,3 +165,38 @@ class LineScores(WordScores):
         """True if the model begins every line from nothing; puts it into evaluation mode."""
         stepper = self._stepper()
         return stepper.bos != stepper.eos
+
+
+class Reading:
+    """The tokens of a text line by line, each line closed by ``</s>``, which keeps what was read until it is taken.
+
+    ``size`` is that of the text so far, ``known_size`` that of what its known tokens write, line ends included.
+    """
+
+    def __init__(self, lines: abc.Iterable[str], tokenizer: Tokenizer) -> None:
+        self._lines = lines
+        self._tokenizer = tokenizer
+        self._rows: list[list[int]] = []
+        self.size = self.known_size = TextSize(0, 0, 0)
+        self._sizes = array("q")
+
+    def __iter__(self) -> abc.Iterator[int]:
+        for line in map(without_special_tokens, self._lines):
+            ids, symbols = self._tokenizer.encode(line), self._tokenizer.symbols
+            size = size_of_line(line)
+            known = [number for number in ids if number != symbols.unk]
+            self.size += size
+            self._sizes.extend((size.characters, size.bytes, size.words))
+            self.known_size += size if len(known) == len(ids) else size_of_line(self._tokenizer.decode(known))
+            row = [*ids, symbols.eos]
+            self._rows.append(row)
+            yield from row
+
+    def sizes(self) -> Floats:
+        """Characters, bytes and words of every line so far."""
+        return np.array(self._sizes, dtype=np.float64).reshape(-1, 3)
+
+    def take(self) -> list[list[int]]:
+        """The lines that were begun since the last time."""
+        taken, self._rows = self._rows, []
+        return taken

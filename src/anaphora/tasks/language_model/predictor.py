@@ -1,13 +1,13 @@
 """Texts continued, scored, and measured."""
 
-from collections import abc
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, count
 from typing import Unpack
 
 import numpy as np
 
+from anaphora.batch import Batch, pad
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.adaptation import Adaptation, adapted_log_probs, fitted_adaptation
 from anaphora.evaluation.perplexity import LineSums, Prediction
@@ -16,7 +16,8 @@ from anaphora.evaluation.sentences import sentence_log_probs
 from anaphora.events import Progress, Report, silent
 from anaphora.kernels.runtime import running
 from anaphora.options import with_known_names
-from anaphora.prediction.arguments import demand_several, demand_text, one_text
+from anaphora.prediction.arguments import demand_several, demand_short, demand_text, one_text
+from anaphora.prediction.examples import Example, Search
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
 from anaphora.prediction.running import each_within
 from anaphora.prediction.stream import answers
@@ -25,17 +26,64 @@ from anaphora.search.request import SearchRequest
 from anaphora.search.sampling import Sampling, SamplingKeywords
 from anaphora.search.search import search
 from anaphora.tasks.language_model.generation import Generation, StreamedText, check_lines, continued
-from anaphora.tasks.language_model.inspected import InspectedLanguageModel
-from anaphora.tasks.language_model.line_scores import STATIC
-from anaphora.tasks.language_model.lines import Reading, prompt_batch
+from anaphora.tasks.language_model.line_scores import STATIC, LineScores, Reading
+from anaphora.tasks.language_model.word_scores import prompt_batch
 from anaphora.text.special_tokens import without_special_tokens
-from anaphora.text.tokenizer import Tokenizer
+from anaphora.text.tokenizer import MARKS, Tokenizer
 
 _LINE = 200
 """Tokens of a line at most, where nothing else is asked for."""
 
 _BESIDE = 64
 """Hypotheses that are written side by side."""
+
+_LONGEST = 65_536
+"""Tokens of a text that is looked into."""
+
+
+class InspectedLanguageModel(LineScores):
+    """Texts as a language model reads and continues them."""
+
+    def example(self, text: str, target: str | None = None) -> Example:
+        """A text, of several lines for a model of running text; each token is the target of the one before it."""
+        if target is not None:
+            raise ConfigError("A language model predicts the text that it reads, but a target was given: leave it out.")
+        ids, stepper = self._readable(text), self._stepper()
+        batch = Batch.of_rows([0], pad([[stepper.bos, *ids]]), pad([[*ids, stepper.eos]]))
+        pieces = tuple(self._tokenizer.pieces(ids))
+        return Example(batch, {"recurrence": (MARKS[stepper.bos], *pieces)}, (*pieces, MARKS[stepper.eos]))
+
+    def search_for(self, text: str) -> Search:
+        """The search for the rest of a line."""
+        ids, model = self._readable(text), self._stepper()
+        request = SearchRequest(max_length=len(ids) + _LINE, banned_tokens=self._tokenizer.symbols.unwritten)
+        return Search(model, prompt_batch(model.bos, [ids], [0]), len(ids), request, self._tokenizer.pieces)
+
+    def searched(self, texts: Sequence[str], beam: int) -> Iterator[tuple[str, float]]:
+        """The rests of lines by a beam of this size."""
+        rows, model = [self._readable(text) for text in texts], self._stepper()
+        for start in range(0, len(rows), _BESIDE // 2):
+            own = rows[start : start + _BESIDE // 2]
+            batch = prompt_batch(model.bos, own, range(len(own)))
+            lengths = [len(ids) + _LINE for ids in own]
+            request = SearchRequest(max_length=lengths, beam=beam, banned_tokens=self._tokenizer.symbols.unwritten)
+            with running(self._runtime):
+                found = search(model, batch, request)
+            for [best, *_] in found:
+                yield self._tokenizer.decode(best.ids), best.score
+
+    def _encode(self, text: str) -> list[int]:
+        """The tokens of a text, its line ends among them."""
+        eos = self._tokenizer.symbols.eos
+        return [token for line in text.split("\n") for token in [eos, *self._tokenizer.encode(line)]][1:]
+
+    def _readable(self, text: str) -> list[int]:
+        """The same of a text that can be looked into; DataError for others."""
+        if "\n" in one_text(text) and self._of_sentences:
+            raise DataError("A model of sentences reads one line at a time, but the text has several: give one.")
+        ids = self._encode(text)
+        demand_short(ids, _LONGEST, 1, "give a part of it")
+        return ids
 
 
 class LanguageModelPredictor(InspectedLanguageModel):
@@ -112,7 +160,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
         limits: Limits = UNLIMITED,
         report: Report = silent,
         **sampling: Unpack[SamplingKeywords],
-    ) -> abc.Iterator[Generation]:
+    ) -> Iterator[Generation]:
         """Prompts continued as they come, in order, each to the end of its line, for ``length`` tokens at most.
 
         No more than a window of them is held (``prediction.stream``), and a line end in a prompt does not end it.
@@ -128,8 +176,8 @@ class LanguageModelPredictor(InspectedLanguageModel):
             return number, self._begin(prompt, length), prompt
 
         def answer(
-            rows: abc.Sequence[tuple[int, list[int], str]], watch: Watch, answered: Callable[[int], None]
-        ) -> abc.Iterable[Generation]:
+            rows: Sequence[tuple[int, list[int], str]], watch: Watch, answered: Callable[[int], None]
+        ) -> Iterable[Generation]:
             stepper, found = self._model.stepper(), dict[int, Generation]()
             by_length = sorted(rows, key=lambda row: len(row[1]))
             for start in range(0, len(rows), beside):
@@ -241,7 +289,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
             by_line=by_line_L8,
         )
 
-    def _decode(self, ids: abc.Sequence[int]) -> str:
+    def _decode(self, ids: Sequence[int]) -> str:
         lines: list[list[int]] = [[]]
         for token in ids:
             if token == self._tokenizer.symbols.eos:

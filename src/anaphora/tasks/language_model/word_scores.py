@@ -1,24 +1,93 @@
 """Words scored one by one, each at its place in a text."""
 
-from collections import abc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import torch
+from torch import Tensor
 
+from anaphora.batch import Batch, Constraints, pad
 from anaphora.evaluation.perplexity import perplexity_of_log10
 from anaphora.formats.json_text import LN_10
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.arguments import one_text
 from anaphora.prediction.running import ON_CPU
 from anaphora.protocols import TextModel, TextStepper
-from anaphora.tasks.language_model.context import Context
-from anaphora.tasks.language_model.context import State as Place
-from anaphora.tasks.language_model.lines import prompt_batch
 from anaphora.text.tokenizer import EOS, MARKS, Tokenizer
 from anaphora.text.whitespace import by_word, words_in
+
+
+@dataclass(frozen=True)
+class Context:
+    """A place in a text."""
+
+    log_probs_V: Tensor
+    """ln p of every symbol there."""
+    state: Any
+    """State of the stepper, of one row."""
+    read: int
+    """Tokens before it, ``<s>`` among them."""
+    inside: bool
+    """True if a word of its sentence stands before it, and the tokens of the next depend on that."""
+
+
+class State:
+    """A place in a text that a model writes into: ``model.BeginSentenceWrite(state)``.
+
+    Two states are equal when the same model can no longer tell them apart.
+    """
+
+    def __init__(self) -> None:
+        """It holds nothing yet."""
+        self._context: Context | None = None
+
+    @property
+    def context(self) -> Context:
+        """Return the context of a model's file; raise ValueError for anything else."""
+        if self._context is None:
+            raise ValueError("A state should be written before it is read: call BeginSentenceWrite(state) first.")
+        return self._context
+
+    def become(self, context: Context) -> None:
+        """Hold another place."""
+        self._context = context
+
+    def _key(self) -> tuple[bytes, ...]:
+        if self._context is None:
+            return ()
+        tensors = _tensors(self._context.state)
+        return (str(self._context.inside).encode(), *(tensor.numpy().tobytes() for tensor in tensors))
+
+    def __eq__(self, other: object) -> bool:
+        """True if what both hold is the same to the last bit."""
+        return self._key() == other._key() if isinstance(other, State) else NotImplemented
+
+    def __hash__(self) -> int:
+        """Equal states have equal ones; a state that is written again has another."""
+        return hash(self._key())
+
+    def __copy__(self) -> "State":
+        other = State()
+        other._context = self._context
+        return other
+
+    def __deepcopy__(self, memo: object) -> "State":
+        return self.__copy__()
+
+
+def _tensors(state: Any) -> Iterator[Tensor]:
+    """The tensors of a state, in an order that is always the same."""
+    if isinstance(state, Tensor):
+        yield state
+        return
+    for part in [state[name] for name in sorted(state)] if isinstance(state, dict) else state:
+        yield from _tensors(part)
+
+
+Place = State
 
 
 class FullScore(NamedTuple):
@@ -121,7 +190,7 @@ class WordScores:
             tokens = self._tokenizer.encode(word)
         return self._full_score(before, tokens, after)
 
-    def _full_score(self, before: Place, tokens: abc.Sequence[int], after: Place) -> FullScore:
+    def _full_score(self, before: Place, tokens: Sequence[int], after: Place) -> FullScore:
         """The score of a word by its tokens, one step each."""
         stepper, context, nats, length = self._stepper(), before.context, 0.0, 0
         for token in tokens:
@@ -135,8 +204,14 @@ class WordScores:
         after.become(context)
         return FullScore(nats / LN_10, length, self._tokenizer.symbols.unk in tokens)
 
-    def _id(self, token: int) -> torch.Tensor:
+    def _id(self, token: int) -> Tensor:
         return torch.tensor([token], device=self._runtime.device)
 
     def _stepper(self) -> TextStepper:
         return cast(TextStepper, self._model.stepper())
+
+
+def prompt_batch(bos: int, prompts: Sequence[list[int]], example_ids: Sequence[int]) -> Batch:
+    """Lines that a search begins after ``bos``, and that must continue these prompts, perhaps empty ones."""
+    constraints = Constraints(prefixes=pad(prompts) if any(prompts) else None)
+    return Batch.of_rows(example_ids, pad([[bos]] * len(prompts)), constraints=constraints)
