@@ -14,7 +14,7 @@ from anaphora.evaluation import dynamic, neural_cache
 from anaphora.evaluation.adaptation import Adaptation, Scaled, Static, adapted_log_probs, fitted_adaptation
 from anaphora.evaluation.dynamic import Dynamic
 from anaphora.evaluation.neural_cache import NeuralCache
-from anaphora.evaluation.windows import rows_of_text
+from anaphora.evaluation.stream import rows_of_text
 from anaphora.text.tokenizer import symbols_of
 from tests.networks import build
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.evaluation.resampling import bootstrap, contrast, holm
 from anaphora.evaluation.segments import Floats, SegmentMetric, counts, fraction
+from anaphora.evaluation.significance import bootstrap, contrast, holm
 
 
 def accuracy(right: list[int]) -> SegmentMetric:
@@ -65,7 +65,7 @@ def test_a_system_of_several_seeds_counts_by_their_mean() -> None:
 def test_memory_does_not_change_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     systems = [outputs(0.4, 1, 50)], [outputs(0.6, 2, 50), outputs(0.6, 3, 50)]
     at_once = contrast(*systems, samples=100)
-    monkeypatch.setattr("anaphora.evaluation.resampling._CELLS", 3 * 50 * 7)
+    monkeypatch.setattr("anaphora.evaluation.significance._CELLS", 3 * 50 * 7)
     assert contrast(*systems, samples=100) == at_once
 
 

@@ -55,7 +55,8 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], *, language: str,
 
     Raises DataError for unequal counts or none at all, MissingExtraError where the language's tokeniser is missing.
     """
-    return _score("BLEU", hypotheses, references, language, condition)
+    texts, correct = prepared(hypotheses, references, language, condition)
+    return _score("BLEU", texts, [correct], language, condition)
 
 
 def bleu_of_several(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, language: str) -> Score:
@@ -63,15 +64,13 @@ def bleu_of_several(hypotheses: Sequence[str], references: Sequence[Sequence[str
 
     The length of the closest reference counts. Errors as for ``bleu``.
     """
-    texts, streams = _several(hypotheses, references, language)
-    metric = metric_of("BLEU", language, "raw")
-    result = metric.corpus_score(texts, streams)
-    return Score(result.name, _of_100(result), str(metric.get_signature()), "raw")
+    return _score("BLEU", *_several(hypotheses, references, language), language, "raw")
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str], *, language: str, condition: Condition = "raw") -> Score:
     """Corpus chrF2 (Popovic 2015), which counts characters and needs no tokens; errors as for ``bleu``."""
-    return _score("chrF2", hypotheses, references, language, condition)
+    texts, correct = prepared(hypotheses, references, language, condition)
+    return _score("chrF2", texts, [correct], language, condition)
 
 
 def sentence_scores(
@@ -96,15 +95,14 @@ def segment_metric(
 ) -> SegmentMetric:
     """Return a metric as sums over sentences, for resampling; errors as for ``bleu``."""
     texts, correct = prepared(hypotheses, references, language, condition)
-    return _segments(metric_of(name, language, condition), name, texts, [correct], condition)
+    return _segments(name, texts, [correct], language, condition)
 
 
 def segment_bleu_of_several(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, language: str
 ) -> SegmentMetric:
     """``bleu_of_several`` as sums over sentences; errors as for that."""
-    texts, streams = _several(hypotheses, references, language)
-    return _segments(metric_of("BLEU", language, "raw"), "BLEU", texts, streams, "raw")
+    return _segments("BLEU", *_several(hypotheses, references, language), language, "raw")
 
 
 def word_splitter(language: str) -> Callable[[str], list[str]]:
@@ -157,12 +155,9 @@ def prepared(
     return [prepare(text) for text in sides[0]], [prepare(text) for text in sides[1]]
 
 
-def _score(
-    name: MetricName, hypotheses: Sequence[str], references: Sequence[str], language: str, condition: Condition
-) -> Score:
-    hypotheses, references = prepared(hypotheses, references, language, condition)
+def _score(name: MetricName, texts: list[str], streams: list[Any], language: str, condition: Condition) -> Score:
     metric = metric_of(name, language, condition)
-    result = metric.corpus_score(hypotheses, [references])
+    result = metric.corpus_score(texts, streams)
     return Score(result.name, _of_100(result), str(metric.get_signature()), condition)
 
 
@@ -176,8 +171,9 @@ def _several(
 
 
 def _segments(
-    metric: "BLEU | CHRF", name: MetricName, texts: list[str], streams: list[Any], condition: Condition
+    name: MetricName, texts: list[str], streams: list[Any], language: str, condition: Condition
 ) -> SegmentMetric:
+    metric = metric_of(name, language, condition)
     # the two methods that sacreBLEU's own significance test is built on; it has no public door to them
     counts_SK = np.array(metric._extract_corpus_statistics(texts, streams), dtype=np.float64)
 

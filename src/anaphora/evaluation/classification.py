@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from anaphora.evaluation.segments import Floats, SegmentMetric, counts, f1, fraction, macro_f1
-from anaphora.evaluation.tags import Matches, most_frequent_shown
+from anaphora.evaluation.tags import Matches, mean_f1, most_frequent_shown
 from anaphora.wording import counted
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -68,17 +68,20 @@ class ClassificationScores:
         return self.accuracy
 
     @property
+    def by_label(self) -> dict[str, Matches]:
+        """The predictions, examples and right predictions of each class."""
+        columns = enumerate(zip(self.labels, zip(*self.confusion, strict=True), strict=True))
+        return {label: Matches(sum(column), sum(self.confusion[c]), column[c]) for c, (label, column) in columns}
+
+    @property
     def f1(self) -> tuple[float, ...]:
         """F1 of each class; 0 for a class that is neither true nor predicted anywhere."""
-        table = np.array(self.confusion)
-        both = table.sum(0) + table.sum(1)
-        return tuple(float(2 * table[c, c] / both[c]) if both[c] else 0.0 for c in range(len(self.labels)))
+        return tuple(one.f1 for one in self.by_label.values())
 
     @property
     def macro_f1(self) -> float:
         """Mean F1 of the classes that are true or predicted somewhere."""
-        seen = [f1 for c, f1 in enumerate(self.f1) if sum(self.confusion[c]) or any(row[c] for row in self.confusion)]
-        return sum(seen) / len(seen)
+        return mean_f1(self.by_label.values())
 
     def segment_metrics(self) -> list[SegmentMetric]:
         """Accuracy, macro-F1, loss and calibration error as sums over examples."""
@@ -209,8 +212,7 @@ class SeveralLabelScores:
     @property
     def macro_f1(self) -> float:
         """Mean F1 of the labels that are expected or predicted somewhere."""
-        seen = [one.f1 for one in self.by_label.values() if one.expected or one.predicted]
-        return sum(seen) / len(seen) if seen else 0.0
+        return mean_f1(self.by_label.values())
 
     def segment_metrics(self) -> list[SegmentMetric]:
         """Micro-F1, macro-F1, exact matches and loss as sums over examples."""

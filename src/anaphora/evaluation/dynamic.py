@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from anaphora.config import MAX_LENGTH, SET, Config, Conflict
 from anaphora.errors import DataError
-from anaphora.evaluation.windows import blocks, rows_of_text, windows
+from anaphora.evaluation.stream import blocks, rows_of_text, windows
 from anaphora.nn.device import device_of
 from anaphora.protocols import Carry, TextModel
 from anaphora.wording import counted

@@ -16,7 +16,7 @@ from pydantic import Field
 from torch import Tensor
 
 from anaphora.config import Config
-from anaphora.evaluation.windows import windows
+from anaphora.evaluation.stream import windows
 from anaphora.models.interpolation.weights import fitted_weights, interpolated
 from anaphora.nn.device import device_of
 from anaphora.protocols import StateModel

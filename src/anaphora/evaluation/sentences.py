@@ -2,7 +2,7 @@
 
 from collections import abc
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from itertools import accumulate, islice
+from itertools import accumulate, islice, takewhile
 from typing import NamedTuple
 
 import torch
@@ -149,7 +149,7 @@ class PrefixTree:
         """For each line, the place of its prefix of every length in its level."""
         before, path = list[int](), list[int]()
         for row in rows:
-            shared = _shared(before, row)
+            shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, row, strict=False)))
             path = path[:shared]
             for depth in range(shared, len(row)):
                 if depth == len(self.levels):
@@ -188,11 +188,3 @@ class PrefixTree:
             found_P[torch.tensor([begin + place for begin, place in zip(begins, path, strict=False)])]
             for path in self.paths
         ]
-
-
-def _shared(one: Sequence[int], other: Sequence[int]) -> int:
-    """Number of tokens that two lines begin with in common."""
-    for place, (token, same) in enumerate(zip(one, other, strict=False)):
-        if token != same:
-            return place
-    return min(len(one), len(other))

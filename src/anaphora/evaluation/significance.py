@@ -1,17 +1,125 @@
-"""Is one translator better than another, or was it luck? Paired bootstrap resampling (Koehn 2004) of BLEU or chrF.
+"""Is one system better than another, or was it luck? Two tests for any ``SegmentMetric``, of any number of runs.
 
-The sentences of a test set are resampled with replacement, as many as there are, and both translators are scored on
-the same draw; over many draws that shows how far the difference depends on the sentences that happened to be there.
+A system is one run, or several that differ only in their seed; its score is the mean over its runs.
+
+- Paired bootstrap (Koehn 2004): segments are drawn with replacement, the same for all systems.
+  Applied to BLEU or chrF of two translators by ``paired_bootstrap``.
+- Approximate randomisation (Noreen 1989; Riezler and Maxwell 2005): if systems did not differ, their outputs for a
+  segment could change places, so they are shuffled, segment by segment.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from anaphora.errors import DataError
 from anaphora.evaluation.bleu import Condition, MetricName, segment_metric
-from anaphora.evaluation.resampling import SAMPLES, SEED, paired
+from anaphora.evaluation.segments import Floats, SegmentMetric
 from anaphora.formats.json_text import Jsonable
 from anaphora.wording import counted
+
+SAMPLES = 1000
+SEED = 12345
+_CELLS = 1 << 22
+"""Draws times segments times runs that are held at once, which bounds memory."""
+
+System = Sequence[SegmentMetric]
+"""A metric of every run of a system."""
+
+
+@dataclass(frozen=True)
+class Contrast(Jsonable):
+    """Difference between two systems by one metric."""
+
+    difference: float
+    """Its score minus that of the other."""
+    interval: tuple[float, float]
+    """Holds the difference in 95 of 100 bootstrap draws."""
+    bootstrap_p: float
+    randomisation_p: float
+    """Probability of a difference as large in either direction by chance, by both tests."""
+
+
+class Drawn(NamedTuple):
+    """A difference between two systems over bootstrap draws."""
+
+    difference: float
+    mean: float
+    """Over all draws."""
+    interval: tuple[float, float]
+    """Holds the difference in 95 of 100 draws."""
+    p_value: float
+
+
+def contrast(first: System, second: System, samples: int = SAMPLES, seed: int = SEED) -> Contrast:
+    """Compare ``second`` with ``first``; every run of both has the same S > 0 segments."""
+    drawn = paired(first, second, samples, seed)
+    randomisation_p = p_value(_randomised(first, second, samples, seed), drawn.difference)
+    return Contrast(drawn.difference, drawn.interval, drawn.p_value, randomisation_p)
+
+
+def paired(first: System, second: System, samples: int, seed: int) -> Drawn:
+    """Return the paired bootstrap of ``second`` minus ``first``."""
+    real = _mean([run.value for run in second]) - _mean([run.value for run in first])
+    drawn_N = bootstrap(second, samples, seed) - bootstrap(first, samples, seed)
+    mean = float(drawn_N.mean())
+    low, high = np.percentile(drawn_N, (2.5, 97.5))
+    return Drawn(real, mean, (float(low), float(high)), p_value(drawn_N - mean, real))
+
+
+def p_value(by_chance_N: Floats, real: float) -> float:
+    """Return the fraction of differences by chance that are as far from none as the real one, that one counted too."""
+    # sums in another order may differ in the last bit
+    as_far = np.abs(by_chance_N) >= abs(real) * (1 - 1e-9)
+    return float(as_far.sum() + 1) / (len(by_chance_N) + 1)
+
+
+def bootstrap(system: System, samples: int = SAMPLES, seed: int = SEED) -> Floats:
+    """N scores of a system, each on as many segments as there are, drawn with replacement; the seed decides which."""
+    segments = len(system[0].counts_SK)
+    draws, found = np.random.default_rng(seed), []
+    for size in _blocks(samples, segments):
+        drawn_NS = draws.integers(segments, size=(size, segments))
+        times_NS = np.stack([np.bincount(drawn_S, minlength=segments) for drawn_S in drawn_NS]).astype(np.float64)
+        found.append(_mean([run.score(times_NS @ run.counts_SK) for run in system]))
+    return np.concatenate(found)
+
+
+def _randomised(first: System, second: System, samples: int, seed: int) -> Floats:
+    """N differences between two systems after the outputs of all their runs were shuffled, segment by segment."""
+    runs = [*first, *second]
+    segments, places = len(runs[0].counts_SK), range(len(runs))
+    draws, found = np.random.default_rng(seed), []
+    for size in _blocks(samples, segments * len(runs)):
+        taken_NSR = draws.random((size, segments, len(runs))).argsort(axis=-1)
+        scores = []
+        for place, run in enumerate(runs):
+            sums_NK = sum((taken_NSR[..., place] == other) @ runs[other].counts_SK for other in places)
+            scores.append(run.score(np.asarray(sums_NK)))
+        found.append(_mean(scores[len(first) :]) - _mean(scores[: len(first)]))
+    return np.concatenate(found)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p values adjusted for being several (Holm 1979): the chance of any false one among them stays at its level."""
+    order, adjusted, highest = sorted(range(len(p_values)), key=lambda at: p_values[at]), [0.0] * len(p_values), 0.0
+    for rank, at in enumerate(order):
+        highest = max(highest, min(1.0, p_values[at] * (len(p_values) - rank)))
+        adjusted[at] = highest
+    return adjusted
+
+
+def _blocks(samples: int, cells: int) -> Iterator[int]:
+    """``samples`` in parts, each of which fits memory with so many cells a sample."""
+    block = max(1, _CELLS // cells)
+    for start in range(0, samples, block):
+        yield min(block, samples - start)
+
+
+def _mean(scores: Sequence[Any]) -> Any:
+    return sum(scores) / len(scores)
 
 
 @dataclass(frozen=True)

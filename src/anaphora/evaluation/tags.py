@@ -1,7 +1,7 @@
 """Quality of tags: the fraction of right ones, and of whole spans precision, recall and F1."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,12 @@ class Matches:
 
     def json(self) -> dict[str, float]:
         return {"precision": self.precision, "recall": self.recall, "f1": self.f1, "support": self.expected}
+
+
+def mean_f1(matches: Iterable[Matches]) -> float:
+    """The mean F1 of what is expected or predicted somewhere; 0 for nothing."""
+    seen = [one.f1 for one in matches if one.expected or one.predicted]
+    return sum(seen) / len(seen) if seen else 0.0
 
 
 def by_frequency(matches: Mapping[str, Matches]) -> list[tuple[str, Matches]]:
@@ -120,4 +126,4 @@ class TagCounts:
     @property
     def macro_f1(self) -> float:
         """The mean of the F1 of every tag, or type of span, that is expected or predicted."""
-        return sum(one.f1 for one in self.by_tag.values()) / len(self.by_tag) if self.by_tag else 0.0
+        return mean_f1(self.by_tag.values())

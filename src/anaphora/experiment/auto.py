@@ -14,7 +14,7 @@ from anaphora.experiment.overrides import Table, override
 from anaphora.formats.tsv import Layout
 from anaphora.tasks.registry import TASKS, tasks_named
 from anaphora.tasks.sizing import tier_lines, value_at, word_at
-from anaphora.tasks.task import Task
+from anaphora.tasks.task import GivenData, Task
 from anaphora.text.tokenization import AnyTokenizer
 
 SUMMARY = "Chosen by the look of your data: a translator for pairs of sentences, a language model for running text."
@@ -71,14 +71,14 @@ def automatic(
     if task and task not in tasks:
         raise ConfigError(unknown("--task", task, tasks))
     # the first task takes what no other claims
-    suiting = (one for one in reversed(tasks.values()) if one.suits(data, names, any(languages)))
-    chosen = tasks[task] if task else next(suiting)
-    sized = chosen.choose(data, names, languages, text)
+    given = GivenData(data, names, languages, text)
+    chosen = tasks[task] if task else next(one for one in reversed(tasks.values()) if one.suits(given))
+    sized = chosen.choose(given)
     table = sized.table
     asked = _TOKENIZERS.get(word_at(named, "text.tokenizer"))
     if text is None and asked is not None and asked != _TOKENIZERS.get(word_at(table, "text.tokenizer")):
         other = asked(lowercase=value_at(table, "text.lowercase") is True)
-        table = {**chosen.choose(data, names, languages, other).table, "text": other.model_dump()}
+        table = {**chosen.choose(given._replace(text=other)).table, "text": other.model_dump()}
     model = chosen.describe(override(table, settings), text)
     report(Note(f"No recipe was named: for {sized.data}, {model}."))
     return tomli_w.dumps(table)

@@ -7,8 +7,8 @@ from statistics import mean, stdev
 from typing import Any, NamedTuple
 
 from anaphora.errors import ConfigError, DataError
-from anaphora.evaluation.resampling import SAMPLES, SEED, Contrast, contrast, holm
 from anaphora.evaluation.segments import SegmentMetric
+from anaphora.evaluation.significance import SAMPLES, SEED, Contrast, contrast, holm
 from anaphora.events import Note, Progress, Report
 from anaphora.tasks.evaluation import Comparable, Request, Scored
 from anaphora.tasks.runs import experiment_of, is_file_of_another_program, task_at

@@ -59,6 +59,18 @@ class Distillation(NamedTuple):
     """Metrics, and outputs per second of processor time, of runs together with a beam."""
 
 
+class GivenData(NamedTuple):
+    """The data by whose look an experiment is chosen."""
+
+    paths: Sequence[Path]
+    names: Any
+    """Names of the splits: see ``data.finding.Names``."""
+    languages: tuple[str, str] = ("", "")
+    """Source and target, empty where they are not given."""
+    text: AnyTokenizer | None = None
+    """The [text] table that is taken over, if any."""
+
+
 class Sized(NamedTuple):
     """An experiment chosen by the look of the data."""
 
@@ -164,15 +176,15 @@ class Task(ABC):
         """Return the predictor in a file of another program, for the endings of ``registry.FILES``."""
         raise NotImplementedError
 
-    def suits(self, data: Sequence[Path], names: Any, languages_given: bool) -> bool:
-        """True if data at these paths, whose splits are called ``names``, is for the task.
+    def suits(self, data: GivenData) -> bool:
+        """True if the data is for the task.
 
         By default none is, since it looks like that of another task: ``--task`` asks for this one.
         """
         return False
 
-    def choose(self, data: Sequence[Path], names: Any, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
-        """Choose an experiment by the look of the data; ``text`` is the [text] table that is taken over, if any."""
+    def choose(self, data: GivenData) -> Sized:
+        """Choose an experiment by the look of the data."""
         raise NotImplementedError
 
     def describe(self, table: Table, text: AnyTokenizer | None) -> str:

@@ -14,6 +14,7 @@ from anaphora.data.finding import Names
 from anaphora.formats.stroke_json import read_stroke_json
 from anaphora.samples import handwriting
 from anaphora.tasks.registry import tasks_named
+from anaphora.tasks.task import GivenData
 
 SMALL = ["--set", "training.batch_tokens=250", "--set", "training.epochs=2", "--set", "output.components=3"]
 SYNTHESIS = ["train", "strokes", "--set", "decoder.size=8", *SMALL]
@@ -71,7 +72,7 @@ def test_strokes_are_predicted_without_a_text(kind: str, lines: Path, capsys: py
 
 
 def test_few_strokes_make_small_batches(lines: Path) -> None:
-    sized = tasks_named("trace")[0].choose([lines], Names(), ("", ""), None)
+    sized = tasks_named("trace")[0].choose(GivenData([lines], Names()))
     assert sized.table["training"]["batch_tokens"] == 400
 
 

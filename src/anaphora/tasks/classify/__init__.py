@@ -10,7 +10,6 @@ from anaphora.data.example_store import ExampleStore
 from anaphora.data.fields.label import Label, Targets
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.fields.vectors import Vectors, moments
-from anaphora.data.finding import Names
 from anaphora.data.labelled import (
     LabelledCorpus,
     LabelledFormat,
@@ -48,7 +47,7 @@ from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
-from anaphora.tasks.task import Sized, Table, Tokenizers, Trained
+from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers, Trained
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import counted
@@ -181,14 +180,13 @@ class TextClassification(FieldTask):
             ]
         return (*first, Metric("macro-F1", scores.macro_f1, how), Metric("loss", scores.loss, how))
 
-    def choose(
-        self, data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None
-    ) -> Sized:
+    def choose(self, data: GivenData) -> Sized:
         """Choose the classifier for as many texts; DataError for data that cannot be read."""
-        vectors = hold_vectors(data)
+        vectors = hold_vectors(data.paths)
         # an empty separator splits nothing: only lists and marks are several labels
-        columns = TEXTS._replace(chosen=names.columns)
-        found = labelled_splits(data, names, LabelledFormat("utf-8", None if vectors else "", vectors, columns=columns))
+        columns = TEXTS._replace(chosen=data.names.columns)
+        layout = LabelledFormat("utf-8", None if vectors else "", vectors, columns=columns)
+        found = labelled_splits(data.paths, data.names, layout)
         count = found.train.count
         tier = tier_for(count, TIERS)
         what = counted(len(found.labels), "label" if found.several else "class")

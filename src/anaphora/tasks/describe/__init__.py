@@ -1,7 +1,6 @@
 """Description: features of an image in, a sentence about it out."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, cast
 
 from anaphora.data.captioned import CaptionCorpus, CaptionSplits, caption_splits
@@ -9,7 +8,6 @@ from anaphora.data.features import GridShape
 from anaphora.data.fields.field import Field
 from anaphora.data.fields.grid import Grid, ImageGrid
 from anaphora.data.fields.tokens import Tokens
-from anaphora.data.finding import Names
 from anaphora.errors import ConfigError
 from anaphora.evaluation.descriptions import DescriptionScores, description_scores
 from anaphora.evaluation.perplexity import perplexity
@@ -24,7 +22,7 @@ from anaphora.tasks.describe.predictor import DescriberPredictor, Description
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
 from anaphora.tasks.sizing import figure, tier_for, value_at
-from anaphora.tasks.task import Sized, Table, Tokenizers, Trained
+from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers, Trained
 from anaphora.tasks.training_job import mean_loss
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.wording import counted
@@ -130,11 +128,9 @@ class ImageDescription(FieldTask):
             Metric("exact match", scores.exact_match, f"{how}, any reference"),
         )
 
-    def choose(
-        self, data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None
-    ) -> Sized:
+    def choose(self, data: GivenData) -> Sized:
         """Choose the describer for as many captions; DataError for data that cannot be read."""
-        found = caption_splits(data, names)
+        found = caption_splits(data.paths, data.names)
         count, shape = found.train.count, found.features.shape
         tier = tier_for(count, TIERS)
         grid = f"{shape.rows} x {shape.columns} x {shape.width}" if shape.positions > 1 else f"{shape.width}"

@@ -38,7 +38,7 @@ from anaphora.tasks.language_model.training import (
 from anaphora.tasks.runs import experiment_of, is_file_of_another_program, load, load_trained
 from anaphora.tasks.scores import Digested, scored
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
-from anaphora.tasks.task import Sized, Table, Task, Trained
+from anaphora.tasks.task import GivenData, Sized, Table, Task, Trained
 from anaphora.tasks.training_job import TrainingJob
 from anaphora.text.tokenization import AnyTokenizer, Word
 from anaphora.text.tokenizer import Tokenizer
@@ -141,15 +141,13 @@ class RecurrentLanguageModelling(Task):
 
         return Answer([scored(path, lambda model: digested, score, metrics_of_prediction, request, report)])
 
-    def suits(self, data: Sequence[Path], names: Names, languages_given: bool) -> bool:
+    def suits(self, data: GivenData) -> bool:
         """Return True for a folder that holds ``train.txt``, and for a file whose kind can hold no pairs."""
-        return not languages_given and all(_is_running_text(path, names) for path in data)
+        return not any(data.languages) and all(_is_running_text(path, data.names) for path in data.paths)
 
-    def choose(
-        self, data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None
-    ) -> Sized:
+    def choose(self, data: GivenData) -> Sized:
         """Choose the model of characters for as many of them; DataError for data that cannot be read."""
-        found = text_splits(data, names)
+        found = text_splits(data.paths, data.names)
         characters = sum(len(line) + 1 for line in found.train)
         return Sized(_table(tier_for(characters, TIERS)), f"{counted(characters, 'character')} of running text")
 

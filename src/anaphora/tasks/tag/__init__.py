@@ -13,7 +13,6 @@ from anaphora.data.corpora import Splits
 from anaphora.data.fields.tags import Tags
 from anaphora.data.fields.vectors import Vectors, moments
 from anaphora.data.fields.words import Words
-from anaphora.data.finding import Names
 from anaphora.data.labelled import LabelledCorpus, LabelledFormat, hold_vectors, labelled_corpus, labelled_splits
 from anaphora.data.tagged import TaggedCorpus, tagged_splits
 from anaphora.errors import DataError
@@ -32,7 +31,7 @@ from anaphora.tasks.tag.config import TagExperiment, TaggerExperiment, VectorTag
 from anaphora.tasks.tag.formats import encoding_in, format_of, kind_by_name, resolved, vector_format
 from anaphora.tasks.tag.predictor import Tagged, TaggedVectors, TaggerPredictor, VectorTaggerPredictor, tags_of
 from anaphora.tasks.tag.scores import TagScores
-from anaphora.tasks.task import Sized, Table, Tokenizers, Trained
+from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers, Trained
 from anaphora.tasks.training_job import mean_loss
 from anaphora.text.normalise import lowercase_of, normalise
 from anaphora.text.text_rule import TextRule
@@ -139,23 +138,23 @@ class Tagging(FieldTask):
         labels = cast(WordTokenizer, tokenizers["tags"]).vocabulary
         return Tags("tags", labels, self.tags_in_place, several=experiment.output.several)
 
-    def suits(self, data: Sequence[Path], names: Names, languages_given: bool) -> bool:
+    def suits(self, data: GivenData) -> bool:
         """Return True for files of CoNLL-U; other tables look like pairs or running text."""
-        return bool(data) and all(path.name.lower().removesuffix(".gz").endswith(".conllu") for path in data)
+        names = [path.name.lower().removesuffix(".gz") for path in data.paths]
+        return bool(names) and all(name.endswith(".conllu") for name in names)
 
-    def choose(
-        self, data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None
-    ) -> Sized:
+    def choose(self, data: GivenData) -> Sized:
         """Choose the tagger for as many sentences; DataError for data that cannot be read."""
-        if hold_vectors(data):
-            splits = labelled_splits(data, names, LabelledFormat(vectors=True, steps=True))
+        if hold_vectors(data.paths):
+            splits = labelled_splits(data.paths, data.names, LabelledFormat(vectors=True, steps=True))
             count, spans = splits.train.count, encoding_of(example.labels for example in splits.train.examples())
             table = _table(tier_for(count, TIERS), bool(spans))
             kept = {name: table[name] for name in ("task", "encoder", "output", "training")}
             what = counted(len(splits.labels), "tag")
             return Sized(kept | {"model": "vectors"}, f"{counted(count, 'vector sequence')} of {what}")
-        experiment = resolved(TaggerExperiment.parse({"task": "tag", "data": names.own_files(data)}, "the data"))
-        count = tagged_splits(data, names, format_of(experiment)).train.count
+        given = {"task": "tag", "data": data.names.own_files(data.paths)}
+        experiment = resolved(TaggerExperiment.parse(given, "the data"))
+        count = tagged_splits(data.paths, data.names, format_of(experiment)).train.count
         tagged = f"column {experiment.data.column}" if experiment.data.format != "jsonl" else "spans"
         table = _table(tier_for(count, TIERS), experiment.spans != "none")
         return Sized(table, f"{counted(count, 'sentence')} ({tagged})")

@@ -1,7 +1,6 @@
 """Real-valued sequences: pen strokes and signals predicted, drawn, and written from texts."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, cast
 
 from anaphora.data.corpora import Splits
@@ -9,7 +8,6 @@ from anaphora.data.fields.field import Field
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.fields.values import NextValues, PreviousValues, check_texts, written_in
 from anaphora.data.fields.vectors import moments
-from anaphora.data.finding import Names
 from anaphora.data.traces import TraceCorpus, trace_splits
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
@@ -19,7 +17,7 @@ from anaphora.models.values import ValueNetwork
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask
 from anaphora.tasks.sizing import figure, tier_for, value_at
-from anaphora.tasks.task import Sized, Table, Tokenizers, Trained
+from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers, Trained
 from anaphora.tasks.trace.config import (
     PredictionExperiment,
     SynthesisExperiment,
@@ -161,12 +159,10 @@ class ValuePrediction(ValueTask):
         errors_ND = measure(model, fields, self.splits(experiment).valid).errors_ND
         return measure(model, fields, text).scores((errors_ND**2).mean(0))
 
-    def choose(
-        self, data: Sequence[Path], names: Names, languages: tuple[str, str], text: AnyTokenizer | None
-    ) -> Sized:
+    def choose(self, data: GivenData) -> Sized:
         """Choose the model for as many vectors, of texts where nearly all have one; DataError for faulty data."""
         vectors, texts = 0, Evidence()
-        for trace in trace_splits(data, names).train.examples():
+        for trace in trace_splits(data.paths, data.names).train.examples():
             vectors += len(trace.values_TD)
             texts.add(_WITH_TEXT if trace.text.strip() else _WITHOUT_TEXT, trace.place)
         tier = tier_for(vectors, TIERS)

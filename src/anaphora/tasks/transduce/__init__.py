@@ -12,7 +12,6 @@ from anaphora.data.corpora import Pair, PairCorpus, Splits, StringFile
 from anaphora.data.fields.field import Field
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.fields.values import Values, written_in
-from anaphora.data.finding import Names
 from anaphora.data.traces import TraceCorpus, are_traces, trace_corpus, trace_splits
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
@@ -27,7 +26,7 @@ from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, ValidationSplit
 from anaphora.tasks.scores import Digested, ScoredTask
 from anaphora.tasks.sizing import figure, tier_for, value_at
-from anaphora.tasks.task import Sized, Table, Tokenizers, Trained, WeightSource, both_sides
+from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers, Trained, WeightSource, both_sides
 from anaphora.tasks.trace import ValueTask
 from anaphora.tasks.training_job import TrainingJob, mean_loss
 from anaphora.tasks.transduce.config import (
@@ -146,12 +145,12 @@ class StringTransduction(ScoredTask):
     def inspected(self, predictor: Any) -> Any:
         return getattr(predictor, "translator", predictor)
 
-    def choose(self, data: Sequence[Path], names: Any, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
+    def choose(self, data: GivenData) -> Sized:
         """Return the transducer for as many pairs; DataError for data that cannot be read."""
-        if are_traces(data):
-            return _of_vectors(data, names)
-        table = names.own_files(data)
-        train = splits_of(TransductionExperiment.parse({"task": "transduce", "data": table}, "the data")).train
+        if are_traces(data.paths):
+            return _of_vectors(data)
+        given = {"task": "transduce", "data": data.names.own_files(data.paths)}
+        train = splits_of(TransductionExperiment.parse(given, "the data")).train
         tier = tier_for(train.count, TIERS)
         alike = are_separated(train.sources()) == are_separated(train.targets())
         return Sized(_transducer(tier, alike), f"{counted(train.count, 'pair')} of strings")
@@ -216,8 +215,8 @@ class VectorTransduction(ValueTask):
 TASKS = (StringTransduction, VectorTransduction)
 
 
-def _of_vectors(data: Sequence[Path], names: Names) -> Sized:
-    count = trace_splits(data, names).train.count
+def _of_vectors(data: GivenData) -> Sized:
+    count = trace_splits(data.paths, data.names).train.count
     tier = tier_for(count, TIERS)
     table = {name: value for name, value in _transducer(tier, False).items() if name != "guided_alignment"}
     table["embedding"] = {"size": tier.embedding, "dropout": tier.dropout}

@@ -22,7 +22,7 @@ from anaphora.nn.fusion import DeepFusion
 from anaphora.protocols import Searchable
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
-from anaphora.tasks.task import Sized, Table, Task, Trained, WeightSource, both_sides
+from anaphora.tasks.task import GivenData, Sized, Table, Task, Trained, WeightSource, both_sides
 from anaphora.tasks.translation.affixes import Framed
 from anaphora.tasks.translation.calibration import RunCalibrations
 from anaphora.tasks.translation.combination import FusedRun, load_together
@@ -147,18 +147,17 @@ class SentenceTranslation(Task):
         )
         return ["text.lowercase=false", "evaluation.conditions=raw"], note if keeps else ""
 
-    def suits(self, data: Sequence[Path], names: Any, languages_given: bool) -> bool:
+    def suits(self, data: GivenData) -> bool:
         """True: data that no other task claims is pairs."""
         return True
 
-    def choose(self, data: Sequence[Path], names: Any, languages: tuple[str, str], text: AnyTokenizer | None) -> Sized:
+    def choose(self, data: GivenData) -> Sized:
         """Return the translator for as many pairs; DataError for data that cannot be read."""
-        source, target = languages
         # with the sides' usual names where none are given, as an experiment has them
-        source, target = source or "en", target or "de"
-        pairs = translation_splits(data, source, target, names).train
-        table = _translator(tier_for(pairs.count, TIERS), text, _metric(target))
-        if not any(map(is_unspaced, (source, target))) and not isinstance(text, Byte) and _has_placeholders(pairs):
+        source, target = data.languages[0] or "en", data.languages[1] or "de"
+        pairs = translation_splits(data.paths, source, target, data.names).train
+        table = _translator(tier_for(pairs.count, TIERS), data.text, _metric(target))
+        if not any(map(is_unspaced, (source, target))) and not isinstance(data.text, Byte) and _has_placeholders(pairs):
             table["data"] = {"placeholders": PLACEHOLDERS}
         return Sized(table, counted(pairs.count, "pair"))
 
