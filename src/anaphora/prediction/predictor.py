@@ -1,8 +1,9 @@
 """A predictor of values as they come: a field encodes them, a network or a search answers batches of them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar, Unpack
+from typing import Any, Generic, TypeVar, Unpack, cast
 
 from anaphora.batch import Batch
 from anaphora.data.example_batches import Side, prediction_batches
@@ -12,7 +13,12 @@ from anaphora.data.ragged import Ragged
 from anaphora.formats.labelled import read_vectors
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.limits import Streaming, Watch
+from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.ranking import Ranking
+from anaphora.search.request import SearchRequest
+from anaphora.search.search import search
 
 Found = TypeVar("Found")
 
@@ -26,10 +32,15 @@ class FieldPredictor(Generic[Found]):
     """Name of its work, for progress."""
     batch_size = 8000
     """Positions of a batch."""
+    reads_arrays = False
+    """True if its values are arrays, and not texts."""
 
-    def __init__(self, field: Field[Any], runtime: Runtime) -> None:
-        """``field`` encodes the inputs."""
-        self.field, self._runtime = field, runtime
+    def __init__(self, model: Any, fields: Sequence[Field[Any]], experiment: Any, runtime: Runtime = ON_CPU) -> None:
+        """``fields`` are those of inputs and targets, ``experiment`` the resolved one that ``model`` was trained by."""
+        self.model, self.experiment, self._runtime = model, experiment, runtime
+        self.field: Any
+        self.targets: Any
+        self.field, self.targets = fields
 
     def _answer(self, batch: Batch, watch: Watch) -> Iterable[Found]:
         """Return what is found for each row of a batch."""
@@ -71,6 +82,42 @@ class FieldPredictor(Generic[Found]):
             return [self._finish(kept, found.get(row)) for row, (kept, _) in enumerate(window)]
 
         return answers(items, encoded, answered, task=self.activity, unit=self.unit, runtime=self._runtime, **streaming)
+
+
+class WritingPredictor(FieldPredictor[Found]):
+    """A predictor that writes texts by beam search, as the table ``evaluation`` of its experiment says."""
+
+    def _text(self, found: Hypothesis) -> Found:
+        """Return a text that was found."""
+        raise NotImplementedError
+
+    def _pieces(self, found: Hypothesis) -> tuple[str, ...]:
+        """Return the tokens of a text, with ``</s>`` where it is finished."""
+        tokenizer = self.targets.tokenizer
+        return tuple(tokenizer.pieces([*found.ids, *([tokenizer.symbols.eos] if found.finished else [])]))
+
+    def _writer(
+        self, beam: int | None, longest: Callable[[Batch], int | list[int]], *, attention: bool = True
+    ) -> Callable[[Batch, Watch], Iterator[Found]]:
+        """Return an ``answer`` for ``_stream``, whose texts have as many tokens as ``longest`` says at most."""
+        evaluation, stepper = self.experiment.evaluation, self.model.stepper()
+        size = beam or evaluation.beam
+
+        def answer(batch: Batch, watch: Watch) -> Iterator[Found]:
+            request = SearchRequest(
+                max_length=longest(batch),
+                beam=size,
+                n=size,
+                ranking=Ranking(evaluation.length_penalty),
+                banned_tokens=self.targets.tokenizer.symbols.unwritten,
+                attention=attention,
+                check=watch.check,
+            )
+            for hypotheses in search(stepper, batch, request):
+                best, *others = map(self._text, hypotheses)
+                yield replace(cast(Any, best), alternatives=tuple(others))
+
+        return answer
 
 
 class VectorPredictor(FieldPredictor[Found]):

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,8 +16,11 @@ from anaphora.data.example_store import ExampleStore, example_store
 from anaphora.data.fields.field import Field
 from anaphora.data.fields.tokens import Tokens
 from anaphora.events import Report
+from anaphora.kernels.runtime import Runtime
+from anaphora.nn.device import device_of
+from anaphora.prediction.predictor import FieldPredictor
 from anaphora.tasks.scores import ScoredTask
-from anaphora.tasks.task import Tokenizers, WeightSource
+from anaphora.tasks.task import Tokenizers, Trained, WeightSource
 from anaphora.tasks.training_job import TrainingContext, UpdatingJob, mean_loss
 from anaphora.text import tokenization
 from anaphora.text.tokenizer import Tokenizer
@@ -26,8 +30,8 @@ from anaphora.training.loop import Validate
 class Fields(NamedTuple):
     """The fields of an example."""
 
-    inputs: Field[Any]
-    targets: Field[Any]
+    inputs: Any
+    targets: Any
 
 
 class ValidationSplit(NamedTuple):
@@ -38,6 +42,7 @@ class ValidationSplit(NamedTuple):
     fields: Fields
     store: ExampleStore
     batches: Sequence[Batch]
+    tokenizers: Tokenizers
 
 
 class FieldTask(ScoredTask):
@@ -45,6 +50,8 @@ class FieldTask(ScoredTask):
 
     example_noun: ClassVar[str] = "text"
     """Noun of an example, for what is left out."""
+    predictor_class: ClassVar[type[FieldPredictor[Any]]]
+    """Class of ``predictor``, where that is not written."""
 
     def with_data_statistics(self, experiment: Any, splits: Splits[Any]) -> Any:
         """Return an experiment with the options that its training split decides."""
@@ -89,6 +96,15 @@ class FieldTask(ScoredTask):
         """Measure a network on the validation split, by default its loss; gradients are off."""
         return {"loss": mean_loss(model, valid.batches)}
 
+    def predictor(self, trained: Trained) -> Any:
+        fields = self.fields(trained.experiment, trained.tokenizers)
+        return self.predictor_class(trained.model, fields, trained.experiment, trained.runtime)
+
+    def predictor_of(self, model: Any, valid: ValidationSplit) -> Any:
+        """Return the predictor of a network that is being trained."""
+        runtime = Runtime.inference(device_of(model))
+        return self.predictor(Trained(Path(), valid.experiment, model, valid.tokenizers, runtime))
+
     def with_runs(self, experiment: Any, parent: Any) -> tuple[Any, Sequence[WeightSource]]:
         if not experiment.is_resolved:
             experiment = self.with_data_statistics(experiment, self.splits(experiment))
@@ -132,7 +148,7 @@ class FieldJob(UpdatingJob):
     def validation(self, context: TrainingContext, report: Report) -> Validate:
         fields, store = self._encoded("valid", context, report)
         batches = self._batches(fields, store, context, seed=0).epoch(1)
-        valid = ValidationSplit(self._experiment, self.splits.valid, fields, store, batches)
+        valid = ValidationSplit(self._experiment, self.splits.valid, fields, store, batches, context.tokenizers)
         return partial(self._task.validate, valid)
 
     def _encoded(self, split: str, context: TrainingContext, report: Report) -> tuple[Fields, ExampleStore]:

@@ -22,7 +22,7 @@ from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer
 
-Tokenizers = Mapping[str, Tokenizer]
+Tokenizers = Mapping[str, Any]
 Table = dict[str, Any]
 
 
@@ -30,8 +30,8 @@ class Trained(NamedTuple):
     """A checkpoint of a run folder, read and put together."""
 
     path: Path
-    experiment: ExperimentBase
-    model: torch.nn.Module
+    experiment: Any
+    model: Any
     """In evaluation mode."""
     tokenizers: Tokenizers
     """By side."""

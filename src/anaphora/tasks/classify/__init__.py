@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,7 @@ from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
-from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers, Trained
+from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import counted
@@ -129,25 +129,20 @@ class TextClassification(FieldTask):
         """Return the inverse of the frequency of each example's class, 1 on average, where classes are balanced."""
         if not experiment.classes.balanced:
             return None
-        targets = cast(Label, fields.targets).targets(store.rows(fields.targets))
+        targets = fields.targets.targets(store.rows(fields.targets))
         counts = np.bincount(targets, minlength=len(experiment.classes.names))
         weights: Floats = (len(targets) / (len(counts) * np.maximum(counts, 1)))[targets]
         return weights
 
     def validate(self, valid: ValidationSplit, model: PooledClassifier) -> Mapping[str, float]:
         """Return loss, accuracy and F1 of the validation split; thresholds, where there are any, are tuned to it."""
-        field = cast(Label, valid.fields.targets)
+        field = valid.fields.targets
         targets = field.targets(valid.store.rows(field))
         found_NC = np.zeros((len(targets), len(model.config.classes.names)))
         for batch in valid.batches:
             found_NC[batch.example_ids_B.numpy()] = model.predict(batch).classes.cpu().numpy()
         scores = scores_of(model, targets, found_NC, tune=True)
         return {name: getattr(scores, name) for name in ("loss", "accuracy", "macro_f1", "micro_f1")}
-
-    def predictor(self, trained: Trained) -> PooledPredictor:
-        experiment, model = cast(ClassifyExperiment, trained.experiment), cast(PooledClassifier, trained.model)
-        fields = self.fields(experiment, trained.tokenizers)
-        return self.predictor_class(model, fields, experiment.data.label_separator, trained.runtime)
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
         return {"text": tokenizers["text"] if "text" in tokenizers else tokenizers["source"]}

@@ -8,17 +8,13 @@ from anaphora.batch import Batch
 from anaphora.config import unknown
 from anaphora.data.example_batches import Side, prediction_batches
 from anaphora.data.fields.label import Label
-from anaphora.data.fields.tokens import Tokens
 from anaphora.errors import ConfigError, demand_number
-from anaphora.kernels.runtime import Runtime
 from anaphora.models.classifier import PooledClassifier
 from anaphora.nn.device import device_of
 from anaphora.prediction.arguments import given_text, one_text
 from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import Streaming, Watch
 from anaphora.prediction.predictor import FieldPredictor, VectorPredictor
-from anaphora.prediction.running import ON_CPU
-from anaphora.tasks.field_task import Fields
 
 
 @dataclass(frozen=True)
@@ -66,22 +62,18 @@ Found = Classification | Labelling
 class PooledPredictor(FieldPredictor[Found]):
     """A trained classifier of either kind."""
 
-    def __init__(self, model: PooledClassifier, fields: Fields, separator: str, runtime: Runtime = ON_CPU) -> None:
-        """``fields`` are those of training; ``separator`` stands between several labels in ``str`` of an answer."""
-        super().__init__(fields.inputs, runtime)
-        self.model, self.targets, self._separator = model, cast(Label, fields.targets), separator
-        self.labels = model.config.classes.names
+    @property
+    def labels(self) -> Sequence[str]:
         """The classes, in the order of the network's output."""
+        return cast(Label, self.targets).names
 
     def _answer(self, batch: Batch, watch: Watch) -> list[Found]:
         probabilities_BC = self.model.predict(batch.to(device_of(self.model))).classes.tolist()
-        return [found_in(self.model, row, self._separator) for row in probabilities_BC]
+        return [found_in(self.model, row, self.experiment.data.label_separator) for row in probabilities_BC]
 
 
 class ClassifierPredictor(PooledPredictor):
     """A trained classifier of texts."""
-
-    field: Tokens
 
     def predict(self, texts: Sequence[str]) -> list[Found]:
         """Return the class of each text, or its labels. Raises TypeError for one text in place of several."""

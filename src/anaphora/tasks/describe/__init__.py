@@ -1,33 +1,77 @@
 """Description: features of an image in, a sentence about it out."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, Literal, NamedTuple
 
+from pydantic import Field
+
+from anaphora.config import MAX_LENGTH, SET, Conflict
 from anaphora.data.captioned import CaptionCorpus, CaptionSplits, caption_splits
 from anaphora.data.features import GridShape
-from anaphora.data.fields.field import Field
 from anaphora.data.fields.grid import Grid, ImageGrid
 from anaphora.data.fields.tokens import Tokens
 from anaphora.errors import ConfigError
 from anaphora.evaluation.descriptions import DescriptionScores, description_scores
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report, silent
-from anaphora.kernels.runtime import Runtime
-from anaphora.models.describer import Describer
+from anaphora.models.describer import Describer, DescriberConfig
 from anaphora.models.registry import NETWORKS
-from anaphora.nn.device import device_of
 from anaphora.run.logs import Metric
-from anaphora.tasks.describe.config import DescriberExperiment
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.data_table import DataConfig
 from anaphora.tasks.describe.predictor import DescriberPredictor, Description
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
+from anaphora.tasks.fitting import segmented_alike
 from anaphora.tasks.sizing import figure, tier_for, value_at
-from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers, Trained
+from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers
 from anaphora.tasks.training_job import mean_loss
-from anaphora.text.tokenization import AnyTokenizer
+from anaphora.tasks.translation import SearchConfig
+from anaphora.text.tokenization import AnyTokenizer, TextConfig, Word
+from anaphora.training.best_checkpoint import Better
 from anaphora.wording import counted
 
 __all__ = ["TASKS", "DescriberExperiment", "DescriberPredictor", "Description"]
+
+
+class CaptionData(DataConfig):
+    """Captions, and features of the images that they describe."""
+
+    language: str = "en"
+    """Language code of the captions, for tokenizers of words."""
+    max_length: int = Field(50, ge=1, le=MAX_LENGTH)
+    """Longer captions are left out of training and validation, and none longer is generated; in tokens."""
+
+
+class DescriberExperiment(DescriberConfig, ExperimentBase):
+    """A describer of images."""
+
+    metrics: ClassVar[dict[str, Better]] = {
+        "loss": "lower",
+        "perplexity": "lower",
+        "bleu": "higher",
+        "exact_match": "higher",
+    }
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict({"start.run": SET}, "a describer starts from no other run; leave start.run out"),
+        *segmented_alike("a describer"),
+        Conflict(
+            {"evaluation.validation_beam": SET, "training.metric": ("loss", "perplexity")},
+            'validation searches for BLEU and exact match alone; leave it out, or set training.metric = "bleu"',
+            written=True,
+        ),
+    )
+
+    chosen_by_data = ("encoder.rows", "encoder.columns", "encoder.width")
+
+    task: Literal["describe"]
+    """Name of the task."""
+    data: CaptionData = CaptionData()
+    """Captions and features."""
+    text: TextConfig = Word()
+    """Tokenizer."""
+    evaluation: SearchConfig = SearchConfig()
+    """Options of the search for descriptions."""
 
 
 class Tier(NamedTuple):
@@ -60,6 +104,7 @@ class ImageDescription(FieldTask):
     example_noun: ClassVar[str] = "caption"
     text_options = "captions whose file begins with test"
     takes = ("search",)
+    predictor_class = DescriberPredictor
     counted, tiers = "captions", TIERS
 
     def splits(self, experiment: DescriberExperiment, report: Report = silent) -> CaptionSplits:
@@ -84,12 +129,12 @@ class ImageDescription(FieldTask):
     def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
         """Return the features of the image, and its caption."""
         encoder = experiment.encoder
-        grid: Field[Any] = Grid("image", GridShape(encoder.rows, encoder.columns, encoder.width))
+        grid = Grid("image", GridShape(encoder.rows, encoder.columns, encoder.width))
         if splits is not None:
             grid = ImageGrid("image", splits.features, lambda caption: caption.image)
         return Fields(grid, Tokens("text", tokenizers["text"], lambda caption: caption.text))
 
-    def sized_by(self, fields: Fields) -> Sequence[Field[Any]]:
+    def sized_by(self, fields: Fields) -> Sequence[Any]:
         return [fields.targets]
 
     def longest(self, experiment: Any, training: bool) -> int:
@@ -104,15 +149,9 @@ class ImageDescription(FieldTask):
         experiment, loss = valid.experiment, mean_loss(model, valid.batches)
         found = {"loss": loss, "perplexity": perplexity(loss, 1)}
         if experiment.training.metric in ("bleu", "exact_match"):
-            tokenizer, runtime = cast(Tokens, valid.fields.targets).tokenizer, Runtime.inference(device_of(model))
-            predictor = DescriberPredictor(model, tokenizer, experiment, runtime)
-            scores = _scores(predictor, valid.corpus, experiment.evaluation.validation_beam)
+            scores = _scores(self.predictor_of(model, valid), valid.corpus, experiment.evaluation.validation_beam)
             found |= {"bleu": scores.bleu.value, "exact_match": scores.exact_match}
         return found
-
-    def predictor(self, trained: Trained) -> DescriberPredictor:
-        experiment, model = cast(DescriberExperiment, trained.experiment), cast(Describer, trained.model)
-        return DescriberPredictor(model, trained.tokenizers["text"], experiment, trained.runtime)
 
     def score(
         self, model: DescriberPredictor, text: CaptionCorpus, request: Request, report: Report

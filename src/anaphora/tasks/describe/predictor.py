@@ -3,28 +3,23 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from anaphora.batch import Batch
 from anaphora.data.example_batches import padded_width
 from anaphora.data.features import Features, GridShape, array_files, grid_of
+from anaphora.data.fields.field import Field
 from anaphora.data.fields.grid import Grid
 from anaphora.formats.arrays import Floats
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.describer import Describer
 from anaphora.options import with_known_names
-from anaphora.prediction.limits import UNLIMITED, Limits, Streaming, Watch
-from anaphora.prediction.predictor import FieldPredictor
+from anaphora.prediction.limits import UNLIMITED, Limits, Streaming
+from anaphora.prediction.predictor import WritingPredictor
 from anaphora.prediction.running import ON_CPU
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.ranking import Ranking
-from anaphora.search.request import SearchRequest
-from anaphora.search.search import search
-from anaphora.tasks.describe.config import DescriberExperiment
-from anaphora.text.tokenizer import Tokenizer
 
 _BATCH = 64
 """Images that are searched side by side."""
@@ -57,27 +52,25 @@ class Description:
         return f"{self.image}\t{self.text}" if self.image else self.text
 
 
-class DescriberPredictor(FieldPredictor[Description]):
+class DescriberPredictor(WritingPredictor[Description]):
     """A trained describer."""
 
     unit, activity = "images", "describe"
     reads_arrays = True
 
-    def __init__(
-        self, model: Describer, tokenizer: Tokenizer, experiment: DescriberExperiment, runtime: Runtime = ON_CPU
-    ) -> None:
-        """``experiment`` is the one that the model was trained by, with the size of its grids."""
-        encoder = experiment.encoder
-        self.shape = GridShape(encoder.rows, encoder.columns, encoder.width)
-        """The size of a grid."""
-        super().__init__(Grid("image", self.shape), runtime)
-        self.model, self._tokenizer, self.experiment = model, tokenizer, experiment
+    def __init__(self, model: Any, fields: Sequence[Field[Any]], experiment: Any, runtime: Runtime = ON_CPU) -> None:
+        super().__init__(model, fields, experiment, runtime)
         self.batch_size = _BATCH * padded_width(self.shape.positions)
+
+    @property
+    def shape(self) -> GridShape:
+        """The size of a grid."""
+        return cast(Grid, self.field).shape
 
     @property
     def attends_to_grid(self) -> bool:
         """True if its descriptions have attention."""
-        return self.model.decoder.attention is not None
+        return cast(Describer, self.model).decoder.attention is not None
 
     @with_known_names
     def predict(
@@ -125,35 +118,19 @@ class DescriberPredictor(FieldPredictor[Description]):
         beam: int | None,
         **streaming: Unpack[Streaming],
     ) -> Iterator[Description]:
-        search_options, stepper = self.experiment.evaluation, self.model.stepper()
-        size = beam or search_options.beam
-
-        def descriptions(batch: Batch, watch: Watch) -> Iterator[Description]:
-            request = SearchRequest(
-                max_length=self.experiment.data.max_length + 1,
-                beam=size,
-                n=size,
-                ranking=Ranking(search_options.length_penalty),
-                banned_tokens=self._tokenizer.symbols.unwritten,
-                check=watch.check,
-            )
-            for hypotheses in search(stepper, batch, request):
-                best, *others = map(self._one, hypotheses)
-                yield replace(best, alternatives=tuple(others))
-
-        return self._stream(items, read, descriptions, **streaming)
+        writer = self._writer(beam, lambda batch: int(self.experiment.data.max_length) + 1)
+        return self._stream(items, read, writer, **streaming)
 
     def _finish(self, kept: str, found: Description | None) -> Description:
         assert found is not None
         return replace(found, image=kept)
 
-    def _one(self, found: Hypothesis) -> Description:
-        end = [self._tokenizer.symbols.eos] if found.finished else []
+    def _text(self, found: Hypothesis) -> Description:
         weights = None if found.weights is None else found.weights.numpy()
         return Description(
-            text=self._tokenizer.decode(found.ids),
+            text=self.targets.tokenizer.decode(found.ids),
             score=found.score,
             finished=found.finished,
-            pieces=tuple(self._tokenizer.pieces([*found.ids, *end])),
+            pieces=self._pieces(found),
             weights=None if weights is None else weights.reshape(-1, self.shape.rows, self.shape.columns),
         )

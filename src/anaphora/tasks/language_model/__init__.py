@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple
 
 from anaphora.data.finding import Names, find_pairs, find_texts
 from anaphora.data.sources import text_splits
@@ -14,7 +14,6 @@ from anaphora.events import Note, Report, silent
 from anaphora.formats.tsv import has_two_columns
 from anaphora.models.ngram.model import NgramModel
 from anaphora.models.registry import NETWORKS
-from anaphora.protocols import TextModel
 from anaphora.run import Checkpoint
 from anaphora.run.logs import Metric
 from anaphora.tasks.evaluation import Answer, Request, Scored, one_run, own_splits
@@ -103,8 +102,7 @@ class RecurrentLanguageModelling(Task):
         return LanguageModelJob(experiment, report)
 
     def predictor(self, trained: Trained) -> LanguageModelPredictor:
-        model = cast(TextModel, trained.model)
-        return LanguageModelPredictor(model, trained.tokenizers["text"], trained.path, trained.runtime)
+        return LanguageModelPredictor(trained.model, trained.tokenizers["text"], trained.path, trained.runtime)
 
     def open_file(self, path: Path) -> LanguageModelPredictor:
         """Return the model of an ARPA file."""

@@ -22,7 +22,6 @@ from anaphora.formats.span_tags import OUTSIDE, TagsInPlace, check_tags, encodin
 from anaphora.formats.tagged import Sentence, labels_of
 from anaphora.models.registry import NETWORKS
 from anaphora.models.tagger import StepTagger
-from anaphora.nn.spelling import CharactersConfig
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
 from anaphora.tasks.scores import Digested
@@ -31,7 +30,7 @@ from anaphora.tasks.tag.config import TagExperiment, TaggerExperiment, VectorTag
 from anaphora.tasks.tag.formats import encoding_in, format_of, kind_by_name, resolved, vector_format
 from anaphora.tasks.tag.predictor import Tagged, TaggedVectors, TaggerPredictor, VectorTaggerPredictor, tags_of
 from anaphora.tasks.tag.scores import TagScores
-from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers, Trained
+from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers
 from anaphora.tasks.training_job import mean_loss
 from anaphora.text.normalise import lowercase_of, normalise
 from anaphora.text.text_rule import TextRule
@@ -112,7 +111,7 @@ class Tagging(FieldTask):
 
     def validate(self, valid: ValidationSplit, model: StepTagger) -> Mapping[str, float]:
         """Return loss, accuracy and F1 of the validation split."""
-        tags, found = cast(Tags, valid.fields.targets), dict[int, list[str]]()
+        tags, found = valid.fields.targets, dict[int, list[str]]()
         for batch in valid.batches:
             found.update(zip(batch.example_ids_B.tolist(), tags_of(model, tags, batch), strict=True))
         counts = TagCounts(encoding_in(valid.experiment), tags.several)
@@ -135,8 +134,7 @@ class Tagging(FieldTask):
         return scores
 
     def _tag_field(self, experiment: TagExperiment, tokenizers: Tokenizers) -> Tags:
-        labels = cast(WordTokenizer, tokenizers["tags"]).vocabulary
-        return Tags("tags", labels, self.tags_in_place, several=experiment.output.several)
+        return Tags("tags", tokenizers["tags"].vocabulary, self.tags_in_place, several=experiment.output.several)
 
     def suits(self, data: GivenData) -> bool:
         """Return True for files of CoNLL-U; other tables look like pairs or running text."""
@@ -175,6 +173,7 @@ class TokenTagging(Tagging):
     next_command = "echo 'Your text.' | anaphora predict {run} --format text"
     example = 'tagger = anaphora.load("{path}")\nprint(tagger.predict([["A", "man", "walks", "."]])[0].tags)'
     example_noun: ClassVar[str] = "sentence"
+    predictor_class = TaggerPredictor
     text_options = "--text"
     takes = ("text", "columns")
 
@@ -220,15 +219,10 @@ class TokenTagging(Tagging):
 
     def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
         """Return the words with their characters, and their tags."""
-        words, characters = (cast(WordTokenizer, tokenizers[side]) for side in ("text", "characters"))
-        spelt = experiment.characters
-        longest = spelt.max_length if isinstance(spelt, CharactersConfig) else 0
+        longest = getattr(experiment.characters, "max_length", 0)
+        words, characters = tokenizers["text"], tokenizers["characters"]
         inputs = Words("words", words, characters, lambda example: example[1].words, longest=longest)
         return Fields(inputs, self._tag_field(experiment, tokenizers))
-
-    def predictor(self, trained: Trained) -> TaggerPredictor:
-        experiment, model = cast(TaggerExperiment, trained.experiment), cast(StepTagger, trained.model)
-        return TaggerPredictor(model, self.fields(experiment, trained.tokenizers), experiment, trained.runtime)
 
     def given(self, experiment: TaggerExperiment, request: Request) -> Mapping[str, Iterable[tuple[Path, Sentence]]]:
         if request.text is None:
@@ -259,6 +253,7 @@ class VectorTagging(Tagging):
     next_command = "anaphora evaluate {run}"
     example = 'tagger = anaphora.load("{path}")\nprint(tagger.predict([vectors])[0].tags)'
     example_noun: ClassVar[str] = "sequence"
+    predictor_class = VectorTaggerPredictor
 
     def splits(self, experiment: VectorTaggerExperiment, report: Report = silent) -> Splits[LabelledCorpus]:
         """Return the splits; errors as for ``data.labelled.labelled_splits``."""
@@ -291,10 +286,6 @@ class VectorTagging(Tagging):
         """Return the vectors and their tags."""
         inputs = Vectors("vectors", experiment.vectors.size, lambda example: example.vectors)
         return Fields(inputs, self._tag_field(experiment, tokenizers))
-
-    def predictor(self, trained: Trained) -> VectorTaggerPredictor:
-        experiment, model = cast(VectorTaggerExperiment, trained.experiment), cast(StepTagger, trained.model)
-        return VectorTaggerPredictor(model, self.fields(experiment, trained.tokenizers), experiment, trained.runtime)
 
     def given(self, experiment: VectorTaggerExperiment, request: Request) -> Mapping[str, Any]:
         return {request.data.name: request.data} if request.data else {}

@@ -11,22 +11,18 @@ from typing import Any, Unpack, cast
 from anaphora.batch import Batch, Ids, Values
 from anaphora.data.example_batches import Side, prediction_batches
 from anaphora.data.fields.tags import Tags
-from anaphora.data.fields.words import Words
 from anaphora.errors import ConfigError, DataError
 from anaphora.events import silent
 from anaphora.formats.span_tags import Encoding, Span, spans_of
 from anaphora.formats.tagged import Plain, Sentence
-from anaphora.kernels.runtime import Runtime, running
+from anaphora.kernels.runtime import running
 from anaphora.models.tagger import StepTagger
 from anaphora.nn.device import device_of
 from anaphora.prediction.arguments import demand_several, demand_text, given_text
 from anaphora.prediction.examples import Example
 from anaphora.prediction.limits import Streaming, Watch
 from anaphora.prediction.predictor import FieldPredictor, VectorPredictor
-from anaphora.prediction.running import ON_CPU
 from anaphora.tasks.data_table import chosen_columns
-from anaphora.tasks.field_task import Fields
-from anaphora.tasks.tag.config import TagExperiment, TaggerExperiment, VectorTaggerExperiment
 from anaphora.tasks.tag.formats import encoding_in, recognize_format
 from anaphora.text.tokenizer import UNK
 
@@ -74,19 +70,15 @@ class Tagged(TaggedVectors):
 class StepPredictor(FieldPredictor[list[str]]):
     """A trained tagger of either kind."""
 
-    reads_arrays = False
-
-    def __init__(self, model: StepTagger, fields: Fields, experiment: TagExperiment, runtime: Runtime = ON_CPU) -> None:
-        """``fields`` are those of training, ``experiment`` the resolved one that the model was trained by."""
-        super().__init__(fields.inputs, runtime)
-        self.model, self.targets, self.experiment = model, cast(Tags, fields.targets), experiment
-        self.encoding = encoding_in(experiment)
+    @property
+    def encoding(self) -> Encoding | None:
         """Encoding of spans as tags; None where tags are no spans."""
+        return encoding_in(self.experiment)
 
     @property
     def tags(self) -> Sequence[str]:
         """All tags, or labels, that there are."""
-        return self.targets.names
+        return cast(Tags, self.targets).names
 
     def known(self, steps: Sequence[Any]) -> list[bool]:
         """Return which steps are words of the vocabulary; vectors always are."""
@@ -100,8 +92,6 @@ class TaggerPredictor(StepPredictor):
     """A trained tagger of sentences."""
 
     unit = "sentences"
-    field: Words
-    experiment: TaggerExperiment
 
     def predict(self, sentences: Iterable[str | Sequence[str]]) -> list[Tagged]:
         """Return the tags of sentences, each a list of words, or a text that is tokenized first.
@@ -169,8 +159,6 @@ class TaggerPredictor(StepPredictor):
 
 class VectorTaggerPredictor(VectorPredictor[list[str]], StepPredictor):
     """A trained tagger of sequences of vectors."""
-
-    experiment: VectorTaggerExperiment
 
     def _finish(self, kept: None, found: list[str] | None) -> TaggedVectors:
         return TaggedVectors(tuple(found or ()), self.encoding)

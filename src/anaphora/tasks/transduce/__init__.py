@@ -10,17 +10,13 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from anaphora.data.corpora import Pair, PairCorpus, Splits, StringFile
 from anaphora.data.fields.field import Field
-from anaphora.data.fields.tokens import Tokens
 from anaphora.data.fields.values import Values, written_in
 from anaphora.data.traces import TraceCorpus, are_traces, trace_corpus, trace_splits
 from anaphora.errors import DataError
 from anaphora.events import Report, silent
 from anaphora.formats.strings import read_format, string_lines
-from anaphora.kernels.runtime import Runtime
 from anaphora.models.registry import NETWORKS
 from anaphora.models.vector_transducer import VectorTransducer
-from anaphora.nn.device import device_of
-from anaphora.protocols import Searchable
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, ValidationSplit
@@ -34,11 +30,18 @@ from anaphora.tasks.transduce.config import (
     TransductionExperiment,
     VectorTransductionExperiment,
 )
-from anaphora.tasks.transduce.data import TransducerJob, answers_of, splits_of, with_data_statistics
+from anaphora.tasks.transduce.data import (
+    TransducerJob,
+    TransductionScores,
+    answers_of,
+    scores_of,
+    splits_of,
+    transduction_scores,
+    with_data_statistics,
+)
 from anaphora.tasks.transduce.predictor import TransducerPredictor, Transduction, VectorTransducerPredictor
-from anaphora.tasks.transduce.scores import TransductionScores, scores_of, transduction_scores
 from anaphora.tasks.translation import TranslationPredictor, with_fused_run
-from anaphora.text.symbols import SymbolTokenizer, are_separated
+from anaphora.text.symbols import are_separated
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import counted
@@ -104,10 +107,9 @@ class StringTransduction(ScoredTask):
         return TransducerJob(experiment, report)
 
     def predictor(self, trained: Trained) -> Any:
-        experiment = cast(TransductionExperiment, trained.experiment)
-        source, target = (cast(SymbolTokenizer, trained.tokenizers[side]) for side in ("source", "target"))
-        stepper = cast(Searchable, trained.model).stepper
-        translator = TranslationPredictor(stepper, source, target, experiment.evaluation, runtime=trained.runtime)
+        source, target = trained.tokenizers["source"], trained.tokenizers["target"]
+        evaluation, stepper = trained.experiment.evaluation, trained.model.stepper
+        translator = TranslationPredictor(stepper, source, target, evaluation, runtime=trained.runtime)
         return TransducerPredictor(translator, source, target)
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
@@ -176,6 +178,7 @@ class VectorTransduction(ValueTask):
     next_command = "anaphora evaluate {run}"
     example = 'transducer = anaphora.load("{path}")\nprint(transducer.predict([vectors])[0].text)'
     takes = ("data", "search", "sentences")
+    predictor_class = VectorTransducerPredictor
     side = "target"
 
     def fields(self, experiment: Any, tokenizers: Tokenizers, splits: Any = None) -> Fields:
@@ -187,17 +190,11 @@ class VectorTransduction(ValueTask):
 
     def validate(self, valid: ValidationSplit, model: VectorTransducer) -> Mapping[str, float]:
         """Return loss, accuracy and symbol error rate of the validation split."""
-        target = cast(SymbolTokenizer, cast(Tokens, valid.fields.targets).tokenizer)
-        predictor = VectorTransducerPredictor(model, target, valid.experiment, Runtime.inference(device_of(model)))
         beam, traces = valid.experiment.evaluation.validation_beam, list(valid.corpus.examples())
-        texts = [one.text for one in predictor.predict_stream(traces, beam=beam)]
-        scores, loss = scores_of(texts, ([trace.text] for trace in traces), target), mean_loss(model, valid.batches)
+        texts = [one.text for one in self.predictor_of(model, valid).predict_stream(traces, beam=beam)]
+        scores = scores_of(texts, ([trace.text] for trace in traces), valid.fields.targets.tokenizer)
+        loss = mean_loss(model, valid.batches)
         return {"loss": loss, "accuracy": scores.accuracy, "symbol_error_rate": scores.symbol_error_rate}
-
-    def predictor(self, trained: Trained) -> VectorTransducerPredictor:
-        experiment = cast(VectorTransductionExperiment, trained.experiment)
-        model, symbols = cast(VectorTransducer, trained.model), cast(SymbolTokenizer, trained.tokenizers["target"])
-        return VectorTransducerPredictor(model, symbols, experiment, trained.runtime)
 
     def given(self, experiment: Any, request: Request) -> Mapping[str, TraceCorpus]:
         return {request.data.name: trace_corpus(request.data)} if request.data else {}
@@ -209,7 +206,7 @@ class VectorTransduction(ValueTask):
         beam = request.search.beam or evaluation.beam
         found = model.predict_stream(traces, beam=beam, report=report)
         outputs = {trace.place: (one.text, [written_in(trace)]) for trace, one in zip(traces, found, strict=True)}
-        return transduction_scores(outputs, model.target, evaluation.without, f"beam {beam}")
+        return transduction_scores(outputs, model.targets.tokenizer, evaluation.without, f"beam {beam}")
 
 
 TASKS = (StringTransduction, VectorTransduction)

@@ -2,34 +2,26 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from anaphora.batch import Batch
-from anaphora.batch import Values as PaddedValues
-from anaphora.data.fields.values import Values
+from anaphora.batch import Batch, Values
 from anaphora.data.fields.vectors import finite_vectors
 from anaphora.data.traces import read_traces
 from anaphora.events import Note, Report, silent
 from anaphora.formats.labelled import read_vectors
 from anaphora.formats.traces import Trace, ink
-from anaphora.kernels.runtime import Runtime
 from anaphora.models.vector_transducer import VectorTransducer
 from anaphora.options import with_known_names
 from anaphora.prediction.arguments import demand_several
-from anaphora.prediction.limits import UNLIMITED, Limits, Streaming, Watch
+from anaphora.prediction.limits import UNLIMITED, Limits, Streaming
 from anaphora.prediction.options import SearchKeywords, SearchOptions
-from anaphora.prediction.predictor import FieldPredictor
-from anaphora.prediction.running import ON_CPU
+from anaphora.prediction.predictor import WritingPredictor
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.search.ranking import Ranking
-from anaphora.search.request import SearchRequest
-from anaphora.search.search import search
-from anaphora.tasks.transduce.config import VectorTransductionExperiment
 from anaphora.tasks.translation import Translation, TranslationPredictor
 from anaphora.text.normalise import normalise
 from anaphora.text.symbols import TAB, SymbolTokenizer, can_copy
@@ -141,28 +133,17 @@ def _replaced(text: str, stand_ins: Mapping[str, str]) -> str:
     return normalise(string).translate({ord(one): known for one, known in stand_ins.items()}) + tab + tags
 
 
-class VectorTransducerPredictor(FieldPredictor[Transduction]):
+class VectorTransducerPredictor(WritingPredictor[Transduction]):
     """A trained transducer of vectors: real-valued sequences in, such as the strokes of a pen, their texts out."""
 
     unit = "sequences"
     batch_size = 4000
     reads_arrays = True
 
-    def __init__(
-        self,
-        model: VectorTransducer,
-        target: SymbolTokenizer,
-        experiment: VectorTransductionExperiment,
-        runtime: Runtime = ON_CPU,
-    ) -> None:
-        """``experiment`` is the resolved one that the model was trained by."""
-        super().__init__(Values("values", experiment.scale), runtime)
-        self.model, self.target, self.experiment = model, target, experiment
-
     @property
     def attends(self) -> bool:
         """True if it has attention."""
-        return self.model.decoder.attention is not None
+        return cast(VectorTransducer, self.model).decoder.attention is not None
 
     @with_known_names
     def predict(
@@ -197,32 +178,17 @@ class VectorTransducerPredictor(FieldPredictor[Transduction]):
         **streaming: Unpack[Streaming],
     ) -> Iterator[Transduction]:
         """Yield the same for sequences as they come, in order, or ``Trace``s."""
-        evaluation = self.experiment.evaluation
-        size, ranking, stepper = beam or evaluation.beam, Ranking(evaluation.length_penalty), self.model.stepper()
 
-        def written(batch: Batch, watch: Watch) -> Iterator[Transduction]:
-            request = SearchRequest(
-                max_length=[length + SHORTEST for length in cast(PaddedValues, batch.inputs).lengths_B.tolist()],
-                beam=size,
-                n=size,
-                ranking=ranking,
-                banned_tokens=self.target.symbols.unwritten,
-                attention=attention,
-                check=watch.check,
-            )
-            for of_one in search(stepper, batch, request):
-                best, *others = map(self._written, of_one)
-                yield replace(best, alternatives=tuple(others))
+        def longest(batch: Batch) -> list[int]:
+            return [length + SHORTEST for length in cast(Values, batch.inputs).lengths_B.tolist()]
 
-        return self._stream(sequences, self._read, written, **streaming)
+        return self._stream(sequences, self._read, self._writer(beam, longest, attention=attention), **streaming)
 
-    def _written(self, found: Hypothesis) -> Transduction:
-        text = self.target.decode(found.ids)
+    def _text(self, found: Hypothesis) -> Transduction:
+        text = self.targets.tokenizer.decode(found.ids)
         if found.weights is None:
             return Transduction(text, found.score)
-        end = [self.target.symbols.eos] if found.finished else []
-        pieces = tuple(self.target.pieces([*found.ids, *end]))
-        return Transduction(text, found.score, pieces=pieces, weights=found.weights.numpy())
+        return Transduction(text, found.score, pieces=self._pieces(found), weights=found.weights.numpy())
 
     def _read(self, given: Any, number: int) -> tuple[None, str, Trace]:
         """Return a sequence that a caller gave."""
