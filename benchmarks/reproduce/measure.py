@@ -29,9 +29,8 @@ from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Request, Results
 from anaphora.tasks.registry import parse
 from anaphora.tasks.runs import load, task_at, weights_of_runs
-from anaphora.tasks.translation import TranslationPredictor
+from anaphora.tasks.translation import TranslationPredictor, TranslationScores
 from anaphora.tasks.translation.config import TranslationExperiment
-from anaphora.tasks.translation.scores import TranslationScores
 from anaphora.text.tokenization import Word
 from benchmarks.reproduce.table import Job
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import torch
 
 from anaphora.batch import Batch, Constraints, Ids
 from anaphora.data.example_batches import Side, prediction_batches
@@ -19,9 +20,10 @@ from anaphora.data.ragged import Ragged
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.models.translator import Translator
 from anaphora.prediction.candidates import Shortlist
+from anaphora.run.shortlists import TokenShortlist
 from anaphora.search.request import SearchRequest
 from anaphora.search.search import search
-from anaphora.tasks.translation.shortlist import Columns, candidates_of
+from anaphora.tasks.translation.shortlist import TokenCandidates
 from benchmarks import joeynmt, ours
 from benchmarks.material import prepare_pairs, test_sources, tokenizer_of
 from benchmarks.work import Precision, Sample, Setting, Work, peak_mib
@@ -45,14 +47,14 @@ def decode(beam: int, shortlist: bool, setting: Setting) -> Sample:
     stepper = model.stepper()
     request = SearchRequest(max_length=LENGTH, beam=beam, banned_tokens=(tokenizer.symbols.eos,), attention=False)
     runtime = Runtime.inference(precision=setting.precision)
-    columns = _shortlist(tokenizer.symbols.size)
+    shortlisted = TokenCandidates(_shortlist(tokenizer.symbols.size))
     begin = time.perf_counter()
     sources = Side(Tokens("source", tokenizer), Ragged.of(tokenizer.encode(text) for text in texts))
     outputs: dict[int, str] = {}
     units = 0
     for batch in prediction_batches(sources, BATCH_TOKENS):
         if shortlist:
-            batch = replace(batch, constraints=Constraints(_candidates(batch, columns)))
+            batch = replace(batch, constraints=Constraints(_candidates(batch, shortlisted)))
         with running(runtime):
             hypotheses = search(stepper, batch, request)
         for number, found in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
@@ -70,18 +72,19 @@ def decode_peer(beam: int, setting: Setting) -> Sample:
     )
 
 
-def _shortlist(vocabulary: int) -> Columns:
+def _shortlist(vocabulary: int) -> TokenShortlist:
     """A shortlist of frequent units more than others, so that a batch has as many candidates as a trained run's."""
     places = np.arange(vocabulary * EACH)
     likely = vocabulary * (_STRIDE * places % vocabulary / vocabulary) ** _SKEW
-    return Columns(np.arange(vocabulary), likely.astype(np.int64), range(0, len(places) + 1, EACH))
+    ends = np.arange(EACH, len(places) + 1, EACH)
+    return TokenShortlist(*map(torch.from_numpy, (np.arange(vocabulary), likely.astype(np.int64), ends)))
 
 
-def _candidates(batch: Batch, columns: Columns) -> Ids:
+def _candidates(batch: Batch, shortlisted: TokenCandidates) -> Ids:
     """Those of each sentence."""
     ids = batch.input_ids
     rows = [row[:length] for row, length in zip(ids.ids_BT.tolist(), ids.lengths_B.tolist(), strict=True)]
-    return candidates_of(columns, rows, Shortlist(FREQUENT, EACH), [()] * len(rows))
+    return shortlisted.of(rows, Shortlist(FREQUENT, EACH), [()] * len(rows))
 
 
 def _sentences(setting: Setting) -> int:

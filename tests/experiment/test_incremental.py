@@ -20,7 +20,7 @@ from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.weights import tensors_of
 from anaphora.tasks.base import ExperimentBase, StartConfig
 from anaphora.tasks.runs import experiment_of
-from anaphora.tasks.translation.incremental import HeldOutScores, IncrementalJob
+from anaphora.tasks.translation.incremental_training import HeldOutScores, IncrementalJob
 from tests.resuming import weights
 
 TMX = """<tmx version="1.4"><header srclang="en" segtype="sentence" o-tmf="x" adminlang="en" datatype="plaintext"

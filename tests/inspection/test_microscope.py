@@ -18,7 +18,7 @@ from anaphora.inspection.microscope import SCRIPTS, page_of, tensors_of, write_m
 from anaphora.tasks.registry import parse, task_of
 from anaphora.tasks.runs import load_trained
 from anaphora.tasks.task import Trained
-from anaphora.tasks.translation.inspected import longest
+from anaphora.tasks.translation.constraints import max_length
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.subwords import SubwordTokenizer
 from tests.searches import beam
@@ -157,7 +157,7 @@ def test_a_page_translates_as_the_package_does(tmp_path: Path, name: str, kind: 
         assert answer["score"] == pytest.approx(translation.score, abs=1e-3)
         if translation.weights is not None:
             np.testing.assert_allclose(answer["weights"], translation.weights, atol=1e-4, rtol=1e-3)
-    assert model.training is False and longest(3) == 19  # the limit that the page states again
+    assert model.training is False and max_length(3) == 19  # the limit that the page states again
 
 
 @node

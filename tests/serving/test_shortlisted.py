@@ -23,7 +23,7 @@ def test_every_translation_is_of_the_shortlist_and_a_run_without_one_is_refused(
     with pytest.raises(ConfigError, match="has no shortlist: make one with anaphora shortlist"):
         Translators.load([run], shortlist=True)
     [free] = Translators.load([run])
-    source, target = free.predictor._source, free.predictor._target
+    source, target = free.predictor.source, free.predictor.target
     nothing = TokenShortlist(
         torch.arange(target.symbols.size, dtype=torch.int32),
         torch.zeros(0, dtype=torch.int32),

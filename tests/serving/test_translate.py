@@ -2,6 +2,7 @@
 
 import json
 from copy import copy
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ def test_a_calibrated_translator_says_how_sure_it_is_and_another_how_to_calibrat
     rows = [[one.signals.sentence for one in found.sentences or [found]], [one for one in found.signals.words if one]]
     fitted = (Logistic.fit(np.array(row * 4), np.arange(len(row) * 4) % 2.0) for row in rows)
     confidence = Confidence(*fitted)
-    predictor.calibrated = lambda options, runtime: confidence
+    predictor.calibrations = SimpleNamespace(confidence=lambda *_: confidence)
     [wanted, _] = predictor.translate_text(asked["q"], confidence=True)
     answer = serve([stored._replace(predictor=predictor)]).post("/translate", json=asked).json()
     assert answer["translatedText"] == [wanted.text, " "]

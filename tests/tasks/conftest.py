@@ -34,7 +34,7 @@ def sentences(count: int, most: int = 20, seed: int = 0) -> list[str]:
 
 def network(translator: TranslationPredictor) -> torch.nn.Module:
     """What it was made from, by the method that makes its Steppers."""
-    return translator._stepper.__self__  # type: ignore[attr-defined, no-any-return]
+    return translator.stepper.__self__  # type: ignore[attr-defined, no-any-return]
 
 
 @pytest.fixture(scope="module")

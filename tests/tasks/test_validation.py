@@ -15,7 +15,7 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse, task_of
 from anaphora.tasks.training_job import TrainingContext
 from anaphora.tasks.translation import Translation, TranslationPredictor
-from anaphora.tasks.translation.data import TranslationJob
+from anaphora.tasks.translation.training import TranslationJob
 
 
 def changed(experiment: ExperimentBase, table: str, **options: object) -> ExperimentBase:

@@ -25,15 +25,19 @@ def run(
     """
     options, where = search.options(), machine.used()
 
-    from anaphora.tasks.translation.calibration import calibrate, described
+    from anaphora.tasks.runs import load_as
+    from anaphora.tasks.translation import TranslationPredictor
+    from anaphora.tasks.translation.confidence import calibrate, describe_settings
 
     with listening() as report:
-        found = calibrate(run_folder, given.pairs, options, *where, report)
+        translator = load_as(TranslationPredictor, run_folder, "a translator", report, *where)
+        found = calibrate(translator, given.pairs, options, report)
     if as_json:
         measured = {name: one.model_dump() for name, one in found.measured.items()}
         table = {"run": str(run_folder), "settings": found.settings, "fitted_on": found.fitted_on}
         return print_json(table | measured)
-    typer.echo(f"Calibrated for {described(found.settings)} on {counted(found.fitted_on, 'pair')}; measured on others:")
+    settings, pairs = describe_settings(found.settings), counted(found.fitted_on, "pair")
+    typer.echo(f"Calibrated for {settings} on {pairs}; measured on others:")
     for name, one in found.measured.items():
         area = "no AUC, as all are alike" if one.area is None else f"AUC {one.area:.3f}"
         typer.echo(

@@ -110,7 +110,7 @@ def translate_project(
     """
     from anaphora.formats.entries.tmx import tmx_lines
     from anaphora.formats.omegat import read_project
-    from anaphora.tasks.translation.projects import pretranslated, segments_of
+    from anaphora.tasks.translation.documents import pretranslate, segments_of
 
     report: Report = how["report"]
     project = read_project(folder)
@@ -124,7 +124,7 @@ def translate_project(
         report(Note(str(error).replace(f"Line {number} ", f"Segment '{segments.new[number - 1]}' "), warning=True))
 
     translate = translating(translator, outputs.min_confidence, how | {"refused": refuse})
-    done = pretranslated(segments.new, translate, translator.languages[1])
+    done = pretranslate(segments.new, translate, translator.languages[1])
     with writing(file) as write:
         for line in tmx_lines(done.pairs, project.languages):
             write(line)

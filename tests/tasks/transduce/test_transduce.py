@@ -156,7 +156,7 @@ def test_resumed_training_takes_the_same_steps(dictionary: Path, data: str) -> N
     trained(dictionary, *given, "--set", "training.epochs=3", run="whole")
     trained(dictionary, *given, "--set", "training.epochs=1", run="parts")
     assert main(["train", "--resume", "--run", "parts", "--set", "training.epochs=3"]) == 0
-    models = [anaphora.load(name, "latest").translator._stepper()._model.state_dict() for name in ("whole", "parts")]
+    models = [anaphora.load(name, "latest").translator.stepper()._model.state_dict() for name in ("whole", "parts")]
     assert all(tensor.equal(models[1][name]) for name, tensor in models[0].items())
 
 

@@ -232,5 +232,5 @@ def _annotated() -> Any:
         dictionary={},
     )
     translator = untrained(target)
-    translator._source = plain
+    translator.source = plain
     return translator

@@ -5,7 +5,7 @@ from math import inf, log
 import pytest
 from sacrebleu.metrics.chrf import CHRF
 
-from anaphora.tasks.translation.choice import expected_chrf, probabilities
+from anaphora.tasks.translation.translation import expected_chrf, probabilities
 
 
 def test_the_expected_chrf_is_the_weighted_mean_over_all_texts() -> None:

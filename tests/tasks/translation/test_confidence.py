@@ -18,8 +18,7 @@ from anaphora.run import calibrations
 from anaphora.run.summary import about
 from anaphora.search.sampling import Sampling
 from anaphora.tasks.translation import Translation, TranslationPredictor
-from anaphora.tasks.translation.calibration import LEAST, calibrate
-from anaphora.tasks.translation.confidence import Confidence
+from anaphora.tasks.translation.confidence import LEAST, Confidence, RunCalibrations, calibrate
 
 from ..conftest import sentences
 
@@ -30,6 +29,16 @@ SEARCHES: list[dict[str, Any]] = [
 ]
 
 
+class FixedCalibration(RunCalibrations):
+    """The same confidence whatever the settings."""
+
+    def __init__(self, confidence: Confidence) -> None:
+        self._confidence = confidence
+
+    def confidence(self, *_: object) -> Confidence:
+        return self._confidence
+
+
 def judging(translator: TranslationPredictor) -> TranslationPredictor:
     """The same with some confidence, whatever the settings."""
     found = copy(translator)
@@ -37,7 +46,7 @@ def judging(translator: TranslationPredictor) -> TranslationPredictor:
     words = [word for one in signals if one for word in one.words]
     rows = [one.sentence for one in signals if one], words
     functions = [Logistic.fit(np.array(row), np.arange(len(row)) % 2.0) for row in rows]
-    found.calibrated = lambda options, runtime: Confidence(*functions)
+    found.calibrations = FixedCalibration(Confidence(*functions))
     return found
 
 
@@ -154,18 +163,19 @@ def _entries_are_filled_as_sure_as_asked(
 
 def test_a_changed_file_and_other_weights_are_refused(trained: Path, tmp_path: Path) -> None:
     pairs = tmp_path / "held.en", tmp_path / "held.fr"
-    calibrate(trained, pairs)
-    file, translator = trained / calibrations.NAME, anaphora.load(trained)
+    translator = anaphora.load(trained)
+    calibrate(translator, pairs)
+    file = trained / calibrations.NAME
     content = file.read_bytes()
     file.write_bytes(content.replace(b'"fitted_on": ', b'"fitted_on": 1', 1))
     with pytest.raises(DamagedError, match=r"confidence\.json was changed after it was written"):
         translator.translate(["The cat"], confidence=True)
     assert any(str(file) in fault for fault in about(trained, lambda *_: {}).faults)
     file.unlink()
-    calibrations.add(trained, calibrate(trained, pairs).model_copy(update={"weights": "other"}))
+    calibrations.add(trained, calibrate(translator, pairs).model_copy(update={"weights": "other"}))
     with pytest.raises(ConfigError, match="was calibrated for other weights"):
         translator.translate(["The cat"], confidence=True)
     (tmp_path / "held.en").write_text("The cat\n" * (LEAST - 1))
     (tmp_path / "held.fr").write_text("Le chat\n" * (LEAST - 1))
     with pytest.raises(DataError, match=f"at least {LEAST} pairs"):
-        calibrate(trained, pairs)
+        calibrate(translator, pairs)

@@ -22,8 +22,8 @@ WINDOW = 64
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run is begun with few pairs as if they were many."""
-    monkeypatch.setattr("anaphora.tasks.translation.data.LARGE", 99)
-    monkeypatch.setattr("anaphora.tasks.translation.data.WINDOW", WINDOW)
+    monkeypatch.setattr("anaphora.tasks.translation.training.LARGE", 99)
+    monkeypatch.setattr("anaphora.tasks.translation.training.WINDOW", WINDOW)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.runs import load, task_at
 from anaphora.tasks.translation import TranslationPredictor
-from anaphora.tasks.translation.scores import TranslationScores
+from anaphora.tasks.translation.evaluation import TranslationScores
 from tests.scoring import assess, compare
 
 

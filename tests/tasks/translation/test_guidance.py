@@ -18,7 +18,7 @@ from anaphora.experiment.run_training import train
 from anaphora.formats.lines import write_lines
 from anaphora.models.guide import GivenGuide, LearntGuide
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.translation.guidance import GivenLinks, learnt_links
+from anaphora.tasks.translation.word_links import GivenLinks, learnt_links
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer

@@ -18,9 +18,9 @@ from anaphora.experiment.run_training import train
 from anaphora.formats.lines import write_lines
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.translation import TranslationPredictor
-from anaphora.tasks.translation.data import TranslationJob
-from anaphora.tasks.translation.placeholder_training import in_both
-from anaphora.tasks.translation.protection import _candidates
+from anaphora.tasks.translation.forced_decoding import _candidates
+from anaphora.tasks.translation.training import TranslationJob
+from anaphora.tasks.translation.word_links import common_placeholders
 from anaphora.text.placeholders import RESERVED
 from anaphora.text.tokenizer import UNK
 
@@ -98,16 +98,16 @@ KEPT = ["{name}", "%s", "https://example.org/a?b", "me@example.org", "[X3X]", "$
 
 
 @given(st.lists(st.sampled_from([*KEPT, "word", "<b>", "15"]), max_size=9), st.randoms())
-def test_placeholders_are_in_both_sides_where_each_has_the_same_and_each_once(
+def test_placeholders_are_common_placeholders_sides_where_each_has_the_same_and_each_once(
     words: list[str], draw: random.Random
 ) -> None:
     other = draw.sample(words, len(words))
     source, target = " ".join(words), " ".join(other)
-    found = [(source[i:j], target[k:n]) for (i, j), (k, n) in in_both((source, target))]
+    found = [(source[i:j], target[k:n]) for (i, j), (k, n) in common_placeholders((source, target))]
     kept = [word for word in words if word in KEPT]
     assert found == ([(one, one) for one in kept] if len({*kept}) == len(kept) else [])
     if kept:
-        assert not in_both((source, target.replace(kept[0], "")))
+        assert not common_placeholders((source, target.replace(kept[0], "")))
 
 
 @pytest.mark.parametrize("text", ['{tokenizer="bpe",size=400}', '{tokenizer="word"}', '{tokenizer="character"}'])

@@ -16,7 +16,7 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.runs import load
 from anaphora.tasks.translation import Translation, TranslationPredictor
-from anaphora.tasks.translation.inspected import longest
+from anaphora.tasks.translation.constraints import max_length
 
 from ..conftest import TRANSLATOR, network, same, saved, sentences
 
@@ -126,7 +126,7 @@ def test_links_are_between_words_that_are_there(untrained_translator: Translatio
 def test_without_alternatives_the_best_hypothesis_alone_is_decoded(
     untrained_translator: TranslationPredictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    target, decoded = untrained_translator._target, list[str]()
+    target, decoded = untrained_translator.target, list[str]()
     decode = type(target).decode
     monkeypatch.setattr(type(target), "decode", lambda self, ids: decoded.append(text := decode(self, ids)) or text)
     found = untrained_translator.translate(sentences(5, seed=6), beam=6)
@@ -235,7 +235,7 @@ def test_the_wider_a_beam_the_fewer_sentences_are_searched_side_by_side(
         """A Stepper that notes how many sentences it is started with."""
 
         def __init__(self) -> None:
-            self._stepper = untrained_translator._stepper()
+            self._stepper = untrained_translator.stepper()
 
         def __getattr__(self, name: str) -> object:
             return getattr(self._stepper, name)
@@ -244,7 +244,7 @@ def test_the_wider_a_beam_the_fewer_sentences_are_searched_side_by_side(
             rows.append(len(batch.inputs.lengths_B))
             return self._stepper.start(batch)
 
-    counted = TranslationPredictor(Counting, untrained_translator._source, untrained_translator._target)  # type: ignore[arg-type]
+    counted = TranslationPredictor(Counting, untrained_translator.source, untrained_translator.target)  # type: ignore[arg-type]
     texts, side_by_side = ["a man"] * 80, {}
     for beam in (1, 32, 256):
         rows.clear()
@@ -254,10 +254,10 @@ def test_the_wider_a_beam_the_fewer_sentences_are_searched_side_by_side(
 
 
 def test_a_translation_is_never_cut_before_thrice_a_short_source() -> None:
-    assert longest(1) == 13
-    assert longest(100) == 310
-    assert longest(1000) == 2200
-    assert all(longest(units) > 2 * units for units in range(1, 5000, 7))
+    assert max_length(1) == 13
+    assert max_length(100) == 310
+    assert max_length(1000) == 2200
+    assert all(max_length(units) > 2 * units for units in range(1, 5000, 7))
 
 
 def test_a_saved_translator_translates_as_before(untrained_translator: TranslationPredictor, tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_a_saved_translator_translates_as_before(untrained_translator: Translati
         tmp_path / "run",
         experiment,
         network(untrained_translator),
-        {"source": untrained_translator._source, "target": untrained_translator._target},
+        {"source": untrained_translator.source, "target": untrained_translator.target},
     )
     loaded = load(tmp_path / "run")
     assert isinstance(loaded, TranslationPredictor)
@@ -285,7 +285,7 @@ def test_a_run_is_searched_as_its_experiment_says_unless_told_otherwise(
         tmp_path / "run",
         experiment,
         network(untrained_translator),
-        {"source": untrained_translator._source, "target": untrained_translator._target},
+        {"source": untrained_translator.source, "target": untrained_translator.target},
     )
     loaded, texts = load(tmp_path / "run"), sentences(12, seed=8)
     assert isinstance(loaded, TranslationPredictor)
@@ -322,9 +322,9 @@ def test_translators_of_other_languages_are_no_ensemble_though_one_vocabulary_se
 ) -> None:
     there, back = (
         TranslationPredictor(
-            untrained_translator._stepper,
-            untrained_translator._source,
-            untrained_translator._target,
+            untrained_translator.stepper,
+            untrained_translator.source,
+            untrained_translator.target,
             languages=languages,
         )
         for languages in (("fi", "tr"), ("tr", "fi"))

@@ -7,8 +7,7 @@ import pytest
 
 from anaphora.errors import DataError
 from anaphora.formats.omegat import read_project
-from anaphora.tasks.translation.documents import LOST, NO_TEXT, UNKNOWN, UNSURE
-from anaphora.tasks.translation.projects import Segments, pretranslated, segments_of
+from anaphora.tasks.translation.documents import LOST, NO_TEXT, UNKNOWN, UNSURE, Segments, pretranslate, segments_of
 from tests.formats.entries.test_xliff import first, trans_unit
 from tests.formats.omegat_project import make_project
 
@@ -79,6 +78,6 @@ def test_translations_keep_keys_and_stay_out_where_they_lost_something() -> None
         assert list(texts) == list(table) if protects else set(texts) < set(table)
         return [table[text] for text in texts]
 
-    done = pretranslated(["_Open", *list(table)[1:]], translate, "de")
+    done = pretranslate(["_Open", *list(table)[1:]], translate, "de")
     assert done.pairs == [("_Open", "_Öffnen"), ("the  <i0/>end", "am  <i0/>end")]
     assert done.left == {LOST: ["the <b0>file</b0>"], UNKNOWN: ["x %s"], NO_TEXT: ["y"], UNSURE: ["not sure"]}

@@ -18,11 +18,11 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.protocols import SearchStart, Step, Stepper
 from anaphora.samples.english_french import write
 from anaphora.search.ensemble import Ensemble
-from anaphora.tasks.translation import Translation, TranslationPredictor, predictor
-from anaphora.tasks.translation.protection import best_copied
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.scoring import score
+from anaphora.tasks.translation import Translation, TranslationPredictor, forced_decoding
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
-from anaphora.text.masking import Placeholder
 from anaphora.text.placeholders import RESERVED
 from anaphora.text.segmentation import Segmentation
 from anaphora.text.sentences import Splitter
@@ -206,11 +206,11 @@ def test_alternatives_have_everything_too() -> None:
 def test_stand_ins_are_chosen_once_for_each_network(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = list[Stepper]()
 
-    def choose(stepper: Stepper, *rest: Any) -> Sequence[Placeholder]:
-        chosen.append(stepper)
-        return best_copied(stepper, *rest)
+    def rate(stepper: Stepper, *rest: Any) -> list[Hypothesis]:
+        chosen.extend([stepper] if stepper not in chosen else [])
+        return score(stepper, *rest)
 
-    monkeypatch.setattr(predictor, "best_copied", choose)
+    monkeypatch.setattr(forced_decoding, "score", rate)
     translator = untrained(TOKENIZERS["words"]())
     for text in ("the man walks", "the man <b>sees</b> it"):
         translator.translate([text])

@@ -21,7 +21,7 @@ from anaphora.samples.english_french import corpus
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.training_job import TrainingContext
 from anaphora.tasks.translation import TranslationPredictor
-from anaphora.tasks.translation.data import TranslationJob
+from anaphora.tasks.translation.training import TranslationJob
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer, Rare
 from anaphora.text.tokenizer import MARKS, UNK, Tokenizer
 
@@ -132,7 +132,7 @@ def test_annotations_are_the_same_whether_pairs_are_linked_together_or_in_blocks
 ) -> None:
     stored = []
     for block in 1000, 7:
-        monkeypatch.setattr("anaphora.tasks.translation.linked_words.BLOCK", block)
+        monkeypatch.setattr("anaphora.tasks.translation.word_links.BLOCK", block)
         job = TranslationJob(experiment(folder, "posunk"), silent)  # type: ignore[arg-type]
         job.batches(begun(experiment(folder, "posunk"), job.learn_vocabulary(silent), tmp_path / f"{block}"), silent)
         stored.append((tmp_path / f"{block}" / "encoded" / "train" / "target.ids").read_bytes())
@@ -142,7 +142,7 @@ def test_annotations_are_the_same_whether_pairs_are_linked_together_or_in_blocks
 def test_rare_words_are_linked_by_a_sample_where_there_are_very_many_pairs(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("anaphora.tasks.translation.linked_words._PAIRS", 50)
+    monkeypatch.setattr("anaphora.tasks.translation.word_links._PAIRS", 50)
     events: list[Event] = []
     TranslationJob(experiment(folder, "posunk"), silent).learn_vocabulary(events.append)  # type: ignore[arg-type]
     [said] = [event.text for event in events if isinstance(event, Note) and "linked" in event.text]

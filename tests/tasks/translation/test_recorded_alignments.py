@@ -11,7 +11,7 @@ import anaphora
 from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
-from anaphora.tasks.translation.data import MOST_RECORDS, SHORT, short_pairs
+from anaphora.tasks.translation.training import MOST_RECORDS, SHORT, short_pairs
 from tests.conftest import TINY_TRANSLATOR
 
 
@@ -69,7 +69,7 @@ def test_recording_changes_nothing_else_and_can_be_left_out(pairs: Path) -> None
 
 
 def test_no_more_validations_are_recorded_than_there_is_room_for(pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("anaphora.tasks.translation.data.MOST_RECORDS", 2)
+    monkeypatch.setattr("anaphora.tasks.translation.training.MOST_RECORDS", 2)
     assert sum("alignments" in line for line in lines_of(trained(pairs, "run"))) == 2
     assert MOST_RECORDS == 100 and max(SHORT) <= 20  # a record has at most 10 times 17 times 17 numbers
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.data.pairs import PairBatches
-from anaphora.tasks.translation.replay import ReplayedBatches, joined, shares
+from anaphora.tasks.translation.incremental_training import ReplayedBatches, joined, shares
 from tests.data.stores import SYMBOLS, pairs_in_memory
 
 lengths = st.lists(st.integers(1, 9), min_size=1, max_size=12)

@@ -19,9 +19,9 @@ from ..conftest import TRANSLATOR, network, same, saved, sentences
 def split_translator(untrained_translator: TranslationPredictor) -> TranslationPredictor:
     """The same, for running text."""
     return TranslationPredictor(
-        untrained_translator._stepper,
-        untrained_translator._source,
-        untrained_translator._target,
+        untrained_translator.stepper,
+        untrained_translator.source,
+        untrained_translator.target,
         splitter=Splitter("en", "en"),
     )
 
@@ -127,7 +127,7 @@ def test_a_run_remembers_whether_its_lines_are_split(
 ) -> None:
     text = {"tokenizer": "bpe"} | ({} if sentences == "unsaid" else {"sentences": sentences})
     experiment = {"task": "translate", "text": text, "data": {"source": "en", "target": "de"}, **TRANSLATOR}
-    tokenizers: dict[str, Tokenizer] = {"source": untrained_translator._source, "target": untrained_translator._target}
+    tokenizers: dict[str, Tokenizer] = {"source": untrained_translator.source, "target": untrained_translator.target}
     saved(tmp_path / "run", experiment, network(untrained_translator), tokenizers)  # type: ignore[arg-type]
     loaded = load(tmp_path / "run")
     assert isinstance(loaded, TranslationPredictor)

@@ -4,7 +4,7 @@ import pytest
 
 from anaphora.prediction.options import SearchOptions
 from anaphora.tasks.translation import Translation
-from anaphora.tasks.translation.scores import TranslationScores
+from anaphora.tasks.translation.evaluation import TranslationScores
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_words_that_were_filled_in_are_not_said_to_be_left(
 ) -> None:
     output = Translation(text, -1.0, True, unknown=2)
     search = SearchOptions(beam=1, length_penalty=0.0, replace_unknown=replacement)
-    scores = TranslationScores.of(["x"], ["A cat"], [output], search=search, language="en", conditions=["raw"])
+    scores = TranslationScores(search, "en", ["raw"], ["x"], ["A cat"], [output])
     assert (scores.unknown, scores.left) == (2, left)
     assert said in str(scores)
     assert scores.json()["unknown_words"] == 2 and scores.json()["unknown_replaced"] == (left < 2)
@@ -30,5 +30,5 @@ def test_words_that_were_filled_in_are_not_said_to_be_left(
 def test_what_decodes_to_another_sign_is_left_too() -> None:
     output = Translation("a \N{REPLACEMENT CHARACTER}", -1.0, True, unknown=1)
     search = SearchOptions(beam=1, length_penalty=0.0)
-    scores = TranslationScores.of(["x"], ["a b"], [output], search=search, language="en", conditions=["raw"])
+    scores = TranslationScores(search, "en", ["raw"], ["x"], ["a b"], [output])
     assert (scores.unknown, scores.left) == (1, 1) and "1 unknown words left" in str(scores)

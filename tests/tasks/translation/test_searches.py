@@ -10,7 +10,7 @@ from anaphora.formats.pharaoh import Links
 from anaphora.prediction.options import SearchOptions
 from anaphora.search.sampling import Sampling
 from anaphora.tasks.translation import Translation, TranslationPredictor
-from anaphora.tasks.translation.choice import expected_chrf, probabilities
+from anaphora.tasks.translation.translation import expected_chrf, probabilities
 
 from ..conftest import sentences
 

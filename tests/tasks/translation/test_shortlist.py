@@ -21,8 +21,7 @@ from anaphora.prediction.options import SearchOptions
 from anaphora.run import shortlists
 from anaphora.run.summary import about
 from anaphora.tasks.translation import TranslationPredictor
-from anaphora.tasks.translation.shortlist import RunShortlist, digest_of
-from anaphora.tasks.translation.shortlisting import learnt, make_shortlist
+from anaphora.tasks.translation.shortlist import RunShortlist, digest_of, learn_shortlist, make_shortlist
 from tests.data.stores import pairs_in_memory
 
 from ..conftest import same, sentences
@@ -35,10 +34,10 @@ def shortlisted(
     untrained_translator: TranslationPredictor, tmp_path_factory: pytest.TempPathFactory
 ) -> TranslationPredictor:
     """A translator with the shortlist of pairs whose targets are their sources backwards."""
-    folder, tokenizer = tmp_path_factory.mktemp("run"), untrained_translator._target
+    folder, tokenizer = tmp_path_factory.mktemp("run"), untrained_translator.target
     rows = [tokenizer.encode(text) for text in sentences(60, most=6, seed=4)]
     store = pairs_in_memory([(row, row[::-1]) for row in rows])
-    found = learnt(store, tokenizer, tokenizer, AlignerConfig(model1_iterations=2, hmm_iterations=1))
+    found = learn_shortlist(store, tokenizer, tokenizer, AlignerConfig(model1_iterations=2, hmm_iterations=1))
     assert (
         found.frequent_V[:3].tolist()
         == [
@@ -48,23 +47,23 @@ def shortlisted(
     )
     shortlists.write(folder, digest_of(tokenizer, tokenizer), found)
     translator = copy(untrained_translator)
-    translator._shortlist = RunShortlist(folder, tokenizer, tokenizer)
+    translator.shortlist = RunShortlist(folder, tokenizer, tokenizer)
     return translator
 
 
 def candidates_of(translator: TranslationPredictor, text: str, asked: Shortlist, also: list[int]) -> list[int]:
-    found = translator._shortlist([translator._source.encode(text)], asked, [also])
+    found = translator.shortlist.candidates.of([translator.source.encode(text)], asked, [also])
     return found.ids_BT[0].tolist()
 
 
 def test_a_sentence_has_frequent_tokens_its_own_their_likeliest_translations_and_what_it_needs(
     shortlisted: TranslationPredictor,
 ) -> None:
-    own = shortlisted._source.encode("the dog sees")
+    own = shortlisted.source.encode("the dog sees")
     assert candidates_of(shortlisted, "the dog sees", Shortlist(0, 1), []) == sorted({1, 3, *own})
     few, more = (candidates_of(shortlisted, "the dog sees", Shortlist(n, n), [7]) for n in (2, 5))
     assert {1, 3, 7, *own} < set(few) < set(more) and more == sorted(more)
-    assert candidates_of(shortlisted, "the dog sees", EVERY, []) == list(range(shortlisted._target.symbols.size))
+    assert candidates_of(shortlisted, "the dog sees", EVERY, []) == list(range(shortlisted.target.symbols.size))
 
 
 @pytest.mark.parametrize("beam", [1, 4])
@@ -82,7 +81,7 @@ def test_a_sentence_is_translated_alike_alone_and_in_any_batch(shortlisted: Tran
     assert all(map(same, together, alone)) and [one.score for one in together] == [one.score for one in alone]
     assert [one.text for one in together] != [one.text for one in shortlisted.translate(texts, beam=4)]
     for text, one in zip(texts, together, strict=True):
-        allowed = shortlisted._target.pieces(candidates_of(shortlisted, text, Shortlist(3, 2), []))
+        allowed = shortlisted.target.pieces(candidates_of(shortlisted, text, Shortlist(3, 2), []))
         assert {*one.target_pieces} <= {*allowed}
 
 
@@ -107,8 +106,8 @@ def test_a_translator_that_is_no_run_by_itself_has_none(untrained_translator: Tr
 def test_a_changed_file_and_one_of_other_vocabularies_are_refused(
     shortlisted: TranslationPredictor, tmp_path: Path
 ) -> None:
-    tokenizer = shortlisted._target
-    size, content = tokenizer.symbols.size, (shortlisted._shortlist._path / shortlists.NAME).read_bytes()  # type: ignore[attr-defined]
+    tokenizer = shortlisted.target
+    size, content = tokenizer.symbols.size, (shortlisted.shortlist._path / shortlists.NAME).read_bytes()  # type: ignore[attr-defined]
     digest = digest_of(tokenizer, tokenizer)
     assert shortlists.read(tmp_path, digest, (size, size)) is None
     file = tmp_path / shortlists.NAME
@@ -118,7 +117,7 @@ def test_a_changed_file_and_one_of_other_vocabularies_are_refused(
             shortlists.read(tmp_path, digest, (size, size))
     file.write_bytes(content)
     with pytest.raises(RunError, match="belongs to other vocabularies"):
-        shortlists.read(tmp_path, digest_of(tokenizer, anaphora.load(STORED)._target), (size, size))
+        shortlists.read(tmp_path, digest_of(tokenizer, anaphora.load(STORED).target), (size, size))
     with pytest.raises(DamagedError, match="no shortlist of these vocabularies"):
         shortlists.read(tmp_path, digest, (size + 1, size))
 

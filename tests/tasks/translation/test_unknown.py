@@ -3,8 +3,10 @@ import torch
 
 from anaphora.errors import ConfigError
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.tasks.translation.unknown import AnnotatedWords, UnknownWords, filler
+from anaphora.tasks.translation.constraints import SentenceRequest
+from anaphora.tasks.translation.unmasking import AnnotatedWords, UnknownWords, unknown_words
 from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.masking import MaskedText
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer, Rare, annotations
 from anaphora.text.tokenizer import UNK
 from anaphora.text.words import WordTokenizer
@@ -12,7 +14,7 @@ from anaphora.text.words import WordTokenizer
 SOURCE = WordTokenizer(["the", "sees"], lowercase=False, segmentation="whitespace", language="en")
 TARGET = WordTokenizer(["le", "voit"], lowercase=False, segmentation="whitespace", language="fr")
 LE, VOIT = TARGET.encode("le voit")
-IDS = SOURCE.encode("the Cat sees")
+ROW = SentenceRequest(MaskedText("the Cat sees", "", "the Cat sees", ""), SOURCE.encode("the Cat sees"))
 WEIGHTS = torch.tensor([[0.9, 0.1, 0.0, 0.0], [0.1, 0.3, 0.2, 0.4], [0.0, 0.0, 1.0, 0.0]])
 """Where each word of a translation looked in "the Cat sees" and its end."""
 
@@ -22,19 +24,19 @@ def hypothesis(*ids: int, weights: torch.Tensor | None = WEIGHTS) -> Hypothesis:
 
 
 def written(words: UnknownWords, given: Hypothesis) -> str:
-    filled, bare = words.words("the Cat sees", IDS, given)
+    filled, bare = words.fill(ROW, given)
     return TARGET.filled(bare.ids, filled) if filled else TARGET.decode(bare.ids)
 
 
 def test_an_unknown_word_becomes_the_source_word_that_was_looked_at_most_and_never_the_end() -> None:
-    assert written(UnknownWords(SOURCE, TARGET, {}), hypothesis(LE, UNK, VOIT)) == "le Cat voit"
+    assert written(UnknownWords(SOURCE, {}), hypothesis(LE, UNK, VOIT)) == "le Cat voit"
 
 
 @pytest.mark.parametrize(
     "dictionary", [{"Cat": "chat"}, {"cat": "chat"}, {"CAT": "chat"}, {"cat": "chatte", "Cat": "chat"}]
 )
 def test_the_dictionary_translates_it_as_it_is_or_in_another_case(dictionary: dict[str, str]) -> None:
-    assert written(UnknownWords(SOURCE, TARGET, dictionary), hypothesis(LE, UNK, VOIT)) == "le chat voit"
+    assert written(UnknownWords(SOURCE, dictionary), hypothesis(LE, UNK, VOIT)) == "le chat voit"
 
 
 @pytest.mark.parametrize(
@@ -49,12 +51,12 @@ def test_the_dictionary_translates_it_as_it_is_or_in_another_case(dictionary: di
 def test_a_copy_keeps_its_spelling_unless_the_dictionary_has_it_as_it_is(
     dictionary: dict[str, str], expected: str
 ) -> None:
-    words = UnknownWords(SOURCE, TARGET, dictionary)
+    words = UnknownWords(SOURCE, dictionary)
     assert written(words, hypothesis(LE, UNK, VOIT)) == f"le {expected} voit"
 
 
 def test_known_words_are_left_alone() -> None:
-    words = UnknownWords(SOURCE, TARGET, {"the": "la"})
+    words = UnknownWords(SOURCE, {"the": "la"})
     assert written(words, hypothesis(LE, VOIT, LE)) == "le voit le"
 
 
@@ -62,17 +64,17 @@ def test_units_that_spell_every_word_are_refused() -> None:
     letters = CharacterTokenizer("abc", lowercase=False)
     for sides in ((letters, TARGET), (SOURCE, letters)):
         with pytest.raises(ConfigError, match="smaller tokens and leaves no word unknown"):
-            UnknownWords(*sides, {})
+            unknown_words(*sides, {}, pytest.fail)
 
 
 def test_a_translator_without_attention_is_refused_before_it_writes_anything() -> None:
     with pytest.raises(ConfigError, match="has no attention"):
-        filler(SOURCE, TARGET, {}, lambda: False)
+        unknown_words(SOURCE, TARGET, {}, lambda: False)
 
 
 def test_a_word_that_looked_nowhere_stays_unknown() -> None:
     nowhere = hypothesis(LE, UNK, VOIT, weights=WEIGHTS * torch.tensor([[1.0], [0.0], [1.0]]))
-    assert written(UnknownWords(SOURCE, TARGET, {}), nowhere) == "le <unk> voit"
+    assert written(UnknownWords(SOURCE, {}), nowhere) == "le <unk> voit"
 
 
 def annotated(rare: Rare) -> AnnotatedTokenizer:
@@ -89,19 +91,19 @@ def annotated(rare: Rare) -> AnnotatedTokenizer:
 
 def test_an_annotated_word_is_translated_or_copied_and_attention_keeps_to_the_words() -> None:
     target = annotated("posall")
-    ids = target.annotated(IDS, target.encode("le Chat voit ici Ann"), [0, 1, 2, -1, 1])
+    ids = target.annotated(ROW.ids, target.encode("le Chat voit ici Ann"), [0, 1, 2, -1, 1])
     weights = torch.arange(44.0).reshape(11, 4)
-    words, bare = AnnotatedWords(SOURCE, target).words("the Cat sees", IDS, hypothesis(*ids, weights=weights))
+    words, bare = AnnotatedWords(SOURCE, target).fill(ROW, hypothesis(*ids, weights=weights))
     assert target.filled(bare.ids, words) == "le chat voit <unk> chat"
     assert bare.ids == tuple(target.encode("le Chat voit ici Ann"))
     assert bare.weights is not None and bare.weights[:, 0].tolist() == [0, 8, 16, 24, 32, 40]
-    without, bare = AnnotatedWords(SOURCE, target).words("the Cat sees", IDS, hypothesis(*ids, weights=None))
+    without, bare = AnnotatedWords(SOURCE, target).fill(ROW, hypothesis(*ids, weights=None))
     assert without == words and bare.weights is None
 
 
 def test_a_translator_that_annotates_is_asked_for_no_other_replacement() -> None:
-    assert isinstance(filler(SOURCE, annotated("posunk"), None, pytest.fail), AnnotatedWords)
-    assert filler(SOURCE, TARGET, None, pytest.fail) is None
-    assert isinstance(filler(SOURCE, TARGET, {}, lambda: True), UnknownWords)
+    assert isinstance(unknown_words(SOURCE, annotated("posunk"), None, pytest.fail), AnnotatedWords)
+    assert unknown_words(SOURCE, TARGET, None, pytest.fail) is None
+    assert isinstance(unknown_words(SOURCE, TARGET, {}, lambda: True), UnknownWords)
     with pytest.raises(ConfigError, match=r"text\.rare = 'posunk'"):
-        filler(SOURCE, annotated("posunk"), {}, pytest.fail)
+        unknown_words(SOURCE, annotated("posunk"), {}, pytest.fail)

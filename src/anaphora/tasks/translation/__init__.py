@@ -18,30 +18,26 @@ from anaphora.errors import MissingExtraError
 from anaphora.evaluation.bleu import metric_of
 from anaphora.events import Report
 from anaphora.models.registry import NETWORKS
-from anaphora.nn.fusion import DeepFusion
 from anaphora.protocols import Searchable
 from anaphora.tasks.evaluation import Answer, Request
 from anaphora.tasks.sizing import TOKENS, figure, tier_for, value_at
 from anaphora.tasks.task import GivenData, Sized, Table, Task, Trained, WeightSource, both_sides
-from anaphora.tasks.translation.affixes import Framed
-from anaphora.tasks.translation.calibration import RunCalibrations
-from anaphora.tasks.translation.combination import FusedRun, load_together
+from anaphora.tasks.translation.confidence import RunCalibrations
 from anaphora.tasks.translation.config import (
     SearchConfig,
     TranslationEvaluation,
     TranslationExperiment,
     TranslatorExperiment,
 )
-from anaphora.tasks.translation.data import TranslationJob, TranslatorJob
-from anaphora.tasks.translation.distillation import DISTILLATION
-from anaphora.tasks.translation.evaluation import evaluate, score_translations
-from anaphora.tasks.translation.incremental import IncrementalJob
-from anaphora.tasks.translation.placeholder_training import in_both
-from anaphora.tasks.translation.predictor import TranslationPredictor
-from anaphora.tasks.translation.scores import TranslationScores
+from anaphora.tasks.translation.constraints import Framed
+from anaphora.tasks.translation.evaluation import DISTILLATION, TranslationScores, evaluate, score_translations
+from anaphora.tasks.translation.incremental_training import IncrementalJob
+from anaphora.tasks.translation.predictor import TranslationPredictor, load_together
 from anaphora.tasks.translation.shortlist import RunShortlist
 from anaphora.tasks.translation.tm_lookup import RememberingTranslator, adaptation_to
+from anaphora.tasks.translation.training import TranslationJob, TranslatorJob, with_fused_run
 from anaphora.tasks.translation.translation import NO_LINKS, Translation
+from anaphora.tasks.translation.word_links import common_placeholders
 from anaphora.text.language import is_unspaced
 from anaphora.text.sentences import Splitter
 from anaphora.text.tokenization import AnyTokenizer, Bpe, Byte
@@ -123,10 +119,18 @@ class SentenceTranslation(Task):
         languages = experiment.data.source, experiment.data.target
         splitter = None if experiment.text.sentences == "whole" else Splitter(*languages)
         source, target = trained.tokenizers["source"], trained.tokenizers["target"]
-        stepper, calibrated = cast(Searchable, trained.model).stepper, RunCalibrations(trained.path, trained.model)
+        stepper, calibrations = cast(Searchable, trained.model).stepper, RunCalibrations(trained.path, trained.model)
         shortlist = RunShortlist(trained.path, source, target)
         return TranslationPredictor(
-            stepper, source, target, experiment.evaluation, splitter, languages, trained.runtime, calibrated, shortlist
+            stepper,
+            source,
+            target,
+            experiment.evaluation,
+            splitter,
+            languages,
+            trained.runtime,
+            calibrations,
+            shortlist,
         )
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
@@ -180,21 +184,10 @@ class SentenceTranslation(Task):
 TASKS = (SentenceTranslation,)
 
 
-def with_fused_run(experiment: Any, parent: Any) -> tuple[Any, Sequence[WeightSource]]:
-    """Return the experiment with the language model that it is fused with, and its run.
-
-    There is none without fusion, or where ``parent``, the experiment of the run that it starts from, has it in it.
-    """
-    if not isinstance(experiment.fusion, DeepFusion) or (parent and parent.fusion == experiment.fusion):
-        return experiment, ()
-    run = FusedRun(experiment, experiment.fusion)
-    return run.experiment, [run]
-
-
 def _has_placeholders(pairs: Iterable[Pair]) -> bool:
     """True if one of a hundred of the first pairs has some that are the same on both sides."""
     seen = list(islice(pairs, _SEEN))
-    return 100 * sum(bool(in_both(pair)) for pair in seen) >= len(seen) > 0
+    return 100 * sum(bool(common_placeholders(pair)) for pair in seen) >= len(seen) > 0
 
 
 def _metric(target: str) -> str:

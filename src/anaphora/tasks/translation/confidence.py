@@ -1,4 +1,4 @@
-"""The confidence of translations: from what a model says of their tokens to calibrated probabilities.
+"""Confidence of translations: from what a model says of their tokens to calibrated probabilities.
 
 Both probabilities are logistic regressions on a few features, fitted by ``anaphora calibrate``. That of a sentence is
 the probability that its chrF2 is at least ``GOOD``; that of a word, that its reference has the word in the same order.
@@ -6,19 +6,40 @@ the probability that its chrF2 is at least ``GOOD``; that of a word, that its re
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
+import torch
 
-from anaphora.errors import ConfigError
+from anaphora.data.corpora import AlignedFiles, Pair
+from anaphora.errors import ConfigError, DataError
+from anaphora.evaluation.bleu import sentence_scores
+from anaphora.evaluation.classification import area_under_curve, calibration_error
 from anaphora.evaluation.logistic import Logistic
+from anaphora.evaluation.strings import in_common
+from anaphora.events import Report, silent
+from anaphora.files import sha256
 from anaphora.kernels.runtime import Runtime
 from anaphora.prediction.options import SearchOptions
+from anaphora.run import calibrations
+from anaphora.run.calibrations import Calibration, Fitted, Measured
+from anaphora.run.weights import serialise, tensors_of
 from anaphora.search.hypothesis import Evidence, Floats
-from anaphora.tasks.translation.translation import Signals, Translation
-from anaphora.tasks.translation.unmasking import Token
+from anaphora.tasks.evaluation import check_found
+from anaphora.tasks.runs import experiment_of
+from anaphora.tasks.training_job import pair_splits
+from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.tasks.translation.translation import Signals, Token, Translation
+from anaphora.text.normalise import lowercase_of, normalise
+from anaphora.wording import counted
+
+if TYPE_CHECKING:
+    from anaphora.tasks.translation.predictor import TranslationPredictor
 
 GOOD = 50.0
 """chrF2 of a translation that counts as good."""
@@ -26,11 +47,15 @@ GOOD = 50.0
 VERSION = 1
 """Of the features: what was fitted on others cannot be used."""
 
+LEAST = 100
+"""Minimum number of pairs to calibrate with."""
+
 _WORD = re.compile(r"\S+")
+_USUAL = SearchOptions()
 
 
 def signals_of(evidence: Evidence, source: int, text: str, tokens: Sequence[Token]) -> Signals:
-    """The features of a translation and of its words.
+    """Return the features of a translation and of its words.
 
     ``source`` counts the tokens of the source, and ``tokens`` are those of ``text``. A word that no step wrote has
     none.
@@ -74,8 +99,8 @@ class Confidence(NamedTuple):
     sentence: Logistic
     word: Logistic
 
-    def judged(self, translation: Translation) -> Translation:
-        """A translation with the confidence that its signals give it and its words."""
+    def add_to(self, translation: Translation) -> Translation:
+        """Return a translation with the confidence that its signals give it and its words."""
         signals = translation.signals
         if signals is None:
             return translation
@@ -88,12 +113,41 @@ class Confidence(NamedTuple):
         return replace(translation, confidence=sentence, word_confidences=words)
 
 
-def uncalibrated(options: SearchOptions, runtime: Runtime) -> NoReturn:
-    """The confidence of several models together, or of none that was stored: ConfigError."""
-    raise ConfigError(
-        "Confidence is calibrated for one run by itself, not for an ensemble or with a language model: translate with "
-        "one run, or leave it out."
-    )
+class RunCalibrations:
+    """The calibrations of one run folder for the weights of a loaded network."""
+
+    def __init__(self, path: Path, model: torch.nn.Module) -> None:
+        self.path, self._model = path, model
+
+    @cached_property
+    def weights(self) -> str:
+        """SHA-256 of the weights."""
+        return sha256(serialise({name: tensor.cpu() for name, tensor in tensors_of(self._model).items()}))
+
+    def confidence(self, options: SearchOptions, runtime: Runtime) -> Confidence:
+        """Return the confidence of a resolved search; ConfigError where it was not calibrated, with what to do.
+
+        Clients of a server read its message, so that it does not name the folder.
+        """
+        there, settings = calibrations.read(self.path), settings_of(options, runtime)
+        remedy = "run anaphora calibrate RUN with the same search options and precision"
+        if not there:
+            raise ConfigError(f"The run has no calibrated confidence: {remedy}.")
+        own = [one for one in there if one.weights == self.weights and one.version == VERSION]
+        if not own:
+            raise ConfigError(f"The confidence was calibrated for other weights: {remedy}.")
+        for one in own:
+            if one.settings == settings:
+                return Confidence(*(Logistic(**fitted.model_dump()) for fitted in (one.sentence, one.word)))
+        others = "; ".join(describe_settings(one.settings) for one in own)
+        raise ConfigError(
+            f"The confidence was calibrated for {others}, but not for {describe_settings(settings)}: {remedy}."
+        )
+
+
+def describe_settings(settings: Any) -> str:
+    """Return the settings of a calibration in words, those that are off left out."""
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in settings.items() if value)
 
 
 def settings_of(options: SearchOptions, runtime: Runtime) -> Mapping[str, Any]:
@@ -112,3 +166,86 @@ def settings_of(options: SearchOptions, runtime: Runtime) -> Mapping[str, Any]:
         "candidates": [*candidates.settings.values()] if candidates else [],
         "sampling": [sampling.temperature, sampling.top_k, sampling.top_p] if sampling else [],
     }
+
+
+def calibrate(
+    translator: "TranslationPredictor",
+    files: tuple[Path, Path] | None = None,
+    options: SearchOptions = _USUAL,
+    report: Report = silent,
+) -> Calibration:
+    """Fit the confidence of a run's translations, measure it on other pairs, and store it in the run folder.
+
+    The pairs are those of two ``files``, source and reference, or of the run's validation split. A hash of the source
+    says which half a pair belongs to, so that no source is in both. Raises DataError for fewer than ``LEAST`` pairs,
+    and as ``TranslationPredictor.stream``.
+    """
+    run = cast(RunCalibrations, translator.calibrations)
+    experiment = cast(TranslationExperiment, experiment_of(run.path))
+    if files is None:
+        check_found(run.path, experiment, "--source and --reference")
+    pairs = list(AlignedFiles(*files) if files else pair_splits(experiment, report).valid)
+    if len(pairs) < LEAST:
+        raise DataError(
+            f"Calibration needs at least {counted(LEAST, 'pair')}, but there are {len(pairs):,}: give more with "
+            f"--source and --reference."
+        )
+    resolved = options.resolved(translator.evaluation.beam, translator.evaluation.length_penalty)
+    found = translator.translate([source for source, _ in pairs], resolved._replace(signals=True), report=report)
+    halves = [_Examples([], []), _Examples([], [])]  # to fit, and to measure
+    for source, signals, good, words in _compared(found, pairs, experiment):
+        half = halves[blake2b(source.encode(), digest_size=1).digest()[0] & 1]
+        half.sentences.append((signals.sentence, good))
+        half.words.extend((one, right) for one, right in zip(signals.words, words, strict=True) if one)
+    if not all(half.sentences for half in halves):
+        raise DataError("Calibration needs different sources, but these are all alike or empty: give other pairs.")
+    functions = [Logistic.fit(*_arrays(examples)) for examples in halves[0]]
+    calibration = Calibration(
+        settings=dict(settings_of(resolved, translator.runtime)),
+        weights=run.weights,
+        version=VERSION,
+        fitted_on=len(halves[0].sentences),
+        sentence=Fitted(**asdict(functions[0])),
+        word=Fitted(**asdict(functions[1])),
+        measured={
+            name: _measure(function, *_arrays(examples))
+            for name, function, examples in zip(_Examples._fields, functions, halves[1], strict=True)
+        },
+    )
+    calibrations.add(run.path, calibration)
+    return calibration
+
+
+class _Examples(NamedTuple):
+    """Features of sentences and of the words that were written, each with what is right."""
+
+    sentences: list[tuple[Sequence[float], bool]]
+    words: list[tuple[Sequence[float], bool]]
+
+
+def _compared(
+    found: Sequence[Translation], pairs: Sequence[Pair], experiment: TranslationExperiment
+) -> Iterator[tuple[str, Signals, bool, Sequence[bool]]]:
+    """Yield the source and the signals of each translation that has some, and what is right of it and its words."""
+    language, condition = experiment.data.target, experiment.evaluation.conditions
+    texts, references = [one.text for one in found], [reference for _, reference in pairs]
+    scores = sentence_scores(texts, references, language=language, condition=condition)
+    lowercase = lowercase_of(experiment.text.lowercase, language)
+    for one, (source, reference), score in zip(found, pairs, scores, strict=True):
+        words, right = (normalise(text, lowercase=lowercase).split() for text in (one.text, reference))
+        if one.signals and one.signals.sentence and len(words) == len(one.signals.words):
+            yield source, one.signals, score["chrF2"] >= GOOD, in_common(words, right)
+
+
+def _arrays(examples: Sequence[tuple[Sequence[float], bool]]) -> tuple[Floats, Floats]:
+    return np.array([features for features, _ in examples]), np.array([float(right) for _, right in examples])
+
+
+def _measure(function: Logistic, features_NF: Floats, labels_N: Floats) -> Measured:
+    probabilities_N = function.probabilities(features_NF)
+    return Measured(
+        examples=len(labels_N),
+        positive=float(labels_N.mean()),
+        area=area_under_curve(probabilities_N, labels_N),
+        calibration_error=calibration_error(probabilities_N, labels_N),
+    )

@@ -4,17 +4,30 @@ A sentence with inline codes is translated as a whole, with a tag for each code.
 their order, the texts between them are translated apart, so that codes always stay in place. What would lose a
 placeholder, a tag, an address or a bracket, has an unknown word, or is longer than its file allows, stays without a
 translation, and so does what the translator is not sure of.
+
+Of projects of OmegaT, each segment without a translation is translated once, as a pair for a memory. Segments are what
+OmegaT shows: paragraphs, or sentences where the project segments them, with short tags for inline codes. Where its
+rules of segmentation differ from ours (``text.sentences``), it finds the pairs by their similarity.
 """
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from anaphora.formats.entries.document import Document
-from anaphora.formats.entries.entry import Gap
+from anaphora.formats.entries.entry import UNTRANSLATED, Gap
+from anaphora.formats.entries.kinds import READERS, kind_of, read_entries
+from anaphora.formats.lines import read_lines
+from anaphora.formats.omegat import Project
+from anaphora.memory.segment import key_of
 from anaphora.text.accelerators import Label, label
+from anaphora.text.language import bare
+from anaphora.text.masking import split_around
+from anaphora.text.placeholders import PATTERNS, USUAL
 from anaphora.text.quality import differences, is_translatable, without_placeholders
+from anaphora.text.sentences import Splitter
 from anaphora.text.text_rule import CONTROLS
 from anaphora.text.tokenizer import MARKS, UNK
 
@@ -55,6 +68,9 @@ _GAP = re.compile(rf"(?<=[^\s{CONTROLS}])({_SPACE}+)(?=[^\s{CONTROLS}])")
 _FOLDING = re.compile(r"\s{2,}|[\t\n\v\f\r]")
 """White space that is no more than a space in a page or a subtitle."""
 _CODE = re.compile(r"<x(\d+)/>")
+_TEXTS = (".txt", ".text")
+_BOTH_SIDES = "tmx"
+"""A kind that is no document of a project."""
 
 
 class Filled(NamedTuple):
@@ -294,3 +310,82 @@ _SIGN = re.compile(r"[][{}\\`|]|&#?\w+;")
 def _signs(text: str) -> list[str]:
     """Brackets, other signs of code and character entities: what is left of a message in a language of its own."""
     return sorted(_SIGN.findall(text))
+
+
+class Segments(NamedTuple):
+    """The segments of a project, each text once."""
+
+    new: list[str]
+    """Those without a translation, in their order."""
+    known: int
+    """Number of entries that it has a translation of."""
+    unread: list[Path]
+    """Its documents in formats that are not read."""
+
+
+class Pretranslation(NamedTuple):
+    """Segments with translations, and what became of the others."""
+
+    pairs: list[tuple[str, str]]
+    left: dict[str, list[str]]
+    """Segments without a translation, by the reason."""
+
+
+def segments_of(project: Project) -> Segments:
+    """The segments of the documents of a project.
+
+    Raises DataError for a document or a memory of the project that is not in its format.
+    """
+    splitter = Splitter(*map(bare, project.languages))
+    done = set(map(_key, _saved_sources(project)))
+    new, known, unread = dict[str, str](), set[str](), list[Path]()
+    for path in project.documents():
+        texts = _paragraphs(path, project.languages)
+        if texts is None:
+            unread.append(path)
+            continue
+        for text in texts:
+            parts = split_around(splitter, text, USUAL).sentences if project.by_sentences else (text.strip(),)
+            for segment in filter(is_translatable, parts):
+                key = _key(segment)
+                if key in done:
+                    known.add(key)
+                else:
+                    new.setdefault(key, segment)
+    return Segments(list(new.values()), len(known), unread)
+
+
+def pretranslate(segments: Sequence[str], translate: Translate, language: str) -> Pretranslation:
+    """The segments with translations into ``language``; what lost a placeholder or a tag, or is not sure, has none."""
+    pairs, left = list[tuple[str, str]](), dict[str, list[str]]()
+    labels = [label(segment) for segment in segments]
+    translations = run_steps(retry_steps([one.text for one in labels]), translate)
+    for segment, one, translation in zip(segments, labels, translations, strict=True):
+        if translation is None or (why := fault(one.text, translation)):
+            left.setdefault(UNSURE if translation is None else why, []).append(segment)
+        else:
+            pairs.append((segment, one.marked(with_gaps(one.text, translation.strip()) or translation, language)))
+    return Pretranslation(pairs, left)
+
+
+def _key(segment: str) -> str:
+    """A segment without its tags, which may be numbered otherwise."""
+    return key_of(PATTERNS["tags"].sub(" ", segment))
+
+
+def _saved_sources(project: Project) -> Iterator[str]:
+    if project.saved.is_file():
+        languages = bare(project.languages[0]), bare(project.languages[1])
+        for entry in read_entries(project.saved, "tmx", languages):
+            if not entry.skipped:
+                yield entry.source
+
+
+def _paragraphs(path: Path, languages: tuple[str, str]) -> Iterator[str] | None:
+    """The texts of a document that have no translation there; None for one in another format."""
+    kind = kind_of(path)
+    if kind in READERS and kind != _BOTH_SIDES:
+        document = Document.read(path, kind, (bare(languages[0]), bare(languages[1])))
+        gaps = (entry.gap for entry in document.entries if entry.gap and entry.skipped == UNTRANSLATED)
+        return (text for gap in gaps for text in document.sentences(gap))
+    return read_lines(path) if path.suffix.lower() in _TEXTS else None

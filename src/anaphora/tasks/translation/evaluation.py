@@ -1,33 +1,161 @@
-"""Translators scored under the conditions that their experiment names: on given text, or on their own test splits."""
+"""Evaluation of translators: scores of a text as a whole, in groups of sentences, and sentence by sentence.
 
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import replace
+Translators are scored under the conditions that their experiment names, on given text or on their own test splits.
+Smaller ones are trained on what larger ones write (Kim and Rush 2016).
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
-from anaphora.data.corpora import AlignedFiles, Pair
+from anaphora.data.corpora import AlignedFiles, Pair, PairCorpus
 from anaphora.errors import AnaphoraError, ConfigError, DataError
-from anaphora.evaluation.bleu import METRICS, Condition, metric_of
-from anaphora.evaluation.breakdown import by_length, by_unknown_words, words_of_text
+from anaphora.evaluation.bleu import METRICS, Condition, Score, bleu, chrf, metric_of, segment_metric, sentence_scores
+from anaphora.evaluation.breakdown import Groups, by_length, by_unknown_words, words_of_text
+from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.significance import Comparison, paired_bootstrap
 from anaphora.events import Note, Report, silent
+from anaphora.formats.json_text import figures_as_json
+from anaphora.kernels.compiled import PackedPrecision
 from anaphora.prediction.options import SearchOptions
 from anaphora.run import Run
+from anaphora.run.logs import Metric
 from anaphora.search.ensemble import Mean
 from anaphora.tasks.evaluation import Answer, Request, Scored, own_splits
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.scores import Digested, scored
+from anaphora.tasks.task import Distillation, Table
 from anaphora.tasks.training_job import pair_splits
-from anaphora.tasks.translation.combination import load_together
 from anaphora.tasks.translation.config import TranslationExperiment
-from anaphora.tasks.translation.predictor import TranslationPredictor
-from anaphora.tasks.translation.scores import TranslationScores
-from anaphora.text.normalise import Lowercase, lowercase_of
+from anaphora.tasks.translation.predictor import TranslationPredictor, load_together
+from anaphora.tasks.translation.translation import Translation
+from anaphora.text.normalise import lowercase_of
+from anaphora.text.tokenizer import MARKS, UNK, UNKNOWN
+from anaphora.wording import counted
 
 _USUAL = SearchOptions()
 _TAKEN = ("pairs", "search", "ensemble", "mean", "fusion", "precision", "details", "sentences")
 
-Texts = Mapping[str, Iterable[Pair]]
+
+@dataclass(frozen=True)
+class TranslationScores:
+    """Scores of the translations of one split."""
+
+    search: SearchOptions = field(repr=False)
+    """Options of the search that found them, with nothing left open."""
+    language: str
+    """Of the translations."""
+    conditions: Sequence[Condition]
+    """The conditions that the experiment names, then those of the text as it is."""
+    sources: Sequence[str] = field(repr=False)
+    references: Sequence[str] = field(repr=False)
+    outputs: Sequence[Translation] = field(repr=False)
+    precision: PackedPrecision = "fp32"
+    """Precision of matrix products."""
+    lowercased: bool = False
+    """True if the translator writes no capitals."""
+    groups: Groups = field(default_factory=dict, compare=False, repr=False)
+    """Numbers of sentences by the name of their group, where groups are scored too."""
+
+    @cached_property
+    def scores(self) -> Mapping[Condition, tuple[Score, Score]]:
+        """BLEU and chrF under every condition."""
+        return {one: bleu_and_chrf(self.texts, self.references, self.language, one) for one in self.conditions}
+
+    @property
+    def texts(self) -> list[str]:
+        """The translations."""
+        return [output.text for output in self.outputs]
+
+    @property
+    def unknown(self) -> int:
+        """Words of the outputs that the vocabulary lacks, whether they were replaced or not."""
+        return sum(output.unknown for output in self.outputs)
+
+    @property
+    def left(self) -> int:
+        """Those of them that the texts still have: neither replaced nor filled in by annotations."""
+        written = (output.text.count(MARKS[UNK]) + output.text.count(UNKNOWN) for output in self.outputs)
+        return min(self.unknown, sum(written))
+
+    def segment_metrics(self) -> list[SegmentMetric]:
+        """BLEU and chrF under every condition, as sums over sentences."""
+        return [
+            segment_metric(self.texts, self.references, name, language=self.language, condition=condition)
+            for condition in self.conditions
+            for name in METRICS
+        ]
+
+    def of_groups(self) -> dict[str, tuple[int, tuple[Score, Score]]]:
+        """Sentences, BLEU and chrF of each group, under the first condition: that which the experiment names."""
+        found = {}
+        for name, numbers in self.groups.items():
+            texts = [self.outputs[number].text for number in numbers]
+            references = [self.references[number] for number in numbers]
+            found[name] = (len(numbers), bleu_and_chrf(texts, references, self.language, self.conditions[0]))
+        return found
+
+    def sentence_lines(self, **marks: str) -> Iterator[str]:
+        """One JSON object a sentence, ``marks`` in front: what was translated, into what, and how well."""
+        condition = self.conditions[0]
+        figures = sentence_scores(self.texts, self.references, language=self.language, condition=condition)
+        rows = zip(self.sources, self.references, self.outputs, figures, strict=True)
+        for number, (source, reference, output, scores) in enumerate(rows, 1):
+            text = {"number": number, "source": source, "reference": reference, "output": output.text}
+            line = marks | text | {"log_probability": output.score, "condition": condition} | scores
+            yield figures_as_json(line)
+
+    def json(self) -> dict[str, Any]:
+        conditions: dict[str, Any] = {
+            condition: {"bleu": bleu.json(), "chrf": chrf.json()} for condition, (bleu, chrf) in self.scores.items()
+        }
+        groups = {
+            name: {"sentences": count, "bleu": bleu.json(), "chrf": chrf.json()}
+            for name, (count, (bleu, chrf)) in self.of_groups().items()
+        }
+        how = {**self.search.json(self.unknown, self.left), "precision": self.precision}
+        found = {"sentences": len(self.outputs), **how, **conditions}
+        return found | ({"groups": groups} if groups else {})
+
+    def metrics(self) -> tuple[Metric, ...]:
+        """The scores as a run folder keeps them."""
+        how = self.searched()
+        return tuple(
+            Metric(score.name, score.value, f"{score.condition}; {score.signature}; {how}")
+            for both in self.scores.values()
+            for score in both
+        )
+
+    def searched(self) -> str:
+        """Return a description of the search, in words."""
+        how = self.search.describe(len(self.outputs), self.unknown, self.left)
+        return how if self.precision == "fp32" else f"{how}, {self.precision}"
+
+    def __str__(self) -> str:
+        groups = [
+            f"  {name:<24} {counted(count, 'sentence'):>17}  BLEU {bleu.value:6.2f}  chrF2 {chrf.value:6.2f}  "
+            f"({bleu.condition})"
+            for name, (count, (bleu, chrf)) in self.of_groups().items()
+        ]
+        scores = [str(score) for both in self.scores.values() for score in both]
+        if self.lowercased:
+            scores.append(
+                "The raw scores count the capitals of the reference, and this run writes none (text.lowercase = true)."
+            )
+        return "\n".join([*scores, self.searched(), *groups])
+
+
+def bleu_and_chrf(
+    texts: Sequence[str], references: Sequence[str], language: str, condition: Condition
+) -> tuple[Score, Score]:
+    """Return both scores of outputs in a language under one condition."""
+    return (
+        bleu(texts, references, language=language, condition=condition),
+        chrf(texts, references, language=language, condition=condition),
+    )
 
 
 def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -> Answer:
@@ -43,26 +171,33 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
         raise ConfigError(
             "Each translator knows words of its own, so that --known-words is for one: evaluate each alone."
         )
-    experiments = _translators(paths)
+    experiments = _experiments(paths)
     if len(paths) > 1 and not together:
         _check_same_languages(paths, experiments)
-    texts = _texts(paths[0], experiments[0], request, report)
+    experiment = experiments[0]
+    texts = _texts(paths[0], experiment, request, report)
+
+    def score(translator: TranslationPredictor, text: Iterable[Pair]) -> TranslationScores:
+        return score_translations(translator, text, experiment, request.search, report)
+
+    def digested() -> dict[str, Digested[Pair]]:
+        return {part: Digested(text) for part, text in texts.items()}
+
     if together:
         mean = cast(Mean, request.mean or "arithmetic")
         translator = load_together(paths, mean, request.fusion, report, precision=request.precision)
-        read = _digested(texts)
-        results = {
-            part: score_translations(translator, text, experiments[0], request.search, report)
-            for part, text in read.items()
-        }
+        read = digested()
+        results = {part: score(translator, text) for part, text in read.items()}
         digests = {part: text.fingerprint for part, text in read.items()}
-        found = [Scored(_together(paths, mean, request.fusion), results, digests)]
+        found = [Scored(_combination_name(paths, mean, request.fusion), results, digests)]
     else:
-        found = [_of_run(path, experiments[0], texts, request, report) for path in paths]
+        found = [
+            scored(path, lambda _: digested(), score, TranslationScores.metrics, request, report) for path in paths
+        ]
     first, *others = (one.results for one in found)
     compared = {part: compare(first[part], others[0][part]) for part in texts} if others else {}
     if request.details:
-        found = [one._replace(results=_in_groups(paths[0], experiments[0], one.results, report)) for one in found]
+        found = [one._replace(results=_with_groups(paths[0], experiment, one.results, report)) for one in found]
     return Answer(found, compared)
 
 
@@ -88,33 +223,19 @@ def score_translations(
     sources, references = [source for source, _ in kept], [reference for _, reference in kept]
     own = translator.evaluation
     resolved = search.resolved(own.beam, own.length_penalty)._replace(protect=search.protect or ())
-    return TranslationScores.of(
+    return TranslationScores(
+        resolved,
+        experiment.data.target,
+        conditions,
         sources,
         references,
         translator.translate(sources, resolved, report=report),
-        search=resolved,
-        language=experiment.data.target,
-        conditions=conditions,
-        precision=translator.precision,
+        translator.precision,
         lowercased=experiment.text.lowercase,
     )
 
 
-def _of_run(path: Path, experiment: TranslationExperiment, texts: Texts, request: Request, report: Report) -> Scored:
-    """Scores by split of the best checkpoint of a run, which keeps them where that is asked for."""
-    read = _digested(texts)
-
-    def score(translator: TranslationPredictor, text: Iterable[Pair]) -> TranslationScores:
-        return score_translations(translator, text, experiment, request.search, report)
-
-    return scored(path, lambda translator: read, score, TranslationScores.metrics, request, report)
-
-
-def _digested(texts: Texts) -> Mapping[str, Digested[Pair]]:
-    return {part: Digested(text) for part, text in texts.items()}
-
-
-def _translators(paths: Sequence[Path]) -> list[TranslationExperiment]:
+def _experiments(paths: Sequence[Path]) -> list[TranslationExperiment]:
     """The experiments of runs that must be translators."""
     found = []
     for path in paths:
@@ -134,14 +255,16 @@ def _check_same_languages(paths: Sequence[Path], experiments: Sequence[Translati
         )
 
 
-def _texts(path: Path, experiment: TranslationExperiment, request: Request, report: Report) -> Texts:
+def _texts(
+    path: Path, experiment: TranslationExperiment, request: Request, report: Report
+) -> Mapping[str, Iterable[Pair]]:
     """The pairs to be scored, by split."""
     if request.pairs:
         return {request.pairs[0].name: AlignedFiles(*request.pairs)}
     return own_splits(path, experiment, pair_splits, "--source and --reference", report)
 
 
-def _together(paths: Sequence[Path], mean: str, fusion: tuple[Path, float] | None) -> str:
+def _combination_name(paths: Sequence[Path], mean: str, fusion: tuple[Path, float] | None) -> str:
     """The name of runs that translate as one: with all that changes what they write."""
     translators = f"{mean} mean of {' + '.join(map(str, paths))}" if len(paths) > 1 else str(paths[0])
     return translators if fusion is None else f"{translators} + {fusion[1]:g} x {fusion[0]}"
@@ -149,39 +272,78 @@ def _together(paths: Sequence[Path], mean: str, fusion: tuple[Path, float] | Non
 
 def compare(first: TranslationScores, second: TranslationScores) -> list[Comparison]:
     """Paired bootstrap of every metric and condition."""
-    outputs, others = ([output.text for output in scores.outputs] for scores in (first, second))
+    texts, references, language = (first.texts, second.texts), first.references, first.language
     return [
-        paired_bootstrap(outputs, others, first.references, name, language=first.language, condition=condition)
-        for condition in first.scores
+        paired_bootstrap(*texts, references, name, language=language, condition=condition)
+        for condition in first.conditions
         for name in METRICS
     ]
 
 
-def _in_groups(
+def _with_groups(
     path: Path, experiment: TranslationExperiment, results: Mapping[str, TranslationScores], report: Report
 ) -> dict[str, TranslationScores]:
     """The results with their groups: by the length of the source, and by words that training never showed.
 
     The latter are left out with a warning where the training split is not at hand.
     """
+    lowercase = lowercase_of(experiment.text.lowercase, experiment.data.source)
     groups = {part: dict(by_length(result.sources)) for part, result in results.items()}
     try:
-        known = _training_words(path, experiment, report)
+        train = _train_split(path, experiment, report)
+        known = frozenset(word for line in train.sources() for word in words_of_text(line, lowercase))
     except AnaphoraError as error:
         report(Note(f"Sentences with unknown words are not told apart: {error}", warning=True))
     else:
         for part, result in results.items():
-            groups[part] |= by_unknown_words(result.sources, known, _lowercase(experiment))
+            groups[part] |= by_unknown_words(result.sources, known, lowercase)
     return {part: replace(result, groups=groups[part]) for part, result in results.items()}
 
 
-def _lowercase(experiment: TranslationExperiment) -> Lowercase:
-    return lowercase_of(experiment.text.lowercase, experiment.data.source)
-
-
-def _training_words(path: Path, experiment: TranslationExperiment, report: Report) -> Set[str]:
+def _train_split(path: Path, experiment: TranslationExperiment, report: Report) -> PairCorpus:
     train = pair_splits(experiment, report).train
     if Run.open(path).load("best").fingerprints.get("data/train") != train.fingerprint:
         raise DataError(f"the training split of {path} is no longer the text that it was trained on.")
-    lowercase = _lowercase(experiment)
-    return frozenset(word for line in train.sources() for word in words_of_text(line, lowercase))
+    return train
+
+
+def _student(experiment: TranslationExperiment) -> Table:
+    """Return the experiment with one decoder layer of half the size, and greedy search.
+
+    The encoder reads a sentence once, so its size counts little: it is halved only where the decoder has to match it.
+    """
+    table = experiment.tables()
+    encoder, decoder, attention = table["encoder"], table["decoder"], table["attention"]
+    tied = attention.get("score", {}).get("kind") == "dot" or decoder["initial_state"] == "copy"
+    for side in (encoder, decoder) if tied else (decoder,):
+        side |= {"layers": 1, "residual": False, "size": max(1, side["size"] // 2)}
+    if not decoder["readout_size"] and table["output"].get("tied"):
+        decoder["readout_size"] = table["embedding"]["size"]
+    table["evaluation"]["beam"] = 1
+    return table
+
+
+def _answer(runs: Sequence[Path], sources: Iterable[str], beam: int, report: Report) -> Iterator[str]:
+    """Yield what translators write together, line by line; empty for a line too long to be a sentence, with a Note."""
+    translator = load_together(runs, report=report)
+
+    def refused(number: int, error: Exception) -> None:
+        report(Note(f"Left out: {error}", warning=True))
+
+    for translation in translator.stream(sources, SearchOptions(beam), split=False, refused=refused):
+        yield translation.text
+
+
+def _measure(runs: Sequence[Path], corpus: PairCorpus, beam: int, report: Report) -> Mapping[str, float]:
+    """Return BLEU and chrF of whole sentences, and sentences per second of processor time."""
+    experiment = cast(TranslationExperiment, experiment_of(runs[0]))
+    translator, sources = load_together(runs, report=report), list(corpus.sources())
+    begin = time.process_time()
+    texts = [one.text for one in translator.translate(sources, SearchOptions(beam), report=report)]
+    seconds = time.process_time() - begin
+    language, condition = experiment.data.target, experiment.evaluation.conditions
+    scores = bleu_and_chrf(texts, list(corpus.targets()), language, condition)
+    return {score.name: score.value for score in scores} | {"sentences per second": len(sources) / max(seconds, 1e-9)}
+
+
+DISTILLATION = Distillation(_student, pair_splits, _answer, _measure)

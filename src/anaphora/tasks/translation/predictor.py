@@ -2,40 +2,44 @@
 
 from collections import abc
 from copy import copy
-from functools import cached_property
+from dataclasses import replace
+from pathlib import Path
 from typing import Unpack
 
-from anaphora.batch import Ids
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Report, silent
+from anaphora.kernels.backends import InferencePrecision
+from anaphora.kernels.device import Device
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.options import with_known_names
-from anaphora.prediction.candidates import Shortlist
+from anaphora.prediction.arguments import Given, pieces_of, sentence_of
+from anaphora.prediction.examples import Example, Search
 from anaphora.prediction.limits import UNLIMITED, Limits
 from anaphora.prediction.options import SearchKeywords, SearchOptions
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers
 from anaphora.protocols import Stepper
 from anaphora.search.ensemble import Ensemble, Fused, Mean
+from anaphora.search.request import SearchRequest
+from anaphora.search.search import search
 from anaphora.tasks.language_model import LanguageModelPredictor
-from anaphora.tasks.translation.affixes import Framed, with_affixes
-from anaphora.tasks.translation.confidence import Confidence, uncalibrated
+from anaphora.tasks.runs import load_as
+from anaphora.tasks.translation.confidence import RunCalibrations
 from anaphora.tasks.translation.config import SearchConfig
-from anaphora.tasks.translation.inspected import InspectedTranslator
-from anaphora.tasks.translation.pipeline import TranslationModel, TranslationPipeline
-from anaphora.tasks.translation.protection import best_copied
-from anaphora.tasks.translation.shortlist import Rows, no_shortlist
+from anaphora.tasks.translation.constraints import Framed, max_length, with_affixes
+from anaphora.tasks.translation.forced_decoding import ForcedDecoder
+from anaphora.tasks.translation.pipeline import TranslationPipeline
+from anaphora.tasks.translation.shortlist import RunShortlist
 from anaphora.tasks.translation.translation import Translation
-from anaphora.tasks.translation.unknown import demand_unknown
-from anaphora.text.masking import Placeholder
+from anaphora.tasks.translation.unmasking import demand_unknown
 from anaphora.text.sentences import Passage, Splitter
-from anaphora.text.tokenizer import UNK, Tokenizer
+from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK, Tokenizer
 
 _EVALUATION = SearchConfig()
 _USUAL = SearchOptions()
 
 
-class TranslationPredictor(InspectedTranslator):
+class TranslationPredictor(ForcedDecoder):
     """Translates texts, and scores translations that are given."""
 
     def __init__(
@@ -47,30 +51,18 @@ class TranslationPredictor(InspectedTranslator):
         splitter: Splitter | None = None,
         languages: tuple[str, str] = ("", ""),
         runtime: Runtime = ON_CPU,
-        calibrated: abc.Callable[[SearchOptions, Runtime], Confidence] = uncalibrated,
-        shortlist: abc.Callable[[Rows, Shortlist, Rows], Ids] = no_shortlist,
+        calibrations: RunCalibrations | None = None,
+        shortlist: RunShortlist | None = None,
     ) -> None:
-        """Every call calls ``stepper`` again, so that a network may go on being trained in between.
+        """See ``ForcedDecoder``; ``calibrations`` and ``shortlist`` are those of the run.
 
-        Only the words that stand for placeholders are chosen once, for the first one. Searches are as ``evaluation``
-        says, the table of the run, unless a call asks otherwise. Running text is split into sentences by ``splitter``,
-        or not at all. ``languages`` are those of source and target, where known. The network lies on the device
-        of ``runtime``. Settled options and the runtime have the confidence that ``calibrated`` gives, or its
-        ConfigError, and sentences the candidates that ``shortlist`` gives.
+        Searches are as ``evaluation`` says, the table of the run, unless a call asks otherwise. Running text is split
+        into sentences by ``splitter``, or not at all. ``languages`` are the codes of source and target, each empty
+        where it is not known.
         """
-        super().__init__(stepper, source, target, runtime)
-        self.calibrated, self._shortlist = calibrated, shortlist
-        self._splitter, self._languages, self.evaluation = splitter, languages, evaluation
-
-    @property
-    def runtime(self) -> Runtime:
-        """Return the runtime of its network."""
-        return self._runtime
-
-    @property
-    def languages(self) -> tuple[str, str]:
-        """The codes of the languages it translates between, each empty where it is not told."""
-        return self._languages
+        super().__init__(stepper, source, target, runtime, shortlist)
+        self.evaluation, self.calibrations = evaluation, calibrations
+        self.splitter, self.languages = splitter, languages
 
     @staticmethod
     def ensemble(members: abc.Sequence["TranslationPredictor"], mean: Mean = "arithmetic") -> "TranslationPredictor":
@@ -80,7 +72,7 @@ class TranslationPredictor(InspectedTranslator):
         where their languages or their vocabularies are not the same.
         """
         _check_alike(members)
-        return members[0]._over(lambda: Ensemble([member._stepper() for member in members], mean))
+        return members[0]._with_stepper(lambda: Ensemble([member.stepper() for member in members], mean))
 
     def fused(self, model: LanguageModelPredictor, weight: float) -> "TranslationPredictor":
         """This translator, whose every symbol scores ln p + ``weight`` ln p by a language model of its target side.
@@ -90,15 +82,15 @@ class TranslationPredictor(InspectedTranslator):
         """
 
         def stepper() -> Fused:
-            return Fused(self._stepper(), model.stepper_over(self._target), weight)
+            return Fused(self.stepper(), model.stepper_over(self.target), weight)
 
         stepper()  # what does not go together is found here
-        return self._over(stepper)
+        return self._with_stepper(stepper)
 
     def knows(self, source: str, target: str) -> bool:
         """True if the vocabularies have all of a pair; ConfigError where no word is unknown, or all are annotated."""
-        demand_unknown(self._source, self._target)
-        return UNK not in self._source.encode(source) and UNK not in self._target.encode(target)
+        demand_unknown(self.source, self.target)
+        return UNK not in self.source.encode(source) and UNK not in self.target.encode(target)
 
     @with_known_names
     def translate(
@@ -168,17 +160,15 @@ class TranslationPredictor(InspectedTranslator):
         ``refused``, that is called with the number and the error instead, and the translation of the line is empty.
         """
         resolved = options.resolved(self.evaluation.beam, self.evaluation.length_penalty)
-        confidence = self.calibrated(resolved, self._runtime) if resolved.confidence else None
-        model = TranslationModel(
-            self._stepper,
-            self._source,
-            self._target,
-            self._batches,
-            lambda: self.attends,
-            self._shortlist,
-            lambda: self._stand_ins,
-        )
-        pipeline = TranslationPipeline(model, resolved, self._splitter if split else None, confidence)
+        confidence = None
+        if resolved.confidence:
+            if self.calibrations is None:
+                raise ConfigError(
+                    "Confidence is calibrated for one run by itself, not for an ensemble or with a language model: "
+                    "translate with one run, or leave it out."
+                )
+            confidence = self.calibrations.confidence(resolved, self.runtime)
+        pipeline = TranslationPipeline(self, resolved, self.splitter if split else None, confidence)
 
         def empty(number: int, error: AnaphoraError) -> Translation:
             assert refused is not None
@@ -191,7 +181,7 @@ class TranslationPredictor(InspectedTranslator):
             pipeline.answer,
             task="translate",
             unit="lines",
-            runtime=self._runtime,
+            runtime=self.runtime,
             limits=limits,
             report=report,
             refused=empty if refused else None,
@@ -204,26 +194,80 @@ class TranslationPredictor(InspectedTranslator):
         It is decoded sentence by sentence where it was translated so. Errors are those of ``score_pairs``.
         """
         targets = [part.text for part in translation.sentences]
-        passage = self._splitter.split(line) if self._splitter and targets else Passage.whole(line)
+        passage = self.splitter.split(line) if self.splitter and targets else Passage.whole(line)
         if len(passage.sentences) != len(targets):
             passage, targets = Passage.whole(line), [translation.text]
         parts = self.score_pairs(passage.sentences, targets, attention=True)
-        if self._splitter is None or len(parts) == 1:
+        if self.splitter is None or len(parts) == 1:
             return parts[0]
-        gaps = self._splitter.gaps(passage)
+        gaps = self.splitter.gaps(passage)
         return Translation.joined(translation.text, parts, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
 
-    @cached_property
-    def _stand_ins(self) -> abc.Sequence[Placeholder]:
-        with running(self._runtime):
-            return best_copied(self._stepper(), self._source, self._target, self._batches)
+    def example(self, text: str, target: str | None = None) -> Example:
+        """A sentence with its given translation, or with the greedy one."""
+        source = Given(text, sentence_of(self.source, text, 1))
+        if target is None:
+            searched = self.search_for(text)
+            with running(self.runtime):
+                [[best]] = search(searched.stepper, searched.batch, replace(searched.request, beam=1))
+            ids = list(best.ids)
+            pieces = self.target.pieces(ids)
+        else:
+            ids = sentence_of(self.target, target, 1)
+            pieces = pieces_of(self.target, target, ids)
+        [batch] = self.batches([source], [ids])
+        read = (MARKS[BOS], *pieces)
+        of_source = (*pieces_of(self.source, *source), MARKS[EOS])
+        return Example(batch, {"encoder": of_source, "decoder": read, "language_model": read}, (*pieces, MARKS[EOS]))
 
-    def _over(self, stepper: abc.Callable[[], Stepper]) -> "TranslationPredictor":
-        """All else of this translator over another Stepper."""
+    def search_for(self, text: str) -> Search:
+        """The search for the translation of a sentence."""
+        ids = sentence_of(self.source, text, 1)
+        [batch] = self.batches([Given(text, ids)])
+        request = SearchRequest(max_length=max_length(len(ids)), banned_tokens=self.target.symbols.unwritten)
+        return Search(self.stepper(), batch, 0, request, self.target.pieces)
+
+    def searched(self, texts: abc.Sequence[str], beam: int) -> abc.Iterator[tuple[str, float]]:
+        """The translations of sentences by a beam of this size, unnormalised."""
+        rows = [Given(text, sentence_of(self.source, text, number)) for number, text in enumerate(texts, 1)]
+        stepper, banned = self.stepper(), self.target.symbols.unwritten
+        found: dict[int, tuple[str, float]] = {}
+        for batch in self.batches(rows, beam=beam):
+            numbers = batch.example_ids_B.tolist()
+            most = [max_length(len(rows[number].ids)) for number in numbers]
+            request = SearchRequest(max_length=most, beam=beam, banned_tokens=banned, attention=False)
+            with running(self.runtime):
+                hypotheses = search(stepper, batch, request)
+            for number, [best, *_] in zip(numbers, hypotheses, strict=True):
+                found[number] = self.target.decode(best.ids), best.score
+        return (found[number] for number in range(len(texts)))
+
+    def _with_stepper(self, stepper: abc.Callable[[], Stepper]) -> "TranslationPredictor":
+        """Return a copy with another stepper, for which nothing is calibrated."""
         other = copy(self)
-        other._stepper, other.calibrated = stepper, uncalibrated
-        vars(other).pop("_stand_ins", None)
+        other.stepper, other.calibrations = stepper, None
+        vars(other).pop("stand_ins", None)
         return other
+
+
+def load_together(
+    runs: abc.Sequence[Path],
+    mean: Mean = "arithmetic",
+    fusion: tuple[Path, float] | None = None,
+    report: Report = silent,
+    device: Device = "cpu",
+    precision: InferencePrecision = "fp32",
+) -> TranslationPredictor:
+    """Translators as one, beside the language model of ``fusion`` with its weight, where there is one.
+
+    Raises RunError for another kind of model, ConfigError where models do not go together, and as ``load``.
+    """
+    translators = [load_as(TranslationPredictor, run, "a translator", report, device, precision) for run in runs]
+    together = translators[0] if len(translators) == 1 else TranslationPredictor.ensemble(translators, mean)
+    if fusion is None:
+        return together
+    run, weight = fusion
+    return together.fused(load_as(LanguageModelPredictor, run, "a language model", report, device, precision), weight)
 
 
 def _check_alike(members: abc.Sequence[TranslationPredictor]) -> None:
@@ -236,7 +280,7 @@ def _check_alike(members: abc.Sequence[TranslationPredictor]) -> None:
                 f"An ensemble needs translators of the same languages, but number {number} translates {others} and "
                 f"number 1 {between}: leave one out."
             )
-        for side, one, its in (("source", first._source, other._source), ("target", first._target, other._target)):
+        for side, one, its in (("source", first.source, other.source), ("target", first.target, other.target)):
             if one.fingerprint != its.fingerprint:
                 raise ConfigError(
                     f"An ensemble needs translators of the same vocabularies, but number {number} has another "

@@ -1,4 +1,4 @@
-"""Positions of a sentence's tags in its translation, by the attention of the model as it wrote each token.
+"""Tags of a sentence in its translation, put there by the attention of the model as it wrote each token.
 
 A pair of tags goes around the tokens that looked at what it encloses: of all runs of whole words, that with the
 greatest sum of attention inside less attention outside. A single tag goes where the attention crosses it least. A pair
@@ -6,14 +6,18 @@ inside another stays inside it and no two overlap, so that what was well nested 
 taken to have looked at what stands as far into the source as it does into the translation.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from anaphora.tasks.translation.translation import Token
 from anaphora.text.masking import Tag
+from anaphora.text.placeholders import is_glued
+from anaphora.text.tokenizer import SPACE, shown
 
 Weights = npt.NDArray[np.floating[Any]]
 
@@ -28,7 +32,7 @@ _ROUNDS = 10
 """Steps of the balancing."""
 
 
-class Put(NamedTuple):
+class TagPlacement(NamedTuple):
     """A tag, by its number, and the boundary that it goes to: that in front of this target token."""
 
     boundary: int
@@ -44,7 +48,50 @@ class _Node:
     children: list["_Node"] = field(default_factory=list)
 
 
-def put_tags(tags: Sequence[Tag], before: Sequence[int], weights_TS: Weights, boundaries: Sequence[int]) -> list[Put]:
+def with_tags(
+    text: str,
+    tokens: Sequence[Token],
+    tags: Sequence[Tag],
+    before: Sequence[int],
+    source: int,
+    weights_TS: Weights | None,
+) -> tuple[str, list[Token]]:
+    """A text and its tokens with the tags of its source, each with the number of source tokens ``before`` it.
+
+    ``source`` counts these tokens. Weights are those of both sides without ``</s>``, None for a model without
+    attention.
+    """
+    seen = _visible(tokens, text)
+    spans = [(token.start, token.end) for token in seen]
+    if weights_TS is None:
+        weights_TS = diagonal(len(seen), source)
+    else:
+        weights_TS = balance(weights_TS[[token.step for token in seen]])
+    inner = [number for number in range(1, len(spans)) if not _in_word(text, spans[number - 1][1], spans[number][0])]
+    boundaries = [0, *inner, len(spans)] if spans else [0]
+    return _insert(text, tokens, spans, put_tags(tags, before, weights_TS, boundaries), tags)
+
+
+def with_source_tags(
+    text: str, tokens: Sequence[Token], tags: Sequence[Tag], places: Sequence[int]
+) -> tuple[str, list[Token]]:
+    """A source without its tags and its tokens, with them, each where it is."""
+    spans = [(token.start, token.end) for token in _visible(tokens, text)]
+    put = [TagPlacement(sum(end <= place for _, end in spans), number) for number, place in enumerate(places)]
+    return _insert(text, tokens, spans, put, tags)
+
+
+def with_surroundings(before: str, text: str, tokens: Sequence[Token], after: str) -> tuple[str, list[Token]]:
+    """A text and its tokens between what stays around them."""
+    if not before and not after:
+        return text, list(tokens)
+    found = [*tokens_kept(before), *(token.shift(len(before)) for token in tokens)]
+    return before + text + after, [*found, *tokens_kept(after, before + text)]
+
+
+def put_tags(
+    tags: Sequence[Tag], before: Sequence[int], weights_TS: Weights, boundaries: Sequence[int]
+) -> list[TagPlacement]:
     """The tags in their new order, each with one of ``boundaries``, which ascend.
 
     ``before`` counts the source tokens in front of each tag; weights are those of the tokens without ``</s>``.
@@ -64,7 +111,7 @@ def _distance(target: int, source: int) -> Weights:
     return np.asarray(np.abs(places_T[:, None] - places_S))
 
 
-def balanced(weights_TS: Weights) -> Weights:
+def balance(weights_TS: Weights) -> Weights:
     """Weights of which every source token has its part, those that few look at too (Sinkhorn and Knopp 1967).
 
     An article looks at its noun, whose gender it has; nothing else looks at the article of the source. What is as far
@@ -99,7 +146,7 @@ class _Places:
         self._sums = np.zeros((weights_TS.shape[0] + 1, weights_TS.shape[1] + 1))
         self._sums[1:, 1:] = weights_TS.astype(np.float64).cumsum(axis=0).cumsum(axis=1)
 
-    def put(self, nodes: Sequence[_Node], low: int, high: int) -> Iterable[Put]:
+    def put(self, nodes: Sequence[_Node], low: int, high: int) -> Iterable[TagPlacement]:
         """The tags of ``nodes``, between two boundaries."""
         found: list[tuple[int, int, int]] = []
         taken: list[tuple[int, int]] = []
@@ -115,10 +162,10 @@ class _Places:
                 found.append((point, point, number))
         for begin, end, number in sorted(found):
             node = nodes[number]
-            yield Put(begin, node.opening)
+            yield TagPlacement(begin, node.opening)
             yield from self.put(node.children, begin, end)
             if node.closing != node.opening:
-                yield Put(end, node.closing)
+                yield TagPlacement(end, node.closing)
 
     def _run(self, node: _Node, free: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
         """The run that a pair encloses; None where there is no token left."""
@@ -154,3 +201,71 @@ def _free(taken: Iterable[tuple[int, int]], low: int, high: int) -> Iterable[tup
         yield low, begin
         low = end
     yield low, high
+
+
+def _in_word(text: str, before: int, after: int) -> bool:
+    """True if a word goes on between two tokens, the one ending at ``before`` and the other beginning at ``after``."""
+    return before == after and is_glued(text[before - 1]) and is_glued(text[after])
+
+
+def _visible(tokens: Sequence[Token], text: str) -> list[Token]:
+    return [token for token in tokens if token.end > token.start and text[token.start] != " "]
+
+
+def _insert(
+    text: str,
+    tokens: Sequence[Token],
+    spans: Sequence[tuple[int, int]],
+    put: Sequence[TagPlacement],
+    tags: Sequence[Tag],
+) -> tuple[str, list[Token]]:
+    """The text with the tags at their boundaries, and all tokens with their new places."""
+    composed, place, found = "", 0, list[Token]()
+    rest = list(tokens)
+    for boundary, group in groupby(put, key=lambda one: one.boundary):
+        end = spans[boundary - 1][1] if boundary else 0
+        start = spans[boundary][0] if boundary < len(spans) else len(text)
+        while rest and rest[0].end <= end:
+            found.append(rest.pop(0).shift(len(composed) - place))
+        composed += text[place:end]
+        spaced, behind = _spaced([tags[one.tag] for one in group], text[end:start])
+        for space, tag in spaced:
+            composed += space
+            found += tokens_kept(tag, composed)
+            composed += tag
+        composed += behind
+        place = start
+    found += [token.shift(len(composed) - place) for token in rest]
+    composed += text[place:]
+    return composed, found
+
+
+def _spaced(tags: Sequence[Tag], gap: str) -> tuple[list[tuple[str, str]], str]:
+    """Tags that share a boundary, each with the white space in front of it, and the white space behind the last.
+
+    The ``gap`` that is there goes to where it is in the source: outside of what a pair encloses, around or without.
+    """
+    found: list[tuple[str, str]] = []
+    pending, used = "", False
+    for tag in tags:
+        left, right = tag.spaced
+        alone = tag.partner < 0
+        if not left and not right and not alone:
+            left, right = tag.text[1] != "/", tag.text[1] == "/"
+        space, pending = pending, ""
+        if left and not used:
+            space, used = gap, True
+        found.append((space, tag.text))
+        pending = gap if left and right else ""
+        used = used or (alone and not left and not right)
+    return found, pending if used else gap
+
+
+def tokens_kept(text: str, composed: str = "") -> Iterator[Token]:
+    """Yield what is kept as tokens without spaces; it goes behind what is composed."""
+    place = len(composed)
+    for word in text.split(" "):
+        space = SPACE if place > len(composed) or composed[-1:] in ("", " ") else ""
+        if word:
+            yield Token(space + shown(word), place, place + len(word), -1)
+        place += len(word) + 1

@@ -10,7 +10,7 @@ from anaphora.memory import Match, Memory
 from anaphora.memory.memory import THRESHOLD
 from anaphora.prediction.adaptation import Adaptation, SimilarPair
 from anaphora.prediction.options import SearchOptions
-from anaphora.tasks.translation.affixes import Framed
+from anaphora.tasks.translation.constraints import Framed
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
 from anaphora.text.sentences import is_blank

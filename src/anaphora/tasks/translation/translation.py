@@ -1,7 +1,15 @@
-"""A translation, and where the model looked as it wrote it."""
+"""Translations: where the model looked as it wrote them, and choice among several of a sentence or a line.
 
-from collections import abc
-from dataclasses import dataclass, field
+Minimum Bayes risk chooses the hypothesis that agrees best with all that the model might have written. The agreement of
+two texts is their chrF2 (Popovic 2015), which needs no tokens. Over an n-best list every hypothesis counts as its
+probability (Kumar and Byrne 2004), over samples as often as it was drawn (Eikema and Aziz 2020).
+"""
+
+from collections import abc, defaultdict
+from dataclasses import dataclass, field, replace
+from heapq import nlargest
+from itertools import islice
+from math import exp, inf
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -9,16 +17,34 @@ import numpy.typing as npt
 
 from anaphora.errors import ConfigError
 from anaphora.evaluation.alignment import SoftLinks, hard_links, merge, spaced, words_of
+from anaphora.evaluation.bleu import metric_of
 from anaphora.formats.pharaoh import Links
 from anaphora.memory import Match
-from anaphora.text.sentences import is_blank
+from anaphora.prediction.options import SearchOptions
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.text.sentences import Passage, Splitter, is_blank
+from anaphora.text.tokenizer import EOS, MARKS, UNK
 
 NO_LINKS = "Word alignments come from attention, but this translator has none: use one with attention."
 """Message for a request of word alignments."""
 
 
+class Token(NamedTuple):
+    """A piece of a translation, and where it is in the text."""
+
+    piece: str
+    start: int
+    end: int
+    step: int
+    """The step that wrote it; -1 for what is kept without one."""
+
+    def shift(self, by: int) -> Self:
+        """Return the same where more text is in front of it."""
+        return self._replace(start=self.start + by, end=self.end + by)
+
+
 class Signals(NamedTuple):
-    """Features of confidence: see ``confidence.signals_of``."""
+    """Features of confidence: see ``confidence``."""
 
     sentence: tuple[float, ...]
     """Empty where nothing was translated."""
@@ -53,7 +79,7 @@ class Translation:
     tokens: int = field(default=0, compare=False)
     """Tokens that were predicted, ``</s>`` included."""
     match: Match | None = field(default=None, compare=False)
-    """The segment of a memory that it is (exact match), or one whose source is similar; see ``remembered``."""
+    """The segment of a memory that it is (exact match), or one whose source is similar; see ``tm_lookup``."""
     confidence: float | None = None
     """The probability that its chrF2 is at least 50, where confidence was asked for; of several sentences the lowest.
     None for a text with nothing to translate."""
@@ -63,6 +89,27 @@ class Translation:
     signals: Signals | None = field(default=None, compare=False, repr=False)
     """Features of confidence, of one sentence where that was asked for."""
 
+    @classmethod
+    def of(cls, text: str, hypothesis: Hypothesis, signals: Signals | None = None) -> Self:
+        """Return the translation that a hypothesis is, without attention."""
+        return cls(
+            text,
+            hypothesis.score,
+            hypothesis.finished,
+            unknown=hypothesis.ids.count(UNK),
+            rank=hypothesis.rank,
+            tokens=len(hypothesis.ids) + hypothesis.finished,
+            signals=signals,
+        )
+
+    def with_attention(
+        self, source: abc.Iterable[str], target: abc.Iterable[str], weights: npt.NDArray[np.float32] | None
+    ) -> Self:
+        """Return the same with the pieces of both sides, to which the ends are added, and attention between them."""
+        ends = [MARKS[EOS]]
+        pieces = (*source, *ends), (*target, *ends[: self.finished])
+        return replace(self, source_pieces=pieces[0], target_pieces=pieces[1], weights=weights)
+
     def links(self) -> Links:
         """Links between the words of the source and the translation, by where it looked most.
 
@@ -70,14 +117,11 @@ class Translation:
         attention, and where attention was not asked for.
         """
         self._demand_attention()
-        links: set[tuple[int, int]] = set()
-        sources = targets = 0
-        for part in self.sentences or (self,):
-            source, target = part._tokens()
-            if part.weights is not None:
-                found = hard_links(part.weights, len(source), len(target))
-                links |= {(sources + i, targets + j) for i, j in found}
-            sources, targets = sources + len(source), targets + len(target)
+        links = {
+            (sources[i], targets[j])
+            for weights, sources, targets in self._attention()
+            for i, j in hard_links(weights, len(sources), len(targets))
+        }
         source, target = self._tokens()
         return merge(links, words_of(source), words_of(target))
 
@@ -86,13 +130,19 @@ class Translation:
         self._demand_attention()
         source, target = self._tokens()
         weights_TS = np.zeros((len(target), len(source)))
-        sources = targets = 0
-        for part in self.sentences or (self,):
-            rows, columns = (len(tokens) for tokens in reversed(part._tokens()))
-            if part.weights is not None:
-                weights_TS[targets : targets + rows, sources : sources + columns] = part.weights[:rows, :columns]
-            sources, targets = sources + columns, targets + rows
+        for weights, sources, targets in self._attention():
+            weights_TS[np.ix_(targets, sources)] = weights[: len(targets), : len(sources)]
         return SoftLinks.of(weights_TS, source, target)
+
+    def _attention(self) -> abc.Iterator[tuple[npt.NDArray[np.float32], range, range]]:
+        """Yield the weights of each sentence that has some, and the places of its tokens in source and translation."""
+        sources, targets = range(0), range(0)
+        for part in self.sentences or (self,):
+            source, target = part._tokens()
+            sources = range(sources.stop, sources.stop + len(source))
+            targets = range(targets.stop, targets.stop + len(target))
+            if part.weights is not None:
+                yield part.weights, sources, targets
 
     def is_below(self, least: float | None) -> bool:
         """True if it has a confidence, and a lower one than ``least`` where that is asked for."""
@@ -168,3 +218,82 @@ def _least(values: abc.Iterable[float | None]) -> float | None:
 def _parts_words(space: str) -> bool:
     """True if there are two words around some white space: a tab or a no-break space is a part of one."""
     return " " in space or len(f"{space}.".splitlines()) > 1
+
+
+def choose_best(found: abc.Iterable[Translation], options: SearchOptions) -> Translation:
+    """Return the first of the translations of a sentence, or that of minimum risk, with others of another text."""
+    if options.minimum_risk:
+        ranked = _by_risk(list(found)[: options.minimum_risk], drawn=options.sampling is not None)
+    else:
+        ranked = _distinct(found)
+    best, *others = islice(ranked, 1 + options.alternatives)
+    return replace(best, alternatives=tuple(others)) if others else best
+
+
+def _distinct(found: abc.Iterable[Translation]) -> abc.Iterator[Translation]:
+    """Yield the first translation of each text."""
+    texts = set[str]()
+    for one in found:
+        if one.text not in texts:
+            texts.add(one.text)
+            yield one
+
+
+def _by_risk(found: abc.Sequence[Translation], *, drawn: bool) -> abc.Iterable[Translation]:
+    """Return the translations of different text by expected chrF, which is their rank; of equal ones the first."""
+    chances = [1.0] * len(found) if drawn else probabilities([one.score for one in found])
+    weights = defaultdict[str, float](float)
+    for one, chance in zip(found, chances, strict=True):
+        weights[one.text] += chance
+    gains = expected_chrf(list(weights), list(weights.values()))
+    ranked = [replace(one, rank=gain) for one, gain in zip(_distinct(found), gains, strict=True)]
+    return sorted(ranked, key=lambda one: -one.rank)
+
+
+def join_sentences(
+    passage: Passage, parts: abc.Sequence[Translation], options: SearchOptions, splitter: Splitter | None
+) -> Translation:
+    """Return one translation of the sentences of a passage.
+
+    Its alternatives are the best of all that the translations of its sentences make: by their ranks together, or of
+    samples by how early they were drawn.
+    """
+    if not parts:
+        return Translation(passage.gaps[0], 0.0, True)
+    if splitter is None:
+        return parts[0]
+    gaps = splitter.gaps(passage)
+    in_order = options.sampling is not None and not options.minimum_risk
+    chosen: list[tuple[float, list[Translation]]] = [(0.0, [])]
+    for part in parts:
+        grown = [
+            (total + (-place if in_order else one.rank), [*before, one])
+            for total, before in chosen
+            for place, one in enumerate((part, *part.alternatives))
+        ]
+        chosen = nlargest(1 + options.alternatives, grown, key=lambda one: one[0])
+    best, *others = _distinct(_join(passage, of_parts, gaps) for _, of_parts in chosen)
+    return replace(best, alternatives=tuple(others))
+
+
+def _join(passage: Passage, parts: list[Translation], gaps: abc.Sequence[str]) -> Translation:
+    text = passage.with_sentences([part.text for part in parts], gaps)
+    if len(parts) == 1:
+        return replace(parts[0], text=text, alternatives=())
+    return Translation.joined(text, parts, list(zip(passage.gaps[1:-1], gaps[1:-1], strict=True)))
+
+
+def expected_chrf(texts: abc.Sequence[str], weights: abc.Sequence[float]) -> list[float]:
+    """Return the mean chrF2 of each text, of 100, against all of them as references, each with its weight."""
+    metric, total = metric_of("chrF2", "en", "raw", single=True), sum(weights)  # chrF is the same for every language
+    references = list(zip(texts, weights, strict=True))
+    return [
+        sum(weight * metric.sentence_score(text, [reference]).score for reference, weight in references) / total
+        for text in texts
+    ]
+
+
+def probabilities(scores: abc.Sequence[float]) -> list[float]:
+    """Return the relative probabilities of hypotheses by their ln p; equal ones where none is possible."""
+    most = max(scores)
+    return [exp(score - most) for score in scores] if most > -inf else [1.0] * len(scores)

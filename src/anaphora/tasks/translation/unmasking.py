@@ -1,12 +1,30 @@
-"""A translation as text, with what was kept of its source: placeholders where the model wrote them, and tags."""
+"""From hypotheses to translations: unknown words are filled in, and what was masked comes back.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from typing import NamedTuple
+A translator of whole words writes ``<unk>`` for what its vocabulary lacks, mostly names and numbers: it becomes a copy
+of the source word that it stands for, or its translation. Which word that is, attention says (Jean et al. 2015, section
+3.4), or an annotation that training taught it to write (Luong et al. 2015, "Addressing the Rare Word Problem").
+Placeholders stand where the model wrote them, and tags where ``tag_places`` puts them.
+"""
 
-from anaphora.tasks.translation.tag_places import Put, Weights, balanced, diagonal, put_tags
-from anaphora.text.masking import MaskedSpan, Tag
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+from torch.nn.functional import pad
+
+from anaphora.errors import ConfigError
+from anaphora.prediction.arguments import pieces_of
+from anaphora.prediction.lookup import Lookup
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.tasks.translation.confidence import signals_of
+from anaphora.tasks.translation.constraints import SentenceRequest
+from anaphora.tasks.translation.tag_places import tokens_kept, with_source_tags, with_surroundings, with_tags
+from anaphora.tasks.translation.translation import Signals, Token, Translation
+from anaphora.text.masking import MaskedSpan, MaskedText
 from anaphora.text.placeholders import is_glued
+from anaphora.text.rare_word_annotation import AnnotatedTokenizer
+from anaphora.text.sentences import is_blank
 from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer, shown
 from anaphora.text.words import WordTokenizer
 
@@ -18,22 +36,241 @@ _NEAR = 40
 """Characters within which a token is looked for in the text."""
 
 
-class Token(NamedTuple):
-    """A piece of a translation, and where it is in the text."""
+class UnknownWords:
+    """Fills in what attention points to."""
 
-    piece: str
-    start: int
-    end: int
-    step: int
-    """The step that wrote it; -1 for what is kept without one."""
+    def __init__(self, source: WordTokenizer, dictionary: Mapping[str, str]) -> None:
+        """``dictionary`` translates source words; those that it lacks are copied."""
+        self._source, self._dictionary = source, Lookup(dictionary)
+
+    def fill(self, row: SentenceRequest, hypothesis: Hypothesis) -> tuple[list[str], Hypothesis]:
+        """Return the word of each ``<unk>`` in the translation of a sentence, and it without annotations."""
+        assert hypothesis.weights is not None
+        steps = [step for step, token in enumerate(hypothesis.ids) if token == UNK]
+        if not steps:
+            return [], hypothesis
+        words = self._source.words(row.masked.text)
+        most, looked = hypothesis.weights[steps, : len(words)].max(dim=1)  # not at </s>
+        # a window may see nothing
+        places = [place if weight > 0 else -1 for weight, place in zip(most.tolist(), looked.tolist(), strict=True)]
+        return self._translate(words, places), hypothesis
+
+    def _translate(self, words: Sequence[str], places: Iterable[int]) -> list[str]:
+        return [self._translation(words[place]) if place >= 0 else MARKS[UNK] for place in places]
+
+    def _translation(self, word: str) -> str:
+        """The translation of a word, or the word itself.
+
+        An entry in another case that translates the word by itself says that it is copied, and nothing of how it is
+        written: a dictionary learnt from lower-cased text has ``berlin`` for ``berlin``.
+        """
+        exact = self._dictionary.exact(word)
+        if exact is not None:
+            return exact
+        found = self._dictionary.find(word)
+        return word if found is None or found.lower() == word.lower() else found
+
+
+class AnnotatedWords(UnknownWords):
+    """Fills in what annotations point to; what they leave open stays ``<unk>``."""
+
+    def __init__(self, source: WordTokenizer, target: AnnotatedTokenizer) -> None:
+        super().__init__(source, target.dictionary)
+        self._target = target
+
+    def fill(self, row: SentenceRequest, hypothesis: Hypothesis) -> tuple[list[str], Hypothesis]:
+        resolved = self._target.resolved(hypothesis.ids, row.ids)
+        words = self._translate(self._source.words(row.masked.text), resolved.sources)
+        if tuple(resolved.ids) == hypothesis.ids:
+            return words, hypothesis
+        steps = [*resolved.steps, *[len(hypothesis.ids)] * hypothesis.finished]
+        weights = None if hypothesis.weights is None else hypothesis.weights[steps]
+        evidence = hypothesis.evidence and hypothesis.evidence.of_steps(steps)
+        return words, replace(hypothesis, ids=tuple(resolved.ids), weights=weights, evidence=evidence)
+
+
+def unknown_words(
+    source: Tokenizer, target: Tokenizer, dictionary: Mapping[str, str] | None, attends: Callable[[], bool]
+) -> UnknownWords | None:
+    """Return what fills in the unknown words of a translator with these tokenizers, or None.
+
+    ``dictionary`` is None where nobody asked for it; only where somebody did is ``attends`` called. Raises ConfigError
+    where it can do nothing: tokens are not words, or the translator does not attend.
+    """
+    if isinstance(target, AnnotatedTokenizer):
+        if dictionary is not None:
+            raise ConfigError(
+                f"This translator annotates what it does not know (text.rare = '{target.rare}') and fills it in by the "
+                f"dictionary of its run: translate without replacing any."
+            )
+        assert isinstance(source, WordTokenizer)
+        return AnnotatedWords(source, target)
+    if dictionary is None:
+        return None
+    words = _words_of(source, target, "Unknown words can be replaced", "translate without replacing any")
+    if not attends():
+        raise ConfigError(
+            "Unknown words are replaced by the source word that attention points to, but this translator has no "
+            "attention: translate without replacing any."
+        )
+    return UnknownWords(words, dictionary)
+
+
+def demand_unknown(source: Tokenizer, target: Tokenizer) -> None:
+    """ConfigError where a translator with these tokenizers never writes ``<unk>``, so that it cannot be left out."""
+    _words_of(source, target, "Unknown words can be left out", "leave out --known-words")
+    if isinstance(target, AnnotatedTokenizer):
+        raise ConfigError(
+            f"Unknown words are left out by writing no <unk>, but this translator has text.rare = '{target.rare}' and "
+            f"writes them as annotations: evaluate it on all words."
+        )
+
+
+def _words_of(source: Tokenizer, target: Tokenizer, able: str, otherwise: str) -> WordTokenizer:
+    """The source's tokenizer of a translator of words; ConfigError for smaller tokens, with what is ``able``."""
+    if not isinstance(source, WordTokenizer) or not isinstance(target, WordTokenizer):
+        raise ConfigError(
+            f"{able} where tokens are words, but this translator has smaller tokens and leaves no word unknown: "
+            f"{otherwise}."
+        )
+    return source
+
+
+class Unmasking:
+    """The translations that the hypotheses of one translator are."""
+
+    def __init__(self, source: Tokenizer, target: Tokenizer, unknown: UnknownWords | None, attention: bool) -> None:
+        """``attention``: whether translations have weights and pieces."""
+        self._source, self._target, self._unknown, self._attention = source, target, unknown, attention
+
+    def copy(self, row: SentenceRequest) -> Translation:
+        """Return a sentence without a word to translate as its own translation; each word looks at itself."""
+        text = row.masked.before
+        found = Translation(text, 0.0, True, signals=Signals((), (None,) * len(text.split())))
+        if not self._attention or is_blank(text):
+            return found
+        pieces = [token.piece for token in tokens_kept(text)]
+        return found.with_attention(pieces, pieces, np.eye(len(pieces) + 1, dtype=np.float32))
+
+    def unmask(self, row: SentenceRequest, hypothesis: Hypothesis) -> Translation:
+        """Return the translation that a hypothesis is, with all that was masked and without unknown words."""
+        words: Sequence[str] = ()
+        if self._unknown:
+            words, bare = self._unknown.fill(row, _without_stand_ins(row, hypothesis))
+            hypothesis = hypothesis if bare.ids == hypothesis.ids else bare
+        masked, ids, evidence = row.masked, hypothesis.ids, hypothesis.evidence
+        text = text_of(self._target, ids, words, masked.units)
+        tokens = self._tokens(text, ids, masked) if self._attention or masked.tags or evidence else []
+        if masked.tags:
+            ends, weights = token_ends(self._source, masked), hypothesis.weights
+            before = [sum(end <= place for end in ends) for place in self._tag_places(masked)]
+            weights_TS = None if weights is None else weights[: len(ids), : len(row.ids)].numpy()
+            text, tokens = with_tags(text, tokens, masked.tags, before, len(row.ids), weights_TS)
+        text, tokens = with_surroundings(masked.before, text, tokens, masked.after)
+        found = Translation.of(text, hypothesis, signals_of(evidence, len(row.ids), text, tokens) if evidence else None)
+        if not self._attention:
+            return found
+        if masked.text != masked.sentence:
+            tokens = respace(tokens, text)
+        source, weights = self._source_tokens(row), hypothesis.weights
+        if weights is not None:
+            # what no step wrote looked nowhere, and nothing looked at it
+            steps = [token.step for token in tokens] + [len(ids)] * hypothesis.finished
+            weights = pad(weights, (0, 1, 0, 1))[steps][:, [*(token.step for token in source), weights.shape[1] - 1]]
+        pieces = [token.piece for token in source], [token.piece for token in tokens]
+        return found.with_attention(*pieces, None if weights is None else weights.numpy())
+
+    def _tokens(self, text: str, ids: Sequence[int], masked: MaskedText) -> list[Token]:
+        """The tokens of a translation without its tags."""
+        size = self._target.symbols.size
+        kept = {step: masked.units[number - size].text for step, number in enumerate(ids) if number >= size}
+        return tokens_of(self._target.pieces([number if number < size else UNK for number in ids]), text, kept)
+
+    def _source_tokens(self, row: SentenceRequest) -> list[Token]:
+        """The tokens of the source with all that was kept, by their positions."""
+        masked, text = row.masked, row.masked.text
+        tokens = tokens_of(pieces_of(self._source, text, row.ids), text, {})
+        for unit, places in zip(masked.units, row.places, strict=True):
+            first, *others = places
+            space = SPACE if tokens[first].piece.startswith(SPACE) else ""
+            tokens[first] = tokens[first]._replace(piece=space + shown(unit.text))
+            for place in others:
+                tokens[place] = tokens[place]._replace(piece="")
+        tokens = split_at_spaces(tokens)
+        if masked.tags:
+            text, tokens = with_source_tags(text, tokens, masked.tags, self._tag_places(masked))
+        _, tokens = with_surroundings(masked.before, text, tokens, masked.after)
+        return respace(tokens, masked.sentence) if masked.text != masked.sentence else tokens
+
+    def _tag_places(self, masked: MaskedText) -> list[int]:
+        return [len(self._source.normal(masked.text[: tag.place])) for tag in masked.tags]
+
+
+def token_places(source: Tokenizer, masked: MaskedText) -> list[range]:
+    """Return the source tokens that stand for each masked span: those that have a part of it."""
+    found, ends = list[range](), token_ends(source, masked) if masked.units else []
+    for unit in masked.units:
+        start, end = (len(source.normal(masked.text[:place])) for place in (unit.start, unit.end))
+        first = min(sum(one <= start for one in ends), len(ends) - 1)
+        found.append(range(first, max(first, sum(one < end for one in ends)) + 1))
+    return found
+
+
+def token_ends(source: Tokenizer, masked: MaskedText) -> list[int]:
+    """Return the ends of the source's tokens in its normalised text, without the white space behind them."""
+    starts = [start for _, start in source.placed(masked.text)]
+    text = source.normal(masked.text)
+    return [start + len(text[start:end].rstrip()) for start, end in pairwise([*starts, len(text)])]
+
+
+def _without_stand_ins(row: SentenceRequest, hypothesis: Hypothesis) -> Hypothesis:
+    """Return a hypothesis that looked at no stand-in, so that none is copied."""
+    if not row.places or hypothesis.weights is None:
+        return hypothesis
+    weights_TS = hypothesis.weights.clone()
+    for places in row.places:
+        weights_TS[:, places.start : places.stop] = 0
+    return replace(hypothesis, weights=weights_TS)
 
 
 def text_of(target: Tokenizer, ids: Sequence[int], words: Sequence[str], units: Sequence[MaskedSpan]) -> str:
-    """The text of tokens, of which those behind the vocabulary are ``units``; one that is missing comes last.
+    """Return the text of tokens, of which those behind the vocabulary are ``units``; one that is missing comes last.
 
     ``words`` take the places of the unknown words, in their order; what they do not reach stays unknown.
     """
-    return _put_in(_marked(target, ids, words, units), units)
+    size = target.symbols.size
+    marks = {step: chr(_MARK + number - size) for step, number in enumerate(ids) if number >= size}
+    if isinstance(target, WordTokenizer):
+        known = [UNK if step in marks else number for step, number in enumerate(ids)]
+        given = iter(words)
+        filled = [marks.get(step) or next(given, MARKS[UNK]) for step, number in enumerate(known) if number == UNK]
+        text = target.filled(known, filled)
+    else:
+        text = _splice(target, ids, marks, units)
+    missing = [mark for mark in (chr(_MARK + place) for place in range(len(units))) if mark not in text]
+    text = " ".join([text, *missing] if text else missing)
+    return text.translate({_MARK + place: unit.text for place, unit in enumerate(units)})
+
+
+def _splice(target: Tokenizer, ids: Sequence[int], marks: Mapping[int, str], units: Sequence[MaskedSpan]) -> str:
+    """Tokens that spell words, and between them the marks, with a space where a word would be mutilated."""
+    text, start = "", 0
+    for step, mark in sorted(marks.items()):
+        text = _append(text, target, ids[start:step])
+        unit = units[ord(mark) - _MARK]
+        sign = text[-1:]
+        elided = sign in _APOSTROPHES and is_glued(text[-2:-1])
+        if sign.strip() and not elided and (is_glued(sign) or (unit.spaced and target.context_free)):
+            text += " "
+        text, start = text + mark, step + 1
+    return _append(text, target, ids[start:])
+
+
+def _append(text: str, target: Tokenizer, ids: Sequence[int]) -> str:
+    """A text and the tokens behind it."""
+    more = target.decode(ids)
+    apart = text and more and (target.pieces(ids)[0].startswith(SPACE) or is_glued(more[0]))
+    return f"{text} {more}" if apart and not more.startswith(" ") else text + more
 
 
 def tokens_of(pieces: Sequence[str], text: str, kept: Mapping[int, str]) -> list[Token]:
@@ -55,10 +292,10 @@ def tokens_of(pieces: Sequence[str], text: str, kept: Mapping[int, str]) -> list
         place = start + len(surface)
         tokens.append(Token(piece, start, place, step))
     _find_lost(tokens, lost, text, len(text))
-    return in_words(tokens)
+    return split_at_spaces(tokens)
 
 
-def in_words(tokens: Iterable[Token]) -> list[Token]:
+def split_at_spaces(tokens: Iterable[Token]) -> list[Token]:
     """The tokens, those that hold spaces as several of the same step."""
     found = list[Token]()
     for token in tokens:
@@ -80,48 +317,7 @@ def _find_lost(tokens: list[Token], lost: list[int], text: str, end: int) -> Non
         lost.clear()
 
 
-def with_tags(
-    text: str,
-    tokens: Sequence[Token],
-    tags: Sequence[Tag],
-    before: Sequence[int],
-    source: int,
-    weights_TS: Weights | None,
-) -> tuple[str, list[Token]]:
-    """A text and its tokens with the tags of its source, each with the number of source tokens ``before`` it.
-
-    ``source`` counts these tokens. Weights are those of both sides without ``</s>``, None for a model without
-    attention.
-    """
-    seen = _visible(tokens, text)
-    spans = [(token.start, token.end) for token in seen]
-    if weights_TS is None:
-        weights_TS = diagonal(len(seen), source)
-    else:
-        weights_TS = balanced(weights_TS[[token.step for token in seen]])
-    inner = [number for number in range(1, len(spans)) if not _in_word(text, spans[number - 1][1], spans[number][0])]
-    boundaries = [0, *inner, len(spans)] if spans else [0]
-    return _composed(text, tokens, spans, put_tags(tags, before, weights_TS, boundaries), tags)
-
-
-def with_own_tags(
-    text: str, tokens: Sequence[Token], tags: Sequence[Tag], places: Sequence[int]
-) -> tuple[str, list[Token]]:
-    """A source without its tags and its tokens, with them, each where it is."""
-    spans = [(token.start, token.end) for token in _visible(tokens, text)]
-    put = [Put(sum(end <= place for _, end in spans), number) for number, place in enumerate(places)]
-    return _composed(text, tokens, spans, put, tags)
-
-
-def around(before: str, text: str, tokens: Sequence[Token], after: str) -> tuple[str, list[Token]]:
-    """A text and its tokens between what stays around them."""
-    if not before and not after:
-        return text, list(tokens)
-    found = [*tokens_kept(before), *(_moved(token, len(before)) for token in tokens)]
-    return before + text + after, [*found, *tokens_kept(after, before + text)]
-
-
-def respaced(tokens: Sequence[Token], text: str) -> list[Token]:
+def respace(tokens: Sequence[Token], text: str) -> list[Token]:
     """The tokens with their spaces as they are in a text."""
     found, place = list[Token](), 0
     for token in tokens:
@@ -135,112 +331,3 @@ def respaced(tokens: Sequence[Token], text: str) -> list[Token]:
             place += text.startswith(" ", place)
         found.append(token._replace(piece=SPACE * spaced + bare))
     return found
-
-
-def _marked(target: Tokenizer, ids: Sequence[int], words: Sequence[str], units: Sequence[MaskedSpan]) -> str:
-    """The text with a mark for each placeholder."""
-    size = target.symbols.size
-    marks = {step: chr(_MARK + number - size) for step, number in enumerate(ids) if number >= size}
-    if isinstance(target, WordTokenizer):
-        known = [UNK if step in marks else number for step, number in enumerate(ids)]
-        given = iter(words)
-        filled = [marks.get(step) or next(given, MARKS[UNK]) for step, number in enumerate(known) if number == UNK]
-        text = target.filled(known, filled)
-    else:
-        text = _spliced(target, ids, marks, units)
-    missing = [mark for mark in (chr(_MARK + place) for place in range(len(units))) if mark not in text]
-    return " ".join([text, *missing] if text else missing)
-
-
-def _spliced(target: Tokenizer, ids: Sequence[int], marks: Mapping[int, str], units: Sequence[MaskedSpan]) -> str:
-    """Tokens that spell words, and between them the marks, with a space where a word would be mutilated."""
-    text, start = "", 0
-    for step, mark in sorted(marks.items()):
-        text = _behind(text, target, ids[start:step])
-        unit = units[ord(mark) - _MARK]
-        sign = text[-1:]
-        elided = sign in _APOSTROPHES and is_glued(text[-2:-1])
-        if sign.strip() and not elided and (is_glued(sign) or (unit.spaced and target.context_free)):
-            text += " "
-        text, start = text + mark, step + 1
-    return _behind(text, target, ids[start:])
-
-
-def _behind(text: str, target: Tokenizer, ids: Sequence[int]) -> str:
-    """A text and the tokens behind it."""
-    more = target.decode(ids)
-    apart = text and more and (target.pieces(ids)[0].startswith(SPACE) or is_glued(more[0]))
-    return f"{text} {more}" if apart and not more.startswith(" ") else text + more
-
-
-def _visible(tokens: Sequence[Token], text: str) -> list[Token]:
-    return [token for token in tokens if token.end > token.start and text[token.start] != " "]
-
-
-def _put_in(text: str, units: Sequence[MaskedSpan]) -> str:
-    """The text with placeholders for their marks."""
-    return text.translate({_MARK + place: unit.text for place, unit in enumerate(units)}) if units else text
-
-
-def _in_word(text: str, before: int, after: int) -> bool:
-    """True if a word goes on between two tokens, the one ending at ``before`` and the other beginning at ``after``."""
-    return before == after and is_glued(text[before - 1]) and is_glued(text[after])
-
-
-def _composed(
-    text: str, tokens: Sequence[Token], spans: Sequence[tuple[int, int]], put: Sequence[Put], tags: Sequence[Tag]
-) -> tuple[str, list[Token]]:
-    """The text with the tags at their boundaries, and all tokens with their new places."""
-    composed, place, found = "", 0, list[Token]()
-    rest = list(tokens)
-    for boundary, group in groupby(put, key=lambda one: one.boundary):
-        end = spans[boundary - 1][1] if boundary else 0
-        start = spans[boundary][0] if boundary < len(spans) else len(text)
-        while rest and rest[0].end <= end:
-            found.append(_moved(rest.pop(0), len(composed) - place))
-        composed += text[place:end]
-        spaced, behind = _spaced([tags[one.tag] for one in group], text[end:start])
-        for space, tag in spaced:
-            composed += space
-            found += tokens_kept(tag, composed)
-            composed += tag
-        composed += behind
-        place = start
-    found += [_moved(token, len(composed) - place) for token in rest]
-    composed += text[place:]
-    return composed, found
-
-
-def _spaced(tags: Sequence[Tag], gap: str) -> tuple[list[tuple[str, str]], str]:
-    """Tags that share a boundary, each with the white space in front of it, and the white space behind the last.
-
-    The ``gap`` that is there goes to where it is in the source: outside of what a pair encloses, around or without.
-    """
-    found: list[tuple[str, str]] = []
-    pending, used = "", False
-    for tag in tags:
-        left, right = tag.spaced
-        alone = tag.partner < 0
-        if not left and not right and not alone:
-            left, right = tag.text[1] != "/", tag.text[1] == "/"
-        space, pending = pending, ""
-        if left and not used:
-            space, used = gap, True
-        found.append((space, tag.text))
-        pending = gap if left and right else ""
-        used = used or (alone and not left and not right)
-    return found, pending if used else gap
-
-
-def tokens_kept(text: str, composed: str = "") -> Iterator[Token]:
-    """Yield what is kept as tokens without spaces; it goes behind what is composed."""
-    place = len(composed)
-    for word in text.split(" "):
-        space = SPACE if place > len(composed) or composed[-1:] in ("", " ") else ""
-        if word:
-            yield Token(space + shown(word), place, place + len(word), -1)
-        place += len(word) + 1
-
-
-def _moved(token: Token, by: int) -> Token:
-    return token._replace(start=token.start + by, end=token.end + by)

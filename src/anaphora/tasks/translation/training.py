@@ -1,4 +1,4 @@
-"""Training of a translator: pairs of sentences, their loss, and BLEU where that decides."""
+"""Training of a translator: pairs of sentences, their loss, BLEU where that decides, and fusion (``[fusion]``)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -14,22 +14,26 @@ from anaphora.data.example_store import ExampleStore, example_store
 from anaphora.data.pairs import PairBatches, pair_fields, scored_batches
 from anaphora.data.ragged import Ragged
 from anaphora.data.shuffle_window import LARGE, WINDOW
+from anaphora.errors import ConfigError
 from anaphora.evaluation.bleu import bleu, metric_of
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Note, Report
 from anaphora.kernels.runtime import Runtime
 from anaphora.models.guide import GivenGuide, LearntGuide
+from anaphora.models.translator import Translator
 from anaphora.nn.device import device_of
+from anaphora.nn.fusion import DeepFusion, FrozenLanguageModelConfig
 from anaphora.nn.lengths import Lengths
+from anaphora.nn.stack import StackConfig
 from anaphora.protocols import Batches, Searchable
+from anaphora.run.weights import fill, tensors_of
 from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.pretrained import Pretrained
 from anaphora.tasks.training_job import PairJob, TrainingContext, UpdatingJob, mean_loss, not_skipping, report_unknown
 from anaphora.tasks.translation.config import TranslationExperiment, TranslatorExperiment
-from anaphora.tasks.translation.guidance import GivenLinks, learnt_links
-from anaphora.tasks.translation.linked_words import LinkedWords
-from anaphora.tasks.translation.placeholder_training import with_placeholders
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
+from anaphora.tasks.translation.word_links import GivenLinks, WordAligner, learnt_links, with_placeholders
 from anaphora.text import tokenization
 from anaphora.text.tokenization import Word
 from anaphora.text.tokenizer import Tokenizer
@@ -54,8 +58,8 @@ class TranslatorJob(PairJob, UpdatingJob):
         self._given = GivenLinks(guide, self.splits.train, report) if isinstance(guide, GivenGuide) else None
 
     @cached_property
-    def _words(self) -> LinkedWords:
-        return LinkedWords(self._experiment, self.splits.train)
+    def _words(self) -> WordAligner:
+        return WordAligner(self._experiment, self.splits.train)
 
     @property
     def fingerprints(self) -> Mapping[str, str]:
@@ -235,3 +239,44 @@ def _recorded(translation: Translation) -> dict[str, Any]:
         "target": list(translation.target_pieces),
         "weights": [[round(float(weight), 3) for weight in row] for row in translation.weights],
     }
+
+
+class FusedRun:
+    """The run of the language model of one experiment."""
+
+    def __init__(self, experiment: TranslatorExperiment, fusion: DeepFusion) -> None:
+        """Open it; errors as for ``Pretrained``."""
+        self._run = Pretrained(fusion.run, "Deep fusion")
+        layers = {name: getattr(self._run.recurrence, name) for name in StackConfig.model_fields}
+        model = FrozenLanguageModelConfig(
+            reads=self._run.reads, embedding=self._run.embedding, recurrence=StackConfig(**layers)
+        )
+        self.experiment = experiment.with_options({"fusion.model": model})
+        """The experiment with the tables of the language model filled in."""
+
+    def load_into(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], report: Report) -> None:
+        """Copy the weights of its best checkpoint into a translator; ConfigError for another target vocabulary."""
+        own, target = self._run.tokenizer, tokenizers["target"]
+        if own.fingerprint != target.fingerprint:
+            raise ConfigError(
+                f"Fusion needs a language model of the same target vocabulary ({target.symbols.size:,} tokens), "
+                f"but {self._run.path} has another ({own.symbols.size:,}): train it with --from RUN --vocabulary only, "
+                f"RUN being the translator."
+            )
+        checkpoint = self._run.load(report)
+        language_model = cast(Translator, model).language_model
+        assert language_model is not None
+        kept = {name: checkpoint.model[name] for name in tensors_of(language_model)}
+        fill(language_model, kept, checkpoint.path / "model.safetensors")
+        report(Note(f"Its language model is {checkpoint.path.name} of {self._run.path}."))
+
+
+def with_fused_run(experiment: Any, parent: Any) -> tuple[Any, Sequence[FusedRun]]:
+    """Return the experiment with the language model that it is fused with, and its run.
+
+    There is none without fusion, or where ``parent``, the experiment of the run that it starts from, has it in it.
+    """
+    if not isinstance(experiment.fusion, DeepFusion) or (parent and parent.fusion == experiment.fusion):
+        return experiment, ()
+    run = FusedRun(experiment, experiment.fusion)
+    return run.experiment, [run]

@@ -1,0 +1,312 @@
+"""Forced decoding: translations that are given, scored and aligned by a translator; and what follows from that."""
+
+from collections import abc
+from functools import cached_property
+from itertools import islice
+from typing import TypeVar, Unpack
+
+import torch
+from torch import Tensor
+
+from anaphora.batch import Batch
+from anaphora.data.example_batches import LazyBatches, Side, prediction_batches
+from anaphora.data.fields.tokens import Tokens
+from anaphora.data.ragged import Ragged
+from anaphora.errors import ConfigError
+from anaphora.events import Report, silent
+from anaphora.formats.json_text import LN_10
+from anaphora.formats.pharaoh import Links
+from anaphora.formats.tsv import split_pairs
+from anaphora.kernels.backends import precision_of
+from anaphora.kernels.compiled import PackedPrecision
+from anaphora.kernels.runtime import Runtime, running
+from anaphora.prediction.adaptation import Adaptation, SimilarPair
+from anaphora.prediction.arguments import Given, given_pairs, given_text, pieces_of, sentence_of
+from anaphora.prediction.limits import Streaming, Watch
+from anaphora.prediction.options import MAX_TOKENS
+from anaphora.prediction.running import ON_CPU
+from anaphora.prediction.scores import LineScore
+from anaphora.prediction.stream import answers, by_row
+from anaphora.protocols import GivesStates, Stepper
+from anaphora.search.hypothesis import Hypothesis
+from anaphora.search.mixing import Mixed, Neighbours
+from anaphora.search.scoring import score
+from anaphora.tasks.translation.shortlist import RunShortlist
+from anaphora.tasks.translation.translation import NO_LINKS, Translation
+from anaphora.text.masking import Placeholder
+from anaphora.text.placeholders import RESERVED
+from anaphora.text.rare_word_annotation import AnnotatedTokenizer
+from anaphora.text.tokenizer import MARKS, SPACE, UNK, Tokenizer
+from anaphora.text.words import WordTokenizer, written
+
+_BATCH_TOKENS = 2048
+"""Source tokens that are searched side by side, in a beam of at most ``_BEAM``; the wider it is, the fewer."""
+_BEAM = 32
+_FEW, _TIMES = 512, 4
+"""A target vocabulary of at most so many tokens (letters, sounds) leaves room for several times as many."""
+
+
+COUNT = 16
+"""Stand-ins for placeholders that are kept: as many placeholders of a sentence have different ones."""
+_TRIED = 256
+"""Words that are tried."""
+_LOOKED_AT = 5000
+"""Words of a vocabulary that are looked at."""
+_UNKNOWN = "Xqzvk"
+"""A word that no vocabulary has."""
+
+Pair = tuple[Given, Given]
+"""A source and its given translation."""
+Found = TypeVar("Found")
+
+
+class ForcedDecoder:
+    """A translator's Stepper and the tokenizers of both sides, over translations that are given."""
+
+    def __init__(
+        self,
+        stepper: abc.Callable[[], Stepper],
+        source: Tokenizer,
+        target: Tokenizer,
+        runtime: Runtime = ON_CPU,
+        shortlist: RunShortlist | None = None,
+    ) -> None:
+        """Every call calls ``stepper`` again, so that a network may be trained further in between.
+
+        The network lies on the device of ``runtime``. Only the words that stand for placeholders are chosen once.
+        """
+        self.stepper, self.source, self.target = stepper, source, target
+        self.runtime, self.shortlist = runtime, shortlist
+
+    @property
+    def precision(self) -> PackedPrecision:
+        """Precision of matrix products."""
+        return precision_of(self.runtime.inference_backend)
+
+    @property
+    def attends(self) -> bool:
+        """True if it looks at the source as it writes, which one step shows; of several, whether all of them do."""
+        [batch] = self.batches([Given("", [UNK])], [[]])
+        with running(self.runtime):
+            return score(self.stepper(), batch)[0].weights is not None
+
+    def score_pairs(
+        self,
+        sources: abc.Sequence[str],
+        targets: abc.Sequence[str],
+        *,
+        attention: bool = False,
+        **streaming: Unpack[Streaming],
+    ) -> list[Translation]:
+        """The given translations with the scores that the model gives them, in their order.
+
+        Raises DataError for unequal counts, and as ``score_stream``.
+        """
+        pairs = given_pairs(sources, targets)
+        return list(self.score_stream(pairs, attention=attention, **streaming))
+
+    def score_stream(
+        self, pairs: abc.Iterable[tuple[str, str]], *, attention: bool = False, **streaming: Unpack[Streaming]
+    ) -> abc.Iterator[Translation]:
+        """Given translations with their scores as they come, in order; with ``attention``, weights and pieces too.
+
+        No more than a window of pairs is held (see ``prediction.stream``). Raises ConfigError for a translator that
+        annotates, StoppedError as ``limits`` say, and DataError for a side too long to be a sentence, with its number,
+        after the pairs before it.
+        """
+
+        def scored(pair: Pair, hypothesis: Hypothesis) -> Translation:
+            return self._aligned(pair, hypothesis) if attention else Translation.of(pair[1].text, hypothesis)
+
+        return self._forced(pairs, scored, attention, **streaming)
+
+    def score_lines_of(self, lines: abc.Iterable[str], where: str, report: Report = silent) -> abc.Iterator[LineScore]:
+        """The scores of lines of a file, each a source, a tab and its translation."""
+
+        def scored(pair: Pair, hypothesis: Hypothesis) -> LineScore:
+            return LineScore(hypothesis.score / LN_10, len(pair[1].ids) + 1, pair[1].ids.count(UNK))
+
+        return self._forced(split_pairs(lines, where), scored, False, report=report)
+
+    def align(
+        self,
+        sources: abc.Sequence[str],
+        targets: abc.Sequence[str],
+        *,
+        symmetrise: str | None = None,
+        **streaming: Unpack[Streaming],
+    ) -> list[Links]:
+        """The links between the space-separated words of every pair: where attention is greatest.
+
+        Raises DataError for unequal counts, and as ``align_stream``.
+        """
+        pairs = given_pairs(sources, targets)
+        return list(self.align_stream(pairs, symmetrise=symmetrise, **streaming))
+
+    def align_stream(
+        self, pairs: abc.Iterable[tuple[str, str]], *, symmetrise: str | None = None, **streaming: Unpack[Streaming]
+    ) -> abc.Iterator[Links]:
+        """The links of pairs as they come, in order; see ``score_stream``, and its errors.
+
+        Raises ConfigError without attention, and where two directions should be joined.
+        """
+        if symmetrise:
+            raise ConfigError("--symmetrise joins two directions, but a translator has one: leave it out.")
+        if not self.attends:
+            raise ConfigError(NO_LINKS)
+
+        def linked(pair: Pair, hypothesis: Hypothesis) -> Links:
+            return self._aligned(pair, hypothesis).links()
+
+        return self._forced(pairs, linked, True, **streaming)
+
+    def _aligned(self, pair: Pair, hypothesis: Hypothesis) -> Translation:
+        """A given translation with its attention."""
+        source, target = pair
+        pieces = pieces_of(self.source, *source), pieces_of(self.target, target.text, hypothesis.ids)
+        weights = None if hypothesis.weights is None else hypothesis.weights.numpy()
+        return Translation.of(target.text, hypothesis).with_attention(*pieces, weights)
+
+    def _forced(
+        self,
+        pairs: abc.Iterable[tuple[str, str]],
+        make: abc.Callable[[Pair, Hypothesis], Found],
+        attention: bool,
+        **streaming: Unpack[Streaming],
+    ) -> abc.Iterator[Found]:
+        """Yield ``make`` of each pair and its target as a hypothesis; otherwise as ``score_stream``."""
+        if isinstance(self.target, AnnotatedTokenizer):
+            raise ConfigError(
+                f"Translations that are given have no annotations, but this translator expects them (text.rare = "
+                f"'{self.target.rare}'): score them by one without."
+            )
+
+        def read(pair: tuple[str, str], number: int) -> Pair:
+            source, target = (given_text(text, number) for text in pair)
+            return (
+                Given(source, sentence_of(self.source, source, number)),
+                Given(target, sentence_of(self.target, target, number)),
+            )
+
+        def answer(rows: abc.Sequence[Pair], watch: Watch, answered: abc.Callable[[int], None]) -> abc.Iterable[Found]:
+            stepper = self.stepper()
+
+            def made(batch: Batch) -> abc.Iterator[Found]:
+                pairs_of_batch = (rows[number] for number in batch.example_ids_B.tolist())
+                return map(make, pairs_of_batch, score(stepper, batch, attention, check=watch.check))
+
+            batches = self.batches([source for source, _ in rows], [target.ids for _, target in rows])
+            return by_row(batches, made, watch, answered).values()
+
+        return answers(pairs, read, answer, task="score", unit="pairs", runtime=self.runtime, **streaming)
+
+    def batches(
+        self, sources: abc.Sequence[Given], targets: abc.Sequence[list[int]] | None = None, beam: int = 1
+    ) -> LazyBatches:
+        """Return sentences in batches of like length, perhaps with their translations, for a beam."""
+        tokens = _BATCH_TOKENS * (_TIMES if self.target.symbols.size <= _FEW else 1)
+        inputs = Side(Tokens("source", self.source), Ragged.of(row.ids for row in sources))
+        outputs = None if targets is None else Side(Tokens("target", self.target), Ragged.of(targets))
+        return prediction_batches(inputs, tokens * _BEAM // max(_BEAM, beam), outputs)
+
+    @cached_property
+    def stand_ins(self) -> tuple[Placeholder, ...]:
+        """The words that the model copies best, best first: they stand for placeholders.
+
+        They are rated by the probability that a sentence of the word and a full stop is its own translation: it is that
+        of reserved words that it was trained on (``data.placeholders``), and else of names, numbers and words that both
+        languages have. Of these, those that begin with a capital or a digit are tried where there are enough.
+        """
+        tried = _candidates(self.source, self.target)
+        texts = [f"{one.word}." for one in tried]
+        given = [Given(text, self.source.encode(text)) for text in texts]
+        scores = [0.0] * len(tried)
+        with running(self.runtime):
+            stepper = self.stepper()
+            for batch in self.batches(given, [self.target.encode(text) for text in texts]):
+                for number, found in zip(batch.example_ids_B.tolist(), score(stepper, batch, False), strict=True):
+                    scores[number] = found.score
+        order = sorted(range(len(tried)), key=lambda number: -scores[number])
+        return tuple(tried[number] for number in order[:COUNT]) or (Placeholder(chr(0xE000), UNK),)
+
+    def states(
+        self, stepper: GivesStates, pairs: abc.Iterable[SimilarPair]
+    ) -> dict[tuple[str, str], tuple[Tensor, Tensor]]:
+        """Return the states that the target tokens of each pair are predicted from, and the tokens.
+
+        Pairs that are too long have none.
+        """
+        sides = {(pair.source, pair.target): self.target.encode(pair.target) for pair in pairs}
+        encoded = [(pair, Given(pair[0], self.source.encode(pair[0])), target) for pair, target in sides.items()]
+        fitting = [row for row in encoded if 0 < len(row[1].ids) <= MAX_TOKENS and 0 < len(row[2]) <= MAX_TOKENS]
+        found: dict[tuple[str, str], tuple[Tensor, Tensor]] = {}
+        for batch in self.batches([source for _, source, _ in fitting], [target for *_, target in fitting]):
+            states_TBH, targets = stepper.target_states(batch), batch.target_ids
+            for row, number in enumerate(batch.example_ids_B.tolist()):
+                pair, length = fitting[number][0], int(targets.lengths_B[row])
+                ids_T = targets.ids_BT[row, :length].to(states_TBH.device)
+                found[pair] = states_TBH[:length, row].clone(), ids_T
+        return found
+
+
+class AdaptedDecoder:
+    """A translator that is adapted to what is known of the sentences of one window: see ``prediction.adaptation``."""
+
+    def __init__(self, decoder: ForcedDecoder, adaptation: Adaptation, texts: abc.Sequence[str]) -> None:
+        """Find the pairs of all ``texts``, and decode each of them once.
+
+        Raises ConfigError for an ensemble and for fused models, whose predictions come from no single state.
+        """
+        stepper = decoder.stepper()
+        if not isinstance(stepper, GivesStates):
+            raise ConfigError("Adaptation needs a single translator: leave out the other models, or the adaptation.")
+        self._stepper, self._adaptation = stepper, adaptation
+        self._found = [list(adaptation.find(text))[: adaptation.pairs] for text in texts]
+        known = [pair for pairs in self._found for pair in pairs]
+        self._states = decoder.states(stepper, known) if known else {}
+
+    def stepper(self, places: abc.Sequence[int]) -> Stepper:
+        """Return the Stepper of a batch of the texts in these places."""
+        neighbours = [self._neighbours(self._found[place]) for place in places]
+        if not any(neighbours):
+            return self._stepper
+        return Mixed(self._stepper, neighbours, self._adaptation.temperature)
+
+    def _neighbours(self, pairs: abc.Sequence[SimilarPair]) -> Neighbours | None:
+        there = [pair for pair in pairs if (pair.source, pair.target) in self._states]
+        if not there:
+            return None
+        keys, ids = zip(*(self._states[pair.source, pair.target] for pair in there), strict=True)
+        weight = self._adaptation.weight_for(max(pair.similarity for pair in there))
+        return Neighbours(torch.cat(keys), torch.cat(ids), weight)
+
+
+def _candidates(source: Tokenizer, target: Tokenizer) -> list[Placeholder]:
+    """Words that are one token on either side, spread over the vocabulary; reserved ones first."""
+    pieces = written(target)
+    reserved = [Placeholder(word, ids[0]) for word in RESERVED if len(ids := target.encode(word)) == 1 and ids != [UNK]]
+    reserved = [one for one in reserved if len(ids := source.encode(one.word)) == 1 and ids != [UNK]]
+    numbers = range(len(MARKS), len(pieces))
+    spread = numbers[:: max(1, len(numbers) // _LOOKED_AT)]
+    whole = [(number, piece) for number in spread if (piece := _word(target, pieces[number]))]
+    named = [one for one in whole if one[1][0].isupper() or one[1].isdecimal()]
+    for some in (named, whole):
+        found = [*_single(some, source, target)]
+        if len(found) >= COUNT:
+            break
+    found = found[:: max(1, len(found) // _TRIED)]
+    unknown = [Placeholder(_UNKNOWN, UNK)] if source.encode(_UNKNOWN) == [UNK] == target.encode(_UNKNOWN) else []
+    return [*reserved, *unknown, *islice(found, _TRIED)]
+
+
+def _word(target: Tokenizer, piece: str) -> str:
+    """The word that a piece is; nothing where it is a part of one."""
+    if target.context_free and not isinstance(target, WordTokenizer):
+        return piece.removeprefix(SPACE) if piece.startswith(SPACE) and piece[1:].isalnum() else ""
+    return piece if piece.isalnum() else ""
+
+
+def _single(words: abc.Iterable[tuple[int, str]], source: Tokenizer, target: Tokenizer) -> abc.Iterator[Placeholder]:
+    for number, word in words:
+        if target.encode(word) == [number] and len(ids := source.encode(word)) == 1 and ids != [UNK]:
+            yield Placeholder(word, number)
