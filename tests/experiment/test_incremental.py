@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -123,12 +124,16 @@ def test_without_replay_the_run_before_says_how_training_goes(old: Path, week: P
     assert experiment_of(tmp_path / "new").training == experiment_of(old).training
 
 
+def bleu(value: float) -> Score:
+    return Score("BLEU", value, "", "raw")
+
+
 def test_a_loss_of_old_pairs_is_a_warning_that_says_what_to_do(old: Path, week: Path, tmp_path: Path) -> None:
     said: list[Event] = []
-    before = HeldOutScores({"BLEU": 30.0}, {"BLEU": 5.0})
-    HeldOutScores({"BLEU": 29.71}, {"BLEU": 9.0}).report_to(said.append, "after", before)
+    before, after, worse = (HeldOutScores(bleu(old), bleu(new)) for old, new in ((30, 5), (29.71, 9), (29.6, 9)))
+    after.report_to(said.append, "after", before)
     assert said == [Note("Held out, after: old pairs BLEU 29.71 (-0.29); new pairs BLEU 9.00 (+4.00).")]
-    HeldOutScores({"BLEU": 29.6}, {"BLEU": 9.0}).report_to(said.append, "after", before)
+    worse.report_to(said.append, "after", before)
     assert isinstance(said[-1], Note) and said[-1].warning and "lost 0.40 points" in said[-1].text
 
 
@@ -161,8 +166,8 @@ def forgetful(start: dict[str, torch.Tensor], whole: Path, monkeypatch: pytest.M
         return sum(float((tensor - start[name]).double().square().sum()) for name, tensor in now.items()) ** 0.5
 
     def forget(points: float) -> None:
-        def score(_: object, model: torch.nn.Module, *__: object) -> Score:
-            return Score("BLEU", 30 - points * moved(tensors_of(model)) / moved(last), "", "raw")
+        def score(_: object, translator: Any, *__: object) -> Score:
+            return bleu(30 - points * moved(tensors_of(translator.stepper.__self__)) / moved(last))
 
         monkeypatch.setattr(IncrementalJob, "_score", score)
 

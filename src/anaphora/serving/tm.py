@@ -15,7 +15,7 @@ from anaphora.memory import Memory, Segment
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.refusal import Refusal, bad
 from anaphora.tasks.translation import Translation
-from anaphora.tasks.translation.tm_lookup import Recall, is_exact, remembered
+from anaphora.tasks.translation.tm_lookup import Recall, from_memory, is_exact
 from anaphora.wording import counted
 
 ByModel = Callable[[Sequence[str]], Awaitable[list[Translation]]]
@@ -39,7 +39,7 @@ async def translated(
     unknown = [text for text, found in zip(texts, matches, strict=True) if not is_exact(found)]
     made = iter(await by_model(unknown) if unknown else [])
     return [
-        remembered(text, found, alternatives, split=True)
+        from_memory(text, found, alternatives, split=True)
         if is_exact(found)
         else replace(next(made), match=found[0] if found else None)
         for text, found in zip(texts, matches, strict=True)

@@ -206,9 +206,9 @@ def test_alternatives_have_everything_too() -> None:
 def test_stand_ins_are_chosen_once_for_each_network(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = list[Stepper]()
 
-    def rate(stepper: Stepper, *rest: Any) -> list[Hypothesis]:
+    def rate(stepper: Stepper, *rest: Any, **more: Any) -> list[Hypothesis]:
         chosen.extend([stepper] if stepper not in chosen else [])
-        return score(stepper, *rest)
+        return score(stepper, *rest, **more)
 
     monkeypatch.setattr(forced_decoding, "score", rate)
     translator = untrained(TOKENIZERS["words"]())

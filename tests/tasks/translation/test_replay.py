@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.data.pairs import PairBatches
-from anaphora.tasks.translation.incremental_training import ReplayedBatches, joined, shares
+from anaphora.tasks.translation.incremental_training import ReplayedBatches, join, shares
 from tests.data.stores import SYMBOLS, pairs_in_memory
 
 lengths = st.lists(st.integers(1, 9), min_size=1, max_size=12)
@@ -60,6 +60,6 @@ def test_other_old_pairs_are_drawn_in_every_epoch() -> None:
 
 def test_joined_batches_keep_the_rows_of_both_without_their_padding() -> None:
     short, long = batches([2, 1], 10, 0, 50).epoch(1)[0], batches([6], 20, 100, 50).epoch(1)[0]
-    both = joined(short, long)
+    both = join(short, long)
     assert both.target_ids.lengths_B.tolist() == [7, 3, 2] and both.example_ids_B.tolist() == [100, 0, 1]
     assert both.predictions == short.predictions + long.predictions

@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-import torch
-
 from anaphora.data.columns import Integers
 from anaphora.data.corpora import Pair, PairCorpus, Splits, StringFile
 from anaphora.data.example_store import ExampleStore
@@ -20,7 +18,7 @@ from anaphora.run.logs import Metric
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.transduce.config import TransductionExperiment
-from anaphora.tasks.translation import TranslatorJob
+from anaphora.tasks.translation import TranslationPredictor, TranslatorJob
 from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import counted
@@ -136,14 +134,12 @@ class TransducerJob(TranslatorJob):
         """Return the splits of its data; errors as for ``splits_of``."""
         return splits_of(cast(TransductionExperiment, experiment), report)
 
-    def scores(
-        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], numbers: Integers
-    ) -> Mapping[str, float]:
+    def scores(self, translator: TranslationPredictor, numbers: Integers) -> Mapping[str, float]:
         """Return accuracy and symbol error rate of the validation inputs of these numbers."""
         pairs = list(self.splits.valid)
         answers = answers_of(pairs[number] for number in numbers.tolist())
-        outputs = self.searched(model, tokenizers, list(answers))
-        scores = scores_of(outputs, answers.values(), cast(SymbolTokenizer, tokenizers["target"]))
+        outputs = self.outputs(translator, list(answers))
+        scores = scores_of(outputs, answers.values(), cast(SymbolTokenizer, translator.target))
         return {"accuracy": scores.accuracy, "symbol_error_rate": scores.symbol_error_rate}
 
     def _encoded(

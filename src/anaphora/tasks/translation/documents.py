@@ -182,7 +182,7 @@ class _Run:
 
     def put(self, known: Known, language: str) -> str:
         """The stretch with translations."""
-        lines = [_line(one, known, language) for one in self.labels]
+        lines = [_marked(one, known.get(one.text), language) for one in self.labels]
         return "".join(piece for pair in zip(lines, [*self.spaces, ""], strict=True) for piece in pair)
 
 
@@ -242,8 +242,8 @@ def _flows(gap: Gap, kind: str) -> Iterator[_Flow]:
         yield _Flow([run.text for run in runs], kind)
 
 
-def _line(one: Label, known: Known, language: str) -> str:
-    translation = known[one.text] if is_translatable(one.text) else None
+def _marked(one: Label, translation: str | None, language: str) -> str:
+    """A translation with the key that the text has; the text itself where there is none."""
     if translation is None:
         return one.marked(one.text, "")
     return one.marked(with_gaps(one.text, translation.strip()) or translation, language)
@@ -336,23 +336,20 @@ def segments_of(project: Project) -> Segments:
 
     Raises DataError for a document or a memory of the project that is not in its format.
     """
-    splitter = Splitter(*map(bare, project.languages))
-    done = set(map(_key, _saved_sources(project)))
-    new, known, unread = dict[str, str](), set[str](), list[Path]()
+    languages = bare(project.languages[0]), bare(project.languages[1])
+    splitter = Splitter(*languages)
+    saved = read_entries(project.saved, "tmx", languages) if project.saved.is_file() else ()
+    done = {_key(entry.source) for entry in saved if not entry.skipped}
+    found, unread = dict[str, str](), list[Path]()
     for path in project.documents():
-        texts = _paragraphs(path, project.languages)
+        texts = _paragraphs(path, languages)
         if texts is None:
             unread.append(path)
-            continue
-        for text in texts:
+        for text in texts or ():
             parts = split_around(splitter, text, USUAL).sentences if project.by_sentences else (text.strip(),)
             for segment in filter(is_translatable, parts):
-                key = _key(segment)
-                if key in done:
-                    known.add(key)
-                else:
-                    new.setdefault(key, segment)
-    return Segments(list(new.values()), len(known), unread)
+                found.setdefault(_key(segment), segment)
+    return Segments([one for key, one in found.items() if key not in done], len(found.keys() & done), unread)
 
 
 def pretranslate(segments: Sequence[str], translate: Translate, language: str) -> Pretranslation:
@@ -361,10 +358,10 @@ def pretranslate(segments: Sequence[str], translate: Translate, language: str) -
     labels = [label(segment) for segment in segments]
     translations = run_steps(retry_steps([one.text for one in labels]), translate)
     for segment, one, translation in zip(segments, labels, translations, strict=True):
-        if translation is None or (why := fault(one.text, translation)):
-            left.setdefault(UNSURE if translation is None else why, []).append(segment)
+        if why := fault(one.text, translation):
+            left.setdefault(why, []).append(segment)
         else:
-            pairs.append((segment, one.marked(with_gaps(one.text, translation.strip()) or translation, language)))
+            pairs.append((segment, _marked(one, translation, language)))
     return Pretranslation(pairs, left)
 
 
@@ -373,19 +370,11 @@ def _key(segment: str) -> str:
     return key_of(PATTERNS["tags"].sub(" ", segment))
 
 
-def _saved_sources(project: Project) -> Iterator[str]:
-    if project.saved.is_file():
-        languages = bare(project.languages[0]), bare(project.languages[1])
-        for entry in read_entries(project.saved, "tmx", languages):
-            if not entry.skipped:
-                yield entry.source
-
-
 def _paragraphs(path: Path, languages: tuple[str, str]) -> Iterator[str] | None:
     """The texts of a document that have no translation there; None for one in another format."""
     kind = kind_of(path)
     if kind in READERS and kind != _BOTH_SIDES:
-        document = Document.read(path, kind, (bare(languages[0]), bare(languages[1])))
+        document = Document.read(path, kind, languages)
         gaps = (entry.gap for entry in document.entries if entry.gap and entry.skipped == UNTRANSLATED)
         return (text for gap in gaps for text in document.sentences(gap))
     return read_lines(path) if path.suffix.lower() in _TEXTS else None

@@ -3,7 +3,7 @@
 from collections import abc
 from functools import cached_property
 from itertools import islice
-from typing import TypeVar, Unpack
+from typing import Unpack
 
 import torch
 from torch import Tensor
@@ -28,7 +28,6 @@ from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.scores import LineScore
 from anaphora.prediction.stream import answers, by_row
 from anaphora.protocols import GivesStates, Stepper
-from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.mixing import Mixed, Neighbours
 from anaphora.search.scoring import score
 from anaphora.tasks.translation.shortlist import RunShortlist
@@ -45,7 +44,6 @@ _BEAM = 32
 _FEW, _TIMES = 512, 4
 """A target vocabulary of at most so many tokens (letters, sounds) leaves room for several times as many."""
 
-
 COUNT = 16
 """Stand-ins for placeholders that are kept: as many placeholders of a sentence have different ones."""
 _TRIED = 256
@@ -57,7 +55,6 @@ _UNKNOWN = "Xqzvk"
 
 Pair = tuple[Given, Given]
 """A source and its given translation."""
-Found = TypeVar("Found")
 
 
 class ForcedDecoder:
@@ -114,19 +111,17 @@ class ForcedDecoder:
         annotates, StoppedError as ``limits`` say, and DataError for a side too long to be a sentence, with its number,
         after the pairs before it.
         """
-
-        def scored(pair: Pair, hypothesis: Hypothesis) -> Translation:
-            return self._aligned(pair, hypothesis) if attention else Translation.of(pair[1].text, hypothesis)
-
-        return self._forced(pairs, scored, attention, **streaming)
+        if isinstance(self.target, AnnotatedTokenizer):
+            raise ConfigError(
+                f"Translations that are given have no annotations, but this translator expects them (text.rare = "
+                f"'{self.target.rare}'): score them by one without."
+            )
+        return self._score(pairs, attention, **streaming)
 
     def score_lines_of(self, lines: abc.Iterable[str], where: str, report: Report = silent) -> abc.Iterator[LineScore]:
         """The scores of lines of a file, each a source, a tab and its translation."""
-
-        def scored(pair: Pair, hypothesis: Hypothesis) -> LineScore:
-            return LineScore(hypothesis.score / LN_10, len(pair[1].ids) + 1, pair[1].ids.count(UNK))
-
-        return self._forced(split_pairs(lines, where), scored, False, report=report)
+        scored = self.score_stream(split_pairs(lines, where), report=report)
+        return (LineScore(one.score / LN_10, one.tokens, one.unknown) for one in scored)
 
     def align(
         self,
@@ -155,48 +150,36 @@ class ForcedDecoder:
         if not self.attends:
             raise ConfigError(NO_LINKS)
 
-        def linked(pair: Pair, hypothesis: Hypothesis) -> Links:
-            return self._aligned(pair, hypothesis).links()
+        return (one.links() for one in self.score_stream(pairs, attention=True, **streaming))
 
-        return self._forced(pairs, linked, True, **streaming)
-
-    def _aligned(self, pair: Pair, hypothesis: Hypothesis) -> Translation:
-        """A given translation with its attention."""
-        source, target = pair
-        pieces = pieces_of(self.source, *source), pieces_of(self.target, target.text, hypothesis.ids)
-        weights = None if hypothesis.weights is None else hypothesis.weights.numpy()
-        return Translation.of(target.text, hypothesis).with_attention(*pieces, weights)
-
-    def _forced(
-        self,
-        pairs: abc.Iterable[tuple[str, str]],
-        make: abc.Callable[[Pair, Hypothesis], Found],
-        attention: bool,
-        **streaming: Unpack[Streaming],
-    ) -> abc.Iterator[Found]:
-        """Yield ``make`` of each pair and its target as a hypothesis; otherwise as ``score_stream``."""
-        if isinstance(self.target, AnnotatedTokenizer):
-            raise ConfigError(
-                f"Translations that are given have no annotations, but this translator expects them (text.rare = "
-                f"'{self.target.rare}'): score them by one without."
-            )
+    def _score(
+        self, pairs: abc.Iterable[tuple[str, str]], attention: bool, **streaming: Unpack[Streaming]
+    ) -> abc.Iterator[Translation]:
+        """Yield given translations as ``score_stream``, whatever the target."""
 
         def read(pair: tuple[str, str], number: int) -> Pair:
             source, target = (given_text(text, number) for text in pair)
-            return (
-                Given(source, sentence_of(self.source, source, number)),
-                Given(target, sentence_of(self.target, target, number)),
-            )
+            ids = sentence_of(self.source, source, number), sentence_of(self.target, target, number)
+            return Given(source, ids[0]), Given(target, ids[1])
 
-        def answer(rows: abc.Sequence[Pair], watch: Watch, answered: abc.Callable[[int], None]) -> abc.Iterable[Found]:
+        def answer(
+            rows: abc.Sequence[Pair], watch: Watch, answered: abc.Callable[[int], None]
+        ) -> abc.Iterable[Translation]:
             stepper = self.stepper()
 
-            def made(batch: Batch) -> abc.Iterator[Found]:
-                pairs_of_batch = (rows[number] for number in batch.example_ids_B.tolist())
-                return map(make, pairs_of_batch, score(stepper, batch, attention, check=watch.check))
+            def scored(batch: Batch) -> abc.Iterator[Translation]:
+                hypotheses = score(stepper, batch, attention, check=watch.check)
+                for number, hypothesis in zip(batch.example_ids_B.tolist(), hypotheses, strict=True):
+                    source, target = rows[number]
+                    found = Translation.of(target.text, hypothesis)
+                    if attention:
+                        pieces = pieces_of(self.source, *source), pieces_of(self.target, *target)
+                        weights = None if hypothesis.weights is None else hypothesis.weights.numpy()
+                        found = found.with_attention(*pieces, weights)
+                    yield found
 
             batches = self.batches([source for source, _ in rows], [target.ids for _, target in rows])
-            return by_row(batches, made, watch, answered).values()
+            return by_row(batches, scored, watch, answered).values()
 
         return answers(pairs, read, answer, task="score", unit="pairs", runtime=self.runtime, **streaming)
 
@@ -219,13 +202,7 @@ class ForcedDecoder:
         """
         tried = _candidates(self.source, self.target)
         texts = [f"{one.word}." for one in tried]
-        given = [Given(text, self.source.encode(text)) for text in texts]
-        scores = [0.0] * len(tried)
-        with running(self.runtime):
-            stepper = self.stepper()
-            for batch in self.batches(given, [self.target.encode(text) for text in texts]):
-                for number, found in zip(batch.example_ids_B.tolist(), score(stepper, batch, False), strict=True):
-                    scores[number] = found.score
+        scores = [one.score for one in self._score(list(zip(texts, texts, strict=True)), False)]
         order = sorted(range(len(tried)), key=lambda number: -scores[number])
         return tuple(tried[number] for number in order[:COUNT]) or (Placeholder(chr(0xE000), UNK),)
 
@@ -263,7 +240,7 @@ class AdaptedDecoder:
         self._stepper, self._adaptation = stepper, adaptation
         self._found = [list(adaptation.find(text))[: adaptation.pairs] for text in texts]
         known = [pair for pairs in self._found for pair in pairs]
-        self._states = decoder.states(stepper, known) if known else {}
+        self._states = decoder.states(stepper, known)
 
     def stepper(self, places: abc.Sequence[int]) -> Stepper:
         """Return the Stepper of a batch of the texts in these places."""

@@ -6,10 +6,10 @@ Old pairs, found again where the run before had them, are in every batch; both k
 import hashlib
 import shutil
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,8 +31,8 @@ from anaphora.run.weights import check_fit, fill
 from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.training_job import TRAIN, TrainingContext, mean_loss, not_skipping, pair_splits
 from anaphora.tasks.translation.config import TranslationExperiment
+from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.training import TranslationJob
-from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Outcome, Stop, Validate
 from anaphora.training.ranks import Ranks
 
@@ -50,36 +50,32 @@ class IncrementalJob(TranslationJob):
     """A translator that starts from a trained one, whose pairs are replayed."""
 
     def __init__(self, experiment: TranslationExperiment, report: Report) -> None:
-        """Find and check old and new data; errors as for ``OldPairs`` and ``TranslationJob``."""
-        self._old, self._replay = OldPairs(experiment), experiment.start.replay
+        """Find and check old and new data; errors as for ``old_runs`` and ``TranslationJob``."""
+        self._old = old_runs(experiment)
+        self._first = self._old[-1].splits
         super().__init__(experiment, report)
 
     @property
     def fingerprints(self) -> Mapping[str, str]:
         """SHA-256 of the data by part, old pairs among them."""
-        parts = [part.fingerprint for part, _ in self._old.every]
-        digest = hashlib.sha256(" ".join([*parts, self._old.first.valid.fingerprint]).encode()).hexdigest()
+        parts = [run.splits.train for run in self._old] + [self._first.valid]
+        digest = hashlib.sha256(" ".join(part.fingerprint for part in parts).encode()).hexdigest()
         return {**super().fingerprints, "old": digest}
 
     def batches(self, context: TrainingContext, report: Report) -> Batches:
         """Return batches by token budget, old pairs in each."""
-        new, old = shares(context.training.batch_tokens, self._replay)
-        tokenizers, folder = context.tokenizers, context.encoded
-        quiet = not_skipping(report)
-        stores = [
-            self._encoded(part, tokenizers, with_copy(folder / f"old-{place}", encoded), quiet)
-            for place, (part, encoded) in enumerate(self._old.every, 1)
-        ]
-        return ReplayedBatches(
-            self._batched(self.encoded_train(tokenizers, folder / "train", report), tokenizers, new),
-            [self._batched(store, tokenizers, old) for store in stores],
-            self._of_sentences.training.seed,
-        )
+        new, old = shares(context.training.batch_tokens, self._experiment.start.replay)
+        tokenizers, quiet, olds = context.tokenizers, not_skipping(report), list[PairBatches]()
+        for place, run in enumerate(self._old, 1):
+            folder = with_copy(context.encoded / f"old-{place}", run.path / TRAIN)
+            olds.append(self._batched(self._encoded(run.splits.train, tokenizers, folder, quiet), tokenizers, old))
+        train = self.encoded_train(tokenizers, context.encoded / "train", report)
+        return ReplayedBatches(self._batched(train, tokenizers, new), olds, self._experiment.training.seed)
 
     def validation(self, context: TrainingContext, report: Report) -> Validate:
         """Return the loss of both held-out parts, which count alike, however many pairs are in them."""
         of_new, tokenizers = super().validation(context, report), context.tokenizers
-        folder, valid = context.encoded / "old-valid", self._old.first.valid
+        folder, valid = context.encoded / "old-valid", self._first.valid
         store = self._encoded(valid, tokenizers, folder, not_skipping(report))
         batches = scored_batches(store, context.training.batch_tokens)
 
@@ -92,25 +88,25 @@ class IncrementalJob(TranslationJob):
 
     def learn(self, context: TrainingContext, report: Report, stop: Stop, ranks: Ranks) -> Outcome:
         """Update by update, with what held-out pairs are translated to before and after; see ``TrainingJob.learn``."""
-        model, tokenizers, run = context.model, context.tokenizers, context.run
+        run, translator = context.run, self.translator(context.model, context.tokenizers)
         run.keeps_start = True
-        before = self._held_out_scores(model, tokenizers) if ranks.first and not run.metrics.lines() else None
+        before = self._held_out_scores(translator) if ranks.first and not run.metrics.lines() else None
         if before:
             before.report_to(report, "before")
         outcome = super().learn(context, report, stop, ranks)
         if ranks.first and outcome.reason != "stopped":
-            outcome = self._interpolated(context, outcome, report)
-            run.load("best", report).fill(model.eval())
-            self._held_out_scores(model, tokenizers).report_to(report, "after", before)
+            outcome = self._interpolate(context, outcome, report)
+            run.load("best", report).fill(context.model.eval())
+            self._held_out_scores(translator).report_to(report, "after", before)
         return outcome
 
-    def _interpolated(self, context: TrainingContext, outcome: Outcome, report: Report) -> Outcome:
+    def _interpolate(self, context: TrainingContext, outcome: Outcome, report: Report) -> Outcome:
         """Mark as the best the weights between old and new that forget no more than is tolerated.
 
         Interpolation in weight space (WiSE-FT, Wortsman et al. 2022), by what old validation pairs lose. Old are the
         weights that growth began with: those of the run before, with new rows for the tokens that it lacked.
         """
-        run, model = context.run, context.model
+        run, model, translator = context.run, context.model, self.translator(context.model, context.tokenizers)
         if 0 not in run.present() or not outcome.best_update:  # runs of older versions dropped what they began with
             return outcome
         checkpoint, first = run.load(outcome.best_update, report), run.load(0, report)
@@ -125,7 +121,7 @@ class IncrementalJob(TranslationJob):
         @cache
         def score(share: float) -> float:
             fill(model.eval(), weights(share), checkpoint.path)
-            return self._score(model, context.tokenizers, self._old.first.valid).value
+            return self._score(translator, self._first.valid).value
 
         share = largest_share(lambda share: score(0) - score(share) <= TOLERATED)
         if share == 1:
@@ -137,30 +133,23 @@ class IncrementalJob(TranslationJob):
         run.save(outcome.best_update, tensors, {}, state, average=True, report=report)
         run.mark_best(AVERAGE)
         run.write_card(metrics, report)
-        report(
-            Note(
-                f"{share:.1%} of the change of the weights is kept, so that old validation pairs lose "
-                f"{score(0) - score(share):.2f} points and not {score(0) - score(1):.2f}; the loss of new ones is "
-                f"{metrics['new_loss']:.3f} and not {outcome.metrics['new_loss']:.3f}.",
-                warning=not share,
-            )
+        text = (
+            f"{share:.1%} of the change of the weights is kept, so that old validation pairs lose "
+            f"{score(0) - score(share):.2f} points and not {score(0) - score(1):.2f}; the loss of new ones is "
+            f"{metrics['new_loss']:.3f} and not {outcome.metrics['new_loss']:.3f}."
         )
+        report(Note(text, warning=not share))
         return replace(outcome, metrics=metrics)
 
-    def _held_out_scores(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer]) -> "HeldOutScores":
-        return HeldOutScores(
-            *(
-                {score.name: score.value}
-                for of in (self._old.first, self.splits)
-                for score in [self._score(model, tokenizers, next(iter(of.tests.values()), of.valid))]
-            )
-        )
+    def _held_out_scores(self, translator: TranslationPredictor) -> "HeldOutScores":
+        held_out = (next(iter(of.tests.values()), of.valid) for of in (self._first, self.splits))
+        return HeldOutScores(*(self._score(translator, corpus) for corpus in held_out))
 
-    def _score(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], corpus: PairCorpus) -> Score:
+    def _score(self, translator: TranslationPredictor, corpus: PairCorpus) -> Score:
         """Return BLEU of the first pairs of a corpus, or chrF where the tokeniser that BLEU needs is missing."""
         sources, references = zip(*islice(corpus, MOST_MEASURED), strict=True)
-        texts = self.searched(model, tokenizers, sources)
-        language, condition = self._of_sentences.data.target, self._of_sentences.evaluation.conditions
+        texts = self.outputs(translator, sources)
+        language, condition = self._experiment.data.target, self._experiment.evaluation.conditions
         try:
             return bleu(texts, references, language=language, condition=condition)
         except MissingExtraError:
@@ -175,78 +164,63 @@ def largest_share(tolerable: Callable[[float], bool]) -> float:
 
 
 class HeldOutScores(NamedTuple):
-    """Scores of held-out pairs, by metric."""
+    """Scores of held-out pairs."""
 
-    old: Mapping[str, float]
-    new: Mapping[str, float]
+    old: Score
+    new: Score
 
     def report_to(self, report: Report, when: str, since: "HeldOutScores | None" = None) -> None:
         """Report it and what has changed ``since``, as a warning where old pairs have lost more than is tolerated."""
-        old = _changes(self.old, since.old if since else {})
-        new = _changes(self.new, since.new if since else {})
+        before = since or (None, None)
+        old, new = (f"{now.name} {now.value:.2f}{_change(now, then)}" for now, then in zip(self, before, strict=True))
         report(Note(f"Held out, {when}: old pairs {old}; new pairs {new}."))
-        lost = max(since.old[name] - value for name, value in self.old.items()) if since else 0.0
+        lost = since.old.value - self.old.value if since else 0.0
         if lost > TOLERATED:
-            report(
-                Note(
-                    f"Old pairs have lost {lost:.2f} points: begin again with a larger --replay or a lower "
-                    f"training.optimizer.learning_rate, or keep the run before.",
-                    warning=True,
-                )
+            text = (
+                f"Old pairs have lost {lost:.2f} points: begin again with a larger --replay or a lower "
+                f"training.optimizer.learning_rate, or keep the run before."
             )
+            report(Note(text, warning=True))
 
 
-def _changes(figures: Mapping[str, float], then: Mapping[str, float]) -> str:
-    return ", ".join(
-        f"{name} {value:.2f}" + (f" ({value - then[name]:+.2f})" if name in then else "")
-        for name, value in figures.items()
-    )
+def _change(now: Score, then: Score | None) -> str:
+    return f" ({now.value - then.value:+.2f})" if then else ""
 
 
-class OldPairs:
-    """The pairs of the run that an experiment starts from, and of those that it started from in turn."""
+class OldRun(NamedTuple):
+    """A run whose pairs are replayed."""
 
-    def __init__(self, experiment: TranslationExperiment) -> None:
-        """Find and check them.
+    path: Path
+    splits: Splits[PairCorpus]
 
-        Raises ConfigError where that run is no translator of the same languages, DataError where its data is gone.
-        """
-        self._path = Path(experiment.start.run)
-        older = experiment_of(self._path)
-        if not isinstance(older, TranslationExperiment):
-            raise ConfigError(
-                f"start.replay draws from the pairs of a translator of sentences, but {self._path} is a run of the "
-                f"task '{older.task}': name another run, or leave start out."
-            )
-        then, now = (f"from '{one.data.source}' to '{one.data.target}'" for one in (older, experiment))
-        if then != now:
-            raise ConfigError(
-                f"{self._path} translates {then}, but the new pairs are {now}: give pairs of its languages, or replay "
-                f"none of its own (--replay 0)."
-            )
-        self.splits = self._found(older)
-        self._before = OldPairs(older) if older.start.replay else None
 
-    @property
-    def every(self) -> Iterator[tuple[PairCorpus, Path]]:
-        """Yield the training split of each run, the newest first, with the folder where the run has it encoded."""
-        yield self.splits.train, self._path / TRAIN
-        if self._before:
-            yield from self._before.every
+def old_runs(experiment: TranslationExperiment) -> list[OldRun]:
+    """Find and check the run that an experiment starts from, and those that it started from in turn.
 
-    @property
-    def first(self) -> Splits[PairCorpus]:
-        """Splits of the run that started from nothing, whose held-out pairs are the old ones."""
-        return self._before.first if self._before else self.splits
-
-    def _found(self, older: TranslationExperiment) -> Splits[PairCorpus]:
-        try:
-            return pair_splits(older, silent)
-        except DataError as error:
-            raise DataError(
-                f"The pairs that {self._path} was trained on cannot be drawn from while it learns new ones. {error} "
-                f"Put them back; or give old and new pairs as --data, with --replay 0."
-            ) from None
+    The last one started from nothing: its held-out pairs are the old ones. Raises ConfigError where one is no
+    translator of the same languages, DataError where its data is gone.
+    """
+    path = Path(experiment.start.run)
+    older = experiment_of(path)
+    if not isinstance(older, TranslationExperiment):
+        raise ConfigError(
+            f"start.replay draws from the pairs of a translator of sentences, but {path} is a run of the "
+            f"task '{older.task}': name another run, or leave start out."
+        )
+    then, now = (f"from '{one.data.source}' to '{one.data.target}'" for one in (older, experiment))
+    if then != now:
+        raise ConfigError(
+            f"{path} translates {then}, but the new pairs are {now}: give pairs of its languages, or replay "
+            f"none of its own (--replay 0)."
+        )
+    try:
+        splits = pair_splits(older, silent)
+    except DataError as error:
+        raise DataError(
+            f"The pairs that {path} was trained on cannot be drawn from while it learns new ones. {error} "
+            f"Put them back; or give old and new pairs as --data, with --replay 0."
+        ) from None
+    return [OldRun(path, splits), *(old_runs(older) if older.start.replay else ())]
 
 
 def with_copy(folder: Path, encoded: Path) -> Path:
@@ -292,26 +266,23 @@ def _rows(place: _Place) -> int:
 
 def _met(meeting: Sequence[tuple[_Place, _Place]], place: Integers) -> Batch:
     (new, own), (old, other) = meeting[int(place[0])]
-    return joined(new[own], old[other])
+    return join(new[own], old[other])
 
 
-def joined(first: Batch, second: Batch) -> Batch:
+def join(first: Batch, second: Batch) -> Batch:
     """Return the rows of two batches of pairs in one, from long targets to short; ids are those of either corpus."""
     lengths_B = torch.cat([first.target_ids.lengths_B, second.target_ids.lengths_B])
     order_B = torch.argsort(lengths_B, descending=True, stable=True)
+
+    def rows(*sides: Ids) -> Ids:
+        pairs = (zip(one.ids_BT.numpy(), one.lengths_B.tolist(), strict=True) for one in sides)
+        found = [ids_T[:length] for ids_T, length in chain(*pairs)]
+        return pad([found[place] for place in order_B.tolist()])
+
     return replace(
         first,
-        inputs=_joined(first.input_ids, second.input_ids, order_B),
-        targets=_joined(first.target_ids, second.target_ids, order_B),
+        inputs=rows(first.input_ids, second.input_ids),
+        targets=rows(first.target_ids, second.target_ids),
         example_ids_B=torch.cat([first.example_ids_B, second.example_ids_B])[order_B],
         carry_mask_B=torch.cat([first.carry_mask_B, second.carry_mask_B])[order_B],
     )
-
-
-def _joined(first: Ids, second: Ids, order_B: torch.Tensor) -> Ids:
-    rows = [
-        ids_T[:length]
-        for ids in (first, second)
-        for ids_T, length in zip(ids.ids_BT.numpy(), ids.lengths_B.tolist(), strict=True)
-    ]
-    return pad([rows[place] for place in order_B.tolist()])

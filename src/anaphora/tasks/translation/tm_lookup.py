@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from anaphora.memory import Match, Memory
@@ -59,7 +60,7 @@ class Recall(NamedTuple):
         for translation in translate(asked()):
             line, matches = waiting.popleft()
             if is_exact(matches):
-                yield remembered(_text(line), matches, alternatives, split=split)
+                yield from_memory(_text(line), matches, alternatives, split=split)
             else:
                 yield replace(translation, match=matches[0]) if matches else translation
 
@@ -94,8 +95,8 @@ def adaptation_to(memory: Memory) -> Adaptation:
     return Adaptation(find)
 
 
-def remembered(line: str, matches: list[Match], alternatives: int, *, split: bool) -> Translation:
-    """The exact matches of a line as its translation and the alternatives to it."""
+def from_memory(line: str, matches: list[Match], alternatives: int, *, split: bool) -> Translation:
+    """Return the exact matches of a line as its translation and the alternatives to it."""
     begin, end = (line[: -len(line.lstrip())], line[len(line.rstrip()) :]) if split else ("", "")
     found = [
         Translation(f"{begin}{match.segment.target}{end}", 0.0, True, match=match)
@@ -110,15 +111,9 @@ def is_exact(matches: list[Match]) -> bool:
 
 
 def _between(lines: Iterable[str | Framed]) -> Iterator[tuple[str, str | Framed, str]]:
-    """Every line between the texts next to it, which are empty at both ends."""
-    before, line = "", None
-    for after in lines:
-        if line is not None:
-            yield before, line, _text(after)
-            before = _text(line)
-        line = after
-    if line is not None:
-        yield before, line, ""
+    """Yield every line between the texts next to it, which are empty at both ends."""
+    for (before, line), (_, after) in pairwise(pairwise(chain([""], lines, [""]))):
+        yield _text(before), line, _text(after)
 
 
 def _text(line: str | Framed) -> str:

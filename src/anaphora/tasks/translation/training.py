@@ -34,8 +34,7 @@ from anaphora.tasks.translation.config import TranslationExperiment, TranslatorE
 from anaphora.tasks.translation.predictor import TranslationPredictor
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.word_links import GivenLinks, WordAligner, learnt_links, with_placeholders
-from anaphora.text import tokenization
-from anaphora.text.tokenization import Word
+from anaphora.text.tokenization import Word, resegment_of
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.training.loop import Record, Validate
 from anaphora.wording import counted
@@ -108,10 +107,7 @@ class TranslatorJob(PairJob, UpdatingJob):
             batch_tokens=batch_tokens,
             seed=self._experiment.training.seed,
             shuffle_window=self._experiment.data.shuffle_window,
-            resegment=(
-                tokenization.resegment_of(text, tokenizers["source"]),
-                tokenization.resegment_of(text, tokenizers["target"]),
-            ),
+            resegment=(resegment_of(text, tokenizers["source"]), resegment_of(text, tokenizers["target"])),
             alignments=links,
         )
 
@@ -145,34 +141,25 @@ class TranslatorJob(PairJob, UpdatingJob):
 
         def validate(model: torch.nn.Module) -> Mapping[str, float]:
             loss = mean_loss(model, batches)
-            scores = self.scores(model, tokenizers, valid.numbers[:])
+            scores = self.scores(self.translator(model, tokenizers), valid.numbers[:])
             return {"loss": loss, "perplexity": perplexity(loss, 1), **scores}
 
         return validate
 
-    def scores(
-        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], numbers: Integers
-    ) -> Mapping[str, float]:
+    def scores(self, translator: TranslationPredictor, numbers: Integers) -> Mapping[str, float]:
         """Return the scores of the outputs for the validation pairs of these numbers; none where only loss counts."""
         return {}
 
-    def searched(
-        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], sources: Sequence[str]
-    ) -> list[str]:
-        """Return the outputs of ``model`` for ``sources``, searched as [evaluation] says for validation."""
+    def outputs(self, translator: TranslationPredictor, sources: Sequence[str]) -> list[str]:
+        """Return what a translator writes for ``sources``, searched as [evaluation] says for validation."""
         beam = self._experiment.evaluation.validation_beam
-        translator = self.translator(model, tokenizers)
         return [output.text for output in translator.translate(sources, beam=beam, protect=())]
 
     def translator(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer]) -> TranslationPredictor:
         """Return a predictor of ``model`` in training."""
-        return TranslationPredictor(
-            cast(Searchable, model).stepper,
-            tokenizers["source"],
-            tokenizers["target"],
-            self._experiment.evaluation,
-            runtime=Runtime.inference(device_of(model)),
-        )
+        stepper, runtime = cast(Searchable, model).stepper, Runtime.inference(device_of(model))
+        source, target = tokenizers["source"], tokenizers["target"]
+        return TranslationPredictor(stepper, source, target, self._experiment.evaluation, runtime=runtime)
 
 
 def _annotates(experiment: TranslatorExperiment) -> bool:
@@ -183,31 +170,31 @@ def _annotates(experiment: TranslatorExperiment) -> bool:
 class TranslationJob(TranslatorJob):
     """Training of a translator of sentences."""
 
+    _experiment: TranslationExperiment
+
     def __init__(self, experiment: TranslationExperiment, report: Report) -> None:
         """Find and check the data; MissingExtraError where BLEU decides and its tokeniser is missing."""
         if experiment.training.metric == "bleu":
             metric_of("BLEU", experiment.data.target, experiment.evaluation.conditions)
         super().__init__(experiment, report)
-        self._of_sentences, fraction, seed = experiment, experiment.data.placeholders, experiment.training.seed
+        fraction, seed = experiment.data.placeholders, experiment.training.seed
         if fraction:
             self.learnt_from = with_placeholders(self.learnt_from, self._words, fraction, seed, report)
 
-    def scores(
-        self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], numbers: Integers
-    ) -> Mapping[str, float]:
+    def scores(self, translator: TranslationPredictor, numbers: Integers) -> Mapping[str, float]:
         """Return BLEU where it decides."""
-        if self._of_sentences.training.metric != "bleu":
+        if self._experiment.training.metric != "bleu":
             return {}
         pairs = list(self.splits.valid)
         sources, references = zip(*(pairs[number] for number in numbers.tolist()), strict=True)
-        texts = self.searched(model, tokenizers, sources)
-        language, condition = self._of_sentences.data.target, self._of_sentences.evaluation.conditions
+        texts = self.outputs(translator, sources)
+        language, condition = self._experiment.data.target, self._experiment.evaluation.conditions
         return {"bleu": bleu(texts, references, language=language, condition=condition).value}
 
     def recording(self, context: TrainingContext) -> Record | None:
         """Return a record of the alignments of the first short validation pairs, as many as [evaluation] asks for."""
         tokenizers = context.tokenizers
-        pairs = short_pairs(self.splits.valid, tokenizers, self._of_sentences.evaluation.recorded_alignments)
+        pairs = short_pairs(self.splits.valid, tokenizers, self._experiment.evaluation.recorded_alignments)
         if not pairs:
             return None
         sources, targets = zip(*pairs, strict=True)
@@ -242,17 +229,10 @@ def _recorded(translation: Translation) -> dict[str, Any]:
 
 
 class FusedRun:
-    """The run of the language model of one experiment."""
+    """The run of the language model that a translator is fused with."""
 
-    def __init__(self, experiment: TranslatorExperiment, fusion: DeepFusion) -> None:
-        """Open it; errors as for ``Pretrained``."""
-        self._run = Pretrained(fusion.run, "Deep fusion")
-        layers = {name: getattr(self._run.recurrence, name) for name in StackConfig.model_fields}
-        model = FrozenLanguageModelConfig(
-            reads=self._run.reads, embedding=self._run.embedding, recurrence=StackConfig(**layers)
-        )
-        self.experiment = experiment.with_options({"fusion.model": model})
-        """The experiment with the tables of the language model filled in."""
+    def __init__(self, run: Pretrained) -> None:
+        self._run = run
 
     def load_into(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], report: Report) -> None:
         """Copy the weights of its best checkpoint into a translator; ConfigError for another target vocabulary."""
@@ -272,11 +252,14 @@ class FusedRun:
 
 
 def with_fused_run(experiment: Any, parent: Any) -> tuple[Any, Sequence[FusedRun]]:
-    """Return the experiment with the language model that it is fused with, and its run.
+    """Return the experiment with the tables of the language model that it is fused with, and its run.
 
     There is none without fusion, or where ``parent``, the experiment of the run that it starts from, has it in it.
+    Errors as for ``Pretrained``.
     """
     if not isinstance(experiment.fusion, DeepFusion) or (parent and parent.fusion == experiment.fusion):
         return experiment, ()
-    run = FusedRun(experiment, experiment.fusion)
-    return run.experiment, [run]
+    run = Pretrained(experiment.fusion.run, "Deep fusion")
+    recurrence = StackConfig(**{name: getattr(run.recurrence, name) for name in StackConfig.model_fields})
+    model = FrozenLanguageModelConfig(reads=run.reads, embedding=run.embedding, recurrence=recurrence)
+    return experiment.with_options({"fusion.model": model}), [FusedRun(run)]

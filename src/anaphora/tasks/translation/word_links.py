@@ -13,7 +13,7 @@ enough, and each linked to one word alone.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import partial
 from itertools import chain, islice, tee
 from pathlib import Path
@@ -229,50 +229,44 @@ class WordAligner:
 class PlaceholderCorpus(PairCorpus):
     """Pairs, some of them with reserved words; as many as without."""
 
-    rewritten: Callable[[Iterator[Pair | None]], Iterator[Pair | None]] = iter
+    words: WordAligner = field(kw_only=True)
+    fraction: float = field(kw_only=True)
+    seed: int = field(kw_only=True)
+    report: Report = field(kw_only=True)
 
     def lines(self) -> Iterator[Pair | None]:
-        """Yield the pair of every line of the files, None for a line that is left out."""
-        return self.rewritten(super().lines())
+        """Yield the pair of every line of the files, None for a line that is left out; a block of pairs is held."""
+        numbered = enumerate(super().lines())
+        while block := list(islice(numbered, BLOCK)):
+            yield from self._rewrite(block)
+
+    def _rewrite(self, block: Sequence[tuple[int, Pair | None]]) -> Sequence[Pair | None]:
+        found = [pair for _, pair in block]
+        drawn: list[tuple[int, Pair, Random]] = []
+        for place, (number, pair) in enumerate(block):
+            if pair is None:
+                continue
+            draw = Random(f"placeholders {self.seed} {number}")
+            if common := common_placeholders(pair):
+                found[place] = _replace(pair, common, draw)
+            elif draw.random() < self.fraction:
+                drawn.append((place, pair, draw))
+        if drawn:
+            linked = _with_links([pair for _, pair, _ in drawn], self.words.learn(self.report))
+            for (place, _, draw), (pair, links) in zip(drawn, linked, strict=True):
+                count = min(len(links), 1 + (draw.random() < _SECOND))
+                found[place] = _replace(pair, draw.sample(links, count), draw)
+        return found
 
 
 def with_placeholders(
     corpus: PairCorpus, words: WordAligner, fraction: float, seed: int, report: Report
 ) -> PlaceholderCorpus:
-    """Return ``corpus`` with reserved words in its pairs, a function of it, ``fraction`` and ``seed``.
-
-    No more than a block of pairs is held.
-    """
-    same = {field.name: getattr(corpus, field.name) for field in fields(corpus)}
+    """Return ``corpus`` with reserved words in its pairs, a function of it, ``fraction`` and ``seed``."""
+    same = {one.name: getattr(corpus, one.name) for one in fields(corpus)}
     same["fingerprint"] = fingerprint((), corpus.fingerprint, "placeholders", fraction, seed)
 
-    def rewritten(lines: Iterator[Pair | None]) -> Iterator[Pair | None]:
-        numbered = enumerate(lines)
-        while block := list(islice(numbered, BLOCK)):
-            yield from _block(block, words, fraction, seed, report)
-
-    return PlaceholderCorpus(**same, rewritten=rewritten)
-
-
-def _block(
-    block: Sequence[tuple[int, Pair | None]], words: WordAligner, fraction: float, seed: int, report: Report
-) -> Sequence[Pair | None]:
-    found = [pair for _, pair in block]
-    drawn: list[tuple[int, Pair, Random]] = []
-    for place, (number, pair) in enumerate(block):
-        if pair is None:
-            continue
-        draw = Random(f"placeholders {seed} {number}")
-        if common := common_placeholders(pair):
-            found[place] = _replace(pair, common, draw)
-        elif draw.random() < fraction:
-            drawn.append((place, pair, draw))
-    if drawn:
-        pairs = [pair for _, pair, _ in drawn]
-        for (place, _, draw), (pair, links) in zip(drawn, _with_links(pairs, words.learn(report)), strict=True):
-            count = min(len(links), 1 + (draw.random() < _SECOND))
-            found[place] = _replace(pair, draw.sample(links, count), draw)
-    return found
+    return PlaceholderCorpus(**same, words=words, fraction=fraction, seed=seed, report=report)
 
 
 def common_placeholders(pair: Pair) -> list[tuple[Range, Range]]:
