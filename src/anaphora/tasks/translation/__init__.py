@@ -119,18 +119,10 @@ class SentenceTranslation(Task):
         languages = experiment.data.source, experiment.data.target
         splitter = None if experiment.text.sentences == "whole" else Splitter(*languages)
         source, target = trained.tokenizers["source"], trained.tokenizers["target"]
-        stepper, calibrations = cast(Searchable, trained.model).stepper, RunCalibrations(trained.path, trained.model)
-        shortlist = RunShortlist(trained.path, source, target)
+        stepper, runtime = cast(Searchable, trained.model).stepper, trained.runtime
+        stored = RunCalibrations(trained.path, trained.model), RunShortlist(trained.path, source, target)
         return TranslationPredictor(
-            stepper,
-            source,
-            target,
-            experiment.evaluation,
-            splitter,
-            languages,
-            trained.runtime,
-            calibrations,
-            shortlist,
+            stepper, source, target, experiment.evaluation, splitter, languages, runtime, *stored
         )
 
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
@@ -202,25 +194,13 @@ def _metric(target: str) -> str:
 def _translator(tier: Tier, given: AnyTokenizer | None, metric: str) -> Table:
     text = given or Bpe(size=tier.vocabulary, joint=True)
     shared = text.one_vocabulary  # else there is no table for both sides to share
+    layers = {"cell": "gru", "layer_norm": True, "dropout": tier.dropout}
     return {
         "task": "translate",
         "text": text.model_dump(),
         "embedding": {"size": tier.embedding, "shared": shared, "scaled": True, "dropout": tier.dropout},
-        "encoder": {
-            "cell": "gru",
-            "size": tier.encoder,
-            "bidirectional": True,
-            "layer_norm": True,
-            "dropout": tier.dropout,
-        },
-        "decoder": {
-            "cell": "gru",
-            "size": tier.decoder,
-            "input_feeding": True,
-            "layer_norm": True,
-            "readout_size": tier.embedding,
-            "dropout": tier.dropout,
-        },
+        "encoder": layers | {"size": tier.encoder, "bidirectional": True},
+        "decoder": layers | {"size": tier.decoder, "input_feeding": True, "readout_size": tier.embedding},
         "attention": {"score": "concat", "size": tier.embedding},
         "output": {"tied": True, "label_smoothing": 0.1},
         "training": {

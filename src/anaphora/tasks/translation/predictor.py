@@ -14,7 +14,7 @@ from anaphora.kernels.runtime import Runtime, running
 from anaphora.options import with_known_names
 from anaphora.prediction.arguments import Given, pieces_of, sentence_of
 from anaphora.prediction.examples import Example, Search
-from anaphora.prediction.limits import UNLIMITED, Limits
+from anaphora.prediction.limits import UNLIMITED, Limits, Streaming
 from anaphora.prediction.options import SearchKeywords, SearchOptions
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers
@@ -37,6 +37,13 @@ from anaphora.text.tokenizer import BOS, EOS, MARKS, UNK, Tokenizer
 
 _EVALUATION = SearchConfig()
 _USUAL = SearchOptions()
+
+
+class TranslateKeywords(SearchKeywords, Streaming, total=False):
+    """Keyword arguments of ``translate``."""
+
+    prefixes: abc.Sequence[str] | None
+    suffixes: abc.Sequence[str] | None
 
 
 class TranslationPredictor(ForcedDecoder):
@@ -100,31 +107,24 @@ class TranslationPredictor(ForcedDecoder):
         *,
         prefixes: abc.Sequence[str] | None = None,
         suffixes: abc.Sequence[str] | None = None,
+        split: bool = False,
         limits: Limits = UNLIMITED,
         report: Report = silent,
         **asked: Unpack[SearchKeywords],
     ) -> list[Translation]:
-        """The translation of every text as one sentence, in their order.
+        """The translation of every text in their order, each as one sentence unless they are ``split``.
 
         A text of which nothing can be seen (white space, zero-width characters) is its own translation. ``prefixes``
         and ``suffixes`` are what the translations begin and end with, one a text, empty for none.
         ``asked`` are fields of ``SearchOptions``, as in ``translate(texts, beam=8)``. Raises as ``stream``.
         """
         lines = with_affixes(texts, prefixes, suffixes)
-        asked_for = options._replace(suffixes=suffixes is not None, **asked)
-        return list(self.stream(lines, asked_for, split=False, limits=limits, report=report))
+        options = options._replace(suffixes=suffixes is not None, **asked)
+        return list(self.stream(lines, options, split=split, limits=limits, report=report))
 
     @with_known_names
     def translate_text(
-        self,
-        texts: abc.Sequence[str],
-        options: SearchOptions = _USUAL,
-        *,
-        prefixes: abc.Sequence[str] | None = None,
-        suffixes: abc.Sequence[str] | None = None,
-        limits: Limits = UNLIMITED,
-        report: Report = silent,
-        **asked: Unpack[SearchKeywords],
+        self, texts: abc.Sequence[str], options: SearchOptions = _USUAL, **asked: Unpack[TranslateKeywords]
     ) -> list[Translation]:
         """The translation of running text: ``translate`` of every sentence, with the white space around them as it was.
 
@@ -132,9 +132,7 @@ class TranslationPredictor(ForcedDecoder):
         lines whole (text.sentences), a text is one sentence. A prefix is that of its first sentence,
         and a suffix that of its last one.
         """
-        lines = with_affixes(texts, prefixes, suffixes)
-        asked_for = options._replace(suffixes=suffixes is not None, **asked)
-        return list(self.stream(lines, asked_for, limits=limits, report=report))
+        return self.translate(texts, options, split=True, **asked)
 
     @with_known_names
     def stream(

@@ -228,27 +228,24 @@ def _recorded(translation: Translation) -> dict[str, Any]:
     }
 
 
-class FusedRun:
+class FusedRun(Pretrained):
     """The run of the language model that a translator is fused with."""
-
-    def __init__(self, run: Pretrained) -> None:
-        self._run = run
 
     def load_into(self, model: torch.nn.Module, tokenizers: Mapping[str, Tokenizer], report: Report) -> None:
         """Copy the weights of its best checkpoint into a translator; ConfigError for another target vocabulary."""
-        own, target = self._run.tokenizer, tokenizers["target"]
+        own, target = self.tokenizer, tokenizers["target"]
         if own.fingerprint != target.fingerprint:
             raise ConfigError(
                 f"Fusion needs a language model of the same target vocabulary ({target.symbols.size:,} tokens), "
-                f"but {self._run.path} has another ({own.symbols.size:,}): train it with --from RUN --vocabulary only, "
+                f"but {self.path} has another ({own.symbols.size:,}): train it with --from RUN --vocabulary only, "
                 f"RUN being the translator."
             )
-        checkpoint = self._run.load(report)
+        checkpoint = self.load(report)
         language_model = cast(Translator, model).language_model
         assert language_model is not None
         kept = {name: checkpoint.model[name] for name in tensors_of(language_model)}
         fill(language_model, kept, checkpoint.path / "model.safetensors")
-        report(Note(f"Its language model is {checkpoint.path.name} of {self._run.path}."))
+        report(Note(f"Its language model is {checkpoint.path.name} of {self.path}."))
 
 
 def with_fused_run(experiment: Any, parent: Any) -> tuple[Any, Sequence[FusedRun]]:
@@ -259,7 +256,7 @@ def with_fused_run(experiment: Any, parent: Any) -> tuple[Any, Sequence[FusedRun
     """
     if not isinstance(experiment.fusion, DeepFusion) or (parent and parent.fusion == experiment.fusion):
         return experiment, ()
-    run = Pretrained(experiment.fusion.run, "Deep fusion")
+    run = FusedRun(experiment.fusion.run, "Deep fusion")
     recurrence = StackConfig(**{name: getattr(run.recurrence, name) for name in StackConfig.model_fields})
     model = FrozenLanguageModelConfig(reads=run.reads, embedding=run.embedding, recurrence=recurrence)
-    return experiment.with_options({"fusion.model": model}), [FusedRun(run)]
+    return experiment.with_options({"fusion.model": model}), [run]

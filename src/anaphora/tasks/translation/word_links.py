@@ -140,7 +140,7 @@ def stored(
     """
 
     def fill(into: Writer) -> Mapping[str, int]:
-        lines, done = map(_in_order, links()), 0
+        lines, done = (list(chain.from_iterable(sorted(one))) for one in links()), 0
         while len(rows := Ragged.of(islice(lines, EVERY))):
             into.extend("links", np.asarray(rows.ids), rows.lengths)
             done += len(rows)
@@ -156,10 +156,6 @@ def stored(
 def _word_counts(pair: Pair | None) -> tuple[int, int] | None:
     """Return the number of words on both sides of a pair; None for one that training leaves out."""
     return None if pair is None else (len(words_between_spaces(pair[0])), len(words_between_spaces(pair[1])))
-
-
-def _in_order(links: Links) -> list[int]:
-    return list(chain.from_iterable(sorted(links)))
 
 
 class WordAligner:
