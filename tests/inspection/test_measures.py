@@ -68,8 +68,7 @@ def test_the_encoding_of_a_sentence_is_the_last_state_of_each_direction(translat
     encoding = sentence_encoding(translator, "adf")
     model: Any = translator.trained.model
     encoded = model.encoder(
-        model.source_embedding.vectors(translator.example("adf", "").batch.input_ids.ids_BT[:, :4]),
-        torch.tensor([4]),
+        model.source_embedding.vectors(translator.example("adf", "").batch.input_ids.ids_BT[:, :4]), torch.tensor([4])
     )
     assert encoding.tolist() == pytest.approx(encoded.summaries[-1]["h"][0].tolist(), abs=1e-6)
     found = sentence_projection(translator, ["adf", "beg", "cdh"])

@@ -29,10 +29,7 @@ def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
         (folder / "pairs" / f"{part}.en").write_text("".join(f"{word}\n" for word in words.split()))
         (folder / "pairs" / f"{part}.fr").write_text("".join(f"{word[::-1]}\n" for word in words.split()))
     text = TRANSLATOR.format(cell="gru")
-    train(
-        read_experiment(text, "toy.toml", data=[folder / "pairs"], source="en", target="fr"),
-        folder / "run",
-    )
+    train(read_experiment(text, "toy.toml", data=[folder / "pairs"], source="en", target="fr"), folder / "run")
     return Subject.open(folder / "run")
 
 

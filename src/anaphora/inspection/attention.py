@@ -83,10 +83,7 @@ def lacks_attention(subject: Subject) -> str:
 
 
 def alignments(
-    subjects: Sequence[Subject],
-    sources: Sequence[str],
-    targets: Sequence[str] | None = None,
-    beam: int = 1,
+    subjects: Sequence[Subject], sources: Sequence[str], targets: Sequence[str] | None = None, beam: int = 1
 ) -> list[tuple[Alignment, ...]]:
     """Return for each source the alignment of each model: of its own output, or of the given ``targets``.
 

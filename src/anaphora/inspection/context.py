@@ -77,11 +77,7 @@ def lacks_context(subject: Subject) -> str:
 
 
 def effective_context(
-    subject: Subject,
-    text: str,
-    longest: int = LONGEST,
-    positions: int = POSITIONS,
-    report: Report = silent,
+    subject: Subject, text: str, longest: int = LONGEST, positions: int = POSITIONS, report: Report = silent
 ) -> EffectiveContext:
     """Return the loss of a language model of running text with less and less context, at k = 1, 2, 4, .. ``longest``.
 

@@ -48,6 +48,14 @@ _STYLE: dict[Any, Any] = {
     "text.color": INK,
     "font.size": 9,
     "text.parse_math": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "axes.titley": 1.0,  # otherwise every label is measured again to find a place above it
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "legend.labelcolor": INK,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4,
 }
 _FONTS = (
     "Noto Sans CJK JP",
@@ -155,6 +163,17 @@ def figure(width: float, height: float, **options: Any) -> "Figure":
     return Figure(figsize=(width, height), facecolor="white", **options)
 
 
+def panels(count: int, width: float, height: float, columns: int = 3, **options: Any) -> tuple["Figure", list["Axes"]]:
+    """Return a figure and its panels, each of so many inches with its labels, at most so many ``columns`` of them."""
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    made = figure(width * columns, height * rows, layout="constrained")
+    grid = list(made.subplots(rows, columns, squeeze=False, **options).flat)
+    for axes in grid[count:]:
+        axes.set_visible(False)
+    return made, grid[:count]
+
+
 def sheet(
     width: float, height: float, across: tuple[float, float], down: tuple[float, float]
 ) -> tuple["Figure", "Axes"]:
@@ -172,12 +191,6 @@ def shades(two_sided: bool = False) -> "Colormap":
 
     colours = _TWO_SIDED if two_sided else _SHADES
     return LinearSegmentedColormap.from_list("anaphora", colours).with_extremes(bad=_NO_NUMBER)
-
-
-def title(axes: "Axes", text: str, size: float = 10) -> None:
-    """Write a heading over the left end of a panel."""
-    # y: otherwise every label is measured again to find a place above it
-    axes.set_title(text, loc="left", y=1.0, fontsize=size, color=INK)
 
 
 def logarithmic(axes: "Axes") -> None:

@@ -1,11 +1,13 @@
 """Lines, bars and points: curves, lengths, gradients, saturation, memory, projections."""
 
 from collections.abc import Sequence
-from itertools import accumulate
 from statistics import median
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from anaphora.datacheck.distribution import Histogram
 from anaphora.inspection.attribution import TokenAttribution
 from anaphora.inspection.context import EffectiveContext
 from anaphora.inspection.curves import Curves
@@ -26,82 +28,74 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MARKERS = "osD^vP*X"
-_BESIDE, _ABOVE = 0.7, 0.4
-"""Inches for the numbers beside a panel, and for its heading."""
 _SHORT = 32
 """Letters of a name that a projection has room for."""
 
 
 def curves_figure(runs: Sequence[Curves]) -> "Figure":
     """Draw a panel for each quantity, a line for each run."""
-    quantities = [("training", name) for name in _names([run.training for run in runs])]
-    quantities += [("validation", name) for name in _names([run.validation for run in runs])]
-    figure, panels = _panels(len(quantities), 4.2, 2.8)
+    quantities = dict.fromkeys(
+        (split, name) for split in ("training", "validation") for run in runs for name in getattr(run, split)
+    )
+    figure, panels = canvas.panels(len(quantities), 4.2, 2.8)
     for axes, (split, name) in zip(panels, quantities, strict=True):
+        is_validation = split == "validation"
         for number, run in enumerate(runs):
-            points = getattr(run, split).get(name, ())
-            if points:
-                updates, logged = zip(*points, strict=True)
-                values = _smoothed(logged) if split == "training" else logged
-                _line(axes, number, updates, values, run.run, marker="o" if split == "validation" else "")
-        if split == "validation":
-            for number, run in enumerate(runs):
-                if run.best is not None:
-                    axes.axvline(run.best, color=COLOURS[number % len(COLOURS)], linewidth=0.6, linestyle=":")
+            if points := getattr(run, split).get(name):
+                updates, values = zip(*points, strict=True)
+                drawn = values if is_validation else _smoothed(values)
+                _line(axes, number, updates, drawn, run.run, "o" if is_validation else "")
+            if is_validation and run.best is not None:
+                axes.axvline(run.best, color=COLOURS[number % len(COLOURS)], linewidth=0.6, linestyle=":")
         called = {"rate": "learning rate", "bleu": "BLEU"}.get(name, name.replace("_", " "))
-        canvas.title(axes, called if name == "rate" else f"{split} {called}")
-        axes.set_xlabel("update")
+        axes.set(title=called if name == "rate" else f"{split} {called}", xlabel="update")
         if name in ("loss", "gradient_norm"):
             canvas.logarithmic(axes)
-    _legend(figure, panels, len(runs))
+    _legend(figure, panels[0], len(runs))
     return figure
 
 
 def lengths_figure(runs: Sequence[ByLength]) -> "Figure":
     """Draw loss, and of translators BLEU, by the length of the source."""
     names = list(dict.fromkeys(group.name for run in runs for group in run.groups))
-    translated = any(group.bleu is not None for run in runs for group in run.groups)
-    figure, panels = _panels(1 + translated, 5.5, 3.4)
-    for axes, quantity in zip(panels, ("loss", "bleu"), strict=False):
+    short = [name.removeprefix("source ").removesuffix(" words") for name in names]
+    titles = {"loss": "loss (nats a token)", "bleu": "BLEU"}
+    if all(group.bleu is None for run in runs for group in run.groups):
+        del titles["bleu"]
+    figure, panels = canvas.panels(len(titles), 5.5, 3.4)
+    for axes, (quantity, title) in zip(panels, titles.items(), strict=True):
         for number, run in enumerate(runs):
-            found = [
-                (names.index(g.name), getattr(g, quantity)) for g in run.groups if getattr(g, quantity) is not None
-            ]
-            if found:
-                places, values = zip(*found, strict=True)
-                _line(axes, number, places, values, run.run, marker=_MARKERS[number % len(_MARKERS)])
-        short = [name.removeprefix("source ").removesuffix(" words") for name in names]
+            groups = [group for group in run.groups if getattr(group, quantity) is not None]
+            places, values = [names.index(one.name) for one in groups], [getattr(one, quantity) for one in groups]
+            _line(axes, number, places, values, run.run, _MARKERS[number % len(_MARKERS)])
         axes.set_xticks(range(len(names)), short)
-        axes.set_xlabel("words of the source")
-        canvas.title(axes, "BLEU" if quantity == "bleu" else "loss (nats a token)")
-    _legend(figure, panels, len(runs))
+        axes.set(xlabel="words of the source", title=title)
+    _legend(figure, panels[0], len(runs))
     return figure
 
 
 def token_figure(shown: TokenAttribution) -> "Figure":
     """Draw integrated gradients of each input as bars, and the deletion curves."""
-    figure, panels = _panels(2, 4.8, max(2.8, 0.28 * len(shown.inputs)))
+    figure, (bars, curves) = canvas.panels(2, 4.8, max(2.8, 0.28 * len(shown.inputs)))
     places = range(len(shown.inputs))
-    colours = [COLOURS[0] if value >= 0 else COLOURS[1] for value in shown.values]
-    panels[0].barh(places, shown.values, color=colours)
-    panels[0].set_yticks(places, labels(shown.inputs))
-    panels[0].invert_yaxis()
-    panels[0].axvline(0, color=INK, linewidth=0.6)
-    against = f", not {shown.instead}" if shown.instead else ""
+    bars.barh(places, shown.values, color=[COLOURS[0] if value >= 0 else COLOURS[1] for value in shown.values])
+    bars.set_yticks(places, labels(shown.inputs))
+    bars.invert_yaxis()
+    bars.axvline(0, color=INK, linewidth=0.6)
     [own] = labels([shown.output])
-    canvas.title(panels[0], f"why {own}{against}")
+    against = f", not {shown.instead}" if shown.instead else ""
+    bars.set(title=f"why {own}{against}", xlabel="integrated gradients, nats")
     for number, (name, curve) in enumerate((("most", shown.most_first), ("least", shown.least_first))):
-        _line(panels[1], number, range(len(curve)), curve, f"{name} important first", marker=_MARKERS[number])
-    panels[1].set_xlabel("inputs deleted")
-    panels[0].set_xlabel("integrated gradients, nats")
-    canvas.title(panels[1], f"ln p({own}) - ln p({shown.instead})" if shown.instead else f"ln p({own})")
-    panels[1].legend(frameon=False, fontsize=8)
+        _line(curves, number, range(len(curve)), curve, f"{name} important first", _MARKERS[number])
+    less = f" - ln p({shown.instead})" if shown.instead else ""
+    curves.set(title=f"ln p({own}){less}", xlabel="inputs deleted")
+    curves.legend()
     return figure
 
 
 def reach_figure(units: Sequence[Reach]) -> "Figure":
     """Draw for each unit how the last state depends on earlier ones, on a logarithmic scale; on h_0 as a point."""
-    figure, panels = _panels(len(units), 5.0, 3.4)
+    figure, panels = canvas.panels(len(units), 5.0, 3.4)
     for axes, unit in zip(panels, units, strict=True):
         first = len(unit.norms)
         lines = {"|dh_T / dh_T-k|": unit.norms}
@@ -111,48 +105,45 @@ def reach_figure(units: Sequence[Reach]) -> "Figure":
         lines |= {"direct path, largest product": unit.direct} if unit.direct else {}
         lines |= {"|dc_T / dc_T-k|": unit.memory} if unit.memory else {}
         for number, (name, values) in enumerate(lines.items()):
-            *seen, last = (max(value, 1e-30) for value in values)
+            *seen, last = np.maximum(values, 1e-30)
             _line(axes, number, range(1, first), seen, name)
-            axes.plot(first, last, marker=_MARKERS[number], markersize=4, color=COLOURS[number], linestyle="")
+            axes.plot(first, last, marker=_MARKERS[number], color=COLOURS[number], linestyle="")
         canvas.logarithmic(axes)
         steep = "\n(zero, where layer normalization is steepest)" if unit.steep_start else ""
+        axes.set_title(f"{unit.unit} ({unit.cell})", fontsize=9)
         axes.set_xlabel(
             f"k, steps before the last; the points at {first} are of the initial state h_0{steep}", fontsize=8
         )
-        canvas.title(axes, f"{unit.unit} ({unit.cell})", 9)
-        axes.legend(frameon=False, fontsize=7)
+        axes.legend(fontsize=7)
     return figure
 
 
 def terms_figure(units: Sequence[Reach]) -> "Figure":
     """Draw for each LSTM the norms of the terms of dh_t/dh_{t-1}, and of their total."""
-    figure, panels = _panels(len(units), 5.0, 3.2, 0.9)
+    figure, panels = canvas.panels(len(units), 5.0, 3.2)
     for axes, unit in zip(panels, units, strict=True):
         places = range(len(unit.terms))
         for number, name in enumerate(unit.terms[0]):
             called = name if name == "total" else f"through {name}"
             _line(axes, number, places, [term[name] for term in unit.terms], called)
         axes.set_xticks(places, labels(unit.steps), rotation=90, fontsize=7)
-        canvas.title(axes, f"|terms of dh_t / dh_t-1|, {unit.unit}", 9)
-    _legend(figure, panels, len(units[0].terms[0]))
+        axes.set_title(f"|terms of dh_t / dh_t-1|, {unit.unit}", fontsize=9)
+    _legend(figure, panels[0], len(units[0].terms[0]))
     return figure
 
 
 def saturation_figure(found: Saturation) -> "Figure":
     """Draw for each gate its distribution, and below it how often each cell is saturated at either end."""
-    count = len(found.gates)
-    columns = min(4, count)
-    rows = -(-count // columns)
-    figure = canvas.figure(3.0 * columns, 4.4 * rows)
-    figure.subplots_adjust(hspace=0.55, wspace=0.35)  # a layout engine would measure every label
-    for number, gate in enumerate(found.gates):
-        row, column = divmod(number, columns)
-        places = (2 * row * columns + column + 1, (2 * row + 1) * columns + column + 1)
-        top, below = (figure.add_subplot(2 * rows, columns, place) for place in places)
-        total = max(1, sum(gate.histogram))
-        middles = [(place + 0.5) / BINS for place in range(BINS)]
-        top.bar(middles, [n / total for n in gate.histogram], 0.9 / BINS, color=COLOURS[0])
-        canvas.title(top, f"{gate.gate}, {gate.unit}", 7)
+    columns = min(4, len(found.gates))
+    rows = -(-len(found.gates) // columns)
+    figure, panels = canvas.panels(2 * rows * columns, 3.0, 2.2, columns)
+    grid = np.reshape(np.array(panels), (rows, 2, columns))
+    for axes in grid[-1, :, len(found.gates) - (rows - 1) * columns :].flat:
+        axes.set_visible(False)
+    for gate, top, below in zip(found.gates, grid[:, 0].flat, grid[:, 1].flat, strict=False):
+        fractions = np.array(gate.histogram) / max(1, sum(gate.histogram))
+        top.bar((np.arange(BINS) + 0.5) / BINS, fractions, 0.9 / BINS, color=COLOURS[0])
+        top.set_title(f"{gate.gate}, {gate.unit}", fontsize=7)
         top.set_xlabel("|value|" if gate.gate == "g" else "value", fontsize=7)
         top.set_xticks((0, 0.5, 1))
         top.locator_params(axis="y", nbins=4)
@@ -160,11 +151,9 @@ def saturation_figure(found: Saturation) -> "Figure":
         below.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
         below.plot([0, 1], [1, 0], color=FRAME, linewidth=0.6)
         below.set_xlabel("fraction of steps above 0.9 (a point for each cell)", fontsize=7)
-        if not column:
-            top.set_ylabel("fraction of values", fontsize=7)
-            below.set_ylabel("below 0.1", fontsize=7)
-        for axes in (top, below):
+        for axes, name in ((top, "fraction of values"), (below, "below 0.1")):
             axes.tick_params(labelsize=6)
+            axes.set_ylabel(name if axes in grid[..., 0] else "", fontsize=7)
     return figure
 
 
@@ -172,17 +161,15 @@ def followers_figure(found: Followers) -> "Figure":
     """Draw for each property its value over the first steps, and the values of the cell that follows it best."""
     best = {one.property: one for one in reversed(found.found)}
     names = [name for name in found.properties if name in best]
-    figure = canvas.figure(max(6.0, 0.13 * len(found.steps)), 1.9 * max(1, len(names)), layout="constrained")
-    panels = figure.subplots(max(1, len(names)), 1, squeeze=False)[:, 0]
-    for axes, name in zip(panels, names, strict=False):
-        one, values = best[name], found.properties[name]
-        places = range(len(values))
-        _line(axes, 1, places, values, name)
-        beside = axes.twinx()
+    figure, panels = canvas.panels(len(names), max(6.0, 0.13 * len(found.steps)), 1.9, columns=1)
+    places = range(len(found.steps))
+    for axes, name in zip(panels, names, strict=True):
+        one, beside = best[name], axes.twinx()
+        _line(axes, 1, places, found.properties[name], name)
         _line(beside, 0, places, one.values, "cell")
         axes.set_ylabel(name, color=COLOURS[1], fontsize=8)
         beside.set_ylabel(f"cell {one.cell}", color=COLOURS[0], fontsize=8)
-        canvas.title(axes, f"{name} (dashed): {one.unit} cell {one.cell}, r = {one.correlation:+.2f}", 8)
+        axes.set_title(f"{name} (dashed): {one.unit} cell {one.cell}, r = {one.correlation:+.2f}", fontsize=8)
         axes.set_xticks(places, labels(found.steps), fontsize=6)
         axes.tick_params(axis="x", length=0)
     return figure
@@ -190,16 +177,13 @@ def followers_figure(found: Followers) -> "Figure":
 
 def embeddings_figure(found: Embeddings) -> "Figure":
     """Draw words or sentences in two dimensions, with the names that there is room for."""
-    figure = canvas.figure(7.5, 6.0, layout="constrained")
-    axes = figure.subplots()
+    figure, [axes] = canvas.panels(1, 7.5, 6.0)
     shown = found.projection
-    groups = list(dict.fromkeys(shown.groups)) or [""]
-    for number, group in enumerate(groups):
-        own = [n for n in range(len(shown.names)) if not shown.groups or shown.groups[n] == group]
-        xs, ys = zip(*(shown.points[n] for n in own), strict=True)
-        axes.scatter(
-            xs, ys, s=18, color=COLOURS[number % len(COLOURS)], marker=_MARKERS[number % len(_MARKERS)], label=group
-        )
+    groups = shown.groups or ("",) * len(shown.names)
+    for number, group in enumerate(dict.fromkeys(groups)):
+        points = [point for point, own in zip(shown.points, groups, strict=True) if own == group]
+        colour, marker = COLOURS[number % len(COLOURS)], _MARKERS[number % len(_MARKERS)]
+        axes.scatter(*np.transpose(points), s=18, color=colour, marker=marker, label=group)
     for number in _apart(shown.names, shown.points):
         axes.annotate(
             ellipsize(shown.names[number], _SHORT),
@@ -209,12 +193,12 @@ def embeddings_figure(found: Embeddings) -> "Figure":
             fontsize=7,
             bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5},  # the name reads over other points
         )
-    if len(groups) > 1:
-        axes.legend(frameon=False, fontsize=8)
+    if len(set(groups)) > 1:
+        axes.legend()
     axes.margins(0.12)
-    axes.set_xlabel(f"first component, {shown.explained[0]:.0%} of the variance")
-    axes.set_ylabel(f"second component, {shown.explained[1]:.0%}")
-    canvas.title(axes, f"{shown.what} of {found.run}")
+    first, second = shown.explained
+    axes.set(xlabel=f"first component, {first:.0%} of the variance", ylabel=f"second component, {second:.0%}")
+    axes.set_title(f"{shown.what} of {found.run}")
     return figure
 
 
@@ -244,24 +228,18 @@ def neighbours_figure(found: TrainingNeighbours) -> "Figure":
 
 def spans_figure(found: Spans) -> "Figure":
     """Draw a panel for each task: for each unit the longest distance that was learnt, a mark for each seed."""
-    spans, plan = found.spans(), found.plan
-    tasks = list(dict.fromkeys(task for task, _ in spans))
-    units = list(dict.fromkeys(unit for _, unit in spans))
-    figure = canvas.figure(3.6 * len(tasks) + 1.4, 0.32 * len(units) + 1.4, layout="constrained")
-    panels = figure.subplots(1, len(tasks), squeeze=False, sharey=True)[0]
-    least = plan.shortest / 2
+    spans, least, longest = found.spans(), found.plan.shortest / 2, found.plan.longest
+    tasks, units = (list(dict.fromkeys(names)) for names in zip(*spans, strict=True))
+    figure, panels = canvas.panels(len(tasks), 4.0, 0.32 * len(units) + 1.4, sharey=True)
     for axes, task in zip(panels, tasks, strict=True):
         for place, unit in enumerate(units):
-            own = [max(least, span) for span in spans.get((task, unit), [])]
-            if own:
+            if own := [max(least, span) for span in spans.get((task, unit), [])]:
                 axes.barh(place, median(own) - least, 0.6, least, color=COLOURS[4])
-                axes.plot(own, [place] * len(own), "o", color=COLOURS[0], markersize=4)
+                axes.plot(own, [place] * len(own), "o", color=COLOURS[0])
         axes.set_xscale("log", base=2)
-        axes.set_xlim(least, 2 * plan.longest)
+        axes.set(xlim=(least, 2 * longest), xlabel="steps", title=task)
         axes.xaxis.set_major_formatter("{x:g}")
-        axes.axvline(plan.longest, color=QUIET, linewidth=0.7, linestyle=":")
-        axes.set_xlabel("steps")
-        canvas.title(axes, task)
+        axes.axvline(longest, color=QUIET, linewidth=0.7, linestyle=":")
     panels[0].set_yticks(range(len(units)), units)
     panels[0].invert_yaxis()
     return figure
@@ -269,41 +247,51 @@ def spans_figure(found: Spans) -> "Figure":
 
 def remedies_figure(found: Remedies) -> "Figure":
     """Draw the accuracy of each network, and its gradient before and after training."""
-    figure = canvas.figure(9.5, 0.34 * len(found.found) + 1.2, layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
+    figure, (left, right) = canvas.panels(2, 4.75, 0.34 * len(found.found) + 1.2, sharey=True)
     places = range(len(found.found))
     left.barh(places, [one.accuracy for one in found.found], 0.6, color=COLOURS[0])
     left.axvline(1 / 8, color=QUIET, linewidth=0.7, linestyle=":")
-    left.set_xlim(0, 1)
+    left.set(xlim=(0, 1), title=f"accuracy, copy at distance {found.distance}; dotted: chance")
     left.set_yticks(places, [one.name for one in found.found])
     left.invert_yaxis()
-    canvas.title(left, f"accuracy, copy at distance {found.distance}; dotted: chance")
     for number, (name, mark) in enumerate((("before", "o"), ("after", "s"))):
         values = [max(getattr(one, name), 1e-30) for one in found.found]
         right.plot(values, places, mark, color=COLOURS[number], label=f"{name} training", markersize=5)
-    right.set_xscale("log")
-    right.legend(frameon=False, fontsize=8)
-    canvas.title(right, "|dL_T/dx_1|")
+    right.set(xscale="log", title="|dL_T/dx_1|")
+    right.legend()
     return figure
 
 
 def context_figure(found: EffectiveContext) -> "Figure":
     """Draw the loss by the size of the context, cut and shuffled beyond."""
-    figure = canvas.figure(6.0, 3.8, layout="constrained")
-    axes = figure.subplots()
+    figure, [axes] = canvas.panels(1, 6.0, 3.8)
     for number, (name, losses) in enumerate((("cut to k", found.cut), ("shuffled beyond k", found.shuffled))):
         _line(axes, number, found.sizes, losses, name, _MARKERS[number])
-    axes.axhline(
-        found.whole, color=QUIET, linewidth=0.8, linestyle=":", label=f"all of {counted(found.longest, 'token')}"
-    )
+    every = f"all of {counted(found.longest, 'token')}"
+    axes.axhline(found.whole, color=QUIET, linewidth=0.8, linestyle=":", label=every)
     if found.effective is not None:
         axes.axvline(found.effective, color=QUIET, linewidth=0.8)
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter("{x:g}")
-    axes.set_xlabel("k, tokens of context")
-    axes.set_ylabel("loss (nats a token)")
-    axes.legend(frameon=False, fontsize=8)
-    canvas.title(axes, found.run)
+    axes.set(xlabel="k, tokens of context", ylabel="loss (nats a token)", title=found.run)
+    axes.legend()
+    return figure
+
+
+def histograms_figure(histograms: Sequence[Histogram]) -> "Figure":
+    """Draw the histograms of a corpus side by side."""
+    figure, panels = canvas.panels(len(histograms), 5.5, 3.6, columns=len(histograms))
+    for axes, histogram in zip(panels, histograms, strict=True):
+        width = 0.85 / len(histogram.series)
+        for number, (name, counts) in enumerate(histogram.series):
+            places = np.arange(len(counts)) + width * number
+            axes.bar(places, counts, width, align="edge", color=COLOURS[number % len(COLOURS)], label=name)
+        middles = np.arange(len(histogram.labels)) + 0.425
+        axes.set_xticks(middles, histogram.labels, rotation=45, ha="right", fontsize=8)
+        axes.tick_params(axis="y", labelsize=8)
+        axes.set_title(f"{histogram.title} ({histogram.unit})")
+        if len(histogram.series) > 1:
+            axes.legend(fontsize=9)
     return figure
 
 
@@ -322,45 +310,20 @@ def _apart(names: Sequence[str], points: Sequence[tuple[float, float]]) -> list[
     return chosen
 
 
-def _panels(count: int, width: float, height: float, below: float = 0.5) -> tuple["Figure", list["Axes"]]:
-    """Return panels, at most three in a row, each of so many inches with ``below`` for the labels under it."""
-    columns = min(3, count)
-    rows = -(-count // columns)
-    figure = canvas.figure(width * columns, height * rows)
-    grid = list(figure.subplots(rows, columns, squeeze=False).flat)
-    # placed by hand: measuring every label, as a layout engine does, takes longer than drawing them
-    beside = _BESIDE / (width - _BESIDE), (below + _ABOVE) / (height - below - _ABOVE)
-    figure.subplots_adjust(
-        left=0,
-        right=1 - _BESIDE / figure.get_figwidth(),
-        bottom=(below + _ABOVE) / figure.get_figheight(),
-        top=1,
-        wspace=beside[0],
-        hspace=beside[1],
-    )
-    for axes in grid[count:]:
-        axes.set_visible(False)
-    return figure, grid[:count]
-
-
 def _line(axes: "Axes", number: int, xs: Sequence[Any], ys: Sequence[float], name: str, marker: str = "") -> None:
     style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
-    axes.plot(xs, ys, label=name, linewidth=1.4, marker=marker, markersize=4, **style)
+    axes.plot(xs, ys, label=name, marker=marker, **style)
 
 
-def _legend(figure: "Figure", panels: Sequence["Axes"], count: int) -> None:
-    handles, names = panels[0].get_legend_handles_labels()
+def _legend(figure: "Figure", axes: "Axes", count: int) -> None:
+    """Write a legend of ``count`` lines below all panels, where there are several."""
     if count > 1:
-        place: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": min(5, count)}
-        figure.legend(handles, names, frameon=False, labelcolor=INK, **place)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=min(5, count))
 
 
-def _names(tables: Sequence[Any]) -> list[str]:
-    return list(dict.fromkeys(name for table in tables for name in table))
-
-
-def _smoothed(values: Sequence[float]) -> list[float]:
+def _smoothed(values: Sequence[float]) -> Any:
     """Return moving averages over a twentieth of the values, so that single batches do not hide the course."""
     width = max(1, round(len(values) / 20))
-    sums = [0.0, *accumulate(values)]
-    return [(sums[place + 1] - sums[max(0, place + 1 - width)]) / min(width, place + 1) for place in range(len(values))]
+    sums = np.cumsum(values)
+    sums[width:] -= sums[:-width].copy()
+    return sums / np.arange(1, len(values) + 1).clip(max=width)

@@ -4,6 +4,7 @@ Attention over a grid has a panel for each word, as in Xu et al. (2015).
 """
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
@@ -30,14 +32,12 @@ _CELL = 0.36
 _LARGEST = 22.0
 _POINTS = 10.5
 """Size of a label beside a cell of full size."""
-_UNIT, _GAP = 2.2, 0.5
-"""Inches of a unit's cells from top to bottom, and between its gates."""
 _WIDEST = 18.0
 """Inches of gates beside each other; more go below."""
-_PANEL, _HEADING = 1.4, 0.3
-"""Inches of a side of a panel, and above it."""
 _ACROSS = 8
-"""Panels in a row, at most."""
+"""Panels of a grid in a row, at most."""
+_SIGNED = ("g", "c", "h")
+"""Values between -1 and 1, or without bounds."""
 _FAINT = 0.3
 """Brightness of an image where nothing is attended to."""
 
@@ -112,57 +112,43 @@ def itemised_figure(items: Sequence[Itemised]) -> "Figure":
 
 def gates_figure(shown: Gates) -> "Figure":
     """Draw every gate of every unit over the steps (across) and cells (down), with two scales for all."""
-    units = shown.units
-    widths = [max(1.8, min(0.2, max(0.1, 4 / len(unit.steps))) * len(unit.steps)) for unit in units]
-    columns = [
-        min(len(unit.values), max(1, int(_WIDEST / (own + _GAP)))) for unit, own in zip(units, widths, strict=True)
+    longest = max(len(unit.steps) for unit in shown.units)
+    width = max(2.0, 0.5 + min(0.2 * longest, max(4.0, 0.1 * longest)))
+    columns = min(max(len(unit.values) for unit in shown.units), max(1, int(_WIDEST / width)))
+    rows = [
+        (unit, list(unit.values)[start : start + columns])
+        for unit in shown.units
+        for start in range(0, len(unit.values), columns)
     ]
-    below = [0.07 * max(map(len, labels(unit.steps))) + 0.2 for unit in units]
-    rows = [-(-len(unit.values) // count) for unit, count in zip(units, columns, strict=True)]
-    width = max((own + _GAP) * count for own, count in zip(widths, columns, strict=True))
-    height = sum((_UNIT + _GAP + more) * count for more, count in zip(below, rows, strict=True))
-    figure = canvas.figure(width, height)
-    top = height
-    # placed by hand: measuring every label, as a layout engine does, takes longer than drawing them
-    for unit, own, more, count in zip(units, widths, below, columns, strict=True):
-        for number, name in enumerate(unit.values):
-            row, column = divmod(number, count)
-            bottom = top - (row + 1) * (_GAP + _UNIT) - row * more
-            place = column * (own + _GAP) / width, bottom / height, own / width, _UNIT / height
-            axes = figure.add_axes(place)
-            image = _gate(axes, unit, name)
-            if not column:
-                axes.set_ylabel(unit.unit, fontsize=8)
-            if unit is units[0] and name in (*list(unit.values)[:1], "h"):
-                right = (own + _GAP) * count - (0.35 if name == "h" else -0.25)
-                first = (top - _GAP - _UNIT) / height
-                beside = figure.add_axes((right / width, first, 0.09 / width, _UNIT / height))
-                bar = figure.colorbar(image, cax=beside)
-                low, high = image.get_clim()
-                bar.set_ticks([low, (low + high) / 2, high], labels=["least", "0", "most"] if low else ["0", "", "1"])
-                bar.ax.tick_params(labelsize=7, length=0)
-        top -= -(-len(unit.values) // count) * (_GAP + _UNIT + more)
-    figure.suptitle(shown.text, x=0, y=1, ha="left", va="bottom", fontsize=_POINTS, fontweight="bold")
+    figure, panels = canvas.panels(len(rows) * columns, width, 2.9, columns)
+    images: dict[bool, AxesImage] = {}
+    for place, (unit, names) in enumerate(rows):
+        row = panels[place * columns : (place + 1) * columns]
+        for axes, name in zip_longest(row, names):
+            if name is None:
+                axes.set_visible(False)
+            else:
+                images.setdefault(name in _SIGNED, _gate(axes, unit, name))
+        row[0].set_ylabel(unit.unit, fontsize=8)
+    for signed, image in images.items():
+        low, high = image.get_clim()
+        bar = figure.colorbar(image, ax=panels, fraction=0.01, aspect=25)
+        bar.set_ticks([low, (low + high) / 2, high], labels=["least", "0", "most"] if signed else ["0", "", "1"])
+        bar.ax.tick_params(labelsize=7, length=0)
+    figure.suptitle(shown.text, x=0, ha="left", fontsize=_POINTS, fontweight="bold")
     return figure
 
 
 def _gate(axes: "Axes", unit: UnitGates, name: str) -> "AxesImage":
     values = np.array(unit.values[name]).T
-    signed = name in ("g", "c", "h")
     limit = max(1.0, float(np.abs(values).max()))
-    image = axes.imshow(
-        values,
-        cmap=canvas.shades(signed),
-        vmin=-limit if signed else 0,
-        vmax=limit,
-        aspect="auto",
-        interpolation="nearest",
-    )
+    least, signed = (-limit, True) if name in _SIGNED else (0, False)
+    image = _shaded(axes, values, canvas.shades(signed), least, limit)
     axes.set_xticks(range(len(unit.steps)), labels(unit.steps), rotation=90, fontsize=7)
     axes.set_yticks([0, len(values) - 1], ["1", str(len(values))], fontsize=7)
     axes.tick_params(length=0)
     called = {"c": "memory c", "h": "output h"}.get(name, f"gate {name}")
-    canvas.title(axes, f"{called}, {-limit if signed else 0:.2g} to {limit:.2g}", 9)
+    axes.set_title(f"{called}, {least:.2g} to {limit:.2g}", fontsize=9)
     return image
 
 
@@ -193,53 +179,47 @@ _Panel = tuple[list[str], list[str], npt.NDArray[np.float64], str]
 
 def _figure(panels: Sequence[_Panel], what: str) -> "Figure":
     """Draw panels side by side, with one scale for ``what``."""
-    most = max(max(len(across), len(down)) for across, down, _, _ in panels)
-    cell = min(_CELL, _LARGEST / most)
-    widths = [cell * len(across) for across, _, _, _ in panels]
-    height = cell * max(len(down) for _, down, _, _ in panels)
-    titles = [
-        0.09 * max(map(len, title.split("\n"))) - own for (_, _, _, title), own in zip(panels, widths, strict=True)
-    ]
-    # inches for the labels of a panel, and for what the title of the panel before is wider than that
-    gaps = [
-        max(0.1 * max(map(len, down)) + 0.6, beyond + 0.2)
-        for (_, down, _, _), beyond in zip(panels, [0.0, *titles], strict=False)
-    ]
-    width = sum(widths) + sum(gaps[1:])
+    cell = min(_CELL, _LARGEST / max(max(len(across), len(down)) for across, down, _, _ in panels))
+    height, width, lefts = cell * max(len(down) for _, down, _, _ in panels), 0.0, list[float]()
+    for across, down, _, title in panels:
+        lefts.append(width + 0.1 * max(map(len, down)) + 0.6)
+        width = lefts[-1] + max(cell * len(across), 0.09 * max(map(len, title.split("\n"))))
     figure = canvas.figure(width, height)
-    # The cells fill the figure exactly; saving it "tight" makes room for the labels, whatever their length.
-    left = 0.0
-    for number, ((across, down, values, title), own) in enumerate(zip(panels, widths, strict=True)):
-        left += gaps[number] if number else 0.0
+    for left, (across, down, values, title) in zip(lefts, panels, strict=True):
         tall = cell * len(down) / height
-        axes = figure.add_axes((left / width, 1 - tall, own / width, tall))
-        left += own
-        image = _shade(axes, values)
+        axes = figure.add_axes((left / width, 1 - tall, cell * len(across) / width, tall))
+        image = _cells(axes, values)
         _label(axes, across, down, points=_POINTS * cell / _CELL)
-        if title:
-            axes.set_title(title, loc="left", pad=12, fontsize=_POINTS + 1, fontweight="bold", color=INK)
-    _scale(figure, image, width, height, what)
+        axes.xaxis.set_label_position("top")
+        axes.set_xlabel(title, loc="left", labelpad=12, fontsize=_POINTS + 1, fontweight="bold")
+    tall = min(1.2, height)
+    bar = figure.colorbar(image, cax=figure.add_axes((1 + 0.2 / width, 0.0, 0.09 / width, tall / height)))
+    low, high = image.get_clim()
+    bar.set_ticks([low, (low + high) / 2, high] if height > _CELL else [low, high])
+    bar.ax.yaxis.set_major_formatter("{x:.2g}")
+    bar.ax.tick_params(length=0, labelsize=_POINTS - 3, labelcolor=QUIET, pad=4)
+    bar.outline.set(edgecolor=FRAME, linewidth=0.6)
+    bar.set_label(what, fontsize=_POINTS - 3, color=QUIET, labelpad=6)
     return figure
 
 
-def _shade(axes: "Axes", values: npt.NDArray[np.float64]) -> "AxesImage":
-    """Shade the cells from 0 to 1, or to the largest value beyond, with fine lines between them."""
-    finite = values[np.isfinite(values)]
-    image = axes.imshow(
-        np.ma.masked_invalid(values),
-        cmap=canvas.shades(),
-        vmin=min(0.0, float(finite.min(initial=0.0))),
-        vmax=max(1.0, float(finite.max(initial=1.0))),
-        aspect="auto",
-        interpolation="nearest",
+def _shaded(axes: "Axes", values: npt.NDArray[np.float64], colours: "Colormap", low: float, high: float) -> "AxesImage":
+    return axes.imshow(
+        np.ma.masked_invalid(values), cmap=colours, vmin=low, vmax=high, aspect="auto", interpolation="nearest"
     )
+
+
+def _cells(axes: "Axes", values: npt.NDArray[np.float64]) -> "AxesImage":
+    """Shade cells from 0 to 1, or to the largest value beyond, with fine lines between them."""
+    finite = values[np.isfinite(values)]
+    least, most = min(0.0, float(finite.min(initial=0.0))), max(1.0, float(finite.max(initial=1.0)))
+    image = _shaded(axes, values, canvas.shades(), least, most)
     rows, columns = values.shape
     thin: Any = {"colors": LINE, "linewidth": 0.8 if max(rows, columns) <= 60 else 0.2}
     axes.hlines(np.arange(1, rows) - 0.5, -0.5, columns - 0.5, **thin)
     axes.vlines(np.arange(1, columns) - 0.5, -0.5, rows - 0.5, **thin)
     axes.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
-    for spine in axes.spines.values():
-        spine.set(visible=True, color=FRAME, linewidth=0.8)
+    axes.spines[:].set(visible=True, color=FRAME, linewidth=0.8)
     return image
 
 
@@ -254,24 +234,8 @@ def _label(axes: "Axes", source: list[str], target: list[str], points: float) ->
             text.set(rotation=45, rotation_mode="anchor", horizontalalignment="left", verticalalignment="center")
 
 
-def _scale(figure: "Figure", image: "AxesImage", width: float, height: float, what: str) -> None:
-    """Put a slim scale at the lower right, in inches so that it looks the same beside every picture."""
-    tall = min(1.2, height)
-    bar = figure.colorbar(image, cax=figure.add_axes((1 + 0.2 / width, 0.0, 0.09 / width, tall / height)))
-    low, high = image.get_clim()
-    bar.set_ticks([low, (low + high) / 2, high] if height > _CELL else [low, high])
-    bar.ax.yaxis.set_major_formatter("{x:.2g}")
-    bar.ax.tick_params(length=0, labelsize=_POINTS - 3, labelcolor=QUIET, pad=4)
-    bar.outline.set(edgecolor=FRAME, linewidth=0.6)
-    bar.set_label(what, fontsize=_POINTS - 3, color=QUIET, labelpad=6)
-
-
 def draw_grid_attention(
-    path: str | Path,
-    words: Sequence[str],
-    weights: npt.ArrayLike,
-    image: npt.ArrayLike | None = None,
-    title: str = "",
+    path: str | Path, words: Sequence[str], weights: npt.ArrayLike, image: npt.ArrayLike | None = None, title: str = ""
 ) -> Path:
     """Draw one panel for each word, its attention shaded over the grid, and return the file.
 
@@ -301,20 +265,16 @@ def draw_grid_attention(
 def _grid_figure(
     words: Sequence[str], values: npt.NDArray[np.float64], pixels: npt.NDArray[np.generic] | None, title: str
 ) -> "Figure":
-    across = min(_ACROSS, len(words))
-    down = -(-len(words) // across)
-    figure = canvas.figure(_PANEL * across, (_PANEL + _HEADING) * down, layout="constrained")
+    figure, panels = canvas.panels(len(words), 1.4, 1.7, _ACROSS)
     most = float(values.max()) or 1.0
-    for number, (word, weights_RC) in enumerate(zip(words, values / most, strict=True), 1):
-        axes = figure.add_subplot(down, across, number)
-        canvas.title(axes, word, 9)
+    for axes, word, weights_RC in zip(panels, words, values / most, strict=True):
+        axes.set_title(word, fontsize=9)
         axes.set(xticks=[], yticks=[])
         if pixels is None:
-            axes.imshow(weights_RC, cmap=canvas.shades(), vmin=0, vmax=1, interpolation="nearest")
+            _shaded(axes, weights_RC, canvas.shades(), 0, 1).axes.set_aspect("equal")
         else:
             axes.imshow(_lit(pixels, weights_RC), interpolation="nearest")
-    if title:
-        figure.suptitle(title, fontsize=10, color=INK)
+    figure.suptitle(title, fontsize=10)
     return figure
 
 

@@ -11,11 +11,7 @@ Word = tuple[str, tuple[str, ...]]
 """A word with its meanings: words of the two languages that share one are linked."""
 
 _PERSON = "person adult"
-_ADVERBS_OF = {
-    "present": ("not", "not", "never", "often", "always"),
-    "past": ("not", "never"),
-    "future": ("not",),
-}
+_ADVERBS_OF = {"present": ("not", "not", "never", "often", "always"), "past": ("not", "never"), "future": ("not",)}
 """Adverbs by tense."""
 
 
