@@ -1,10 +1,10 @@
 """Alignments of source pieces and output pieces by the attention of one model or several."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -17,33 +17,6 @@ from anaphora.wording import counted
 
 MOST = 20
 """Pictures of one call."""
-
-
-@runtime_checkable
-class Attends(Protocol):
-    """Predictor that attends to its source."""
-
-    @property
-    def attends(self) -> bool:
-        """True if the model has attention."""
-
-    def translate(self, texts: Sequence[str], **asked: Any) -> Any:
-        """Return outputs with attention."""
-
-    def score_pairs(self, sources: Sequence[str], targets: Sequence[str], *, attention: bool) -> Any:
-        """Return given outputs with attention."""
-
-
-@runtime_checkable
-class AttendsToVectors(Protocol):
-    """Predictor that attends to sequences of vectors."""
-
-    @property
-    def attends(self) -> bool:
-        """True if the model has attention."""
-
-    def predict_file(self, path: Path, *, beam: int, attention: bool) -> Iterator[Any]:
-        """Yield outputs with attention for the sequences of a file."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +50,7 @@ class Alignment(Jsonable):
 
 def lacks_attention(subject: Subject) -> str:
     """Return the reason that a run has no alignments to show; empty where it has."""
-    if not isinstance(subject.predictor, Attends | AttendsToVectors):
+    if not hasattr(subject.predictor, "attends"):
         return "it writes no text from a source"
     return "" if subject.predictor.attends else "it has no attention: a fixed vector is all that its decoder sees"
 
@@ -133,7 +106,7 @@ def vector_alignments(subjects: Sequence[Subject], path: Path, beam: int = 1) ->
 
 def reads_vectors(subject: Subject) -> bool:
     """True if its alignments are those of ``vector_alignments``."""
-    return isinstance(subject.predictor, AttendsToVectors)
+    return hasattr(subject.predictor, "attends") and hasattr(subject.predictor, "predict_file")
 
 
 def _of_vectors(subject: Subject, place: str, output: Any) -> Alignment:
@@ -142,20 +115,21 @@ def _of_vectors(subject: Subject, place: str, output: Any) -> Alignment:
     begins = range(0, steps, -(-steps // LONGEST))
     ends = [*begins[1:], steps]
     names = [str(end) if end == begin + 1 else f"{begin + 1}-{end}" for begin, end in zip(begins, ends, strict=True)]
-    weights = np.add.reduceat(output.weights, begins, axis=1)
-    rows = tuple(tuple(map(float, row)) for row in weights)
-    return Alignment(subject.name, place, output.text, output.score, tuple(names), output.pieces, rows)
+    weights = _rows(np.add.reduceat(output.weights, begins, axis=1))
+    return Alignment(subject.name, place, output.text, output.score, tuple(names), output.pieces, weights)
 
 
 def _of(subject: Subject, source: str, output: Any) -> Alignment:
     for pieces in (output.source_pieces, output.target_pieces):
         demand_page(pieces, f"One side of '{source[:40]}'")
-    weights = () if output.weights is None else tuple(tuple(map(float, row)) for row in output.weights)
+    weights = () if output.weights is None else _rows(output.weights)
     centres, radius = _window(subject, source, output.text) if weights else ((), 0)
-    return Alignment(
-        subject.name, source, output.text, output.score, output.source_pieces, output.target_pieces, weights,
-        centres[: len(weights)], radius,
-    )  # fmt: skip
+    pieces = output.source_pieces, output.target_pieces
+    return Alignment(subject.name, source, output.text, output.score, *pieces, weights, centres[: len(weights)], radius)
+
+
+def _rows(weights_TS: Any) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(map(float, row_S)) for row_S in weights_TS)
 
 
 def _window(subject: Subject, source: str, output: str) -> tuple[tuple[float, ...], int]:

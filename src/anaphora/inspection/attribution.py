@@ -12,7 +12,7 @@ sum to the change of f, so the interval in which it is farthest from that is div
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -115,11 +115,9 @@ def attribution(subject: Subject, text: str, target: str | None = None) -> Attri
     """
     query = _Query(subject, text, target)
     rows = [query.outputs[: t + 1] for t in range(len(query.outputs))]
-    until = query.products(rows)
-    of_token = [row - before for row, before in zip(until, [torch.zeros_like(until[0]), *until], strict=False)]
-    return Attribution(
-        subject.name, text, query.inputs, query.pieces, tuple(tuple(map(float, row)) for row in of_token)
-    )
+    until_TI = query.products(rows)
+    values_TI = torch.diff(until_TI, dim=0, prepend=torch.zeros_like(until_TI[:1]))
+    return Attribution(subject.name, text, query.inputs, query.pieces, tuple(map(tuple, values_TI.tolist())))
 
 
 def token_attribution(
@@ -183,8 +181,8 @@ def _integral(query: "_Query", rows: Sequence[Sequence[int]], steps: int) -> Ten
     """Return the integral of x . d f / dx, by input, from at most ``steps`` points, at least one."""
 
     def slope(factor: float) -> Tensor:
-        less, more = query.products(rows, factor)
-        return more - less
+        products_BI = query.products(rows, factor)
+        return products_BI[1] - products_BI[0]
 
     found = [_Interval(0.0, 1.0, query.score(rows, 0.0), query.score(rows), slope(0.5))]
     while len(found) + 2 <= steps:
@@ -229,24 +227,19 @@ class _Query:
                 return pieces.index(piece)
         raise ConfigError(f"'{word}' is no token of the vocabulary: give a token that the output could have, as shown.")
 
-    def products(self, rows: Sequence[Sequence[int]], factor: float = 1.0) -> list[Tensor]:
+    def products(self, rows: Sequence[Sequence[int]], factor: float = 1.0) -> Tensor:
         """Return x . d ln p(row) / dx of each row of outputs, by input, at ``factor`` times x."""
-        totals = [torch.zeros(len(self.inputs), dtype=torch.float64) for _ in rows]
-        if not all(rows):  # nothing is predicted in an empty one
-            return [
-                total if not row else self.products([row], factor)[0] for row, total in zip(rows, totals, strict=True)
-            ]
+        totals_BI = torch.zeros(len(rows), len(self.inputs), dtype=torch.float64)
+        kept = [number for number, row in enumerate(rows) if row]  # nothing is predicted in an empty one
         with _vectors(self._model, factor) as found, running(self._runtime), torch.enable_grad():
-            loss, _ = self._model(self._batch(rows))
+            loss, _ = self._model(self._batch([rows[number] for number in kept]))
             (-loss.sum).backward()
         start = 0
         for vectors_TBE, given_TBE in found:
             assert given_TBE.grad is not None
-            of_input_TB = (vectors_TBE * given_TBE.grad).sum(-1)
-            for row, total in enumerate(totals):
-                total[start : start + len(of_input_TB)] += of_input_TB[:, row]
-            start += len(of_input_TB)
-        return totals
+            totals_BI[kept, start : start + len(given_TBE)] = (vectors_TBE * given_TBE.grad).sum(-1).T
+            start += len(given_TBE)
+        return totals_BI
 
     def score(self, rows: Sequence[Sequence[int]], factor: float = 1.0, deleted: Sequence[int] = ()) -> float:
         """Return f: ln p of the second row less ln p of the first, with the vectors of some inputs deleted."""
@@ -284,13 +277,8 @@ def _vectors(
         found.append((vectors_TBE.detach(), given_TBE))
         return given_TBE
 
-    handles = [
-        module.register_forward_hook(scaled)
-        for module in dict.fromkeys(model.modules())
-        if isinstance(module, Embedding)
-    ]
-    try:
+    with ExitStack() as hooks:
+        for module in model.modules():
+            if isinstance(module, Embedding):
+                hooks.enter_context(module.register_forward_hook(scaled))
         yield found
-    finally:
-        for handle in handles:
-            handle.remove()

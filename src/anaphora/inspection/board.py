@@ -21,37 +21,21 @@ def board(folder: Path, report: Report) -> Iterator[Report]:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise MissingExtraError("tensorboard", "board") from None
-    scalars = _Scalars(folder, SummaryWriter)
+    writer: Any = None  # made when the first event comes, so that nothing is left of a training that never began
 
     def listen(event: Event) -> None:
+        nonlocal writer
         report(event)
-        scalars.write(event)
+        if isinstance(event, Update | Validated):
+            writer = writer or SummaryWriter(str(folder), purge_step=event.update)
+            for name, value in _scalars_of(event).items():
+                writer.add_scalar(name, value, event.update)
 
     try:
         yield listen
     finally:
-        scalars.close()
-
-
-class _Scalars:
-    """A file of scalars, made when the first event comes, so that nothing is left of a training that never began."""
-
-    def __init__(self, folder: Path, writer: Any) -> None:
-        self._folder, self._make = folder, writer
-        self._writer: Any = None
-
-    def write(self, event: Event) -> None:
-        """Write the numbers of an update or a validation."""
-        if not isinstance(event, Update | Validated):
-            return
-        if self._writer is None:
-            self._writer = self._make(str(self._folder), purge_step=event.update)
-        for name, value in _scalars_of(event).items():
-            self._writer.add_scalar(name, value, event.update)
-
-    def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
+        if writer:
+            writer.close()
 
 
 def _scalars_of(event: Update | Validated) -> dict[str, float]:

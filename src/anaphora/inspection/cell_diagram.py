@@ -69,10 +69,19 @@ def cell_diagram(name: str, **options: Any) -> CellDiagram:
     """Return the step of a unit, by its name in recipes. Raises ConfigError for options that it does not have."""
     cell: Any = cells()[name].parse(options, name)
     after = traced(cell)
-    symbols = _in_order(after)
-    places = {symbol: number for number, symbol in enumerate(symbols)}
+    places: dict[Symbol, int] = {}
+
+    def visit(symbol: Symbol) -> None:
+        """Give a symbol a place after those that it reads."""
+        if symbol not in places:
+            for read in symbol.reads:
+                visit(read)
+            places[symbol] = len(places)
+
+    for symbol in after:
+        visit(symbol)
     gates = getattr(cell, "blocks", {4: "ifgo", 3: "rzg"}.get(cell.gates, ""))
-    nodes = [_node(symbol, tuple(places[one] for one in symbol.reads), gates) for symbol in symbols]
+    nodes = [_node(symbol, tuple(places[one] for one in symbol.reads), gates) for symbol in places]
     nodes += [Node(f"{field} after", "result", (places[one],)) for field, one in zip(cell.state, after, strict=True)]
     return CellDiagram(name, tuple(nodes))
 
@@ -124,35 +133,17 @@ def _value(node: fx.Node, arguments: Sequence[Any]) -> Any:
     return Symbol("".join([*numbers, done]), tuple(one for one in reads if isinstance(one, Symbol)))
 
 
-def _in_order(results: Sequence[Symbol]) -> list[Symbol]:
-    """Return all symbols that lead to ``results``, each once and after those that it reads."""
-    found: dict[Symbol, None] = {}
-
-    def visit(symbol: Symbol) -> None:
-        if symbol not in found:
-            for read in symbol.reads:
-                visit(read)
-            found[symbol] = None
-
-    for symbol in results:
-        visit(symbol)
-    return list(found)
-
-
 def _node(symbol: Symbol, reads: tuple[int, ...], gates: str) -> Node:
     match symbol.done:
         case "given":
             return Node(symbol.names[0], "given", ())
         case "affine":
-            terms = zip(symbol.names, symbol.reads, strict=True)
-            return Node(" + ".join(f"{_block(name, gates)} {_short(one)}" for name, one in terms), "matrix", reads)
+            # an input that a matrix multiplies by its name, or a bracket
+            shorts = [one.names[0].removesuffix(" before") if one.done == "given" else "(..)" for one in symbol.reads]
+            terms = zip(symbol.names, shorts, strict=True)
+            return Node(" + ".join(f"{_block(name, gates)} {short}" for name, short in terms), "matrix", reads)
     pointwise = symbol.done.split()[-1] in _SIGNS.values()
     return Node(symbol.done, "point-wise" if pointwise else "function", reads)
-
-
-def _short(symbol: Symbol) -> str:
-    """Return the name of an input that a matrix multiplies, or a bracket."""
-    return symbol.names[0].removesuffix(" before") if symbol.done == "given" else "(..)"
 
 
 def _block(name: str, gates: str) -> str:

@@ -99,14 +99,11 @@ def effective_context(
         report(Progress("contexts", number, len(sizes), "sizes"))
         cut.append(_loss(subject, [row[-size:] for row in contexts], targets))
         source = generator(1, f"context {size}")
-        mixed = [_shuffled(row[:-size], source) + row[-size:] for row in contexts]
+        orders = (torch.randperm(longest - size, generator=source).tolist() for _ in contexts)
+        mixed = [[*(row[place] for place in order), *row[-size:]] for row, order in zip(contexts, orders, strict=True)]
         shuffled.append(_loss(subject, mixed, targets))
     whole = _loss(subject, contexts, targets)
     return EffectiveContext(subject.name, len(targets), longest, whole, tuple(sizes), tuple(cut), tuple(shuffled))
-
-
-def _shuffled(ids: Sequence[int], source: torch.Generator) -> list[int]:
-    return [ids[place] for place in torch.randperm(len(ids), generator=source).tolist()]
 
 
 def _loss(subject: Subject, contexts: Sequence[Sequence[int]], targets: Sequence[int]) -> float:

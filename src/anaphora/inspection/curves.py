@@ -44,22 +44,15 @@ def curves(runs: Sequence[str | Path]) -> list[Curves]:
 
 def _of(path: Path) -> Curves:
     run = Run.open(path)
-    training: dict[str, list[tuple[int, float]]] = {}
-    validation: dict[str, list[tuple[int, float]]] = {}
+    tables: dict[str, dict[str, list[tuple[int, float]]]] = {"training": {}, "validation": {}}
     best = None
     for line in run.metrics.lines():
-        update = line["update"]
-        if "validation" in line:
-            best = update if line.get("best") else best
-            table, figures = validation, numbers_in(line["validation"])
-        else:
-            skipped = ("update", "epoch", "tokens", "seconds")
-            table, figures = training, {name: v for name, v in numbers_in(line).items() if name not in skipped}
-        for name, value in figures.items():
-            table.setdefault(name, []).append((update, float(value)))
-    if not training and not validation:
+        split = "validation" if "validation" in line else "training"
+        best = line["update"] if line.get("best") else best
+        for name, value in numbers_in(line.get("validation", line)).items():
+            if split == "validation" or name not in ("update", "epoch", "tokens", "seconds"):
+                tables[split].setdefault(name, []).append((line["update"], float(value)))
+    if not any(tables.values()):
         raise RunError(f"{path} has no training curves: its metrics.jsonl has no lines, as nothing was updated.")
-    of_training, of_validation = (
-        {name: tuple(points) for name, points in table.items()} for table in (training, validation)
-    )
-    return Curves(str(path), of_training, of_validation, best)
+    points = {split: {name: tuple(own) for name, own in table.items()} for split, table in tables.items()}
+    return Curves(str(path), **points, best=best)

@@ -106,10 +106,10 @@ def word_neighbours(subject: Subject, words: Sequence[str], nearest: int = 10) -
             pieces = [_plain(piece) for piece in subject.trained.tokenizers[side].pieces(ids)]
             own = tuple(counts_V[[number, *ids]].tolist()) if is_known else ()
             found.append(Neighbours(side, word, tuple(zip(pieces, cosines, strict=True)), own))
-            for name, row in zip((word, *pieces), (number, *ids), strict=True) if ids else ():
-                names.append(name)
-                groups.append(f"{word} ({side})" if len(tables) > 1 else word)
-                vectors.append(tables[side][row] / tables[side][row].norm().clamp(min=1e-12))
+            rows = [number, *ids] if ids else []
+            names += [word, *pieces][: len(rows)]
+            groups += [f"{word} ({side})" if len(tables) > 1 else word] * len(rows)
+            vectors += [row_D / row_D.norm().clamp(min=1e-12) for row_D in tables[side][rows]]
     if not vectors:
         raise DataError(f"The training of {subject.name} never saw {', '.join(words)}: give words that it did.")
     points, explained = principal_components(torch.stack(vectors))

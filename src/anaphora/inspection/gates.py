@@ -184,15 +184,16 @@ def followers(subject: Subject, text: str, best: int = 5) -> Followers:
     layers = layers_of(subject, subject.example(text, None))
     layer = layers[0]
     properties = {name: torch.tensor(of(layer.steps)).double() for name, of in PROPERTIES.items()}
-    found = []
+    states, found = _states(layer), list[Follower]()
     for name, value_T in properties.items():
-        candidates = []
-        for unit, states_TH in _states(layer).items():
-            for cell, r in enumerate(_correlation(states_TH, value_T).tolist()):
-                candidates.append((abs(r), unit, cell, r))
-        for size, unit, cell, r in sorted(candidates, key=lambda one: -one[0])[:best]:
-            if size > 0:
-                values = tuple(_states(layer)[unit][:LONGEST, cell].tolist())
+        candidates = [
+            (unit, cell, r)
+            for unit, states_TH in states.items()
+            for cell, r in enumerate(_correlation(states_TH, value_T).tolist())
+        ]
+        for unit, cell, r in sorted(candidates, key=lambda one: -abs(one[2]))[:best]:
+            if r != 0:
+                values = tuple(states[unit][:LONGEST, cell].tolist())
                 found.append(Follower(name, f"{layer.name} {unit}", cell, r, values))
     first = {name: tuple(value_T[:LONGEST].tolist()) for name, value_T in properties.items()}
     return Followers(subject.name, layer.steps[:LONGEST], layer.size, first, tuple(found))

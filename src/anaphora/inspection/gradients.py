@@ -17,7 +17,7 @@ from torch import Tensor
 from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Layer, Recorder, Subject, demand_page, layers_of
-from anaphora.kernels.cells import Cell, Elman, Gru, Lstm
+from anaphora.kernels.cells import Elman, Gru, Lstm
 from anaphora.kernels.observer import Gradients
 from anaphora.kernels.parts import Unit
 from anaphora.kernels.program import stages
@@ -146,7 +146,8 @@ def _remembering(layer: Layer) -> list[Unit]:
 def reach_of(layer: Layer, unit: Unit) -> Reach:
     """Return the dependence of the last state of a unit on its earlier ones."""
     h = f"{unit.name}.h"
-    norms = _norms(_back(jacobians(layer, h), h, layer.size))
+    found = jacobians(layer, h)
+    norms = _norms(torch.cat([found.signals[h][: layer.size - 1].flip(0), found.first[h].unsqueeze(0)]))
     plain = isinstance(unit.cell, Lstm) and not (unit.normalised or unit.masked or unit.before)
     return Reach(
         f"{layer.name} {unit.name}",
@@ -281,30 +282,19 @@ def _memory(layer: Layer, unit: Unit) -> Numbers:
     found = jacobians(layer, c)
     o_TH, m_TH = layer.inside()[f"{unit.name}.o"], torch.tanh(layer.signal(c))
     through_h_TH = o_TH * (1 - m_TH * m_TH)
-    matrices = []
-    for k in range(1, size + 1):
-        if k == size:
-            matrices.append(found.first[c])  # h_0 is given, and does not follow c_0
-        else:
-            step = size - 1 - k
-            matrices.append(found.signals[c][step] + found.signals[h][step] * through_h_TH[step])
-    return _norms(torch.stack(matrices))
+    matrices_THH = found.signals[c] + found.signals[h] * through_h_TH.unsqueeze(1)
+    # h_0 is given, and does not follow c_0
+    return _norms(torch.cat([matrices_THH[: size - 1].flip(0), found.first[c].unsqueeze(0)]))
 
 
 def _direct(layer: Layer, unit: Unit) -> Numbers:
     """Return the greatest product, over the cells, of what each keeps of its state in the last k steps."""
-    kept_TH = _kept(unit.cell, {name.split(".")[1]: v for name, v in layer.inside().items() if unit.name in name})
-    if kept_TH is None or unit.before:
-        return ()
-    return tuple(kept_TH.flip(0).cumprod(0).amax(1).tolist())
-
-
-def _kept(cell: Cell, gates: Mapping[str, Tensor]) -> Tensor | None:
-    if "f" in gates:
-        return gates["f"]
-    if isinstance(cell, Gru):
-        return gates["z"] if cell.update == "keep" else 1 - gates["z"]
-    return None
+    inside = layer.inside()
+    kept_TH = inside.get(f"{unit.name}.f")
+    if isinstance(unit.cell, Gru):
+        z_TH = inside[f"{unit.name}.z"]
+        kept_TH = z_TH if unit.cell.update == "keep" else 1 - z_TH
+    return () if kept_TH is None or unit.before else tuple(kept_TH.flip(0).cumprod(0).amax(1).tolist())
 
 
 def _bound(layer: Layer, unit: Unit) -> Bound | None:
@@ -318,12 +308,6 @@ def _bound(layer: Layer, unit: Unit) -> Bound | None:
     powers = range(1, layer.size + 1)
     values, radius_values = (tuple((gamma * size) ** k for k in powers) for size in (lambda_1, radius))
     return Bound(gamma, lambda_1, radius, values, radius_values)
-
-
-def _back(found: Gradients, signal: str, size: int) -> Tensor:
-    """Return the Jacobians of the last state by that of k steps before, for k = 1 .. T; T x H x H."""
-    earlier = found.signals[signal][: size - 1].flip(0)
-    return torch.cat([earlier, found.first[signal].unsqueeze(0)])
 
 
 def _norms(matrices_THH: Tensor) -> Numbers:

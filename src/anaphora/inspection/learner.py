@@ -9,6 +9,7 @@ adding    ``distance`` numbers from 0 to 1, one marked in either half; at the en
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -30,8 +31,7 @@ TESTED = 512
 """Sequences that accuracy is measured on; they are never trained on."""
 
 
-@dataclass(frozen=True)
-class Sequences:
+class Sequences(NamedTuple):
     """A batch of a task."""
 
     inputs_TBD: Tensor
@@ -119,8 +119,7 @@ class Network(nn.Module):
         """Return its answers at the last steps, A x B x outputs."""
         steps, count, _ = inputs_TBD.shape
         read = self.stack(inputs_TBD, torch.full((count,), steps))
-        answers_ABO: Tensor = self.readout(read.outputs["h"][-answers:])
-        return answers_ABO
+        return torch.as_tensor(self.readout(read.outputs["h"][-answers:]))
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,15 @@
 """Loss and BLEU by the length of what is read, of one run or several."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from anaphora.errors import ConfigError, DataError
 from anaphora.evaluation.bleu import bleu
 from anaphora.evaluation.breakdown import by_length
-from anaphora.events import Report, silent
+from anaphora.events import silent
 from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.subject import Subject
-from anaphora.prediction.scores import LineScore
 from anaphora.wording import counted
-
-
-@runtime_checkable
-class ScoresLines(Protocol):
-    """Predictor that scores lines."""
-
-    def score_lines_of(self, lines: Sequence[str], where: str, report: Report) -> Iterator[LineScore]:
-        """Return the scores of lines; of pairs, with a tab between source and target."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +44,7 @@ class ByLength(Jsonable):
 
 def lacks_lengths(subject: Subject) -> str:
     """Return the reason that a run has no scores by length; empty where it has."""
-    return "" if isinstance(subject.predictor, ScoresLines) else "it gives lines no probability"
+    return "" if hasattr(subject.predictor, "score_lines_of") else "it gives lines no probability"
 
 
 def by_lengths(
@@ -81,23 +71,14 @@ def _of(subject: Subject, sources: Sequence[str], targets: Sequence[str] | None)
     if targets is None:
         scores = [(one.nats, one.tokens) for one in predictor.score_lines_of(sources, subject.name, silent)]
     else:
-        if len(targets) != len(sources):
-            raise DataError(
-                f"There are {counted(len(sources), 'source')} but {counted(len(targets), 'reference')}: give as many."
-            )
-        outputs = [output.text for output in predictor.translate(sources, protect=())]
         scores = [(one.score, one.tokens) for one in predictor.score_pairs(sources, targets)]
+        outputs = [output.text for output in predictor.translate(sources, protect=())]
     groups = []
     for name, numbers in by_length(sources).items():
         nats, tokens = (sum(scores[n][which] for n in numbers) for which in (0, 1))
         score = None
         if targets is not None:
-            pairs = [(outputs[n], targets[n]) for n in numbers]
-            score = bleu(*map(list, zip(*pairs, strict=True)), language=_language(subject)).value
+            own, references = ([side[n] for n in numbers] for side in (outputs, targets))
+            score = bleu(own, references, language=getattr(subject.trained.experiment.data, "target", "")).value
         groups.append(Group(name, len(numbers), -nats / tokens, tokens, score))
     return ByLength(subject.name, tuple(groups))
-
-
-def _language(subject: Subject) -> str:
-    language: str = getattr(subject.trained.experiment.data, "target", "")
-    return language

@@ -183,7 +183,8 @@ def embeddings_figure(found: Embeddings) -> "Figure":
     for number, group in enumerate(dict.fromkeys(groups)):
         points = [point for point, own in zip(shown.points, groups, strict=True) if own == group]
         colour, marker = COLOURS[number % len(COLOURS)], _MARKERS[number % len(_MARKERS)]
-        axes.scatter(*np.transpose(points), s=18, color=colour, marker=marker, label=group)
+        xs, ys = zip(*points, strict=True)
+        axes.scatter(xs, ys, s=18, color=colour, marker=marker, label=group)
     for number in _apart(shown.names, shown.points):
         axes.annotate(
             ellipsize(shown.names[number], _SHORT),
