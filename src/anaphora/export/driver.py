@@ -53,16 +53,16 @@ class Model:
         values = np.asarray(given, np.float32)
         return {"values": values.reshape(-1, values.shape[-1])}
 
-
-class Writer(Model):
-    """A model that writes a text: translators, language models, transducers, describers."""
-
     def start(self, given: Any) -> tuple[Arrays, Arrays]:
-        """Return the memory of an input and the first state; a language model reads nothing before it writes."""
+        """Return the memory of an input and the first state; without an encoder nothing is read before."""
         if "encoder" not in self.graphs:
             return {}, {f"state {n}": np.array([row], np.float32) for n, row in self.config["initial"].items()}
         found = self.run("encoder", self.feeds(given))
         return {name: found.pop(name) for name in self.config["memory"]}, found
+
+
+class Writer(Model):
+    """A model that writes a text: translators, language models, transducers, describers."""
 
     def step(self, memory: Arrays, state: Arrays, ids: Sequence[int]) -> tuple[Any, Arrays]:
         """ln p of every next token of N rows, and their next state."""

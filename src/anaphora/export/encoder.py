@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from anaphora.export.graph import Graph, unsupported
+from anaphora.export.graph import END, Graph, unsupported
 from anaphora.export.parts import Parts
 from anaphora.kernels.parts import is_previous, signal_of
 from anaphora.kernels.scores import Concat, Dot, General, Hybrid
@@ -19,7 +19,6 @@ from anaphora.nn.encoders.recurrent import RecurrentEncoder
 from anaphora.nn.spelling import CharacterEncoder
 from anaphora.nn.vectors import VectorsConfig
 
-_PAST_END = 1 << 40
 _WORDS = 1024
 """Words whose vectors are computed from their characters at once."""
 
@@ -32,7 +31,7 @@ def embedded(graph: Graph, name: str, embedding: Any, ids: str) -> str:
             table = torch.cat([embedding.vectors(ids_N) for ids_N in rows])
         return graph.node("Gather", graph.weight(f"{name}.table", table), ids)
     found: str = graph.node("Gather", graph.weight(f"{name}.weight", embedding.weight), ids)
-    return found if embedding.scale == 1 else graph.node("Mul", found, graph.constant(embedding.scale))
+    return found if embedding.scale == 1 else graph.multiply(found, graph.constant(embedding.scale))
 
 
 def scaled(graph: Graph, config: VectorsConfig, pen: int = 0) -> str:
@@ -47,15 +46,15 @@ def scaled(graph: Graph, config: VectorsConfig, pen: int = 0) -> str:
 
 def spelt(graph: Graph, encoder: CharacterEncoder) -> str:
     """The input ``characters`` (S x L, -1 behind the end of a word) as vectors of words: see ``kernels.spelling``."""
-    parts = Parts(graph, "characters.weights.", encoder.weights.tensors(), {})
-    ids = graph.input("characters", ["S", "L"], integers=True)
-    inside = graph.node("Unsqueeze", graph.node("GreaterOrEqual", ids, graph.constant(0)), graph.constant([-1]))
+    parts = Parts(graph, "characters.weights.", encoder.weights.tensors())
+    ids = graph.input("characters", ["S", "L"], "INT64")
+    inside = graph.unsqueeze(graph.node("GreaterOrEqual", ids, graph.constant(0)), -1)
     table = graph.weight("characters.weights.characters.weight", parts.weights["characters.weight"])
     found = graph.node("Gather", table, graph.node("Max", ids, graph.constant(0)))
-    x = graph.node("Mul", found, graph.node("Cast", inside, to=1))
+    x = graph.multiply(found, graph.node("Cast", inside, to=1))
     beyond = encoder.config.max_kernel - 1
     longer = graph.node("Pad", x, graph.constant([0, 0, 0, 0, beyond, 0]))
-    moved = [graph.slice(longer, k, k - beyond if k < beyond else _PAST_END, axis=1) for k in range(beyond + 1)]
+    moved = [graph.slice(longer, k, k - beyond if k < beyond else END, axis=1) for k in range(beyond + 1)]
     tops = list[str]()
     for width in range(1, beyond + 2):
         sums = parts.project(f"width{width}", graph.join(moved[:width]), bias=True)  # 1
@@ -66,11 +65,8 @@ def spelt(graph: Graph, encoder: CharacterEncoder) -> str:
     for layer in range(encoder.config.highways):
         t = graph.node("Sigmoid", parts.project(f"transform{layer}", y, bias=True))  # 3
         g = graph.node("Relu", parts.project(f"hidden{layer}", y, bias=True))
-        y = graph.add([y, graph.node("Mul", t, graph.node("Sub", g, y))])  # 4
+        y = graph.add([y, graph.multiply(t, graph.node("Sub", g, y))])  # 4
     return y
-
-
-_END = 1 << 40
 
 
 class Annotated(NamedTuple):
@@ -112,7 +108,7 @@ def _recurrent(graph: Graph, encoder: RecurrentEncoder, x: str) -> Annotated:
                 else graph.constant([0.0] * config.size)
                 for name in stack.program.carried
             }
-            parts = Parts(graph, f"{prefix}weights.", stack.weights.tensors(), {})
+            parts = Parts(graph, f"{prefix}weights.", stack.weights.tensors())
             given = x if way == "left_to_right" else _turned(graph, x)
             found = parts.whole(stack.program, {"x": given}, first)
             h = found[stack.program.returns[0]]
@@ -126,25 +122,23 @@ def _recurrent(graph: Graph, encoder: RecurrentEncoder, x: str) -> Annotated:
 
 
 def _turned(graph: Graph, x: str) -> str:
-    return graph.slice(x, -1, -_END, -1)
+    return graph.slice(x, -1, -END, -1)
 
 
 def _words_turned(graph: Graph, x: str) -> str:
     """Return all positions but the last, which is ``</s>``, in reverse."""
-    return graph.join([_turned(graph, graph.slice(x, 0, -1)), graph.slice(x, -1, _END)], axis=0)
+    return graph.join([_turned(graph, graph.slice(x, 0, -1)), graph.slice(x, -1, END)], axis=0)
 
 
 def _convolved(graph: Graph, encoder: CnnEncoder, x: str) -> Annotated:
     weights, found = encoder.weights.tensors(), list[str]()
-    columns = graph.node("Unsqueeze", graph.node("Transpose", x, perm=[1, 0]), graph.constant([0]))
+    columns = graph.unsqueeze(graph.node("Transpose", x, perm=[1, 0]), 0)
     for width in encoder.config.widths:
         part, left = f"width{width}", (width - 1) // 2
         matrix = weights[f"{part}.weight"]
         filters = matrix.view(len(matrix), width, -1).transpose(1, 2)
-        names = (
-            graph.weight(f"encoder.weights.{part}.filters", filters),
-            graph.weight(f"encoder.weights.{part}.bias", weights[f"{part}.bias"]),
-        )
+        tensors = {"filters": filters, "bias": weights[f"{part}.bias"]}
+        names = [graph.weight(f"encoder.weights.{part}.{name}", tensor) for name, tensor in tensors.items()]
         found.append(graph.node("Conv", columns, *names, pads=[left, width - 1 - left]))
     rows = graph.node("Squeeze", graph.node("Relu", graph.join(found, axis=1)), graph.constant([0]))
     annotations = graph.node("Transpose", rows, perm=[1, 0])
@@ -153,7 +147,7 @@ def _convolved(graph: Graph, encoder: CnnEncoder, x: str) -> Annotated:
 
 def _grid(graph: Graph, encoder: GridEncoder, x: str) -> Annotated:
     config = encoder.config
-    parts = Parts(graph, "encoder.weights.", encoder.weights.tensors(), {})
+    parts = Parts(graph, "encoder.weights.", encoder.weights.tensors())
     if config.layer != "none":
         x = parts.project("grid", x, bias=True)
     if config.layer in ("tanh", "relu"):
@@ -176,25 +170,22 @@ class Start:
     def __init__(self, graph: Graph, decoder: Decoder, attention: AnyAttention, width: int) -> None:
         """``attention`` are its options, ``width`` that of an annotation."""
         self._graph, self._decoder, self._attention, self._width = graph, decoder, attention, width
-        self._bridge = Parts(graph, "decoder.weights.", decoder.weights.tensors(), {})
+        self._bridge = Parts(graph, "decoder.weights.", decoder.weights.tensors())
 
     def given_out(self, encoded: Annotated) -> dict[str, Signal]:
         """Return the memory, after it and ``state NAME`` were made outputs of the graph."""
-        memory, first = self._of(encoded)
-        for name, signal in (memory | {f"state {name}": signal for name, signal in first.items()}).items():
-            self._graph.output(name, signal.name, signal.shape)
-        return memory
-
-    def _of(self, encoded: Annotated) -> tuple[dict[str, Signal], dict[str, Signal]]:
-        """Return the memory of the decoder, and its initial state for one row."""
         annotations, summaries = encoded
         if self._decoder.config.sentence_encoding_layer == "tanh":
             projected = self._projected("summary", summaries[-1]["h"])
             summaries = [{"h": self._graph.node("Tanh", projected)}]
         first = self._first(annotations, summaries)
         if self._decoder.attention is None:
-            return self._of_every_step(summaries[-1]["h"]), first
-        return self._attended(annotations), first | self._carried(annotations)
+            memory = self._of_every_step(summaries[-1]["h"])
+        else:
+            memory, first = self._attended(annotations), first | self._carried(annotations)
+        for name, signal in (memory | {f"state {name}": signal for name, signal in first.items()}).items():
+            self._graph.output(name, signal.name, signal.shape)
+        return memory
 
     def _projected(self, name: str, whole: str) -> str:
         return self._bridge.project(name, whole, self._decoder.config.bias)
@@ -226,7 +217,7 @@ class Start:
         return state
 
     def _row(self, vector: str, width: int | str) -> Signal:
-        return Signal(self._graph.node("Unsqueeze", vector, self._graph.constant([0])), (1, width))
+        return Signal(self._graph.unsqueeze(vector, 0), (1, width))
 
     def _of_every_step(self, summary: str) -> dict[str, Signal]:
         """Return the summary on its way into every step, where it enters there."""
@@ -254,12 +245,13 @@ class Start:
         graph, program = self._graph, self._decoder.program
         carried = {signal_of(read) for part in program.parts for read in part.reads if is_previous(read)}
         found = dict[str, Signal]()
-        positions = graph.node("Shape", annotations, start=0, end=1)
+        positions = graph.length(annotations)
         shape = graph.node("Concat", graph.constant([1]), positions, axis=0)
         zeros = graph.node("Expand", graph.constant(0.0), shape)
         if "weights" in carried:
-            first = graph.node("Pad", graph.constant([[1.0]]), self._beyond_first(positions))
-            found["weights"] = Signal(first, (1, "S"))
+            one, rest = graph.constant([[1.0]]), graph.node("Sub", positions, graph.constant([1]))
+            beyond = graph.node("Concat", graph.constant([0, 0, 0]), rest, axis=0)
+            found["weights"] = Signal(graph.node("Pad", one, beyond), (1, "S"))
         if "coverage" in carried:
             found["coverage"] = Signal(zeros, (1, "S"))
         if isinstance(self._attention, WindowAttention):
@@ -267,9 +259,3 @@ class Start:
         if "clock" in carried:
             found["clock"] = self._row(graph.constant([0.0]), 1)
         return found
-
-    def _beyond_first(self, positions: str) -> str:
-        """Return the padding of a 1 x 1 matrix to 1 x S."""
-        graph = self._graph
-        rest = graph.node("Sub", positions, graph.constant([1]))
-        return graph.node("Concat", graph.constant([0, 0, 0]), rest, axis=0)

@@ -34,15 +34,15 @@ class Rounded:
     """Number of outputs that were compared."""
 
     def __str__(self) -> str:
-        sizes = f"int8: {_size(self.bytes_after)} in place of {_size(self.bytes_before)}"
+        after, before = (
+            f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.0f} kB"
+            for count in (self.bytes_after, self.bytes_before)
+        )
+        sizes = f"int8: {after} in place of {before}"
         if not self.examples:
             return sizes
         loss = f"loss a token {self.loss_before:.4f} before and {self.loss_after:.4f} after"
         return f"{sizes}; {loss} ({counted(self.examples, 'line')} of the validation split)"
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.0f} kB"
 
 
 def write_folder(trained: Trained, folder: Path, *, int8: bool = False, examples: Iterable[Example] = ()) -> Any:

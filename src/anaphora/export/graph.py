@@ -1,7 +1,7 @@
 """An ONNX graph that is written node by node; names of nodes are made up, those of weights are of the checkpoint."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,8 @@ OPSET = 18
 IR_VERSION = 9
 """Of ONNX 1.14 (2023): what every runtime since then reads."""
 
+END = 1 << 40
+"""The end of a slice that goes on to the last value."""
 _LAST = -1
 """The axis of a vector, in one row as in many."""
 
@@ -77,17 +79,18 @@ class Graph:
         self._root._weights.setdefault(name, array)
         return name
 
-    def input(self, name: str, shape: Sequence[int | str | None], *, integers: bool = False) -> str:
+    def input(self, name: str, shape: Sequence[int | str | None], kind: str = "FLOAT") -> str:
         """Return a signal from outside."""
-        kinds = library("onnx").TensorProto
-        self._inputs.append(self._helper.make_tensor_value_info(name, kinds.INT64 if integers else kinds.FLOAT, shape))
+        self._inputs.append(self._value(name, shape, kind))
         return name
 
     def output(self, name: str, signal: str, shape: Sequence[int | str | None]) -> None:
         """Give a signal out under a name."""
         self._nodes.append(self._helper.make_node("Identity", [signal], [name]))
-        kinds = library("onnx").TensorProto
-        self._outputs.append(self._helper.make_tensor_value_info(name, kinds.FLOAT, shape))
+        self._outputs.append(self._value(name, shape, "FLOAT"))
+
+    def _value(self, name: str, shape: Sequence[int | str | None], kind: str) -> Any:
+        return self._helper.make_tensor_value_info(name, getattr(library("onnx").TensorProto, kind), shape)
 
     def body(self) -> "Graph":
         """The body of a loop of this graph."""
@@ -101,6 +104,17 @@ class Graph:
     def add(self, signals: Sequence[str]) -> str:
         """Return the sum of signals."""
         return signals[0] if len(signals) == 1 else self.node("Sum", *signals)
+
+    def multiply(self, left: str, right: str) -> str:
+        return self.node("Mul", left, right)
+
+    def unsqueeze(self, signal: str, axis: int) -> str:
+        """Return a signal with an axis of one value more."""
+        return self.node("Unsqueeze", signal, self.constant([axis]))
+
+    def length(self, signal: str) -> str:
+        """Return the number of rows, as a list of one number."""
+        return self.node("Shape", signal, start=0, end=1)
 
     def split(self, signal: str, parts: int) -> list[str]:
         """Return a vector in parts of one size."""
@@ -133,10 +147,8 @@ class Graph:
     def model(self) -> Any:
         """Return the graph as a model that was checked."""
         onnx = library("onnx")
-        opsets = [self._helper.make_opsetid("", OPSET)]
-        made = self._helper.make_model(
-            self.proto(), opset_imports=opsets, ir_version=IR_VERSION, producer_name="anaphora"
-        )
+        versions = {"opset_imports": [self._helper.make_opsetid("", OPSET)], "ir_version": IR_VERSION}
+        made = self._helper.make_model(self.proto(), producer_name="anaphora", **versions)
         onnx.checker.check_model(made)
         return made
 
@@ -153,17 +165,14 @@ class Operands:
     prefix: str
     """In front of the names of its weights in the checkpoint."""
     weights: Mapping[str, Tensor]
-    memory: Mapping[str, str]
+    memory: Mapping[str, str] = field(default_factory=dict)
     """Signals by the names of memory tensors."""
 
     def matmul(self, name: str, signal: str) -> str:
         """W a."""
-        return self.graph.node("MatMul", signal, self._weight(name, transposed=True))
+        return self.graph.node("MatMul", signal, self.vector(name, transposed=True))
 
-    def vector(self, name: str) -> str:
-        return self._weight(name)
-
-    def _weight(self, name: str, *, transposed: bool = False) -> str:
+    def vector(self, name: str, *, transposed: bool = False) -> str:
         return self.graph.weight(f"{self.prefix}{name}", self.weights[name], transposed=transposed)
 
     def project(self, name: str, signal: str, bias: bool) -> str:

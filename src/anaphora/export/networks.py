@@ -41,24 +41,23 @@ def graphs_of(trained: Trained) -> Graphs:
     Raises ConfigError, naming the option, for one without, MissingExtraError without the library.
     """
     match trained.model:
-        case EncoderDecoder():
-            return _sequence_graphs(trained)
-        case LanguageModel():
-            return _language_model_graphs(trained)
-        case PooledClassifier():
-            return _classifier_graphs(trained)
-        case StepTagger():
-            return _tagger_graphs(trained)
-        case ValueNetwork():
-            return _value_graphs(trained)
+        case EncoderDecoder() as model:
+            return _sequence_graphs(trained, model)
+        case LanguageModel() as model:
+            return _language_model_graphs(trained, model)
+        case PooledClassifier() as model:
+            return _classifier_graphs(trained, model)
+        case StepTagger() as model:
+            return _tagger_graphs(trained, model)
+        case ValueNetwork() as model:
+            return _value_graphs(trained, model)
     plural = task_of(trained.experiment).plural
     raise ConfigError(f"There are no ONNX graphs of {plural}: use the run itself.")
 
 
-def _sequence_graphs(trained: Trained) -> Graphs:
+def _sequence_graphs(trained: Trained, model: EncoderDecoder) -> Graphs:
     """Return two graphs: an encoder of the input, and a step that writes a token."""
-    model, graph, step = trained.model, Graph("encoder"), Graph("step")
-    assert isinstance(model, EncoderDecoder)
+    graph, step = Graph("encoder"), Graph("step")
     if model.language_model:
         raise unsupported('deep fusion (fusion.kind = "deep")')
     x, reads = _read(graph, trained)
@@ -90,7 +89,7 @@ def _read(graph: Graph, trained: Trained) -> tuple[str, dict[str, Any]]:
     experiment: Any = trained.experiment
     match model:
         case Translator():
-            ids = graph.input("ids", ["S"], integers=True)
+            ids = graph.input("ids", ["S"], "INT64")
             found = embedded(graph, "source_embedding", model.source_embedding, ids)
             return found, {"reads": "text", "longest": [[3, 10], [2, 200]]}
         case VectorTransducer():
@@ -108,12 +107,11 @@ _CONTINUED = 40
 """Tokens that a text is continued by, at most."""
 
 
-def _language_model_graphs(trained: Trained) -> Graphs:
+def _language_model_graphs(trained: Trained, model: LanguageModel) -> Graphs:
     """Return one graph: a step that reads a token."""
-    model, step = trained.model, Graph("step")
-    assert isinstance(model, LanguageModel)
+    step = Graph("step")
     stack = model.recurrence
-    parts = Parts(step, "recurrence.weights.", stack.weights.tensors(), {})
+    parts = Parts(step, "recurrence.weights.", stack.weights.tensors())
     add_step(parts, stack.program, ("embedding", model.embedding), model.output)
     config = {
         "answers": "text",
@@ -129,20 +127,19 @@ def _language_model_graphs(trained: Trained) -> Graphs:
     return Graphs({"step": step.model()}, config)
 
 
-def _classifier_graphs(trained: Trained) -> Graphs:
+def _classifier_graphs(trained: Trained, model: PooledClassifier) -> Graphs:
     """Return one graph: a text or a sequence of vectors in, the probability of each class out."""
-    model, data = trained.model, cast(ExamplesData, trained.experiment.data)
-    assert isinstance(model, PooledClassifier)
+    data = cast(ExamplesData, trained.experiment.data)
     classes, graph = model.config.classes, Graph("classifier")
     reads: dict[str, Any] = {"reads": "vectors"}
     if isinstance(model, VectorClassifier):
         x = scaled(graph, cast(VectorClassifierConfig, model.config).vectors)
     else:
         assert isinstance(model, Classifier)
-        x = embedded(graph, "embedding", model.embedding, graph.input("ids", ["S"], integers=True))
+        x = embedded(graph, "embedding", model.embedding, graph.input("ids", ["S"], "INT64"))
         reads = {"reads": "text", "tokenizers": {"text": tokens_of(trained, trained.tokenizers["text"])}}
     pooled = _pooled(graph, model, encoded(graph, model.encoder, x))
-    scores = Parts(graph, "weights.", model.weights.tensors(), {}).project("output", pooled, bias=True)
+    scores = Parts(graph, "weights.", model.weights.tensors()).project("output", pooled, bias=True)
     probabilities = graph.node("Sigmoid", scores) if classes.several else graph.node("Softmax", scores, axis=-1)
     graph.output("probabilities", probabilities, [len(classes.names)])
     config = {
@@ -164,17 +161,16 @@ def _pooled(graph: Graph, model: PooledClassifier, found: Annotated) -> str:
         case "max":
             return graph.node("ReduceMax", found.annotations, graph.constant([0]), keepdims=0)
         case "attention":
-            parts = Parts(graph, "weights.", model.weights.tensors(), {})
+            parts = Parts(graph, "weights.", model.weights.tensors())
             u = graph.node("Tanh", parts.project("pool", found.annotations, bias=True))
             weights = graph.node("Softmax", parts.matmul("pool.query", u), axis=0)
-            weighted = graph.node("Mul", weights, found.annotations)
+            weighted = graph.multiply(weights, found.annotations)
             return graph.node("ReduceSum", weighted, graph.constant([0]), keepdims=0)
 
 
-def _tagger_graphs(trained: Trained) -> Graphs:
+def _tagger_graphs(trained: Trained, model: StepTagger) -> Graphs:
     """Return one graph: words or vectors in, a score for each tag of each out; of a CRF its other scores, too."""
-    model, graph = trained.model, Graph("tagger")
-    assert isinstance(model, StepTagger)
+    graph = Graph("tagger")
     reads: dict[str, Any] = {"reads": "vectors"}
     if isinstance(model, VectorTagger):
         x = scaled(graph, model.config.vectors)
@@ -182,7 +178,7 @@ def _tagger_graphs(trained: Trained) -> Graphs:
         assert isinstance(model, Tagger)
         x, reads = _words(graph, model), _vocabularies(trained, model)
     annotations = encoded(graph, model.encoder, x).annotations
-    tags = Parts(graph, "output.weights.", model.output.weights.tensors(), {})
+    tags = Parts(graph, "output.weights.", model.output.weights.tensors())
     names = list(cast(WordTokenizer, trained.tokenizers["tags"]).vocabulary)
     graph.output("scores", tags.project("tags", annotations, bias=True), ["S", len(names)])
     if isinstance(model.output, LinearChainTags):
@@ -193,7 +189,7 @@ def _tagger_graphs(trained: Trained) -> Graphs:
 
 
 def _words(graph: Graph, model: Tagger) -> str:
-    x = embedded(graph, "embedding", model.embedding, graph.input("ids", ["S"], integers=True))
+    x = embedded(graph, "embedding", model.embedding, graph.input("ids", ["S"], "INT64"))
     return x if model.characters is None else graph.join([x, spelt(graph, model.characters)])
 
 
@@ -210,22 +206,21 @@ def _vocabularies(trained: Trained, model: Tagger) -> dict[str, Any]:
     }
 
 
-def _value_graphs(trained: Trained) -> Graphs:
+def _value_graphs(trained: Trained, model: ValueNetwork) -> Graphs:
     """Return a step that reads a vector, and an encoder where the network writes a text.
 
     Vectors are scaled: ``config.json`` has the means and deviations. The step gives the parameters of the density of
     the next vector (``kernels.mixture``): ``log_weights`` (N x K), ``means`` and ``log_deviations`` (N x K x D), and of
     pens ``r`` (N x K), whose tanh is the correlation; or without a density ``means`` (N x D); and scores of ``flags``.
     """
-    model, step = trained.model, Graph("step")
+    step = Graph("step")
     experiment: Any = trained.experiment
-    assert isinstance(model, ValueNetwork)
     scale, models, tokenizers = experiment.scale, dict[str, Any](), dict[str, Any]()
     memory: dict[str, str] = {}
     initial: dict[str, list[float]] = {}
     if isinstance(model, SynthesisNetwork):
         graph, decoder = Graph("encoder"), model.decoder
-        x = embedded(graph, "embedding", model.embedding, graph.input("ids", ["S"], integers=True))
+        x = embedded(graph, "embedding", model.embedding, graph.input("ids", ["S"], "INT64"))
         start = Start(graph, decoder, model.config.attention, model.encoder.width)
         shared = start.given_out(encoded(graph, model.encoder, x))
         models["encoder"], tokenizers["text"] = graph.model(), tokens_of(trained, trained.tokenizers["text"])
@@ -235,7 +230,7 @@ def _value_graphs(trained: Trained) -> Graphs:
         assert isinstance(model, PredictionNetwork)
         stack = model.recurrence
         initial = {name: rows[0].tolist() for name, rows in stack.initial_state(1).items()}
-        program, parts = stack.program, Parts(step, "recurrence.weights.", stack.weights.tensors(), {})
+        program, parts = stack.program, Parts(step, "recurrence.weights.", stack.weights.tensors())
     _add_value_step(parts, program, model.output, len(scale.mean_D) + int(scale.pen))
     config = {
         "answers": "vectors",
@@ -255,7 +250,7 @@ def _value_graphs(trained: Trained) -> Graphs:
 def _add_value_step(parts: Parts, program: Program, output: ValueOutput, width: int) -> None:
     graph = parts.graph
     signals = stepped(parts, program, graph.input("values", ["N", width]))
-    layer = Parts(graph, "output.weights.", output.weights.tensors(), {})
+    layer = Parts(graph, "output.weights.", output.weights.tensors())
     states = signals[program.returns[0]]
     made = layer.project("values", states, bias=True)
     if isinstance(output, MixtureOutput):
@@ -278,7 +273,7 @@ def _mixture(graph: Graph, shape: MixtureShape, parameters: str) -> None:
     graph.output("log_deviations", s, ["N", shape.components, shape.size])
     if shape.correlated:
         within = graph.node("Tanh", graph.node("Div", rest[2], graph.constant(LARGEST)))
-        graph.output("r", graph.node("Mul", graph.constant(LARGEST), within), ["N", shape.components])  # 3
+        graph.output("r", graph.multiply(graph.constant(LARGEST), within), ["N", shape.components])  # 3
 
 
 def spaces_of(tokenizer: Tokenizer) -> list[tuple[str, str]]:
@@ -325,7 +320,7 @@ def add_step(parts: Parts, program: Program, embedding: tuple[str, Any], output:
     Raises ConfigError for what has no operators.
     """
     graph = parts.graph
-    signals = stepped(parts, program, embedded(graph, *embedding, graph.input("ids", ["N"], integers=True)))
+    signals = stepped(parts, program, embedded(graph, *embedding, graph.input("ids", ["N"], "INT64")))
     graph.output("log_probs", _log_probs(graph, output, signals[program.returns[0]]), ["N", "V"])
     if "weights" in program.returns:
         graph.output("weights", signals["weights"], ["N", "S"])

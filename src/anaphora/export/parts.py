@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from anaphora.export.attention import Attention, attend_through_window, move_gaussians
-from anaphora.export.graph import Operands, unsupported
+from anaphora.export.graph import END, Operands, unsupported
 from anaphora.kernels.attention import Attend
 from anaphora.kernels.cells import Elman, Gru, Lstm
 from anaphora.kernels.clock import Clock
@@ -80,8 +80,8 @@ class Parts(Operands):
             case Add():
                 return [graph.add(inputs)]
             case Maxout():
-                total, end = graph.add(inputs), 1 << 40
-                odd, even = (graph.slice(total, start, end, 2, axis=-1) for start in (0, 1))
+                total = graph.add(inputs)
+                odd, even = (graph.slice(total, start, END, 2, axis=-1) for start in (0, 1))
                 return [graph.node("Max", odd, even)]
             case Normalise():
                 bias = [self.vector(f"{part.name}.bias")] if part.bias else []
@@ -89,7 +89,7 @@ class Parts(Operands):
             case Clock():
                 return [graph.add([inputs[0], graph.constant(1.0)])]
             case Gated():
-                return [graph.node("Mul", graph.node("Sigmoid", inputs[0]), inputs[1])]
+                return [graph.multiply(graph.node("Sigmoid", inputs[0]), inputs[1])]
             case Constant():
                 return [self.memory[f"{part.name}.vector"]]
         raise unsupported(f"the step part '{part.name}' ({type(part).__name__})")
@@ -112,23 +112,23 @@ class Parts(Operands):
             return graph.node("Sigmoid", graph.add(signals))
 
         def between(old: str, new: str, gate: str) -> str:
-            return graph.add([old, graph.node("Mul", gate, graph.node("Sub", new, old))])
+            return graph.add([old, graph.multiply(gate, graph.node("Sub", new, old))])
 
         cell = part.cell
         if type(cell) is Lstm:
             i, f, g, o = graph.split(graph.add([x, product("h", state[0])]), 4)  # 1
-            kept = graph.node("Mul", sigmoid(f), state[1])
-            c = graph.add([kept, graph.node("Mul", sigmoid(i), graph.node("Tanh", g))])  # 2, 3
-            return [graph.node("Mul", sigmoid(o), graph.node("Tanh", c)), c]  # 4, 5
+            kept = graph.multiply(sigmoid(f), state[1])
+            c = graph.add([kept, graph.multiply(sigmoid(i), graph.node("Tanh", g))])  # 2, 3
+            return [graph.multiply(sigmoid(o), graph.node("Tanh", c)), c]  # 4, 5
         if type(cell) is Gru:
             x_r, x_z, x_g = graph.split(x, 3)
             r, z, *rest = graph.split(product("h", state[0]), 3 if cell.reset == "after" else 2)
             r, z = sigmoid(x_r, r), sigmoid(x_z, z)  # 1
             if cell.reset == "after":
                 u = graph.add([*rest, self.vector(f"{name}.bias")] if cell.vectors else rest)
-                u = graph.node("Mul", r, u)  # 2
+                u = graph.multiply(r, u)  # 2
             else:
-                u = product("rh", graph.node("Mul", r, state[0]))
+                u = product("rh", graph.multiply(r, state[0]))
             g = graph.node("Tanh", graph.add([x_g, u]))  # 3
             return [between(state[0], g, z) if cell.update == "new" else between(g, state[0], z)]  # 4
         if type(cell) is Elman:

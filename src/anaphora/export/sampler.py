@@ -21,13 +21,6 @@ from anaphora.export.driver import Arrays, Model, ending_well
 class Sampler(Model):
     """A model that predicts vectors, perhaps from a text."""
 
-    def start(self, text: str) -> tuple[Arrays, Arrays]:
-        """Return the memory of a text and the first state."""
-        if "encoder" not in self.graphs:
-            return {}, {f"state {n}": np.array([row], np.float32) for n, row in self.config["initial"].items()}
-        found = self.run("encoder", self.feeds(self.tokens["text"].encode(text)))
-        return {name: found.pop(name) for name in self.config["memory"]}, found
-
     def step(self, memory: Arrays, state: Arrays, values: Any) -> tuple[Arrays, Arrays]:
         """Return the density of the next vector after N x width scaled vectors, and the next state."""
         found = self.run("step", {**memory, **state, "values": np.asarray(values, np.float32)})
@@ -40,7 +33,7 @@ class Sampler(Model):
         read = np.zeros(size + pen)
         if pen and not text:
             read[:size] = -np.array(mean) / deviation
-        memory, state = self.start(text)
+        memory, state = self.start(self.side("text").encode(text) if "encoder" in self.graphs else [])
         while len(drawn) < length and not ended:
             density, state = self.step(memory, state, [read])
             key = np.array([seed, row], np.uint64)
