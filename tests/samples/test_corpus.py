@@ -5,22 +5,22 @@ import pytest
 
 from anaphora.errors import ConfigError
 from anaphora.formats.pharaoh import each_links
-from anaphora.samples.english_french import CorpusSplits, corpus, write
-from anaphora.samples.english_french.corpus import MAX_WORDS
+from anaphora.samples.draws import Splits
+from anaphora.samples.english_french import MAX_WORDS, Pair, corpus, write
 
 
 @pytest.fixture(scope="module")
-def splits() -> CorpusSplits:
+def splits() -> Splits[Pair]:
     return corpus(seed=3, train=6000, valid=150, test=200)
 
 
-def test_every_split_has_the_requested_size(splits: CorpusSplits) -> None:
+def test_every_split_has_the_requested_size(splits: Splits[Pair]) -> None:
     assert [len(split) for split in splits] == [6000, 150, 200]
     assert [len(split) for split in corpus(1, 20, 0, 0)] == [20, 0, 0]
     assert [len(split) for split in corpus(1, 0, 0, 0)] == [0, 0, 0]
 
 
-def test_no_english_sentence_occurs_twice(splits: CorpusSplits) -> None:
+def test_no_english_sentence_occurs_twice(splits: Splits[Pair]) -> None:
     every = [pair.source for split in splits for pair in split]
     assert len(every) == len(set(every))
     assert all(3 <= len(words) <= MAX_WORDS for split in splits for pair in split for words in pair[3:])
@@ -62,5 +62,5 @@ def test_files_are_aligned_line_by_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sizes", [(-1, 0, 0), (10, -1, 0), (10, 0, -5)])
 def test_a_negative_size_is_refused(sizes: tuple[int, int, int]) -> None:
-    with pytest.raises(ConfigError, match="0 sentences or more"):
+    with pytest.raises(ConfigError, match="0 items or more"):
         corpus(1, *sizes)

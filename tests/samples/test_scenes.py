@@ -12,10 +12,9 @@ from anaphora.data.captioned import caption_splits
 from anaphora.data.finding import Names
 from anaphora.errors import ConfigError
 from anaphora.samples.draws import Draws
-from anaphora.samples.scenes import Thing, corpus, picture, write
-from anaphora.samples.scenes.corpus import TEST_PAIRS, VALID_PAIRS
-from anaphora.samples.scenes.picture import CELL, WIDTH, features
-from anaphora.samples.scenes.scene import CELLS, COLOURS, SHAPES, Scene, draw_scene
+from anaphora.samples.scenes import TEST_PAIRS, VALID_PAIRS, corpus, write
+from anaphora.samples.scenes.picture import CELL, WIDTH, features, picture
+from anaphora.samples.scenes.scene import CELLS, COLOURS, SHAPES, Scene, Thing, draw_scene
 
 RELATIONS = {"to the left of": (0, -1), "to the right of": (0, 1), "above": (-1, 0), "below": (1, 0)}
 

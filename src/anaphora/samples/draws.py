@@ -1,14 +1,17 @@
-"""Random draws that are the same on every machine: made of ``random.Random.random`` alone."""
+"""Random draws that are the same on every machine, and splits of a corpus that is drawn."""
 
 import random
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Generic, NamedTuple, TypeVar
+
+from anaphora.errors import ConfigError
 
 Item = TypeVar("Item")
 
 
 class Draws:
-    """A seeded stream of draws."""
+    """A seeded stream of draws, made of ``random.Random.random`` alone."""
 
     def __init__(self, seed: int | str) -> None:
         self._random = random.Random(seed).random
@@ -28,3 +31,20 @@ class Draws:
     def pick(self, items: Sequence[Item]) -> Item:
         """One of the items, all equally likely."""
         return items[int(self._random() * len(items))]
+
+
+class Splits(NamedTuple, Generic[Item]):
+    """The three splits of a corpus."""
+
+    train: list[Item]
+    valid: list[Item]
+    test: list[Item]
+
+
+def splits(stream: Callable[[str], Iterator[Item]], train: int, valid: int, test: int) -> Splits[Item]:
+    """Return the first items of the stream of each split; raise ConfigError for a negative size."""
+    sizes = {"train": train, "valid": valid, "test": test}
+    for name, size in sizes.items():
+        if size < 0:
+            raise ConfigError(f"A split must have 0 items or more, but {name} = {size}.")
+    return Splits(*(list(islice(stream(name), size)) for name, size in sizes.items()))

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from anaphora.samples.handwriting.corpus import write
+from anaphora.samples.handwriting import write
 
 parser = argparse.ArgumentParser(
     description="Write a corpus of made-up handwriting: train, val and test as JSON lines."

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from anaphora.samples.scenes.corpus import write
+from anaphora.samples.scenes import write
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):
