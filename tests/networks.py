@@ -1,15 +1,21 @@
 """Networks by the tables of an experiment, for tests that need no experiment around them."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 
 from anaphora.config import Config
 from anaphora.models import registry
 from anaphora.protocols import VocabularyInfo
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.registry import named_in
+from anaphora.tasks.registry import named_in, parse, task_of
+from anaphora.tasks.task import Trained
+from anaphora.text.characters import CharacterTokenizer
+from anaphora.text.subwords import SubwordTokenizer
+from anaphora.text.tokenizer import Tokenizer
 
 
 def build(
@@ -26,3 +32,83 @@ def build(
     )
     own = {name: tables[name] for name in config.model_fields if name in tables}
     return registry.build(found.network, config.parse(own, where), symbols, words)
+
+
+def untrained(table: Mapping[str, Any], tokenizers: Mapping[str, Tokenizer]) -> Trained:
+    """A network of a table with random weights, large enough that no two answers are as good as equal."""
+    experiment = parse(dict(table), "test")
+    model = task_of(experiment).build(experiment, dict(tokenizers), "test")
+    generator = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.copy_(0.7 * torch.randn(weight.shape, generator=generator))
+    return Trained(Path("run"), experiment, model.eval(), tokenizers)
+
+
+SENTENCES = ["The old man sees a cat.", "Alice is  in the garden!", "a Ünicode çat \u2581 \U0001f600 </script>", "b"]
+"""Texts of the tokenizers below, with characters and spaces that these do not have."""
+
+
+def untrained_writer(table: Mapping[str, Any], kind: str = "character") -> Trained:
+    """A translator or language model of a table, with random weights."""
+    tokenizer: Any = (
+        CharacterTokenizer.learn(SENTENCES[:2], lowercase=False, least=1)
+        if kind == "character"
+        else SubwordTokenizer.learn(SENTENCES * 20, size=320, lowercase=True, byte_fallback=True)
+    )
+    sides = ["source", "target"] if table["task"] == "translate" else ["text"]
+    text = {"tokenizer": kind, "sentences": "whole"} | ({"lowercase": True} if kind == "bpe" else {})
+    return untrained({**table, "text": text}, dict.fromkeys(sides, tokenizer))
+
+
+SMALL = {"size": 8}
+NEW_GRU = {"kind": "gru", "reset": "before", "update": "new"}
+TRANSLATORS: dict[str, dict[str, Any]] = {
+    "luong": {"encoder": {"cell": "lstm"}, "decoder": {"cell": "lstm", "layers": 2, "residual": True}},
+    "bahdanau": {
+        "encoder": {"cell": NEW_GRU, "sentence_encoding_from": "backward"},
+        "decoder": {"cell": NEW_GRU, "readout_layer": "maxout", "input_feeding": False, "readout_word": True}
+        | {"initial_state_activation": "tanh", "readout_state": "previous"},
+        "attention": {"score": {"kind": "concat", "coverage": True}, "query": "previous", "context": "state"},
+    },
+    "conditional": {
+        "encoder": {"cell": {"kind": "gru", "recurrent_bias": True}, "layer_norm": True, "layers": 2, "residual": True}
+        | {"initial_state": "learned"},
+        "decoder": {"cell": "gru", "layer_norm": True, "initial_state": "mean", "input_feeding": False},
+        "attention": {"score": "concat", "query": "current", "context": "state"},
+    },
+    "sutskever": {
+        "encoder": {"cell": "lstm", "bidirectional": False, "reversed": True, "layers": 2},
+        "decoder": {"cell": "lstm", "layers": 2, "initial_state": "copy", "readout_layer": "none"}
+        | {"input_feeding": False},
+        "attention": "none",
+    },
+    "cho": {
+        "encoder": {"cell": "gru", "bidirectional": False},
+        "decoder": {"cell": {"kind": "gru", "reset": "after"}, "readout_layer": "maxout", "input_feeding": False}
+        | {"sentence_encoding": "every-step", "sentence_encoding_layer": "tanh"}
+        | {"sentence_encoding_place": "recurrent"},
+        "attention": "none",
+    },
+    "dot": {
+        "encoder": {"cell": "elman", "bidirectional": False},
+        "decoder": {"cell": {"kind": "elman", "activation": "sigmoid"}, "input_feeding_from": "context"},
+        "attention": {"score": {"kind": "dot", "scaled": True}, "normalizer": {"kind": "softmax", "sharpness": 1.5}},
+        "embedding": {"shared": True, "scaled": True},
+        "output": {"tied": True},
+    },
+    "chorowski": {"attention": {"score": "hybrid", "normalizer": "sigmoid", "window": "median"}},
+    "location": {"attention": {"score": {"kind": "location", "max_length": 12}}, "decoder": {"initial_state": "zero"}},
+    "local-m": {"attention": {"window": {"kind": "local-m", "radius": 2}, "gate": True}},
+    "graves": {"attention": {"kind": "gaussian-window", "components": 3}},
+    "local-p": {"attention": {"window": {"kind": "local-p", "radius": 3}}, "encoder": {"layers": 2}},
+}
+
+
+def untrained_translator(name: str, kind: str = "character") -> Trained:
+    """A translator of ``TRANSLATORS`` with random weights."""
+    options = TRANSLATORS[name]
+    table = {side: SMALL | options.get(side, {}) for side in ("encoder", "decoder")}
+    rest = {key: value for key, value in options.items() if key not in table}
+    embedding = SMALL | rest.pop("embedding", {})
+    return untrained_writer({"task": "translate", "embedding": embedding, **table, **rest}, kind)

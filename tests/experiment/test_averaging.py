@@ -14,7 +14,7 @@ from anaphora.run.summary import about
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse
 from anaphora.tasks.runs import load, weights_of_runs
-from anaphora.tasks.translation.data import TranslationJob
+from anaphora.tasks.translation.training import TranslationJob
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ pytest.importorskip("onnxruntime")
 from anaphora.export.driver import Writer
 from anaphora.export.reading import Tokens, strokes
 from tests.conftest import Trained
-from tests.export.conftest import ALONE
+from tests.export.driver import ALONE
 
 RUN = Path(__file__).parents[1] / "runs" / "format-2"
 LINES = "The old man sees a cat.\n\nAlice is in the garden.\n"

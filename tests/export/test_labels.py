@@ -16,7 +16,8 @@ pytest.importorskip("onnxruntime")
 
 from anaphora.export.driver import opened
 from anaphora.export.folder import write_folder
-from tests.export.conftest import ALONE, ASKED, Untrained
+from tests.export.driver import ALONE, ASKED
+from tests.networks import untrained
 
 TEXTS = [
     "The old man doesn't see a cat.",
@@ -57,7 +58,7 @@ def sequences(*lengths: int) -> list[np.ndarray[Any, Any]]:
 
 @pytest.mark.parametrize("pooling", CLASSES)
 @pytest.mark.parametrize("encoder", ENCODERS)
-def test_a_classifier_of_texts(tmp_path: Path, untrained: Untrained, encoder: str, pooling: str) -> None:
+def test_a_classifier_of_texts(tmp_path: Path, encoder: str, pooling: str) -> None:
     segmentation = "whitespace" if encoder == "none" else "joiner"
     embedding = {"kind": "character-cnn", "filters": 3} if pooling == "last" else {"size": 4}
     trained = untrained(
@@ -81,7 +82,7 @@ def test_a_classifier_of_texts(tmp_path: Path, untrained: Untrained, encoder: st
 
 @pytest.mark.parametrize("pooling", CLASSES)
 @pytest.mark.parametrize("encoder", ENCODERS)
-def test_a_classifier_of_vectors(tmp_path: Path, untrained: Untrained, encoder: str, pooling: str) -> None:
+def test_a_classifier_of_vectors(tmp_path: Path, encoder: str, pooling: str) -> None:
     classes = {"names": NAMES, **CLASSES[pooling]}
     table = {"task": "classify", "model": "vectors", "vectors": VECTORS, "classes": classes}
     trained = untrained({**table, "encoder": ENCODERS[encoder]}, {})
@@ -104,7 +105,7 @@ def vocabularies(tags: list[str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("output", ["softmax", "sigmoid", "crf"])
 @pytest.mark.parametrize("characters", ["none", "character-cnn"])
-def test_a_tagger_of_words(tmp_path: Path, untrained: Untrained, output: str, characters: str) -> None:
+def test_a_tagger_of_words(tmp_path: Path, output: str, characters: str) -> None:
     spans = {"spans": "bioes"} if output == "crf" else {}
     short = {"kind": "character-cnn", "filters": 3, "max_length": 5, "highways": 2}
     trained = untrained(
@@ -132,7 +133,7 @@ def test_a_tagger_of_words(tmp_path: Path, untrained: Untrained, output: str, ch
 
 
 @pytest.mark.parametrize("output", ["softmax", "sigmoid", "crf"])
-def test_a_tagger_of_vectors(tmp_path: Path, untrained: Untrained, output: str) -> None:
+def test_a_tagger_of_vectors(tmp_path: Path, output: str) -> None:
     table = {"task": "tag", "model": "vectors", "vectors": VECTORS, "output": output}
     names = WordTokenizer(["a", "b", "c"], lowercase=False, segmentation="whitespace", language="en")
     trained = untrained({**table, "encoder": RECURRENT["forward"]}, {"tags": names})

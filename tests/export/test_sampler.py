@@ -15,7 +15,8 @@ pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
 from anaphora.export.folder import write_folder
-from tests.export.conftest import ALONE, Untrained
+from tests.export.driver import ALONE
+from tests.networks import untrained
 
 STROKES = {"kind": "strokes", "size": 2, "mean": [0.5, -0.25], "deviation": [2.0, 3.0]}
 SIGNALS = {"kind": "vectors", "size": 3, "mean": [0.5, -0.25, 1.0], "deviation": [2.0, 3.0, 0.5]}
@@ -31,7 +32,7 @@ def drawn(exported: Path, texts: str, *options: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("output", [MIXTURE, "squared-error"])
 @pytest.mark.parametrize("values", [STROKES, SIGNALS], ids=["strokes", "signals"])
-def test_a_prediction_network(tmp_path: Path, untrained: Untrained, values: dict[str, Any], output: Any) -> None:
+def test_a_prediction_network(tmp_path: Path, values: dict[str, Any], output: Any) -> None:
     table = {"task": "trace", "model": "prediction", "values": values, "recurrence": RECURRENCE, "output": output}
     trained = untrained({**table, "data": {"points": "absolute", "y_axis": "up"}}, {})
     write_folder(trained, tmp_path / "exported")
@@ -47,7 +48,7 @@ def test_a_prediction_network(tmp_path: Path, untrained: Untrained, values: dict
         assert np.allclose(flat, also, atol=2e-3) and one["ended"] == wanted["ended"]
 
 
-def test_a_synthesis_network(tmp_path: Path, untrained: Untrained) -> None:
+def test_a_synthesis_network(tmp_path: Path) -> None:
     network = {"cell": "lstm", "size": 6}
     table = {"task": "trace", "model": "synthesis", "values": STROKES, "output": MIXTURE, "encoder": network}
     table |= {"decoder": {**network, "layers": 2, "initial_state": "zero", "input_feeding_from": "context"}}

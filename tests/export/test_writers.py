@@ -17,8 +17,9 @@ pytest.importorskip("onnxruntime")
 
 from anaphora.export.driver import opened
 from anaphora.export.folder import write_folder
-from tests.export.conftest import ALONE, ASKED, Untrained
+from tests.export.driver import ALONE, ASKED
 from tests.export.test_labels import sequences
+from tests.networks import untrained
 
 DECODER = {"cell": "gru", "size": 8}
 ENCODER = {"cell": "gru", "size": 8}
@@ -31,7 +32,7 @@ def symbols(separated: bool = False) -> SymbolTokenizer:
 
 
 @pytest.mark.parametrize("separated", [False, True])
-def test_a_transducer_of_strings(tmp_path: Path, untrained: Untrained, separated: bool) -> None:
+def test_a_transducer_of_strings(tmp_path: Path, separated: bool) -> None:
     table = {"task": "transduce", "encoder": ENCODER, "decoder": DECODER, "embedding": {"size": 8}}
     trained = untrained(
         {**table, "text": {"tokenizer": "symbol", "lowercase": True}, "evaluation": {"beam": 3, "length_penalty": 0.5}},
@@ -49,7 +50,7 @@ def vector_table(**values: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("y_axis", ["down", "up"])
-def test_a_transducer_of_strokes(tmp_path: Path, untrained: Untrained, y_axis: str) -> None:
+def test_a_transducer_of_strokes(tmp_path: Path, y_axis: str) -> None:
     values = {"kind": "strokes", "size": 2, "mean": [1.0, -0.5], "deviation": [3.0, 2.0]}
     table = {**vector_table(**values), "data": {"points": "absolute", "y_axis": y_axis}}
     trained = untrained(table, {"target": symbols()})
@@ -62,7 +63,7 @@ def test_a_transducer_of_strokes(tmp_path: Path, untrained: Untrained, y_axis: s
     assert answered.stdout.splitlines() == [one.text for one in expected]
 
 
-def test_a_transducer_of_vectors(tmp_path: Path, untrained: Untrained) -> None:
+def test_a_transducer_of_vectors(tmp_path: Path) -> None:
     values = {"kind": "vectors", "size": 3, "mean": [1.0, -0.5, 0.0], "deviation": [3.0, 2.0, 1.0]}
     trained = untrained({**vector_table(**values), "data": {"points": "absolute"}}, {"target": symbols()})
     write_folder(trained, tmp_path / "exported")
@@ -90,7 +91,7 @@ GRIDS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", GRIDS)
-def test_a_describer(tmp_path: Path, untrained: Untrained, name: str) -> None:
+def test_a_describer(tmp_path: Path, name: str) -> None:
     encoder = {"rows": 2, "columns": 3, "width": 4, **GRIDS[name]["encoder"]}
     if encoder["layer"] != "none":
         encoder["size"] = 6
@@ -109,7 +110,7 @@ def test_a_describer(tmp_path: Path, untrained: Untrained, name: str) -> None:
     assert answered.stdout.splitlines() == list(map(str, expected))
 
 
-def test_a_translator_of_words_in_running_text(tmp_path: Path, untrained: Untrained) -> None:
+def test_a_translator_of_words_in_running_text(tmp_path: Path) -> None:
     texts = ["«Non», he said: don't!", "l'eau  est 1,5 fois… plus-value", "Алиса (да)", "猫。", "\u00a0a\tb"]
     tokens = WordTokenizer.learn(texts[:3], size=60, least=1, lowercase=True, segmentation="joiner", language="fr")
     table = {"task": "translate", "encoder": ENCODER, "decoder": DECODER, "embedding": {"size": 8}}
@@ -127,7 +128,7 @@ def test_a_translator_of_words_in_running_text(tmp_path: Path, untrained: Untrai
     assert [model.answer(text, ASKED) for text in texts[:3]] == [one.text for one in expected]
 
 
-def test_a_language_model_of_spelt_words_becomes_a_table(tmp_path: Path, untrained: Untrained) -> None:
+def test_a_language_model_of_spelt_words_becomes_a_table(tmp_path: Path) -> None:
     lines = ["a cat sees a dog", "the dog"]
     tokens = WordTokenizer.learn(lines, size=30, least=1, lowercase=False, segmentation="whitespace", language="en")
     table = {"task": "language-model", "embedding": {"kind": "character-cnn", "filters": 2}, "recurrence": {"size": 6}}

@@ -15,16 +15,14 @@ import torch
 from anaphora.batch import Batch, Constraints, pad
 from anaphora.errors import ConfigError
 from anaphora.inspection.microscope import SCRIPTS, page_of, tensors_of, write_microscope
-from anaphora.tasks.registry import parse, task_of
+from anaphora.tasks.registry import task_of
 from anaphora.tasks.runs import load_trained
 from anaphora.tasks.task import Trained
 from anaphora.tasks.translation.constraints import max_length
-from anaphora.text.characters import CharacterTokenizer
-from anaphora.text.subwords import SubwordTokenizer
+from tests.networks import SENTENCES, SMALL, untrained_translator, untrained_writer
 from tests.searches import beam
 
 RUN = Path(__file__).parents[1] / "runs" / "format-2"
-SENTENCES = ["The old man sees a cat.", "Alice is  in the garden!", "a Ünicode çat \u2581 \U0001f600 </script>", "b"]
 
 DRIVER = """
 const contents = JSON.parse(require("fs").readFileSync(process.argv[2], "utf8"));
@@ -84,68 +82,16 @@ def with_weights_of(page: str, trained: Trained) -> Trained:
     return trained
 
 
-def untrained(table: dict[str, Any], kind: str = "character") -> Trained:
-    """A model with random weights, large enough that no two words are as good as equal."""
-    tokenizer: Any = (
-        CharacterTokenizer.learn(SENTENCES[:2], lowercase=False, least=1)
-        if kind == "character"
-        else SubwordTokenizer.learn(SENTENCES * 20, size=320, lowercase=True, byte_fallback=True)
-    )
-    sides = ["source", "target"] if table["task"] == "translate" else ["text"]
-    own = {"tokenizer": kind} | ({"lowercase": True} if kind == "bpe" else {})
-    experiment = parse({**table, "text": own}, "test")
-    model = task_of(experiment).build(experiment, dict.fromkeys(sides, tokenizer), "test")
-    generator = torch.Generator().manual_seed(3)
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight.copy_(0.7 * torch.randn(weight.shape, generator=generator))
-    return Trained(Path("run"), experiment, model.eval(), dict.fromkeys(sides, tokenizer))
-
-
-SMALL = {"size": 8}
-TRANSLATORS: dict[str, dict[str, Any]] = {
-    "luong": {"encoder": {"cell": "lstm"}, "decoder": {"cell": "lstm", "layers": 2, "residual": True}},
-    "bahdanau": {
-        "encoder": {"cell": {"kind": "gru", "reset": "before", "update": "new"}, "sentence_encoding_from": "backward"},
-        "decoder": {"cell": {"kind": "gru", "reset": "before", "update": "new"}, "readout_layer": "maxout"}
-        | {"input_feeding": False, "readout_word": True, "initial_state_activation": "tanh"},
-        "attention": {"score": {"kind": "concat", "coverage": True}, "query": "previous", "context": "state"},
-    },
-    "conditional": {
-        "encoder": {"cell": {"kind": "gru", "recurrent_bias": True}, "layer_norm": True, "layers": 2, "residual": True}
-        | {"initial_state": "learned"},
-        "decoder": {"cell": "gru", "layer_norm": True, "initial_state": "mean", "input_feeding": False},
-        "attention": {"score": "concat", "query": "current", "context": "state"},
-    },
-    "sutskever": {
-        "encoder": {"cell": "lstm", "bidirectional": False, "reversed": True, "layers": 2},
-        "decoder": {"cell": "lstm", "layers": 2, "initial_state": "copy", "readout_layer": "none"}
-        | {"input_feeding": False},
-        "attention": "none",
-    },
-    "dot": {
-        "encoder": {"cell": "elman", "bidirectional": False},
-        "decoder": {"cell": {"kind": "elman", "activation": "sigmoid"}, "input_feeding_from": "context"},
-        "attention": {"score": {"kind": "dot", "scaled": True}, "normalizer": {"kind": "softmax", "sharpness": 1.5}},
-        "embedding": {"shared": True, "scaled": True},
-        "output": {"tied": True},
-    },
-}
-
-
-def translator(name: str, kind: str) -> Trained:
-    options = TRANSLATORS[name]
-    table = {side: SMALL | options[side] for side in ("encoder", "decoder")}
-    rest = {key: value for key, value in options.items() if key not in table}
-    return untrained({"task": "translate", "embedding": SMALL | rest.pop("embedding", {}), **table, **rest}, kind)
+SHOWN = ("luong", "bahdanau", "conditional", "sutskever", "dot")
+"""The translators that a page computes."""
 
 
 @pytest.mark.matrix
 @node
 @pytest.mark.parametrize("kind", ["character", "bpe"])
-@pytest.mark.parametrize("name", TRANSLATORS)
+@pytest.mark.parametrize("name", SHOWN)
 def test_a_page_translates_as_the_package_does(tmp_path: Path, name: str, kind: str) -> None:
-    trained = translator(name, kind)
+    trained = untrained_translator(name, kind)
     page = page_of(trained, "A page")
     model: Any = with_weights_of(page, trained).model
     predictor = task_of(trained.experiment).predictor(trained)
@@ -164,7 +110,7 @@ def test_a_page_translates_as_the_package_does(tmp_path: Path, name: str, kind: 
 @pytest.mark.parametrize("cell", ["lstm", "gru", "elman"])
 def test_a_page_continues_a_text_as_the_package_does(tmp_path: Path, cell: str) -> None:
     recurrence = {"cell": cell, "size": 8, "layers": 2, "initial_state": "learned" if cell == "lstm" else "zero"}
-    trained = untrained({"task": "language-model", "embedding": SMALL, "recurrence": recurrence})
+    trained = untrained_writer({"task": "language-model", "embedding": SMALL, "recurrence": recurrence})
     page = page_of(trained, "A page")
     model: Any = with_weights_of(page, trained).model
     stepper = model.stepper()
@@ -189,7 +135,7 @@ def test_the_page_of_a_trained_run_translates_as_the_run_does(tmp_path: Path) ->
 @node
 @pytest.mark.parametrize("kind", ["character", "bpe"])
 def test_a_page_writes_any_ids_as_the_package_does(tmp_path: Path, kind: str) -> None:
-    trained, draws = translator("luong", kind), random.Random(1)
+    trained, draws = untrained_translator("luong", kind), random.Random(1)
     tokenizer = trained.tokenizers["target"]
     last = tokenizer.symbols.size - 1
     lists = [[draws.randint(0, draws.choice([9, last])) for _ in range(draws.randint(0, 9))] for _ in range(2_000)]
@@ -204,7 +150,7 @@ def test_a_page_writes_any_ids_as_the_package_does(tmp_path: Path, kind: str) ->
 
 
 def test_what_is_written_into_a_page_cannot_end_its_data() -> None:
-    page = page_of(translator("luong", "character"), "A </title><script>", ["</script><b>&"])
+    page = page_of(untrained_translator("luong", "character"), "A </title><script>", ["</script><b>&"])
     assert network_in(page)["examples"] == ["</script><b>&"]
     assert page.count("</title>") == 1
     assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
@@ -238,13 +184,13 @@ def test_a_page_has_what_training_recorded_the_last_among_them(tmp_path: Path, c
 )
 def test_a_model_that_the_page_does_not_compute_is_refused_by_name(table: dict[str, Any], named: str) -> None:
     with pytest.raises(ConfigError, match=f"microscope shows .* but not .*{named}"):
-        page_of(untrained({"task": "translate", **table}), "A page")
+        page_of(untrained_writer({"task": "translate", **table}), "A page")
 
 
 def test_a_model_too_large_for_a_page_is_refused_with_its_size() -> None:
     table = {"task": "translate", "encoder": {"size": 1024}, "decoder": {"size": 1024}}
     with pytest.raises(ConfigError, match=r"a page of \d+ MB, but a page should have at most 25 MB"):
-        page_of(untrained(table), "A page")
+        page_of(untrained_writer(table), "A page")
 
 
 @pytest.mark.slow
