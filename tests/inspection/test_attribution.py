@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from anaphora.errors import ConfigError
-from anaphora.inspection.attribution import _vectors, attribution, token_attribution
+from anaphora.inspection.attribution import attribution, token_attribution
 from anaphora.inspection.subject import Subject
 
 
@@ -88,10 +88,3 @@ def test_what_cannot_be_attributed_is_refused(make_translator: Any) -> None:
         token_attribution(subject, "adf", token=99)
     with pytest.raises(ConfigError, match="'xyz' is no token of the vocabulary"):
         token_attribution(subject, "adf", token=1, instead="xyz")
-
-
-def test_nothing_is_left_of_the_hooks(make_translator: Any) -> None:
-    model = make_translator("lstm").trained.model
-    with _vectors(model):
-        pass
-    assert all(not module._forward_hooks for module in model.modules())

@@ -39,43 +39,41 @@ def carried(layer: Layer, step: int) -> dict[str, Tensor]:
     return {name: layer.signal(name)[step - 1 : step].detach() for name in layer.seen.program.carried}
 
 
-def finite_differences(layer: Layer, step: int, of: str, by: str) -> Tensor:
+def finite_differences(layer: Layer, step: int, of: str, by: str, follow: Any = lambda state: None) -> Tensor:
+    """The Jacobian of the last value of one signal by another after ``step``, which others ``follow``."""
     columns, epsilon = [], 1e-6
     for cell in range(layer.signal(by).shape[1]):
         ends = []
         for sign in (1, -1):
             state = {name: rows.clone() for name, rows in carried(layer, step).items()}
             state[by][0, cell] += sign * epsilon
+            follow(state)
             ends.append(state_after(layer, step, state, of))
         columns.append((ends[0] - ends[1]) / (2 * epsilon))
     return torch.stack(columns, 1)
 
 
-@pytest.mark.parametrize("cell", ["lstm", "gru", "elman"])
-def test_norms_are_those_of_finite_differences_for_every_layer(make_language_model: Any, cell: str) -> None:
-    [layer] = layers(make_language_model(cell, 2), "line")
-    for unit in units(layer):
-        reach, h = reach_of(layer, unit), f"{unit.name}.h"
-        assert len(reach.norms) == layer.size
-        for k in (1, layer.size):
-            jacobian = finite_differences(layer, layer.size - k, h, h)
-            assert reach.norms[k - 1] == pytest.approx(float(torch.linalg.matrix_norm(jacobian, 2)), rel=1e-5)
+def norm(jacobian: Tensor) -> Any:
+    return pytest.approx(float(torch.linalg.matrix_norm(jacobian, 2)), rel=1e-5)
 
 
-def test_norms_of_a_translator_are_those_of_finite_differences_in_encoder_and_decoder(make_translator: Any) -> None:
-    found = layers(make_translator("gru", "decoder.input_feeding=false"), "adf")
-    assert [layer.name for layer in found] == [
-        "encoder.layers.0.right_to_left",
-        "encoder.layers.0.left_to_right",
-        "decoder",
-    ]
-    assert found[0].steps == tuple(reversed(found[1].steps))
+@pytest.mark.parametrize("cell", ["lstm", "gru", "elman", "translator"])
+def test_norms_are_those_of_finite_differences_for_every_layer(
+    make_language_model: Any, make_translator: Any, cell: str
+) -> None:
+    if cell == "translator":
+        found = layers(make_translator("gru", "decoder.input_feeding=false"), "adf")
+        directions = [f"encoder.layers.0.{way}" for way in ("right_to_left", "left_to_right")]
+        assert [layer.name for layer in found] == [*directions, "decoder"]
+        assert found[0].steps == tuple(reversed(found[1].steps))
+    else:
+        found = layers(make_language_model(cell, 2), "line")
     for layer in found:
-        [unit] = units(layer)
-        reach, h = reach_of(layer, unit), f"{unit.name}.h"
-        for k in (1, layer.size):
-            jacobian = finite_differences(layer, layer.size - k, h, h)
-            assert reach.norms[k - 1] == pytest.approx(float(torch.linalg.matrix_norm(jacobian, 2)), rel=1e-5)
+        for unit in units(layer):
+            reach, h = reach_of(layer, unit), f"{unit.name}.h"
+            assert len(reach.norms) == layer.size
+            for k in (1, layer.size):
+                assert reach.norms[k - 1] == norm(finite_differences(layer, layer.size - k, h, h))
 
 
 @pytest.mark.parametrize("cell", ["gru", "lstm", "elman"])
@@ -89,17 +87,13 @@ def test_the_memory_of_an_lstm_is_differentiated_with_its_output_following(make_
     [layer] = layers(make_language_model("lstm"))
     [unit] = units(layer)
     reach = reach_of(layer, unit)
-    step, epsilon, columns = layer.size - 3, 1e-6, []
+    step, c = layer.size - 3, "layer0.c"
     o = layer.inside()["layer0.o"][step - 1]
-    for cell in range(5):
-        ends = []
-        for sign in (1, -1):
-            state = {name: rows.clone() for name, rows in carried(layer, step).items()}
-            state["layer0.c"][0, cell] += sign * epsilon
-            state["layer0.h"][0] = o * torch.tanh(state["layer0.c"][0])
-            ends.append(state_after(layer, step, state, "layer0.c"))
-        columns.append((ends[0] - ends[1]) / (2 * epsilon))
-    assert reach.memory[2] == pytest.approx(float(torch.linalg.matrix_norm(torch.stack(columns, 1), 2)), rel=1e-5)
+
+    def follow(state: dict[str, Tensor]) -> None:
+        state["layer0.h"][0] = o * torch.tanh(state[c][0])
+
+    assert reach.memory[2] == norm(finite_differences(layer, step, c, c, follow))
 
 
 def test_the_direct_path_is_the_product_of_forget_gates_and_at_most_one(make_language_model: Any) -> None:

@@ -2,8 +2,8 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
-import matplotlib
 import numpy as np
 import pytest
 import torch
@@ -25,24 +25,12 @@ BEGINNINGS = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_the_suffix_chooses_the_format(tmp_path: Path, form: str) -> None:
-    path = draw_attention(tmp_path / f"picture.{form}", SOURCE, TARGET, WEIGHTS, "A title")
-    assert path == tmp_path / f"picture.{form}"
-    assert path.read_bytes().startswith(BEGINNINGS[form])
-    assert [p.name for p in tmp_path.iterdir()] == [path.name]
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_the_same_picture_is_the_same_bytes(tmp_path: Path, form: str) -> None:
-    first = draw_attention(tmp_path / f"first.{form}", SOURCE, TARGET, WEIGHTS)
-    second = draw_attention(tmp_path / f"second.{form}", SOURCE, TARGET, WEIGHTS)
-    assert first.read_bytes() == second.read_bytes()
-
-
-def test_other_weights_are_another_picture(tmp_path: Path) -> None:
-    first = draw_attention(tmp_path / "first.svg", SOURCE, TARGET, WEIGHTS)
-    second = draw_attention(tmp_path / "second.svg", SOURCE, TARGET, WEIGHTS[::-1])
-    assert first.read_bytes() != second.read_bytes()
+def test_the_suffix_chooses_the_format_and_the_same_picture_is_the_same_bytes(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "a" / "new" / f"picture.{form}"
+    assert draw_attention(path, SOURCE, TARGET, WEIGHTS, "A title") == path
+    assert path.read_bytes().startswith(BEGINNINGS[form]) and list(path.parent.iterdir()) == [path]
+    again = draw_attention(tmp_path / f"again.{form}", SOURCE, TARGET, WEIGHTS, "A title")
+    assert again.read_bytes() == path.read_bytes()
 
 
 def test_labels_and_title_can_be_read_in_the_svg(tmp_path: Path) -> None:
@@ -52,18 +40,22 @@ def test_labels_and_title_can_be_read_in_the_svg(tmp_path: Path) -> None:
     assert "▁" not in text
 
 
-def test_a_tensor_and_lists_of_numbers_are_drawn_alike(tmp_path: Path) -> None:
-    tensor = torch.tensor(WEIGHTS, requires_grad=True)
-    drawn = [
+def test_a_tensor_and_lists_of_numbers_are_drawn_alike_and_other_weights_apart(tmp_path: Path) -> None:
+    holes = WEIGHTS.copy()
+    holes[1, 2] = np.nan
+    given = {
+        "array": WEIGHTS,
+        "tensor": torch.tensor(WEIGHTS, requires_grad=True),
+        "list": WEIGHTS.tolist(),
+        "half": torch.tensor(WEIGHTS, dtype=torch.bfloat16),
+        "other": WEIGHTS[::-1],
+        "holes": holes,
+    }
+    array, *same, _, other, no_number = (
         draw_attention(tmp_path / f"{name}.svg", SOURCE, TARGET, weights).read_bytes()
-        for name, weights in (("array", WEIGHTS), ("tensor", tensor), ("list", WEIGHTS.tolist()))
-    ]
-    assert drawn[0] == drawn[1] == drawn[2]
-
-
-def test_half_precision_is_drawn(tmp_path: Path) -> None:
-    weights = torch.tensor(WEIGHTS, dtype=torch.bfloat16)
-    assert draw_attention(tmp_path / "picture.svg", SOURCE, TARGET, weights).exists()
+        for name, weights in given.items()
+    )
+    assert same == [array, array] and array not in (other, no_number)
 
 
 @pytest.mark.matrix
@@ -94,33 +86,22 @@ def test_pictures_of_any_length_are_drawn(tmp_path: Path, sources: int, targets:
     assert path.stat().st_size > 0
 
 
-def test_what_is_no_number_is_drawn_apart(tmp_path: Path) -> None:
-    holes = WEIGHTS.copy()
-    holes[1, 2] = np.nan
-    whole = draw_attention(tmp_path / "whole.svg", SOURCE, TARGET, WEIGHTS).read_bytes()
-    assert draw_attention(tmp_path / "holes.svg", SOURCE, TARGET, holes).read_bytes() != whole
-
-
-def test_missing_folders_are_made(tmp_path: Path) -> None:
-    assert draw_attention(tmp_path / "a" / "b" / "picture.svg", SOURCE, TARGET, WEIGHTS).exists()
-
-
-@pytest.mark.parametrize("weights", [WEIGHTS.T, WEIGHTS[:-1], WEIGHTS[0], np.zeros((5, 4, 2)), 1.0])
-def test_sizes_that_do_not_fit_are_named(tmp_path: Path, weights: object) -> None:
-    with pytest.raises(ShapeError, match=r"5 target and 4 source pieces need weights \[T, S\] = \[5, 4\]"):
-        draw_attention(tmp_path / "picture.png", SOURCE, TARGET, weights)
+@pytest.mark.parametrize(
+    ("targets", "weights", "complaint"),
+    [
+        *(
+            (TARGET, w, r"5 target and 4 source pieces need weights \[T, S\] = \[5, 4\]")
+            for w in (WEIGHTS.T, WEIGHTS[:-1], WEIGHTS[0], np.zeros((5, 4, 2)), 1.0)
+        ),
+        (TARGET[:2], [[0.1, 0.2], [0.3]], "rows of one length"),
+        (TARGET[:2], [["a", "b"], ["c", "d"]], "rows of one length"),
+        ([], np.zeros((0, 4)), "0 target and 4 source"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(tmp_path: Path, targets: list[str], weights: Any, complaint: str) -> None:
+    with pytest.raises(ShapeError, match=complaint):
+        draw_attention(tmp_path / "picture.png", SOURCE, targets, weights)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("weights", [[[0.1, 0.2], [0.3]], [["a", "b"], ["c", "d"]]])
-def test_weights_that_are_no_table_of_numbers_are_refused(tmp_path: Path, weights: object) -> None:
-    with pytest.raises(ShapeError, match="rows of one length"):
-        draw_attention(tmp_path / "picture.png", SOURCE[:2], TARGET[:2], weights)
-
-
-def test_an_alignment_of_nothing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ShapeError, match="0 target and 4 source"):
-        draw_attention(tmp_path / "picture.png", SOURCE, [], np.zeros((0, 4)))
 
 
 @pytest.mark.parametrize("name", ["picture.jpg", "picture", "picture.png.txt"])
@@ -137,16 +118,11 @@ def test_a_missing_matplotlib_is_answered_with_the_line_that_installs_it(
         draw_attention(tmp_path / "picture.png", SOURCE, TARGET, WEIGHTS)
 
 
-def test_drawing_leaves_settings_alone(tmp_path: Path) -> None:
-    before = dict(matplotlib.rcParams)
-    draw_attention(tmp_path / "picture.svg", SOURCE, TARGET, WEIGHTS)
-    assert dict(matplotlib.rcParams) == before
-
-
-def test_drawing_never_loads_pyplot(tmp_path: Path) -> None:
+def test_drawing_leaves_settings_alone_and_never_loads_pyplot(tmp_path: Path) -> None:
     code = (
         "import sys; from anaphora.inspection.drawing.heat import draw_attention; "
-        "assert 'matplotlib' not in sys.modules; draw_attention(sys.argv[1], ['a'], ['b'], [[1.0]]); "
+        "assert 'matplotlib' not in sys.modules; import matplotlib; before = matplotlib.rcParams.copy(); "
+        "draw_attention(sys.argv[1], ['a'], ['b'], [[1.0]]); assert matplotlib.rcParams.copy() == before; "
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "picture.png")], check=True)
