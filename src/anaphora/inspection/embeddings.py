@@ -97,7 +97,7 @@ def word_neighbours(subject: Subject, words: Sequence[str], nearest: int = 10) -
     counts = {side: _occurrences(subject, side, table_VD) for side, table_VD in tables.items()}
     found, names, groups, vectors = [], list[str](), list[str](), list[Tensor]()
     for word in words:
-        sides = {side: number for side in tables if (number := _token(subject, side, word)) is not None}
+        sides = {side: number for side in tables if (number := token_of(subject, side, word)) is not None}
         if not sides:
             raise DataError(f"'{word}' is not one token of {subject.name}: give a word that its vocabulary has.")
         for side, number in sides.items():
@@ -156,7 +156,8 @@ def principal_components(rows_NW: Tensor) -> tuple[tuple[tuple[float, float], ..
     return tuple((x, y) for x, y in points_N2.tolist()), (shares[0], shares[1])
 
 
-def _token(subject: Subject, side: str, word: str) -> int | None:
+def token_of(subject: Subject, side: str, word: str) -> int | None:
+    """Return the token that a word is on a side; None for an unknown word, and for one of several tokens."""
     tokenizer = subject.trained.tokenizers[side]
     ids = tokenizer.encode(word)
     return ids[0] if len(ids) == 1 and ids[0] != tokenizer.symbols.unk else None

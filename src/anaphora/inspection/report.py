@@ -8,7 +8,7 @@ from anaphora.errors import AnaphoraError, DataError
 from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.attention import alignments
 from anaphora.inspection.curves import curves
-from anaphora.inspection.embeddings import tables_of, word_neighbours
+from anaphora.inspection.embeddings import tables_of, token_of, word_neighbours
 from anaphora.inspection.gates import gates
 from anaphora.inspection.gradients import gradients
 from anaphora.inspection.length import by_lengths
@@ -78,11 +78,8 @@ def _known(subject: Subject, text: str) -> list[str]:
     [side, *_] = [*tables_of(subject), ""]
     if not side:
         return []
-    tokenizer = subject.trained.tokenizers[side]
     words = sorted(dict.fromkeys(text.split()), key=len, reverse=True)
-    found = [
-        word for word in words if [tokenizer.symbols.unk] != tokenizer.encode(word) and len(tokenizer.encode(word)) == 1
-    ]
+    found = [word for word in words if token_of(subject, side, word) is not None]
     if not found:
         raise DataError("No word of the text is one token.")
     return found[:WORDS]

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -97,11 +98,6 @@ class Trial:
         """Identity among the trials of a plan."""
         return self.task, self.unit, self.seed, self.rate, self.distance
 
-    @property
-    def order(self) -> tuple[str, str, int, float, int]:
-        """Its place among others: the order in which one worker makes those of a unit."""
-        return self.task, self.unit, self.seed, -self.rate, self.distance
-
 
 @dataclass(frozen=True)
 class Spans:
@@ -168,7 +164,9 @@ def spans(plan: Plan, folder: Path | None = None, report: Report = silent, worke
             store.stopped.set()
             pool.shutdown(cancel_futures=True)
             raise
-    return Spans(plan, tuple(sorted(store.trials.values(), key=lambda one: one.order)))
+    # in the order in which one worker makes those of a unit
+    trials = sorted(store.trials.values(), key=lambda one: (one.task, one.unit, one.seed, -one.rate, one.distance))
+    return Spans(plan, tuple(trials))
 
 
 def _conduct_series(plan: Plan, task: str, unit: str, seed: int, store: "_Store") -> None:
@@ -195,22 +193,17 @@ class _Store:
         """Once set, running trials end without a result."""
         self._lock, self._locks = Lock(), dict[tuple[str, str], Lock]()
         self.trials: dict[tuple[str, str, int, float, int], Trial] = {}
-        head = json.dumps({"plan": asdict(plan)}) + "\n"
-        if self._path is None:
-            return
-        found = list(lines(self._path))
+        head, found = json.dumps({"plan": asdict(plan)}), list(lines(self._path)) if self._path else []
         if not found:
             self._append(head)
-        elif found[0].decode() != head:
+        elif found[0].decode() != f"{head}\n":
             raise DataError(f"{self._path} is of another plan of measurements: name another folder, or remove it.")
-        if found and not found[-1].endswith(b"\n"):
-            self._append("\n")
+        elif not found[-1].endswith(b"\n"):
+            self._append("")
         for line in found[1:]:
-            try:
+            with suppress(ValueError, TypeError):  # a line that a killed process left unfinished
                 trial = Trial(**json.loads(line))
-            except (ValueError, TypeError):
-                continue  # a line that a killed process left unfinished
-            self.trials[trial.key] = trial
+                self.trials[trial.key] = trial
 
     def alone(self, task: str, unit: str) -> Lock:
         """Return the lock to hold while others should not ask for trials of a unit on a task."""
@@ -224,7 +217,7 @@ class _Store:
             found = conduct(self._plan, *key, self.stopped)
             with self._lock:
                 self.trials[key] = found
-                self._append(json.dumps(asdict(found)) + "\n")
+                self._append(json.dumps(asdict(found)))
         return self.trials[key]
 
     def _append(self, line: str) -> None:
@@ -232,7 +225,7 @@ class _Store:
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            append(self._path, line.encode())
+            append(self._path, f"{line}\n".encode())
         except OSError as error:
             raise DataError(f"{self._path} cannot be written to: {error.strerror}: name another folder.") from None
 

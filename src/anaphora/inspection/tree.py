@@ -200,11 +200,10 @@ def tree_of(search: Search, size: int, runtime: Runtime, run: str, text: str) ->
         )
     paths = [(*one.ids, *(end if one.finished else ()))[search.prefix :] for one in (best, greedy)]
     grown = _Growing(search, size, *paths)
-    reads, greedy_reads = (recording.steps[search.prefix :] for recording in recordings)
-    for read in reads:
+    for read in recordings[0].steps[search.prefix :]:
         grown.add(read)
     grown.end()
-    grown.add_greedy(greedy_reads)
+    grown.add_greedy(recordings[1].steps[search.prefix :])
     tokens = labels([node.token for node in grown.nodes])
     nodes = tuple(replace(node, token=token) for node, token in zip(grown.nodes, tokens, strict=True))
     outputs = ["".join(search.pieces(path)).replace("\u2581", " ").strip() for path in paths]

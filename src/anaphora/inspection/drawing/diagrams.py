@@ -56,12 +56,12 @@ def network_figure(shown: Diagram) -> "Figure":
     A part is a box, a signal an arrow; what is carried from step to step goes sideways. Boxes of one row have the same
     weights, which stand at their right.
     """
-    lanes = [(name, parts) for name, parts in shown.programs.items() if parts]
-    heights = [_UP * len(parts) + 110 for _, parts in lanes]
-    bottom = float(sum(heights) + _TOP)
+    heights = {name: _UP * len(parts) + 110 for name, parts in shown.programs.items() if parts}
+    bottom = float(sum(heights.values()) + _TOP)
     figure, axes = _sheet(_LEFT + _ACROSS * shown.steps + _RIGHT, bottom, shown.name)
     below = 0.0
-    for (name, parts), height in zip(lanes, heights, strict=True):  # from the bottom up, as signals flow
+    for name, height in heights.items():  # from the bottom up, as signals flow
+        parts = shown.programs[name]
         lane = _Lane(axes, name, parts, shown.steps, bottom - 50)
         lane.draw()
         if any(part.memory for part in parts) and below:
@@ -228,10 +228,8 @@ def _columns(shown: CellDiagram) -> list[list[int]]:
     for node in shown.nodes:
         depths.append(max((depths[one] + 1 for one in node.reads), default=0))
     last = max(depths)
-    found: list[list[int]] = [[] for _ in range(last + 1)]
-    for number, node in enumerate(shown.nodes):
-        found[last if node.kind == "result" else depths[number]].append(number)
-    return found
+    columns = [last if node.kind == "result" else depth for node, depth in zip(shown.nodes, depths, strict=True)]
+    return [[number for number, own in enumerate(columns) if own == column] for column in range(last + 1)]
 
 
 def _width_of(kind: str) -> float:
@@ -338,15 +336,14 @@ def _places(shown: Tree) -> dict[int, float]:
     places: dict[int, float] = {}
     free = 0.0
 
-    def place(node: Node) -> None:
+    def place(parent: int | None) -> None:
         nonlocal free
-        own = sorted(children.get(node.number, []), key=lambda child: (not child.best, -child.score))
-        places[node.number] = free
+        own = sorted(children.get(parent, []), key=lambda child: (not child.best, -child.score))
+        for child in own:
+            places[child.number] = free
+            place(child.number)
         if not own:
             free += 1
-        for child in own:
-            place(child)
 
-    for root in sorted(children.get(None, []), key=lambda child: (not child.best, -child.score)):
-        place(root)
+    place(None)
     return places

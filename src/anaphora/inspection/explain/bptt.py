@@ -1,6 +1,5 @@
 """Backpropagation through time of the simple unit with a softmax, whole and truncated."""
 
-from dataclasses import dataclass
 from math import log
 from typing import Any
 
@@ -32,49 +31,39 @@ K = 2
 """Steps of a chunk, and of the backward pass of a window."""
 
 
-@dataclass
-class Forward:
-    """Values on the way forward; entry t is that of step t."""
-
-    given: list[Term]
-    h: list[Term]
-    p: list[Term]
-    loss: list[Term]
-
-
-def forward(start: Section, ahead: Section) -> Forward:
-    """Work out the states, probabilities and losses."""
+def forward(start: Section, ahead: Section) -> tuple[list[Term], list[Term], list[Term], list[Term]]:
+    """Work out what is given, and the states, probabilities and losses of steps 0, 1, ..; a loss is of step 1 first."""
     given = start.given(**GIVEN, y=tuple(map(float, Y)))
     w_xh, w_hh, b, _, h_0, x, _ = given
-    found = Forward(given, [h_0], [h_0], [])
+    h, p, losses = [h_0], [h_0], list[Term]()
     for t, y in enumerate(Y, 1):
-        a = ahead.row(f"a_{t}", w_xh * x[t] + w_hh * found.h[t - 1] + b)
-        found.h.append(ahead.row(f"h_{t}", tanh(a)))
-        s = ahead.row(f"s_{t}", as_term(f"W_hy h_{t}", [w * found.h[t].value for w in W_HY]))
-        found.p.append(ahead.row(f"p_{t}", softmax(s)))
-        p_y = found.p[t].value[y]
-        found.loss.append(ahead.row(f"L_{t}", as_term(f"-ln p_{t}[{y}]", -log(p_y)), numbers=f"-ln {n(p_y)}"))
-    return found
+        a = ahead.row(f"a_{t}", w_xh * x[t] + w_hh * h[t - 1] + b)
+        h.append(ahead.row(f"h_{t}", tanh(a)))
+        s = ahead.row(f"s_{t}", as_term(f"W_hy h_{t}", [w * h[t].value for w in W_HY]))
+        p.append(ahead.row(f"p_{t}", softmax(s)))
+        p_y = p[t].value[y]
+        losses.append(ahead.row(f"L_{t}", as_term(f"-ln p_{t}[{y}]", -log(p_y)), numbers=f"-ln {n(p_y)}"))
+    return given, h, p, losses
 
 
 def bptt() -> Lesson:
     """h_t = tanh(W_xh x_t + W_hh h_{t-1} + b), p_t = softmax(W_hy h_t), L_t = -ln p_t[y_t]."""
     start, ahead = Section("Given"), Section("Forward")
     back = Section("Backward", "From the last step to the first. dh from step t + 1 is added to what the loss sends.")
-    found = forward(start, ahead)
-    w_xh, w_hh, *_, x, _ = found.given
+    given, h, p, own_losses = forward(start, ahead)
+    w_xh, w_hh, *_, x, _ = given
     later, deltas, of_y = list[Term](), list[Term](), list[Term]()
     terms: dict[str, list[Term]] = {"dW_xh": [], "dW_hh": []}
     for t in range(len(X), 0, -1):
-        ds = back.row(f"ds_{t}", found.p[t] - as_term("1_y", [float(k == Y[t - 1]) for k in (0, 1)]))
+        ds = back.row(f"ds_{t}", p[t] - as_term("1_y", [float(k == Y[t - 1]) for k in (0, 1)]))
         dh = back.row(f"dh_{t}", total([as_term(f"W_hy' ds_{t}", dot(W_HY, ds.value)), *later]))
-        delta = back.row(f"delta_{t}", (1 - found.h[t] ** 2) * dh)
-        for name, factor in (("dW_xh", x[t]), ("dW_hh", found.h[t - 1])):
+        delta = back.row(f"delta_{t}", (1 - h[t] ** 2) * dh)
+        for name, factor in (("dW_xh", x[t]), ("dW_hh", h[t - 1])):
             term = delta * factor
             terms[name].append(back.row(term.formula, term, f"its term of {name}"))
         back.row(f"dx_{t}", w_xh * delta)
         deltas.append(delta)
-        of_y.append(ds * found.h[t])
+        of_y.append(ds * h[t])
         later = [as_term(f"W_hh delta_{t}", (w_hh * delta).value)]
     sums = Section("Gradients", "The terms of all steps summed up.")
     gradients = [
@@ -89,14 +78,14 @@ def bptt() -> Lesson:
         "Backpropagation through time, by hand",
         "h_t = tanh(W_xh x_t + W_hh h_{t-1} + b), p_t = softmax(W_hy h_t), L_t = -ln p_t[y_t] is minimised.",
         (start, ahead, back, sums),
-        difference([*found.loss, *gradients], [losses, *(theirs[name.formula] for name in gradients)]),
+        difference([*own_losses, *gradients], [losses, *(theirs[name.formula] for name in gradients)]),
     )
 
 
 def truncation() -> Lesson:
     """dL_t/dW_hh is a sum of one term for each step s up to t; truncation leaves some of them out."""
-    found = forward(Section(""), Section(""))
-    w_hh, h = found.given[1].value, [one.value for one in found.h]
+    given, states, probabilities, _ = forward(Section(""), Section(""))
+    w_hh, h = given[1].value, [one.value for one in states]
     kept: dict[str, float] = {"full": 0.0, "chunk": 0.0, "window": 0.0}
     table = Section(
         "Terms",
@@ -104,7 +93,7 @@ def truncation() -> Lesson:
         f"the same chunk; windows of k = {K - 1} where s is at least t - {K - 1}.",
     )
     for t in range(1, len(X) + 1):
-        arriving = dot(W_HY, [p - (k == Y[t - 1]) for k, p in enumerate(found.p[t].value)])
+        arriving = dot(W_HY, [p - (k == Y[t - 1]) for k, p in enumerate(probabilities[t].value)])
         for s in range(t, 0, -1):
             delta = (1 - h[s] ** 2) * arriving
             keeps = {"chunk": (t - 1) // K == (s - 1) // K, "window": s >= t - (K - 1)}
