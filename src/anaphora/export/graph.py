@@ -1,7 +1,6 @@
 """An ONNX graph that is written node by node; names of nodes are made up, those of weights are of the checkpoint."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,30 +154,6 @@ class Graph:
     def _fresh(self, operator: str) -> str:
         self._root._count += 1
         return f"{operator}.{self._root._count}"
-
-
-@dataclass(frozen=True)
-class Operands:
-    """Weights and memory of one network on its way into a graph."""
-
-    graph: Graph
-    prefix: str
-    """In front of the names of its weights in the checkpoint."""
-    weights: Mapping[str, Tensor]
-    memory: Mapping[str, str] = field(default_factory=dict)
-    """Signals by the names of memory tensors."""
-
-    def matmul(self, name: str, signal: str) -> str:
-        """W a."""
-        return self.graph.node("MatMul", signal, self.vector(name, transposed=True))
-
-    def vector(self, name: str, *, transposed: bool = False) -> str:
-        return self.graph.weight(f"{self.prefix}{name}", self.weights[name], transposed=transposed)
-
-    def project(self, name: str, signal: str, bias: bool) -> str:
-        """W a (+ b)."""
-        product = self.matmul(f"{name}.weight", signal)
-        return self.graph.add([product, self.vector(f"{name}.bias")]) if bias else product
 
 
 def unsupported(what: str) -> ConfigError:

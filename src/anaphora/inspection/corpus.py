@@ -1,6 +1,7 @@
 """The report of a data check: one self-contained page, its histograms as pictures, its numbers as JSON."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -35,12 +36,11 @@ def write_report(
     items = "\n".join(f'<li><b class="{f.severity}">{f.severity}</b> {escape(str(f))}</li>' for f in findings)
     body = ["<h2>Findings</h2>", f"<ul>\n{items}\n</ul>" if findings else "<p>None.</p>"]
     if histograms:
-        try:
-            draw_histograms(folder / "histograms.png", histograms)
-            svg = draw_histograms(folder / "histograms.svg", histograms).read_text(encoding="utf-8")
+        paths = [folder / f"histograms.{form}" for form in ("png", "svg")]
+        with suppress(MissingExtraError):
+            canvas.draw(paths, lambda: charts.histograms_figure(histograms))
+            svg = paths[1].read_text(encoding="utf-8")
             body.append(picture(svg[svg.find("<svg") :], "Histograms; their numbers are below"))
-        except MissingExtraError:
-            pass
     body += map(_table, tables)
     for name, text in (("check.html", page(title, *body)), ("check.json", f"{figures_as_json(figures, indent=2)}\n")):
         with replacing(folder / name) as stream:
@@ -53,9 +53,3 @@ def _table(shown: Table) -> str:
     classes = ["", *("bar" if number in shown.bars else "count" for number in range(1, count))]
     rows = [[escape(cell) for cell in row] for row in shown.rows]
     return f"<h2>{escape(shown.title)}</h2>\n{table([escape(one) for one in shown.columns], rows, classes)}"
-
-
-def draw_histograms(path: Path, histograms: Sequence[Histogram]) -> Path:
-    """Draw histograms side by side; the suffix chooses .png or .svg. Raises MissingExtraError without matplotlib."""
-    canvas.draw([path], lambda: charts.histograms_figure(histograms))
-    return path

@@ -6,7 +6,9 @@ training split in the run folder, in half precision; it is searched from end to 
 """
 
 import hashlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,17 +16,29 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from anaphora.data.columns import Bound, Table, Writer
+from anaphora.batch import Batch
+from anaphora.data.columns import Bound, Column, Integers, Table, Writer
+from anaphora.data.example_store import ExampleStore
+from anaphora.data.pairs import scored_batches
+from anaphora.data.ragged import Ragged
+from anaphora.data.running_text import TextSentences, TextWindows, encoded_text
+from anaphora.errors import AnaphoraError, DataError
 from anaphora.evaluation.alignment import words_of
 from anaphora.events import Note, Report, silent
 from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.labels import labels
 from anaphora.inspection.subject import Subject, demand_page
-from anaphora.inspection.training_states import TrainingSplit, all_states, example_states, training_split
+from anaphora.kernels.runtime import running
 from anaphora.models.encoder_decoder import EncoderDecoder
 from anaphora.models.language_model import LanguageModel
 from anaphora.prediction.examples import GivesExamples
-from anaphora.text.tokenizer import EOS, MARKS
+from anaphora.protocols import Carry
+from anaphora.run import Run
+from anaphora.tasks.language_model.training import LanguageModelJob
+from anaphora.tasks.registry import task_of
+from anaphora.tasks.training_job import TRAIN
+from anaphora.tasks.translation import TranslatorJob
+from anaphora.text.tokenizer import EOS, MARKS, Tokenizer
 from anaphora.wording import counted
 
 INDEX = Path("encoded") / "states"
@@ -36,6 +50,9 @@ _BLOCK = 1 << 15
 _END = (MARKS[EOS],)
 _CONTEXT = 4
 """Tokens that a text shows on either side of a neighbour."""
+_BATCH_TOKENS = 8000
+_STEPS = 64
+"""Tokens of a window of running text."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +111,153 @@ def _read(one: Neighbour) -> str:
     return f"   <- {one.source}" if one.source else ""
 
 
+class Row(NamedTuple):
+    """A training pair, or a line."""
+
+    number: int
+    """In the training split, from 1."""
+    source: str
+    """Source of the pair; empty for language models."""
+    pieces: tuple[str, ...]
+    """The tokens that were predicted."""
+
+
+States = tuple[Tensor, Integers, Integers]
+"""Some states of a split, N x W, and of each its row and the place of its token in that."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The training pairs of a translator."""
+
+    store: ExampleStore
+    tokenizers: Mapping[str, Tokenizer]
+
+    @cached_property
+    def _sides(self) -> list[Ragged]:
+        return self.store.all_rows()
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of pairs and tokenizers."""
+        return self.store.digest
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest target, its end among them."""
+        return int(self._sides[1].lengths.max()) + 1
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all targets, their ends among them."""
+        return int(self._sides[1].lengths.sum()) + len(self.store)
+
+    def __len__(self) -> int:
+        return len(self.store)
+
+    def row(self, number: int) -> Row:
+        """Return a pair."""
+        source, target = self.tokenizers["source"], self.tokenizers["target"]
+        sources, targets = self._sides
+        ids = [*targets[number].tolist(), target.symbols.eos]
+        read = source.decode(sources[number].tolist())
+        return Row(int(self.store.numbers[number]) + 1, read, tuple(target.pieces(ids)))
+
+    def states(self, model: Any) -> Iterator[States]:
+        """Yield the decoder states of the targets."""
+        for batch in scored_batches(self.store, _BATCH_TOKENS):
+            yield from _by_row(batch, model.target_states(batch).transpose(0, 1))
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The training text of a language model."""
+
+    ids: Column
+    ends: Integers
+    """Places of ``</s>`` in it; first the one in front."""
+    tokenizer: Tokenizer
+    fingerprint: str
+    """SHA-256 of text and tokenizer."""
+    of_sentences: bool
+    """True if the model reads each line from its initial state."""
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest line, its end among them."""
+        return int(np.diff(self.ends).max())
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the text, without the one in front."""
+        return len(self.ids) - 1
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+    def row(self, number: int) -> Row:
+        """Return a line."""
+        ids = self.ids[self.ends[number] + 1 : self.ends[number + 1] + 1]
+        return Row(number + 1, "", tuple(self.tokenizer.pieces(ids.tolist())))
+
+    def states(self, model: Any) -> Iterator[States]:
+        """Yield the states that each token is predicted from, after its line or all of its stream."""
+        if self.of_sentences:
+            for batch in TextSentences(self.ids, self.tokenizer.symbols, batch_tokens=_BATCH_TOKENS, seed=0).epoch(1):
+                yield from _by_row(batch, model.states_and_target_log_probs(batch)[0])
+            return
+        streams = max(1, min(_BATCH_TOKENS, len(self.ids) - 1) // _STEPS)
+        carry: Carry | None = None
+        for batch in TextWindows(self.ids, rows=streams, steps=_STEPS).epoch(1):
+            states_BTW, _, carry = model.states_and_target_log_probs(batch, carry)
+            width = states_BTW.shape[1]
+            predicted_N = (batch.example_ids_B.numpy()[:, None] + 1 + np.arange(width)).ravel()
+            rows_N = np.searchsorted(self.ends, predicted_N) - 1
+            yield states_BTW.flatten(0, 1), rows_N, predicted_N - self.ends[rows_N] - 1
+
+
+TrainingSplit = Pairs | Lines
+
+
+def training_split(subject: Subject, report: Report = silent) -> TrainingSplit:
+    """Return the training split of a run, encoded; DataError where it is gone or another."""
+    path, experiment, _, tokenizers, _ = subject.trained
+    try:
+        job = task_of(experiment).job(experiment, silent)
+    except AnaphoraError as error:
+        raise DataError(f"Neighbours are training data, but the training data of {path} is gone: {error}") from None
+    run = Run.open(path, job.fingerprints)
+    if "data/train" in run.changed(run.load("best")):
+        raise DataError(f"Neighbours are training data, but the training data of {path} has changed: restore it.")
+    if isinstance(job, TranslatorJob):
+        return Pairs(job.encoded_train(tokenizers, path / TRAIN, report), tokenizers)
+    assert isinstance(job, LanguageModelJob)
+    corpus, tokenizer = job.splits.train, tokenizers["text"]
+    ids = encoded_text(corpus, tokenizer, path / TRAIN, report=report)
+    ends = np.flatnonzero(ids[:] == tokenizer.symbols.eos)
+    of_sentences = not getattr(experiment, "reads_stream", True)
+    return Lines(ids, ends, tokenizer, f"{corpus.fingerprint} {tokenizer.fingerprint}", of_sentences)
+
+
+def example_states(subject: Subject, batch: Batch) -> Tensor:
+    """Return the states that the tokens of one text are predicted from, T x W."""
+    model: Any = subject.trained.model.eval()
+    with torch.no_grad(), running(subject.trained.runtime):
+        states_TW: Tensor = (
+            model.target_states(batch)[:, 0]
+            if hasattr(model, "target_states")
+            else model.states_and_target_log_probs(batch)[0][0]
+        )
+    return states_TW
+
+
+def _by_row(batch: Batch, states_BTW: Tensor) -> Iterator[States]:
+    """Yield the states of each row of a batch."""
+    numbers, lengths = batch.example_ids_B.tolist(), batch.target_ids.lengths_B.tolist()
+    for states_TW, number, length in zip(states_BTW, numbers, lengths, strict=True):
+        yield states_TW[:length], np.full(length, number), np.arange(length)
+
+
 class Index(NamedTuple):
     """The states of a training split."""
 
@@ -139,7 +303,7 @@ def neighbours_in(
         own = []
         for distance, place in zip(distances.tolist(), places.tolist(), strict=True):
             row = index.split.row(int(index.rows[place]))
-            own.append(Neighbour(row.number, row.source, row.pieces, int(index.places[place]), distance))
+            own.append(Neighbour(*row, int(index.places[place]), distance))
         found.append(tuple(own))
     return TrainingNeighbours(subject.name, text, example.predicts, tuple(found))
 
@@ -153,12 +317,13 @@ def index_of(subject: Subject, report: Report = silent) -> Index:
 
     def fill(into: Writer) -> dict[str, int]:
         done = 0
-        for states_NW, rows_N, places_N in all_states(subject, split):
-            into.write("states", states_NW.half().flatten().numpy())
-            into.write("rows", rows_N.tolist())
-            into.write("places", places_N.tolist())
-            done += len(rows_N)
-            into.tell(done)
+        with torch.no_grad(), running(subject.trained.runtime):
+            for states_NW, rows_N, places_N in split.states(subject.trained.model.eval()):
+                into.write("states", states_NW.half().flatten().numpy())
+                into.write("rows", rows_N.tolist())
+                into.write("places", places_N.tolist())
+                done += len(rows_N)
+                into.tell(done)
         return {"width": width}
 
     columns: dict[str, Bound] = {"states": _HALF, "rows": len(split), "places": split.longest}
