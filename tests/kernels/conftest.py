@@ -15,6 +15,7 @@ import pytest
 import torch
 from pydantic import ValidationError
 from torch import Tensor
+from torch.testing import assert_close
 
 from anaphora.config import Config
 from anaphora.kernels import naive
@@ -28,6 +29,8 @@ from anaphora.kernels.scores import AnyScore, Dot, Score
 from anaphora.kernels.sums import Activate, Add
 from anaphora.nn.attention import Attention, AttentionConfig, WindowAttention, attention_of
 from anaphora.nn.encoders.encoder import EncoderSpec
+
+from .exactness import assert_same_bits
 
 
 def members(union: Any) -> tuple[Any, ...]:
@@ -188,6 +191,38 @@ class Network:
         """The gradient of ``probe(outputs)`` for every leaf."""
         return dict(zip(self.leaves, torch.autograd.grad(probe(outputs), self.leaves.values()), strict=True))
 
+    def assert_same(
+        self,
+        found: Mapping[str, Tensor],
+        expected: Mapping[str, Tensor],
+        atol: float = 1e-10,
+        gradient_atol: float = 1e-10,
+        of: "Network | None" = None,
+    ) -> dict[str, Tensor]:
+        """Values and gradients, which are returned, are equal; ``expected`` may be ``of`` another network."""
+        assert_close(found, expected, rtol=0, atol=atol)
+        gradients = self.gradients(found)
+        assert_close(gradients, (of or self).gradients(expected), rtol=0, atol=gradient_atol)
+        return gradients
+
+    def assert_naive(self) -> None:
+        """Values and gradients are those of the naive reading, and no gradient is 0."""
+        gradients = self.assert_same(self.fast(), self.naive())
+        assert all(gradient.abs().sum() > 0 for gradient in gradients.values())
+
+    def assert_twice(self, output: str, **options: bool) -> None:
+        """The way back from an output can be walked twice."""
+        loss, leaves = self.fast()[output].sum(), self.leaves.values()
+        once, twice = (torch.autograd.grad(loss, leaves, retain_graph=True, **options) for _ in range(2))
+        assert_same_bits(once, twice)
+
+    def assert_same_bits_alone(self) -> None:
+        """Every sentence has the bits that it has among the others."""
+        together = self.fast()
+        for row, length in enumerate(self.lengths_B.tolist()):
+            of_row = {n: t[row : row + 1] if "last" in n else t[:length, row : row + 1] for n, t in together.items()}
+            assert_same_bits(self.sentences(torch.tensor([row])).fast(), of_row)
+
     def exact(self, fast_mode: bool = False) -> bool:
         """Whether the derived gradients are those of finite differences, for every leaf at once."""
 
@@ -204,6 +239,29 @@ class Network:
             masks={n: t.to(dtype) for n, t in self.masks.items()},
             sentence_masks={n: t.to(dtype) for n, t in self.sentence_masks.items()},
         )
+
+    def poisoned(self) -> "Network":
+        """NaN at every step past the end of its sentence."""
+        past_TB1 = (torch.arange(len(self.leaves["x"])).unsqueeze(1) >= self.lengths_B).unsqueeze(-1)
+        x = self.leaves["x"].detach().masked_fill(past_TB1, torch.nan).requires_grad_()
+        masks = {name: mask.masked_fill(past_TB1, torch.nan) for name, mask in self.masks.items()}
+        return replace(self, leaves=self.leaves | {"x": x}, masks=masks)
+
+    def between(self, begin: int, end: int, **first: Tensor) -> "Network":
+        """Some steps of all sentences alone, from ``first``."""
+        return replace(
+            self,
+            leaves=self.leaves | first | {"x": self.leaves["x"][begin:end]},
+            masks={name: mask[begin:end] for name, mask in self.masks.items()},
+            lengths_B=self.lengths_B.clamp(max=end) - begin,
+        )
+
+    def in_two_chunks(self, cut: int) -> dict[str, Tensor]:
+        """Outputs of two scans, the second from the state that the first ends in."""
+        begin = self.between(0, cut).fast()
+        carried = {n.replace("last", "first"): state for n, state in begin.items() if n.startswith("last")}
+        end = self.between(cut, len(self.leaves["x"]), **carried).fast()
+        return {n: value if n.startswith("last") else torch.cat([begin[n], value]) for n, value in end.items()}
 
     def sentences(self, rows: Tensor) -> "Network":
         """The same weights with these sentences alone, as long as the longest of them."""

@@ -15,9 +15,22 @@ from torch.testing import assert_close
 from anaphora.kernels.cells import Cell, Gru, Lstm
 from anaphora.kernels.scan import advance
 from anaphora.kernels.scores import Concat, General
+from anaphora.nn.attention import WindowAttention
+from tests.runtimes import threads
+
+from .conftest import FORMS, shown
+from .exactness import assert_same_bits, drawn
 
 UNITS = pytest.mark.parametrize("unit", [Lstm(), Gru(), Gru(reset="before")], ids=["lstm", "gru-after", "gru-before"])
 HIDDEN = pytest.mark.parametrize("hidden", [20, 33, 64])
+
+
+@pytest.fixture(
+    params=[*FORMS, Concat(coverage=True), WindowAttention(kind="gaussian-window", components=3)], ids=shown
+)
+def form(request: pytest.FixtureRequest) -> Any:
+    """Every kind of attention, in more ways than are derived alone."""
+    return request.param
 
 
 @pytest.fixture(autouse=True)
@@ -37,18 +50,6 @@ def step_by_step(network: Any) -> dict[str, Tensor]:
         steps.append(signals)
     outputs = {name: torch.cat([step[name] for step in steps]) for name in network.program.returns}
     return outputs | {f"last {name}": value[0] for name, value in state.items()}
-
-
-def assert_same_bits(got: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
-    assert_close(got, expected, rtol=0, atol=0)
-
-
-def assert_same_bits_alone(network: Any) -> None:
-    together = network.fast()
-    for row, length in enumerate(network.lengths_B.tolist()):
-        alone = network.sentences(torch.tensor([row])).fast()
-        of_row = {n: t[row : row + 1] if "last" in n else t[:length, row : row + 1] for n, t in together.items()}
-        assert_same_bits(alone, of_row)
 
 
 @pytest.mark.matrix
@@ -77,37 +78,38 @@ def test_a_sentence_has_the_same_bits_alone_and_among_others(
         lengths=(5, 2, 7, 1, 9, 3, 9, 4, 8, 5, 6),
         positions=(4, 16, 2, 9, 7) * 2 + (3,),
     ).to(torch.float32)
-    assert_same_bits_alone(network)
+    network.assert_same_bits_alone()
 
 
 @pytest.mark.matrix
 @UNITS
 @HIDDEN
+@pytest.mark.parametrize("count", [1, 2])
 def test_hypotheses_side_by_side_have_the_bits_of_each_alone(
-    unit: Any, form: Any, query: str, hidden: int, decoder: Callable
+    unit: Any, form: Any, query: str, hidden: int, count: int, decoder: Callable
 ) -> None:
     network = decoder(unit, form, query, True, hidden, lengths=(1,) * 3, positions=(4, 16, 2)).to(torch.float32)
     weights, memory = network.weights(network.leaves), network.memory(network.leaves)
-    generator = torch.Generator().manual_seed(4)
 
     def of_each(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        return {n: torch.randn(5, 3, t.shape[-1], generator=generator) for n, t in tensors.items()}
+        return {name: drawn(5, 3, t.shape[-1], seed=n) for n, (name, t) in enumerate(tensors.items())}
 
     inputs = of_each({"x": network.leaves["x"]} | network.masks)
     state = of_each(network.first(network.leaves))
-    together = advance(network.program, inputs, state, weights, memory)
-    for k in range(5):
-        own_inputs, own_state = ({n: t[k : k + 1] for n, t in each.items()} for each in (inputs, state))
-        alone = advance(network.program, own_inputs, own_state, weights, memory)
-        for name in (*network.program.returns, *network.program.carried):
-            assert torch.equal(alone[name][0], together[name][k])
+    with threads(count):
+        together = advance(network.program, inputs, state, weights, memory)
+        for k in range(5):
+            own_inputs, own_state = ({n: t[k : k + 1] for n, t in each.items()} for each in (inputs, state))
+            alone = advance(network.program, own_inputs, own_state, weights, memory)
+            for name in (*network.program.returns, *network.program.carried):
+                assert torch.equal(alone[name][0], together[name][k])
 
 
 @pytest.mark.matrix
 @HIDDEN
 def test_a_stack_has_the_same_bits_alone_and_among_others(cell: Cell, hidden: int, layers: Callable) -> None:
     network = layers(cell, hidden, height=2, lengths=(5, 2, 7, 1, 9, 3, 9)).to(torch.float32)
-    assert_same_bits_alone(network)
+    network.assert_same_bits_alone()
 
 
 @pytest.mark.matrix

@@ -1,7 +1,6 @@
 """Every unit by itself: its derived gradients, its naive reading, and torch.nn where it has the same unit."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -42,12 +41,7 @@ def test_the_derived_gradients_are_right_at_a_large_odd_size(cell: Cell, layers:
 def test_values_and_gradients_of_a_stack_equal_the_naive_reading(
     cell: Cell, hidden: int, masked: bool, layers: Callable
 ) -> None:
-    network = layers(cell, hidden, height=2, masked=masked)
-    fast, slow = network.fast(), network.naive()
-    assert_close(fast, slow, rtol=0, atol=1e-10)
-    gradients = network.gradients(fast)
-    assert_close(gradients, network.gradients(slow), rtol=0, atol=1e-10)
-    assert all(gradient.abs().sum() > 0 for gradient in gradients.values())
+    layers(cell, hidden, height=2, masked=masked).assert_naive()
 
 
 @pytest.mark.matrix
@@ -61,27 +55,13 @@ def test_a_unit_has_the_shapes_that_it_declares(cell: Cell, hidden: int, layers:
 
 def test_padding_full_of_nan_changes_no_bit(cell: Cell, layers: Callable) -> None:
     network = layers(cell, 7, height=2)
-    expected = network.fast()
-    behind_TB1 = (torch.arange(4).unsqueeze(1) >= network.lengths_B).unsqueeze(-1)
-    x = network.leaves["x"].detach().masked_fill(behind_TB1, torch.nan).requires_grad_()
-    poisoned = replace(network, leaves=network.leaves | {"x": x})
-    got = poisoned.fast()
-    assert_close(got, expected, rtol=0, atol=0)
-    assert_close(poisoned.gradients(got), network.gradients(expected), rtol=0, atol=0)
+    poisoned = network.poisoned()
+    poisoned.assert_same(poisoned.fast(), network.fast(), atol=0, gradient_atol=0, of=network)
 
 
 def test_two_chunks_with_carried_state_equal_one_pass(cell: Cell, layers: Callable) -> None:
     whole = layers(cell, 7, height=2, lengths=(4, 5, 5))
-    one_pass = whole.fast()
-    begin = replace(whole, leaves=whole.leaves | {"x": whole.leaves["x"][:3]}, lengths_B=torch.full((3,), 3)).fast()
-    carried = {name.replace("last", "first"): state for name, state in begin.items() if name.startswith("last")}
-    end = replace(
-        whole, leaves=whole.leaves | {"x": whole.leaves["x"][3:]} | carried, lengths_B=whole.lengths_B - 3
-    ).fast()
-    output = whole.program.returns[0]
-    two_chunks = end | {output: torch.cat([begin[output], end[output]])}
-    assert_close(two_chunks, one_pass, rtol=0, atol=1e-12)
-    assert_close(whole.gradients(two_chunks), whole.gradients(one_pass), rtol=0, atol=1e-12)
+    whole.assert_same(whole.in_two_chunks(3), whole.fast(), atol=1e-12, gradient_atol=1e-12)
 
 
 @pytest.mark.matrix
@@ -138,9 +118,7 @@ def test_torch_gives_the_same_with_the_same_weights(
     expected = {"layer1.h": pad_packed_sequence(result)[0]}
     expected |= {f"last layer{n}.{f}": last[k][n] for n in (0, 1) for k, f in enumerate(unit.state)}
 
-    got = network.fast()
-    assert_close(got, expected, rtol=0, atol=1e-12)
-    assert_close(network.gradients(got), network.gradients({name: expected[name] for name in got}), rtol=0, atol=1e-11)
+    network.assert_same(network.fast(), expected, atol=1e-12, gradient_atol=1e-11)
 
 
 def test_an_update_gate_that_takes_the_new_is_the_negative_of_one_that_keeps_the_old(layers: Callable) -> None:

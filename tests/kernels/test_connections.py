@@ -26,12 +26,7 @@ def shown(options: dict[str, int]) -> str:
 def test_values_and_gradients_equal_the_naive_reading(cell: Cell, options: dict[str, bool], layers: Callable) -> None:
     if options["normalised"] and type(cell) not in NORMALISED_UNITS:
         options = options | {"normalised": False}
-    network = layers(cell, 7, height=3, **options)
-    fast, slow = network.fast(), network.naive()
-    assert_close(fast, slow, rtol=0, atol=1e-10)
-    gradients = network.gradients(fast)
-    assert_close(gradients, network.gradients(slow), rtol=0, atol=1e-10)
-    assert all(gradient.abs().sum() > 0 for gradient in gradients.values())
+    layers(cell, 7, height=3, **options).assert_naive()
 
 
 @pytest.mark.matrix
@@ -47,18 +42,11 @@ def test_the_derived_gradients_are_right_at_a_large_odd_size(cell: Cell, layers:
 def test_a_sentence_has_the_same_bits_alone_and_among_others(cell: Cell, layers: Callable) -> None:
     network = layers(cell, 20, height=2, lengths=(5, 2, 7, 1, 9, 3, 9), **TOGETHER).to(torch.float32)
     with torch.no_grad():
-        together = network.fast()
-        for row, length in enumerate(network.lengths_B.tolist()):
-            alone = network.sentences(torch.tensor([row])).fast()
-            of_row = {n: t[row : row + 1] if "last" in n else t[:length, row : row + 1] for n, t in together.items()}
-            assert_close(alone, of_row, rtol=0, atol=0)
+        network.assert_same_bits_alone()
 
 
 def test_the_way_back_can_be_walked_twice(layers: Callable) -> None:
-    network = layers(Lstm(), 7, height=2, **TOGETHER)
-    loss = network.fast()["sum1"].sum()
-    once, twice = (torch.autograd.grad(loss, network.leaves.values(), retain_graph=True) for _ in range(2))
-    assert_close(once, twice, rtol=0, atol=0)
+    layers(Lstm(), 7, height=2, **TOGETHER).assert_twice("sum1")
 
 
 def test_a_recurrent_mask_that_drops_all_leaves_each_step_its_input_alone(layers: Callable) -> None:

@@ -31,9 +31,7 @@ def test_values_and_gradients_are_those_of_the_scan(
 ) -> None:
     network = layers(unit, size, height=3, **options)
     assert cudnn.suits(network.program)
-    got, expected = by_layers(network), network.fast()
-    assert_close(got, expected, rtol=0, atol=1e-12)
-    assert_close(network.gradients(got), network.gradients(expected), rtol=0, atol=1e-9)
+    network.assert_same(by_layers(network), network.fast(), atol=1e-12, gradient_atol=1e-9)
 
 
 def test_a_mask_for_a_whole_sentence_between_layers_is_that_of_the_scan(layers: Callable[..., Network]) -> None:
@@ -48,18 +46,13 @@ def test_a_mask_for_a_whole_sentence_between_layers_is_that_of_the_scan(layers: 
     )
     assert not cudnn.suits(network.program)  # masks of states are no part of torch's layers
     assert cudnn.suits(unmasked.program)
-    got, expected = by_layers(unmasked), unmasked.fast()
-    assert_close(got, expected, rtol=0, atol=1e-12)
-    assert_close(unmasked.gradients(got), unmasked.gradients(expected), rtol=0, atol=1e-11)
+    unmasked.assert_same(by_layers(unmasked), unmasked.fast(), atol=1e-12, gradient_atol=1e-11)
 
 
 def test_padding_full_of_nan_changes_nothing(layers: Callable[..., Network]) -> None:
     network = layers(Gru(), 7, height=2)
-    behind_TB1 = (torch.arange(4).unsqueeze(1) >= network.lengths_B).unsqueeze(-1)
-    spoilt = network.leaves["x"].detach().masked_fill(behind_TB1, torch.nan).requires_grad_()
-    poisoned = replace(network, leaves=network.leaves | {"x": spoilt})
-    assert_close(by_layers(poisoned), by_layers(network), rtol=0, atol=0)
-    assert_close(poisoned.gradients(by_layers(poisoned)), network.gradients(by_layers(network)), rtol=0, atol=0)
+    poisoned = network.poisoned()
+    poisoned.assert_same(by_layers(poisoned), by_layers(network), atol=0, gradient_atol=0, of=network)
 
 
 def test_a_unit_without_bias_is_that_of_the_scan(layers: Callable[..., Network]) -> None:

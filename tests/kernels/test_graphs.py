@@ -50,9 +50,7 @@ def test_values_and_gradients_of_stacks_are_those_of_the_scan(unit: Cell, layers
     network = layers(unit, 7, height=2, masked=True)
     meet(network)
     for _ in range(2):
-        got, expected = by_graph(network), network.fast()
-        assert_close(got, expected, rtol=0, atol=1e-12)
-        assert_close(network.gradients(got), network.gradients(expected), rtol=0, atol=1e-11)
+        network.assert_same(by_graph(network), network.fast(), atol=1e-12, gradient_atol=1e-11)
 
 
 @pytest.mark.parametrize("feeding", [True, False])
@@ -62,26 +60,20 @@ def test_values_and_gradients_of_decoders_are_those_of_the_scan(
 ) -> None:
     network = decoder(Lstm(), score, "current", feeding, 7)
     meet(network)
-    got, expected = by_graph(network), network.fast()
-    assert_close(got, expected, rtol=0, atol=1e-12)
-    assert_close(network.gradients(got), network.gradients(expected), rtol=0, atol=1e-11)
+    network.assert_same(by_graph(network), network.fast(), atol=1e-12, gradient_atol=1e-11)
 
 
 def test_what_an_earlier_batch_left_is_gone(layers: Callable[..., Network]) -> None:
     long, short = layers(Gru(), 7, lengths=(4, 3, 4)), layers(Gru(), 7, lengths=(1, 3, 2))
     meet(long)
     by_graph(long)
-    got, expected = by_graph(short), short.fast()
-    assert_close(got, expected, rtol=0, atol=1e-12)
-    assert_close(short.gradients(got), short.gradients(expected), rtol=0, atol=1e-11)
+    short.assert_same(by_graph(short), short.fast(), atol=1e-12, gradient_atol=1e-11)
     assert len(graphs._graphs) == 1
 
 
 def test_padding_full_of_nan_changes_nothing(layers: Callable[..., Network]) -> None:
     network = layers(Gru(), 7, height=2)
-    behind_TB1 = (torch.arange(4).unsqueeze(1) >= network.lengths_B).unsqueeze(-1)
-    spoilt = network.leaves["x"].detach().masked_fill(behind_TB1, torch.nan).requires_grad_()
-    poisoned = replace(network, leaves=network.leaves | {"x": spoilt})
+    poisoned = network.poisoned()
     meet(network)
     assert_close(by_graph(poisoned), poisoned.fast(), rtol=0, atol=1e-12)
 

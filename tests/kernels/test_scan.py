@@ -6,45 +6,53 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.kernels import walk
 from anaphora.kernels.cells import Cell, Gru, Lstm
 from anaphora.kernels.scores import Concat, Dot, General, Score
 
+from .conftest import CELLS, FORMS, shown
+
 UNITS = pytest.mark.parametrize("unit", [Lstm(), Gru(), Gru(reset="before")], ids=["lstm", "gru-after", "gru-before"])
-FAST_MODE = pytest.mark.parametrize("fast_mode", [True, pytest.param(False, marks=pytest.mark.slow)])
-"""Finite differences in a random direction of each leaf, or of every number alone."""
+EACH_PART = pytest.mark.parametrize(
+    ("unit", "score"),
+    [*((cell, General()) for cell in CELLS), *((Gru(), form) for form in FORMS)],
+    ids=shown,
+)
+"""Every unit, and every score."""
 
 
-def assert_equal_to_the_naive_reading(network: Any) -> None:
-    fast, slow = network.fast(), network.naive()
-    assert_close(fast, slow, rtol=0, atol=1e-10)
-    gradients = network.gradients(fast)
-    assert_close(gradients, network.gradients(slow), rtol=0, atol=1e-10)
-    assert all(gradient.abs().sum() > 0 for gradient in gradients.values())
+@EACH_PART
+def test_values_and_gradients_of_a_decoder_equal_the_naive_reading(
+    unit: Cell, score: Score, query: str, feeding: bool, decoder: Callable
+) -> None:
+    decoder(unit, score, query, feeding, 7).assert_naive()
 
 
 @pytest.mark.matrix
-def test_values_and_gradients_of_a_decoder_equal_the_naive_reading_for_every_unit(
-    cell: Cell, query: str, feeding: bool, decoder: Callable
+@EACH_PART
+@pytest.mark.parametrize("fast_mode", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_the_derived_gradients_of_a_decoder_are_those_of_finite_differences(
+    unit: Cell, score: Score, query: str, feeding: bool, fast_mode: bool, decoder: Callable
 ) -> None:
-    assert_equal_to_the_naive_reading(decoder(cell, General(), query, feeding, 7))
+    """In a random direction of each leaf, or of every number alone."""
+    assert decoder(unit, score, query, feeding, 7, lengths=(1, 2), positions=(3, 2)).exact(fast_mode)
 
 
-def test_values_and_gradients_of_a_decoder_equal_the_naive_reading_for_every_score(
+@pytest.mark.matrix
+def test_the_derived_gradients_of_a_decoder_are_right_at_a_large_odd_size(
     form: Score, query: str, feeding: bool, decoder: Callable
 ) -> None:
-    assert_equal_to_the_naive_reading(decoder(Gru(), form, query, feeding, 7))
+    assert decoder(Lstm(), form, query, feeding, 63).exact(fast_mode=True)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hidden", [1, 7, 63])
-def test_values_and_gradients_of_every_decoder_equal_the_naive_reading(
-    cell: Cell, form: Score, query: str, feeding: bool, hidden: int, decoder: Callable
-) -> None:
-    assert_equal_to_the_naive_reading(decoder(cell, form, query, feeding, hidden))
+def test_every_decoder_is_exact(cell: Cell, form: Score, query: str, feeding: bool, decoder: Callable) -> None:
+    for hidden in (1, 7, 63):
+        decoder(cell, form, query, feeding, hidden).assert_naive()
+    assert decoder(cell, form, query, feeding, 1, lengths=(1, 2), positions=(3, 2)).exact()
+    assert decoder(cell, form, query, feeding, 63).exact(fast_mode=True)
 
 
 def test_without_gradients_nothing_is_kept_of_a_step_that_is_over(
@@ -74,43 +82,6 @@ def test_without_gradients_nothing_is_kept_of_a_step_that_is_over(
     assert 0 < Saved.most <= 2
 
 
-@pytest.mark.matrix
-@FAST_MODE
-def test_the_derived_gradients_of_a_decoder_are_those_of_finite_differences_for_every_unit(
-    cell: Cell, query: str, feeding: bool, fast_mode: bool, decoder: Callable
-) -> None:
-    assert decoder(cell, General(), query, feeding, 7, lengths=(1, 2), positions=(3, 2)).exact(fast_mode)
-
-
-@pytest.mark.matrix
-@FAST_MODE
-def test_the_derived_gradients_of_a_decoder_are_those_of_finite_differences_for_every_score(
-    form: Score, query: str, feeding: bool, fast_mode: bool, decoder: Callable
-) -> None:
-    assert decoder(Gru(), form, query, feeding, 7, lengths=(1, 2), positions=(3, 2)).exact(fast_mode)
-
-
-@pytest.mark.matrix
-def test_the_derived_gradients_of_a_decoder_are_right_at_a_large_odd_size(
-    form: Score, query: str, feeding: bool, decoder: Callable
-) -> None:
-    assert decoder(Lstm(), form, query, feeding, 63).exact(fast_mode=True)
-
-
-@pytest.mark.slow
-def test_the_derived_gradients_of_every_decoder_are_those_of_finite_differences(
-    cell: Cell, form: Score, query: str, feeding: bool, decoder: Callable
-) -> None:
-    assert decoder(cell, form, query, feeding, 1, lengths=(1, 2), positions=(3, 2)).exact()
-
-
-@pytest.mark.slow
-def test_the_derived_gradients_of_every_decoder_are_right_at_a_large_odd_size(
-    cell: Cell, form: Score, query: str, feeding: bool, decoder: Callable
-) -> None:
-    assert decoder(cell, form, query, feeding, 63).exact(fast_mode=True)
-
-
 @UNITS
 @pytest.mark.parametrize("output", ["o", "weights", "last o", "last layer0.h"])
 def test_one_output_alone_has_its_whole_gradient(unit: Cell, output: str, query: str, decoder: Callable) -> None:
@@ -126,20 +97,8 @@ def test_one_output_alone_has_its_whole_gradient(unit: Cell, output: str, query:
 @UNITS
 def test_padding_full_of_nan_changes_nothing(unit: Cell, query: str, feeding: bool, decoder: Callable) -> None:
     network = decoder(unit, Concat(), query, feeding, 7)
-    expected = network.fast()
-    behind_TB = torch.arange(4).unsqueeze(1) >= network.lengths_B
-    poisoned = replace(
-        network,
-        leaves=network.leaves | {"x": poison(network.leaves["x"], behind_TB).requires_grad_()},
-        masks={name: poison(mask, behind_TB) for name, mask in network.masks.items()},
-    )
-    got = poisoned.fast()
-    assert_close(got, expected, rtol=0, atol=0)
-    assert_close(poisoned.gradients(got), network.gradients(expected), rtol=0, atol=0)
-
-
-def poison(block_TBD: Tensor, behind_TB: Tensor) -> Tensor:
-    return block_TBD.detach().masked_fill(behind_TB.unsqueeze(-1), torch.nan)
+    poisoned = network.poisoned()
+    poisoned.assert_same(poisoned.fast(), network.fast(), atol=0, gradient_atol=0, of=network)
 
 
 def test_outputs_behind_the_end_are_zero_and_the_state_is_that_of_the_last_step(decoder: Callable) -> None:
@@ -169,27 +128,7 @@ def test_steps_behind_the_longest_sentence_change_nothing(unit: Cell, query: str
 @UNITS
 def test_two_chunks_with_carried_state_equal_one_pass(unit: Cell, query: str, feeding: bool, decoder: Callable) -> None:
     whole = decoder(unit, General(), query, feeding, 7, lengths=(4, 5, 5))
-    one_pass = whole.fast()
-    cut = 3
-    begin = replace(
-        whole,
-        leaves=whole.leaves | {"x": whole.leaves["x"][:cut]},
-        masks={name: mask[:cut] for name, mask in whole.masks.items()},
-        lengths_B=torch.full((3,), cut),
-    ).fast()
-    end = replace(
-        whole,
-        leaves=whole.leaves
-        | {"x": whole.leaves["x"][cut:]}
-        | {name.replace("last", "first"): state for name, state in begin.items() if name.startswith("last")},
-        masks={name: mask[cut:] for name, mask in whole.masks.items()},
-        lengths_B=whole.lengths_B - cut,
-    ).fast()
-    two_chunks = {
-        name: state if name.startswith("last") else torch.cat([begin[name], state]) for name, state in end.items()
-    }
-    assert_close(two_chunks, one_pass, rtol=0, atol=1e-12)
-    assert_close(whole.gradients(two_chunks), whole.gradients(one_pass), rtol=0, atol=1e-12)
+    whole.assert_same(whole.in_two_chunks(3), whole.fast(), atol=1e-12, gradient_atol=1e-12)
 
 
 @UNITS
@@ -201,15 +140,11 @@ def test_the_order_of_sentences_changes_nothing_but_the_order(
     order = torch.tensor([2, 0, 1])
     shuffled = network.sentences(order).fast()
     by_sentence = {name: block.index_select(0 if "last" in name else 1, order) for name, block in expected.items()}
-    assert_close(shuffled, by_sentence, rtol=0, atol=1e-12)
-    assert_close(network.gradients(shuffled), network.gradients(by_sentence), rtol=0, atol=1e-12)
+    network.assert_same(shuffled, by_sentence, atol=1e-12, gradient_atol=1e-12)
 
 
 def test_the_way_back_can_be_walked_twice(query: str, decoder: Callable) -> None:
-    network = decoder(Lstm(), Concat(), query, True, 7)
-    loss = network.fast()["o"].sum()
-    once, twice = (torch.autograd.grad(loss, network.leaves.values(), retain_graph=True) for _ in range(2))
-    assert_close(once, twice, rtol=0, atol=0)
+    decoder(Lstm(), Concat(), query, True, 7).assert_twice("o")
 
 
 def test_a_frozen_tensor_leaves_the_gradients_of_the_others_as_they_were(query: str, decoder: Callable) -> None:
@@ -218,9 +153,9 @@ def test_a_frozen_tensor_leaves_the_gradients_of_the_others_as_they_were(query: 
         zip(network.leaves, torch.autograd.grad(network.fast()["o"].sum(), network.leaves.values()), strict=True)
     )
     for name, leaf in network.leaves.items():
-        others = without(network.leaves, name)
+        others = {other: tensor for other, tensor in network.leaves.items() if other != name}
         frozen = torch.autograd.grad(network.fast(**{name: leaf.detach()})["o"].sum(), others.values())
-        assert_close(dict(zip(others, frozen, strict=True)), without(whole, name), rtol=0, atol=1e-12)
+        assert_close([*frozen], [whole[other] for other in others], rtol=0, atol=1e-12)
 
 
 def test_double_backward_is_refused(decoder: Callable) -> None:
@@ -237,10 +172,6 @@ def test_a_tensor_changed_between_forward_and_backward_is_refused(changed: str, 
         network.leaves[changed].mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         network.gradients(outputs)
-
-
-def without(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:
-    return {other: tensor for other, tensor in tensors.items() if other != name}
 
 
 def test_autocast_around_a_scan_changes_nothing(decoder: Callable) -> None:

@@ -11,7 +11,7 @@ from anaphora.errors import ShapeError
 from anaphora.kernels.convolution import ngrams, unfolded
 from anaphora.kernels.naive import convolution as naive
 
-from .exactness import assert_exact
+from .exactness import leaves_of
 
 WIDEST, FOLDS = 3, 2
 LENGTHS = (4, 9, 1, 2, 7, 12)
@@ -23,14 +23,9 @@ NAMES = [
 ]
 
 
-def drawn(*shapes: tuple[int, ...]) -> list[Tensor]:
-    source = torch.Generator().manual_seed(4)
-    return [(torch.randn(s, generator=source, dtype=torch.float64) / s[-1] ** 0.5).requires_grad_() for s in shapes]
-
-
 def leaves(size: int, lengths: tuple[int, ...] = LENGTHS) -> list[Tensor]:
     """Sentences (S x B x D) and all kernels."""
-    return drawn((max(lengths) + 1, len(lengths), size), *((size, int(name[-1])) for name in NAMES))
+    return leaves_of((max(lengths) + 1, len(lengths), size), *((size, int(name[-1])) for name in NAMES))
 
 
 def fast(
@@ -52,14 +47,6 @@ def slow(
     return torch.nn.utils.rnn.pad_sequence(columns)
 
 
-def gradients(columns_TBD: Tensor, inputs: list[Tensor]) -> tuple[Tensor, ...]:
-    return torch.autograd.grad(columns_TBD.sin().sum(), inputs)
-
-
-def test_values_and_gradients_are_exact() -> None:
-    assert_exact(fast, slow, leaves)
-
-
 @settings(max_examples=30, deadline=None)
 @given(pairs=st.lists(st.tuples(st.integers(1, 14), st.integers(1, 14)), min_size=1, max_size=5))
 def test_sentences_of_all_lengths_unfold_to_translations_of_all_lengths(pairs: list[tuple[int, int]]) -> None:
@@ -68,17 +55,6 @@ def test_sentences_of_all_lengths_unfold_to_translations_of_all_lengths(pairs: l
     columns = fast(*inputs, lengths=lengths, wanted=wanted)
     assert columns.shape == (max(wanted), len(wanted), 4)
     assert_close(columns, slow(*inputs, lengths=lengths, wanted=wanted), rtol=0, atol=1e-12)
-
-
-def test_padding_full_of_nan_changes_nothing() -> None:
-    x_SBD, *kernels = leaves(7)
-    closed_SB = torch.arange(len(x_SBD)).unsqueeze(1) >= torch.tensor(LENGTHS)
-    spoilt = x_SBD.detach().masked_fill(closed_SB.unsqueeze(-1), torch.nan).requires_grad_()
-    clean, again = fast(x_SBD, *kernels), fast(spoilt, *kernels)
-    assert_close(again, clean, rtol=0, atol=0)
-    derived = gradients(again, [spoilt, *kernels])
-    assert_close(derived, gradients(clean, [x_SBD, *kernels]), rtol=0, atol=0)
-    assert not derived[0][closed_SB].any()
 
 
 def test_what_comes_back_behind_the_end_of_a_sentence_goes_nowhere() -> None:
@@ -99,19 +75,6 @@ def test_a_sentence_has_the_same_bits_alone_and_in_any_batch(size: int) -> None:
         lengths, wanted = (tuple(side[row] for row in rows) for side in (LENGTHS, WANTED))
         some = fast(x_SBD[:, rows], *kernels, lengths=lengths, wanted=wanted)
         assert torch.equal(some, together[: max(wanted), rows])
-
-
-def test_the_way_back_can_be_walked_twice() -> None:
-    inputs = leaves(7)
-    total = fast(*inputs).sum()
-    once, twice = (torch.autograd.grad(total, inputs, retain_graph=True) for _ in range(2))
-    assert_close(once, twice, rtol=0, atol=0)
-
-
-def test_gradients_of_gradients_are_refused() -> None:
-    inputs = leaves(7)
-    with pytest.raises(NotImplementedError, match="derived by hand"):
-        torch.autograd.grad(fast(*inputs).sum(), inputs, create_graph=True)
 
 
 def test_fewer_columns_than_there_are_cannot_be_unfolded() -> None:

@@ -8,46 +8,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.errors import ShapeError
 from anaphora.kernels.mixture import MixtureShape, biased, draw, mean, mixture_log_probs, mixture_loss, mixture_of
-from anaphora.kernels.naive import values as naive_values
-from anaphora.kernels.squared_error import squared_error
-from tests.kernels.exactness import assert_exact
 
 SHAPES = [MixtureShape(3, 2, True, 0.05), MixtureShape(3, 3, False, 0.05), MixtureShape(1, 1, False, 1e-3)]
 
 
 def drawn(*sizes: int, seed: int = 1) -> Tensor:
     return torch.randn(sizes, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape.components}x{shape.size}")
-def test_a_mixture_loss_is_minus_ln_p_of_every_row(shape: MixtureShape) -> None:
-    weights_N = torch.tensor([0.5, 1.0, 2.0, 1.0], dtype=torch.float64)
-
-    def leaves(size: int) -> list[Tensor]:
-        return [drawn(4, shape.width, seed=size).requires_grad_()]
-
-    def fast(parameters_NP: Tensor) -> Tensor:
-        return mixture_loss(parameters_NP, drawn(4, shape.size), shape, weights_N)
-
-    def slow(parameters_NP: Tensor) -> Tensor:
-        return naive_values.mixture_loss(parameters_NP, drawn(4, shape.size), shape, weights_N)
-
-    assert_exact(fast, slow, leaves)
-
-
-def test_a_squared_error_is_half_the_sum_of_squares() -> None:
-    weights_N = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64)
-
-    def leaves(size: int) -> list[Tensor]:
-        return [drawn(3, size, seed=size).requires_grad_()]
-
-    assert_exact(
-        lambda y_ND: squared_error(y_ND, drawn(*y_ND.shape, seed=9), weights_N),
-        lambda y_ND: naive_values.squared_error(y_ND, drawn(*y_ND.shape, seed=9), weights_N),
-        leaves,
-    )
 
 
 @given(st.integers(0, 1000), st.floats(0.3, 2), st.floats(-3, 3))
@@ -87,13 +54,6 @@ def test_no_component_shrinks_onto_a_value_that_repeats() -> None:
     shape = MixtureShape(1, 1, False, 0.1)
     parameters_NP = torch.tensor([[0.0, 0.0, -50.0]], dtype=torch.float64)
     assert_close(mixture_of(parameters_NP, shape).log_deviations_NKD.exp().item(), 0.1)
-
-
-def test_sizes_that_do_not_agree_are_refused() -> None:
-    with pytest.raises(ShapeError, match="should have 18 parameters"):
-        mixture_loss(torch.zeros(2, 17), torch.zeros(2, 2), SHAPES[0])
-    with pytest.raises(ShapeError, match="N=3"):
-        squared_error(torch.zeros(2, 4), torch.zeros(3, 4))
 
 
 @pytest.mark.parametrize("shape", SHAPES[:2], ids=["correlated", "diagonal"])

@@ -1,0 +1,383 @@
+"""Every kernel that stands by itself: its gradient, its plain reading, and what is past the end of a sentence."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from anaphora.kernels import naive
+from anaphora.kernels.cells import Gru
+from anaphora.kernels.classes import class_loss
+from anaphora.kernels.clock import Clock
+from anaphora.kernels.constant import Column, Constant
+from anaphora.kernels.coverage import doubly_stochastic
+from anaphora.kernels.gate import Gated
+from anaphora.kernels.guidance import guidance
+from anaphora.kernels.initial_state import initial_state
+from anaphora.kernels.labels import label_loss
+from anaphora.kernels.maxout import Maxout
+from anaphora.kernels.mixture import MixtureShape, mixture_loss
+from anaphora.kernels.naive.normalised import normalised
+from anaphora.kernels.naive.units import gru_step
+from anaphora.kernels.naive.values import mixture_loss as naive_mixture_loss
+from anaphora.kernels.naive.values import squared_error as naive_squared_error
+from anaphora.kernels.normalisation import Normalise
+from anaphora.kernels.parts import Project, Unit
+from anaphora.kernels.penalty import change_penalty, size_penalty
+from anaphora.kernels.pooling import attention_pooled, max_pooled, mean_pooled
+from anaphora.kernels.program import Program, stages
+from anaphora.kernels.scan import advance, scan
+from anaphora.kernels.squared_error import squared_error
+from anaphora.kernels.sums import Activate
+
+from . import test_unfolding
+from .exactness import assert_exact, assert_same_bits, drawn, gradients, leaves_of
+from .test_convolution import FOLDINGS, LENGTHS, sentences
+
+LENGTHS_B = torch.tensor([2, 4, 1])
+Reading = Callable[..., Tensor]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Both readings as functions of all tensors that have gradients, which ``leaves`` draws at a size."""
+
+    fast: Reading
+    slow: Reading
+    leaves: Callable[[int], Sequence[Tensor]]
+    unseen: Callable[[Tensor], Tensor] | None = None
+    """Where the first leaf is never looked at."""
+    filling: float = torch.nan
+    """Numbers that may stand there."""
+
+
+@dataclass(frozen=True)
+class ProgramKernel:
+    """A program that reads x, with the names of its other leaves: weights first, then what sentences keep."""
+
+    program: Program
+    weights: tuple[str, ...]
+    memory: tuple[str, ...]
+    step: Reading
+    """Plain: the number of a step, its x, and the other leaves."""
+    shapes: Callable[[int], list[tuple[int, ...]]]
+
+    def split(self, rest: Sequence[Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        count = len(self.weights)
+        return dict(zip(self.weights, rest, strict=False)), dict(zip(self.memory, rest[count:], strict=True))
+
+    def fast(self, x_TBD: Tensor, *rest: Tensor) -> Tensor:
+        first = {name: x_TBD.new_zeros(3, 1) for name in self.program.carried}
+        outputs = scan(self.program, {"x": x_TBD}, first, *self.split(rest), LENGTHS_B).outputs
+        return outputs[self.program.returns[0]]
+
+    def slow(self, x_TBD: Tensor, *rest: Tensor) -> Tensor:
+        steps = [self.step(t, x_BD, *rest) for t, x_BD in enumerate(x_TBD)]
+        return torch.stack([torch.where((t < LENGTHS_B).unsqueeze(1), y_BW, 0) for t, y_BW in enumerate(steps)])
+
+    def leaves(self, size: int) -> list[Tensor]:
+        return leaves_of(*self.shapes(size))
+
+    def kernel(self) -> Kernel:
+        return Kernel(self.fast, self.slow, self.leaves, lambda x_TBD: ended(x_TBD, LENGTHS_B))
+
+
+def ended(block_TBX: Tensor, lengths_B: Tensor) -> Tensor:
+    return (torch.arange(len(block_TBX)).unsqueeze(1) >= lengths_B).unsqueeze(-1)
+
+
+def projected(*parts: Project | Unit | Constant | Column | Maxout | Activate | Clock, bias: bool) -> Program:
+    return Program((Project("word", "x", "y", bias), *parts), ("o",))
+
+
+PROGRAMS = {
+    "gate": ProgramKernel(
+        Program((Project("gate", "x", "gate", True), Gated("gated", "x", "o", "gate")), ("o",)),
+        ("gate.weight", "gate.bias"),
+        (),
+        lambda t, x_BD, v_1D, b_1: x_BD / (1 + torch.exp(-(x_BD * v_1D).sum(-1, keepdim=True) - b_1)),
+        lambda size: [(4, 3, size), (1, size), (1,)],
+    ),
+    "column": ProgramKernel(
+        projected(Clock(), Column("column", "clock", "c"), Activate("sum", ("y", "c"), "o"), bias=False),
+        ("word.weight",),
+        ("column.columns",),
+        lambda t, x_BD, weight, columns_BCW: torch.tanh(x_BD @ weight.T + columns_BCW[:, min(t, 2)]),
+        lambda size: [(4, 3, size), (size, size), (3, 3, size)],
+    ),
+    "maxout": ProgramKernel(
+        projected(Constant("summary", "x", "c"), Maxout("combine", ("y", "c"), "o"), bias=True),
+        ("word.weight", "word.bias"),
+        ("summary.vector",),
+        lambda t, x_BD, W, b, c_BW: (x_BD @ W.T + b + c_BW).unflatten(-1, (-1, 2)).amax(-1),
+        lambda size: [(4, 3, size), (2 * size, size), (2 * size,), (3, 2 * size)],
+    ),
+    "normalised": ProgramKernel(
+        Program((Normalise("norm", ("x",), "o", True),), ("o",)),
+        ("norm.gain", "norm.bias"),
+        (),
+        lambda t, x_BW, gain_W, bias_W: normalised(x_BW, gain_W) + bias_W,
+        lambda size: [(4, 3, size + 1), (size + 1,), (size + 1,)],
+    ),
+}
+
+
+def conditioned(cell: Gru) -> Kernel:
+    """A unit that is given its sentence beside its recurrent product."""
+    unit = Unit("unit", cell, ("y",), conditioned=True)
+    program = Program((Project("word", "x", "y", False), unit), ("unit.h",))
+    names = ["word.weight", "unit.h", *(f"unit.{name}" for name in cell.vectors)]
+
+    def fast(x_TBD: Tensor, first_BH: Tensor, condition: Tensor, *weights: Tensor) -> Tensor:
+        named, memory = dict(zip(names, weights, strict=True)), {"unit.condition": condition}
+        return scan(program, {"x": x_TBD}, {"unit.h": first_BH}, named, memory, LENGTHS_B).outputs["unit.h"]
+
+    def slow(x_TBD: Tensor, h_BH: Tensor, condition: Tensor, project: Tensor, *weights: Tensor) -> Tensor:
+        named = dict(zip(("h", *cell.vectors), weights, strict=True)) | {"condition": condition}
+        steps = []
+        for t, x_BD in enumerate(x_TBD):
+            (h_BH,) = gru_step(cell, x_BD @ project.T, (h_BH,), named)
+            steps.append(torch.where((t < LENGTHS_B).unsqueeze(1), h_BH, 0))
+        return torch.stack(steps)
+
+    def leaves(size: int) -> list[Tensor]:
+        gates = [(3 * size, size)] * 2
+        return leaves_of((4, 3, size), (3, size), (3, 3 * size), *gates, *((size,) for _ in cell.vectors))
+
+    return Kernel(fast, slow, leaves, lambda x_TBD: ended(x_TBD, LENGTHS_B))
+
+
+def folding(name: str) -> Kernel:
+    fold = FOLDINGS[name]
+
+    def of_sentences(reading: Reading) -> Reading:
+        return lambda x_SBD, *weights: reading(x_SBD, torch.tensor(LENGTHS), *weights)
+
+    return Kernel(
+        of_sentences(fold.fast),
+        of_sentences(fold.slow),
+        lambda size: [sentences(size)[0], *fold.weights(size)],
+        lambda x_SBD: ended(x_SBD, torch.tensor(LENGTHS)),
+    )
+
+
+def lengths_of(size: int) -> Tensor:
+    return torch.tensor([size, (size + 1) // 2, 1])
+
+
+def pooling(fast: Reading, slow: Reading, scored: bool = False) -> Kernel:
+    """``slow`` pools the annotations of one sentence, T x M."""
+
+    def of_each(h_BTM: Tensor, *scores: Tensor) -> Tensor:
+        rows = enumerate(lengths_of(h_BTM.shape[1]))
+        return torch.stack(
+            [slow(h_BTM[row, :length], *(s_BT[row, :length] for s_BT in scores)) for row, length in rows]
+        )
+
+    def mask(h_BTM: Tensor) -> Tensor:
+        return torch.arange(h_BTM.shape[1]) < lengths_of(h_BTM.shape[1]).unsqueeze(1)
+
+    return Kernel(
+        lambda h_BTM, *scores: fast(h_BTM, *scores, mask(h_BTM)),
+        of_each,
+        lambda size: leaves_of((3, size + 1, 4), *([(3, size + 1)] * scored)),
+        lambda h_BTM: ~mask(h_BTM).unsqueeze(-1),
+        filling=1e30,
+    )
+
+
+def links(size: int) -> Tensor:
+    """To about half of the positions of three sentences."""
+    linked = (drawn(size, 3, size, seed=size) < 0).double()
+    linked[0, 0, 0] = 1
+    return linked / linked.sum(-1, keepdim=True).clamp_min(1)
+
+
+def attention(size: int) -> list[Tensor]:
+    """Numbers in the place of weights."""
+    return [(0.1 + drawn(size, 3, size, seed=1, dtype=torch.float64).abs()).div_(size).requires_grad_()]
+
+
+CLASSES = torch.tensor([0, 1, 1])
+
+
+def losses(weights: Tensor | None) -> dict[str, Kernel]:
+    """Losses of three rows, each of which counts as often as its weight says."""
+    counts = torch.ones(3, dtype=torch.float64) if weights is None else weights
+    targets = partial(drawn, seed=9, dtype=torch.float64)
+
+    def states(fast: Reading, slow: Reading) -> Kernel:
+        return Kernel(
+            lambda s_TBH: fast(s_TBH, lengths_of(len(s_TBH)), weights),
+            lambda s_TBH: slow(s_TBH, lengths_of(len(s_TBH)), counts),
+            lambda size: leaves_of((size + 1, 3, size)),
+            lambda s_TBH: ended(s_TBH, lengths_of(len(s_TBH))),
+        )
+
+    def coverage(reading: Reading, w_B: Tensor | None, a_TBS: Tensor) -> Tensor:
+        return reading(a_TBS, lengths_of(len(a_TBS)), lengths_of(len(a_TBS)).flip(0), w_B)
+
+    def label_reading(z_NC: Tensor) -> Tensor:
+        y_NC, p_NC = (targets(*z_NC.shape) > 0).double(), torch.sigmoid(z_NC)
+        return (-counts * (y_NC * p_NC.log() + (1 - y_NC) * (1 - p_NC).log()).sum(1)).sum()
+
+    def beside_zero(z_NC: Tensor) -> Tensor:
+        return torch.cat([torch.zeros(3, 1), z_NC], 1)
+
+    def mixture(shape: MixtureShape) -> Kernel:
+        return Kernel(
+            lambda p_NP: mixture_loss(p_NP, targets(3, shape.size), shape, weights),
+            lambda p_NP: naive_mixture_loss(p_NP, targets(3, shape.size), shape, counts),
+            lambda size: [drawn(3, shape.width, seed=size, dtype=torch.float64).requires_grad_()],
+        )
+
+    return {
+        "size": states(size_penalty, naive.size_penalty),
+        "change": states(change_penalty, naive.change_penalty),
+        "coverage": Kernel(
+            partial(coverage, doubly_stochastic, weights),
+            partial(coverage, naive.doubly_stochastic, counts),
+            attention,
+            lambda a: ended(a, lengths_of(len(a))) | (torch.arange(len(a)) >= lengths_of(len(a)).flip(0).unsqueeze(1)),
+        ),
+        "labels": Kernel(
+            lambda z_NC: label_loss(z_NC, (targets(*z_NC.shape) > 0).double(), weights),
+            label_reading,
+            lambda size: leaves_of((3, size)),
+        ),
+        "classes": Kernel(
+            lambda z_NC: class_loss(beside_zero(z_NC), CLASSES, weights),
+            lambda z_NC: -(counts * torch.log_softmax(beside_zero(z_NC), 1)[torch.arange(3), CLASSES]).sum(),
+            lambda size: leaves_of((3, size)),
+        ),
+        "squared": Kernel(
+            lambda y_ND: squared_error(y_ND, targets(*y_ND.shape), weights),
+            lambda y_ND: naive_squared_error(y_ND, targets(*y_ND.shape), counts),
+            lambda size: leaves_of((3, size)),
+        ),
+        "mixture-correlated": mixture(MixtureShape(3, 2, True, 0.05)),
+        "mixture-diagonal": mixture(MixtureShape(3, 3, False, 0.05)),
+        "mixture-of-one": mixture(MixtureShape(1, 1, False, 1e-3)),
+    }
+
+
+WEIGHTS = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64)
+CONTINUED = torch.tensor([True, False, False])
+KERNELS: dict[str, Kernel] = {
+    **{name: program.kernel() for name, program in PROGRAMS.items()},
+    "conditioned-keep": conditioned(Gru()),
+    "conditioned-new": conditioned(Gru(update="new", recurrent_bias=True)),
+    **{f"folding-{name}": folding(name) for name in FOLDINGS},
+    "unfolding": Kernel(
+        test_unfolding.fast,
+        test_unfolding.slow,
+        test_unfolding.leaves,
+        lambda x_SBD: ended(x_SBD, torch.tensor(test_unfolding.LENGTHS)),
+    ),
+    "initial-state": Kernel(
+        lambda carried_BH, learned_H: initial_state(learned_H, carried_BH, CONTINUED),
+        lambda carried_BH, learned_H: torch.where(CONTINUED.unsqueeze(1), carried_BH, learned_H),
+        lambda size: leaves_of((3, size), (size,)),
+        lambda carried_BH: ~CONTINUED.unsqueeze(1),
+    ),
+    "mean": pooling(mean_pooled, lambda h_TM: h_TM.mean(0)),
+    "max": pooling(max_pooled, lambda h_TM: h_TM.amax(0)),
+    "attention": pooling(attention_pooled, lambda h_TM, s_T: torch.softmax(s_T, 0) @ h_TM, scored=True),
+    "guidance": Kernel(
+        lambda a_TBS: guidance(a_TBS, links(len(a_TBS))),
+        lambda a_TBS: naive.guidance(a_TBS, links(len(a_TBS))),
+        attention,
+        lambda a_TBS: links(len(a_TBS)) == 0,
+    ),
+    **losses(None),
+    **{f"{name}-weighted": kernel for name, kernel in losses(WEIGHTS).items()},
+}
+EACH = pytest.mark.parametrize("name", KERNELS)
+
+
+@EACH
+def test_values_and_gradients_are_exact(name: str) -> None:
+    kernel = KERNELS[name]
+    assert_exact(kernel.fast, kernel.slow, kernel.leaves)
+
+
+@pytest.mark.parametrize("name", [name for name, kernel in KERNELS.items() if kernel.unseen])
+def test_what_is_past_an_end_is_never_looked_at(name: str) -> None:
+    kernel = KERNELS[name]
+    seen, *rest = kernel.leaves(7)
+    assert kernel.unseen
+    unseen = kernel.unseen(seen).expand_as(seen)
+    assert unseen.any()
+    spoilt = seen.detach().masked_fill(unseen, kernel.filling).requires_grad_()
+    clean, again = kernel.fast(seen, *rest), kernel.fast(spoilt, *rest)
+    assert_same_bits(again, clean)
+    derived = gradients(again, [spoilt, *rest])
+    assert_same_bits(derived, gradients(clean, [seen, *rest]))
+    assert not derived[0][unseen].any()
+
+
+@EACH
+def test_the_way_back_can_be_walked_twice_but_not_through_itself(name: str) -> None:
+    leaves = KERNELS[name].leaves(7)
+    outputs = KERNELS[name].fast(*leaves)
+    once, twice = (gradients(outputs, leaves, retain_graph=True) for _ in range(2))
+    assert_same_bits(once, twice)
+    with pytest.raises(NotImplementedError, match="gradients of gradients are not available"):
+        gradients(outputs, leaves, create_graph=True)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("size", [1, 18, 21])
+def test_a_step_of_many_hypotheses_has_the_bits_of_a_scan(size: int, name: str) -> None:
+    kernel = PROGRAMS[name]
+    x_TBD, *rest = (leaf.detach().float() for leaf in kernel.leaves(size))
+    whole, state = kernel.fast(x_TBD, *rest), {name: torch.zeros(5, 3, 1) for name in kernel.program.carried}
+    for t in range(4):
+        stepped = advance(kernel.program, {"x": x_TBD[t].expand(5, -1, -1)}, state, *kernel.split(rest))
+        state = {name: stepped[name] for name in state}
+        for row in stepped["o"]:
+            assert_same_bits(row[t < LENGTHS_B], whole[t][t < LENGTHS_B])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nothing_but_a_clock_waits_for_the_step_before(name: str) -> None:
+    looping = [stage.parts for stage in stages(PROGRAMS[name].program) if stage.loops]
+    assert looping == ([(Clock(),)] if name == "column" else [])
+
+
+def test_columns_of_steps_that_a_sentence_does_not_have_change_nothing() -> None:
+    kernel = PROGRAMS["column"]
+    x_TBD, weight, columns_BCW = kernel.leaves(7)
+    unseen_BC1 = (torch.arange(3) >= LENGTHS_B.unsqueeze(1)).unsqueeze(-1)
+    spoilt = columns_BCW.detach().masked_fill(unseen_BC1, torch.nan).requires_grad_()
+    clean, again = kernel.fast(x_TBD, weight, columns_BCW), kernel.fast(x_TBD, weight, spoilt)
+    assert_same_bits(again, clean)
+    assert_same_bits(gradients(again, [x_TBD, weight, spoilt]), gradients(clean, [x_TBD, weight, columns_BCW]))
+
+
+@pytest.mark.parametrize(("bias", "share"), [(100.0, 1.0), (-200.0, 0.0)])
+def test_a_gate_that_is_open_or_shut_lets_all_through_or_nothing(bias: float, share: float) -> None:
+    x_TBD, v_1D, _ = PROGRAMS["gate"].leaves(7)
+    passed = PROGRAMS["gate"].fast(x_TBD, v_1D, torch.tensor([bias], dtype=torch.float64))
+    assert_close(passed, share * ~ended(x_TBD, LENGTHS_B) * x_TBD)
+
+
+def test_of_two_that_are_equal_the_first_has_the_gradient() -> None:
+    x_TBD = torch.zeros(1, 1, 2, dtype=torch.float64, requires_grad=True)
+    program = Program((Maxout("combine", ("x",), "o"),), ("o",))
+    outputs = scan(program, {"x": x_TBD}, {}, {}, {}, torch.tensor([1])).outputs["o"]
+    assert torch.autograd.grad(outputs.sum(), x_TBD)[0].tolist() == [[[1.0, 0.0]]]
+
+
+def test_a_reset_gate_that_is_shut_hides_what_the_unit_is_conditioned_on() -> None:
+    kernel, size = conditioned(Gru(update="new")), 4
+    x_TBD, first_BH, condition, *weights = (leaf.detach() for leaf in kernel.leaves(size))
+    condition[:, :size] = -1e3
+    condition[:, size : 2 * size] = 1e3
+    other = condition.clone()
+    other[:, 2 * size :] += 5
+    assert torch.equal(kernel.fast(x_TBD, first_BH, condition, *weights), kernel.fast(x_TBD, first_BH, other, *weights))
