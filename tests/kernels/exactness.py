@@ -1,11 +1,19 @@
 """What every kernel has to meet: finite differences, the reading of the equations that says the same, and bits."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 from torch.testing import assert_close
+
+from anaphora.kernels.cells import Lstm
+from anaphora.kernels.parts import Project, Unit
+from anaphora.kernels.program import Program
+from anaphora.kernels.scan import scan
+from anaphora.kernels.softmax import softmax_loss
 
 
 def drawn(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -13,10 +21,45 @@ def drawn(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Ten
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
+doubles = partial(drawn, dtype=torch.float64)
+
+
+def added(weight: Parameter) -> None:
+    weight.add_(1)
+
+
+def replaced(weight: Parameter) -> None:
+    weight.data = weight.data + 1
+
+
+def stepped(weight: Parameter) -> None:
+    weight.grad = -torch.ones_like(weight)
+    torch.optim.SGD([weight], lr=1.0, fused=True).step()  # torch counts no change of it
+
+
+CHANGES = (added, replaced, stepped)
+"""Ways in which a weight gets other values, each by 1."""
+
+
 def leaves_of(*shapes: tuple[int, ...], seed: int = 6) -> list[Tensor]:
     """Tensors in double precision with gradients, of about the size that weights have."""
     numbers = [drawn(*shape, seed=seed + place, dtype=torch.float64) for place, shape in enumerate(shapes)]
     return [tensor.div_(tensor.shape[-1] ** 0.5).requires_grad_() for tensor in numbers]
+
+
+def small_network() -> tuple[list[Tensor], Callable[[], Tensor]]:
+    """The weights of a small recurrent network, and its loss."""
+    program = Program((Project("in", "x", "a", True), Unit("cell", Lstm(), ("a",))), ("cell.h",))
+    shapes = {"in.weight": (64, 24), "in.bias": (64,), "cell.h": (64, 16)}
+    weights = {name: drawn(*shape, seed=n).mul_(0.3) for n, (name, shape) in enumerate(shapes.items())}
+    output, first = drawn(40, 16, seed=8), {name: torch.zeros(3, 16) for name in program.carried}
+
+    def loss() -> Tensor:
+        scanned = scan(program, {"x": drawn(9, 3, 24, seed=9)}, first, weights, {}, torch.tensor([7, 9, 2]))
+        h_NH = scanned.outputs["cell.h"].flatten(0, 1)
+        return softmax_loss(h_NH, output, torch.empty(0), torch.arange(27) % 40, 0.1)
+
+    return [leaf.requires_grad_() for leaf in (*weights.values(), output)], loss
 
 
 def assert_same_bits(found: Any, expected: Any) -> None:

@@ -18,13 +18,10 @@ from anaphora.kernels.backends import (
     precision_of,
     without_c,
 )
-from anaphora.kernels.cells import Lstm
-from anaphora.kernels.parts import Project, Unit
-from anaphora.kernels.prepared import keep, prepare
-from anaphora.kernels.program import Program
-from anaphora.kernels.scan import scan
-from anaphora.kernels.softmax import softmax_loss
+from anaphora.kernels.prepared import prepare
 from tests.runtimes import updating
+
+from .exactness import drawn, small_network
 
 TOLERANCE: dict[Backend, float] = {"torch": 1e-5, "gemm": 1e-5, "bf16": 2e-2, "gemm-bf16": 2e-2}
 """Of the norm of what is compared, or of the terms that it is the sum of: these may cancel, their roundings do not."""
@@ -42,10 +39,6 @@ EACH_BACKEND = pytest.mark.parametrize(
 )
 
 
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-
-
 def assert_near(found: Tensor, exact: Tensor, backend: Backend, terms: Tensor | None = None) -> None:
     assert found.dtype == torch.float32
     size = float((exact if terms is None else terms).norm())
@@ -56,7 +49,7 @@ def assert_near(found: Tensor, exact: Tensor, backend: Backend, terms: Tensor | 
 @settings(max_examples=25, deadline=None)
 @given(rows=st.integers(1, 70), inner=st.integers(1, 70), outer=st.integers(1, 70))
 def test_every_product_is_that_of_torch_up_to_rounding(backend: Backend, rows: int, inner: int, outer: int) -> None:
-    weight, a, dy = normal(outer, inner), normal(rows, inner, seed=1), normal(rows, outer, seed=2)
+    weight, a, dy = drawn(outer, inner), drawn(rows, inner, seed=1), drawn(rows, outer, seed=2)
     with updating(backend=backend):
         ready = prepare(weight)
     assert_near(ready.times(a), a @ weight.T, backend, a.abs() @ weight.abs().T)
@@ -66,17 +59,10 @@ def test_every_product_is_that_of_torch_up_to_rounding(backend: Backend, rows: i
 
 def trained(backend: Backend) -> list[Tensor]:
     """Loss and gradients of a small recurrent network."""
-    cell, lengths = Lstm(), torch.tensor([7, 9, 2])
-    program = Program((Project("in", "x", "a", True), Unit("cell", cell, ("a",))), ("cell.h",))
-    shapes = {"in.weight": (64, 24), "in.bias": (64,), "cell.h": (64, 16)}
-    weights = {name: normal(*shape, seed=n).mul_(0.3) for n, (name, shape) in enumerate(shapes.items())}
-    output, targets = normal(40, 16, seed=8), torch.arange(27) % 40
-    leaves = [w.requires_grad_() for w in (*weights.values(), output)]
-    first = {name: torch.zeros(3, 16) for name in program.carried}
+    leaves, loss = small_network()
     with updating(backend=backend):
-        h_TBH = scan(program, {"x": normal(9, 3, 24, seed=9)}, first, weights, {}, lengths).outputs["cell.h"]
-        loss = softmax_loss(h_TBH.flatten(0, 1), output, torch.empty(0), targets, 0.1)
-    return [loss.detach(), *torch.autograd.grad(loss, leaves)]
+        found = loss()
+    return [found.detach(), *torch.autograd.grad(found, leaves)]
 
 
 @EACH_BACKEND
@@ -86,7 +72,7 @@ def test_a_network_has_the_loss_and_gradients_of_torch_up_to_rounding(backend: B
 
 
 def test_bf16_rounds_and_only_within_its_block() -> None:
-    weight, a = normal(20, 20), normal(20, 20, seed=1)
+    weight, a = drawn(20, 20), drawn(20, 20, seed=1)
     with updating(backend="bf16"):
         rounded = prepare(weight).times(a)
     assert not torch.equal(rounded, prepare(weight).times(a))
@@ -95,7 +81,7 @@ def test_bf16_rounds_and_only_within_its_block() -> None:
 
 @pytest.mark.parametrize("backend", ["gemm", "bf16", "gemm-bf16"])
 def test_double_precision_is_always_of_torch(backend: Backend) -> None:
-    weight, a = normal(5, 4).double(), normal(3, 4).double()
+    weight, a = drawn(5, 4).double(), drawn(3, 4).double()
     with updating(backend=backend):
         ready = prepare(weight)
     assert torch.equal(ready.times(a), a @ weight.T)
@@ -145,14 +131,7 @@ def test_a_torch_that_cannot_name_the_processors_features_has_none(monkeypatch: 
 
 @pytest.mark.parametrize("backend", ["int8", "gemm-int8"])
 def test_training_refuses_int8_and_double_precision_is_not_rounded_to_it(backend: Backend) -> None:
-    weight, a = normal(5, 4).double(), normal(3, 4).double()
+    weight, a = drawn(5, 4).double(), drawn(3, 4).double()
     assert_close(for_inference(backend, weight).times(a), a @ weight.T)
     with pytest.raises(ValueError, match="not in int8"):
         for_training(backend, weight.float())
-
-
-def test_a_parameter_may_outlive_what_was_prepared_at_the_end_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    weight = torch.nn.Parameter(torch.ones(2))
-    keep(weight, "made", 0, list)
-    monkeypatch.setattr("anaphora.kernels.prepared._kept", None)  # as modules lose their names when Python ends
-    del weight  # errors from here are only printed, which pytest reports

@@ -32,36 +32,38 @@ def without(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:
     return {other: tensor for other, tensor in tensors.items() if other != name}
 
 
-def test_a_missing_or_needless_tensor_is_named(decoder: Callable) -> None:
+@pytest.mark.parametrize(
+    ("group", "change", "complaint"),
+    [
+        ("inputs", lambda inputs: without(inputs, "mask"), r"one input for each of \['mask', 'x'\], but was given"),
+        ("inputs", lambda inputs: inputs | {"y": inputs["x"]}, r"add or drop \['y'\]"),
+        ("first", lambda first: without(first, "o"), r"one first value for each of .*add or drop \['o'\]"),
+        ("weights", lambda weights: without(weights, "layer0.h"), "needs the weight 'layer0.h', but was given .*: add"),
+        ("weights", lambda weights: without(weights, "input0.bias"), "needs the weight 'input0.bias'"),
+        ("inputs", lambda inputs: inputs | {"x": inputs["x"][:3]}, r"agree in T and B.*\[\(3, 3\), \(4, 3\)\]"),
+        ("first", lambda first: first | {"o": first["o"][:2]}, r"batch sizes \[2, 3\]: give every tensor the same"),
+        ("lengths_B", lambda _: torch.tensor([4, 4]), r"the batch sizes \[2, 3\]"),
+        ("lengths_B", lambda _: torch.tensor([4, 0, 1]), "between 1 and T=4, but go from 0 to 4"),
+        ("lengths_B", lambda _: torch.tensor([4, 5, 1]), r"between 1 and T=4, but go from 1 to 5"),
+        (
+            "lengths_B",
+            lambda lengths_B: lengths_B.double(),
+            r"shape \(3,\) and the type torch.float64: give B integers",
+        ),
+        ("lengths_B", lambda lengths_B: lengths_B.unsqueeze(1), r"shape \(3, 1\)"),
+        (
+            "weights",
+            lambda weights: weights | {"feed.weight": torch.zeros(28, 8, dtype=torch.float64)},
+            r"'feed.weight' should be 28 x 9 .* but is 28 x 8",
+        ),
+    ],
+)
+def test_tensors_that_do_not_agree_are_named(
+    group: str, change: Callable[[Any], Any], complaint: str, decoder: Callable
+) -> None:
     network = decoder(Lstm(), General(), "current", True, 7)
-    inputs, first, weights = (given(network)[group] for group in ("inputs", "first", "weights"))
-    refused = [
-        ({"inputs": without(inputs, "mask")}, r"one input for each of \['mask', 'x'\], but was given \['x'\]"),
-        ({"inputs": inputs | {"y": inputs["x"]}}, r"add or drop \['y'\]"),
-        ({"first": without(first, "o")}, r"one first value for each of .*add or drop \['o'\]"),
-        ({"weights": without(weights, "layer0.h")}, "needs the weight 'layer0.h', but was given .*: add it"),
-        ({"weights": without(weights, "input0.bias")}, "needs the weight 'input0.bias'"),
-    ]
-    for changes, complaint in refused:
-        with pytest.raises(ShapeError, match=complaint):
-            run(network, **changes)
-
-
-def test_sentences_and_lengths_have_to_agree(decoder: Callable) -> None:
-    network = decoder(Lstm(), General(), "current", True, 7)
-    inputs, first = given(network)["inputs"], given(network)["first"]
-    refused = [
-        ({"inputs": inputs | {"x": inputs["x"][:3]}}, r"agree in T and B.*\[\(3, 3\), \(4, 3\)\]"),
-        ({"first": first | {"o": first["o"][:2]}}, r"the batch sizes \[2, 3\]: give every tensor the same sentences"),
-        ({"lengths_B": torch.tensor([4, 4])}, r"the batch sizes \[2, 3\]"),
-        ({"lengths_B": torch.tensor([4, 0, 1])}, "between 1 and T=4, but go from 0 to 4"),
-        ({"lengths_B": torch.tensor([4, 5, 1])}, r"between 1 and T=4, but go from 1 to 5"),
-        ({"lengths_B": torch.tensor([4.0, 2.0, 1.0])}, r"shape \(3,\) and the type torch.float32: give B integers"),
-        ({"lengths_B": torch.tensor([[4], [2], [1]])}, r"shape \(3, 1\)"),
-    ]
-    for changes, complaint in refused:
-        with pytest.raises(ShapeError, match=complaint):
-            run(network, **changes)
+    with pytest.raises(ShapeError, match=complaint):
+        run(network, **{group: change(given(network)[group])})
 
 
 def test_a_batch_of_no_sentences_is_refused(layers: Callable) -> None:
@@ -87,13 +89,6 @@ def test_a_weight_of_another_shape_is_named_with_the_shape_it_needs(
     network = layers(Peephole(), 7)
     weights = given(network)["weights"] | {name: torch.zeros(shape, dtype=torch.float64)}
     with pytest.raises(ShapeError, match=complaint):
-        run(network, weights=weights)
-
-
-def test_a_feeding_matrix_has_to_be_as_wide_as_what_is_fed(decoder: Callable) -> None:
-    network = decoder(Lstm(), General(), "current", True, 7)
-    weights = given(network)["weights"] | {"feed.weight": torch.zeros(28, 8, dtype=torch.float64)}
-    with pytest.raises(ShapeError, match=r"'feed.weight' should be 28 x 9 .* but is 28 x 8"):
         run(network, weights=weights)
 
 

@@ -18,6 +18,8 @@ from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.scores import Concat
 from anaphora.kernels.softmax import softmax_loss
 
+from .exactness import drawn
+
 built = pytest.mark.skipif(not compiled.available(), reason="the library was not built: there is no C compiler")
 
 CELLS: list[Cell] = [
@@ -26,10 +28,6 @@ CELLS: list[Cell] = [
     Gru(update="new"),
     Gru(recurrent_bias=True),
 ]
-
-
-def drawn(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed + sum(shape)))
 
 
 def step(cell: Cell, x_1BG: Tensor, state: tuple[Tensor, ...], dstate: tuple[Tensor, ...]) -> list[Tensor]:

@@ -19,6 +19,8 @@ from anaphora.kernels.prepared import prepare
 from anaphora.kernels.runtime import current, running
 from tests.runtimes import threads, updating
 
+from .exactness import drawn
+
 pytestmark = pytest.mark.skipif(not compiled.has_gemm(), reason="the library was not built, or AVX2 is missing")
 
 LEVELS = {"baseline": 0, "avx2": 1, "avx512": 2, "avx512_vnni": 3, "avx512_bf16": 4, "amx": 5}
@@ -47,10 +49,6 @@ OF_TRAINING = each([way for way in WAYS if way[1] != "int8"])
 OF_INT8 = each([way for way in WAYS if way[1] == "int8"])
 SIZES = st.one_of(st.integers(1, 40), st.sampled_from([65, 130, 513, 1030]))
 """About the edges of tiles and panels, and those of the blocks that a long sum is cut into."""
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
 @contextmanager
@@ -82,7 +80,7 @@ def near(found: Tensor, a_MK: Tensor, b_KN: Tensor, precision: PackedPrecision) 
 def test_both_products_are_exact_up_to_their_precision(
     level: str, precision: Literal["fp32", "bf16"], M: int, N: int, K: int
 ) -> None:
-    a, b = normal(M, K), normal(K, N, seed=1)
+    a, b = drawn(M, K), drawn(K, N, seed=1)
     with limited(level):
         from_columns, from_rows = compiled.pack_columns(b, precision), compiled.pack_rows(b.T, precision)
         assert torch.equal(from_columns.numbers.view(torch.int32), from_rows.numbers.view(torch.int32))
@@ -98,7 +96,7 @@ def test_a_product_of_columns_goes_on_from_another(
     level: str, precision: Literal["fp32", "bf16"], M: int, N: int, before: int, K: int
 ) -> None:
     first, rows = 2 * before, 2 * before + K  # bf16 takes them in pairs
-    a, b = normal(rows, M), normal(rows, N, seed=1)
+    a, b = drawn(rows, M), drawn(rows, N, seed=1)
     with limited(level):
         whole = compiled.gemm_of_columns(a, compiled.pack_columns(b, precision))
         begun = compiled.gemm_of_columns(a[:first], compiled.pack_columns(b[:first], precision))
@@ -115,7 +113,7 @@ def test_a_row_has_the_same_bits_whatever_stands_beside_it(
     level: str, precision: PackedPrecision, rows: int, N: int, K: int, data: st.DataObject
 ) -> None:
     row = data.draw(st.integers(0, rows - 1))
-    a, weight = normal(rows, K), normal(N, K, seed=1)
+    a, weight = drawn(rows, K), drawn(N, K, seed=1)
     with limited(level):
         b = compiled.pack_rows(weight, precision)
         alone = compiled.gemm(a[row : row + 1], b)
@@ -128,7 +126,7 @@ def test_a_row_has_the_same_bits_whatever_stands_beside_it(
 @EVERY_WAY
 @pytest.mark.parametrize(("M", "N", "K"), [(20, 300, 200), (300, 20, 200), (70, 190, 1200), (3, 3, 60_000)])
 def test_the_number_of_threads_changes_no_bit(level: str, precision: PackedPrecision, M: int, N: int, K: int) -> None:
-    a, b = normal(M, K), normal(K, N, seed=1)
+    a, b = drawn(M, K), drawn(K, N, seed=1)
     made = []
     for count in (1, 2, 3):
         with threads(count), limited(level):
@@ -143,7 +141,7 @@ def test_the_number_of_threads_changes_no_bit(level: str, precision: PackedPreci
 @settings(deadline=None, max_examples=40)
 @given(M=SIZES, N=SIZES, K=SIZES)
 def test_in_single_precision_all_processors_give_the_same_bits(M: int, N: int, K: int) -> None:
-    a, weight = normal(M, K), normal(N, K, seed=1)
+    a, weight = drawn(M, K), drawn(N, K, seed=1)
     made = []
     for level in ("avx2", "avx512"):
         with limited(level):
@@ -164,9 +162,9 @@ def test_a_sum_is_made_in_the_order_of_its_terms() -> None:
 @EVERY_WAY
 def test_nothing_is_a_sum_of_nothing(level: str, precision: PackedPrecision) -> None:
     with limited(level):
-        assert compiled.gemm(normal(0, 3), compiled.pack_rows(normal(5, 3), precision)).shape == (0, 5)
-        assert compiled.gemm(normal(4, 3), compiled.pack_rows(normal(0, 3), precision)).shape == (4, 0)
-        assert torch.equal(compiled.gemm(normal(4, 0), compiled.pack_rows(normal(5, 0), precision)), torch.zeros(4, 5))
+        assert compiled.gemm(drawn(0, 3), compiled.pack_rows(drawn(5, 3), precision)).shape == (0, 5)
+        assert compiled.gemm(drawn(4, 3), compiled.pack_rows(drawn(0, 3), precision)).shape == (4, 0)
+        assert torch.equal(compiled.gemm(drawn(4, 0), compiled.pack_rows(drawn(5, 0), precision)), torch.zeros(4, 5))
 
 
 @OF_TRAINING
@@ -189,7 +187,7 @@ def quantized(x_RK: Tensor) -> tuple[Tensor, Tensor]:
 def test_int8_is_an_exact_sum_of_rounded_numbers_scaled_back(
     level: str, precision: PackedPrecision, M: int, N: int, K: int
 ) -> None:
-    a, weight = normal(M, K), normal(N, K, seed=1)
+    a, weight = drawn(M, K), drawn(N, K, seed=1)
     with limited(level):
         found = compiled.gemm(a, compiled.pack_rows(weight, precision))
     (q_a, of_a), (q_weight, of_weight) = quantized(a), quantized(weight)
@@ -203,10 +201,10 @@ def test_int8_is_an_exact_sum_of_rounded_numbers_scaled_back(
 def test_rows_of_zeros_are_0_in_int8_and_rows_that_are_not_finite_are_not_numbers(
     level: str, precision: PackedPrecision
 ) -> None:
-    a = normal(5, 70)
+    a = drawn(5, 70)
     a[1] = 0
     a[2, 69], a[3, 0] = torch.inf, torch.nan
-    weight = normal(9, 70, seed=1)
+    weight = drawn(9, 70, seed=1)
     weight[4] = 0
     with limited(level):
         found = compiled.gemm(a, compiled.pack_rows(weight, precision))
@@ -217,7 +215,7 @@ def test_rows_of_zeros_are_0_in_int8_and_rows_that_are_not_finite_are_not_number
 @settings(deadline=None, max_examples=40)
 @given(M=SIZES, N=SIZES, K=SIZES, smallest=st.sampled_from([1.0, 1e-37, 1e-39, 0.0, torch.inf, torch.nan]))
 def test_in_int8_all_processors_give_the_same_bits_and_so_does_torch(M: int, N: int, K: int, smallest: float) -> None:
-    a, weight = normal(M, K), normal(N, K, seed=1)
+    a, weight = drawn(M, K), drawn(N, K, seed=1)
     a[M // 2] *= smallest
     weight[N // 2] *= 1.0 if smallest != smallest else min(smallest, 1.0)
     made = [for_inference("int8", weight).times(a)]
@@ -232,7 +230,7 @@ def test_int8_refuses_sums_that_may_overflow_and_products_of_training() -> None:
     with pytest.raises(ValueError, match="at most 65536"):
         compiled.pack_rows(torch.empty(1, 65537), "int8")
     with pytest.raises(ValueError, match="not in int8"):
-        compiled.gemm_of_columns(normal(3, 2), compiled.Packed(torch.empty(0), 3, 1, "int8"))
+        compiled.gemm_of_columns(drawn(3, 2), compiled.Packed(torch.empty(0), 3, 1, "int8"))
 
 
 @OF_INT8
@@ -244,13 +242,13 @@ def test_the_longest_sum_of_int8_does_not_overflow(level: str, precision: Packed
 
 
 def test_blocks_of_rows_keep_their_shape() -> None:
-    a, b = normal(2, 3, 7), normal(5, 7, seed=1)
+    a, b = drawn(2, 3, 7), drawn(5, 7, seed=1)
     panels = compiled.pack_rows(b)
     assert torch.equal(compiled.gemm(a, panels).flatten(0, 1), compiled.gemm(a.flatten(0, 1), panels))
 
 
 def test_without_c_products_are_those_of_torch() -> None:
-    a, weight = normal(7, 600), normal(9, 600, seed=1)
+    a, weight = drawn(7, 600), drawn(9, 600, seed=1)
     with updating(backend="torch"):
         plain = prepare(weight).times(a)
     with updating(backend="gemm"):

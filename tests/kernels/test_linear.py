@@ -4,25 +4,22 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.kernels.backends import Backend, backend_for, runs_in_c, without_c
 from anaphora.kernels.linear import linear
 from tests.runtimes import updating
 
+from .exactness import drawn
+
 WIDTHS = st.sampled_from([16, 20, 33, 64])
 OUTER = st.sampled_from([1, 2, 3, 9, 16, 33, 64])
-
-
-def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
 @settings(max_examples=50, deadline=None)
 @given(rows=st.integers(1, 70), start=st.integers(0, 60), count=st.integers(1, 20), inner=WIDTHS, outer=OUTER)
 def test_a_row_has_the_same_bits_wherever_it_stands(rows: int, start: int, count: int, inner: int, outer: int) -> None:
-    block, weight = normal(rows, inner), normal(outer, inner, seed=1)
+    block, weight = drawn(rows, inner), drawn(outer, inner, seed=1)
     start = min(start, rows - 1)
     assert torch.equal(linear(block[start : start + count], weight), linear(block, weight)[start : start + count])
 
@@ -36,25 +33,25 @@ NEEDS_GEMM = pytest.mark.skipif(backend_for("fp32") != "gemm", reason="torch's o
 def test_a_column_has_the_same_bits_whatever_columns_stand_beside_it(
     rows: int, chosen: int, inner: int, outer: int
 ) -> None:
-    block, weight = normal(rows, inner), normal(outer, inner, seed=1)
+    block, weight = drawn(rows, inner), drawn(outer, inner, seed=1)
     columns = torch.randperm(outer, generator=torch.Generator().manual_seed(chosen))[:chosen]
     assert torch.equal(linear(block, weight[columns]), linear(block, weight)[:, columns])
 
 
 def test_it_keeps_the_shape_around_it() -> None:
-    assert_close(linear(normal(3, 2, 5), normal(4, 5)), normal(3, 2, 5) @ normal(4, 5).T)
+    assert_close(linear(drawn(3, 2, 5), drawn(4, 5)), drawn(3, 2, 5) @ drawn(4, 5).T)
 
 
 @pytest.mark.parametrize("size", [1, 7])
 def test_its_gradients_are_those_of_finite_differences(size: int) -> None:
-    a, weight = normal(2, size, size + 1, dtype=torch.float64), normal(size + 2, size + 1, seed=1, dtype=torch.float64)
+    a, weight = drawn(2, size, size + 1, dtype=torch.float64), drawn(size + 2, size + 1, seed=1, dtype=torch.float64)
     with updating(backend="torch"):
         assert torch.autograd.gradcheck(linear, (a.requires_grad_(), weight.requires_grad_()))
 
 
 @pytest.mark.parametrize("wanted", [(True, False), (False, True)])
 def test_only_what_is_wanted_has_a_gradient(wanted: tuple[bool, bool]) -> None:
-    leaves = [normal(3, 5), normal(4, 5, seed=1)]
+    leaves = [drawn(3, 5), drawn(4, 5, seed=1)]
     for leaf, wants in zip(leaves, wanted, strict=True):
         leaf.requires_grad_(wants)
     with updating(backend="torch"):
@@ -63,7 +60,7 @@ def test_only_what_is_wanted_has_a_gradient(wanted: tuple[bool, bool]) -> None:
 
 
 def test_training_rounds_it_as_it_rounds_the_products_of_the_loop() -> None:
-    a, weight = normal(3, 5).requires_grad_(), normal(4, 5, seed=1)
+    a, weight = drawn(3, 5).requires_grad_(), drawn(4, 5, seed=1)
     with updating(backend="bf16"):
         y = linear(a, weight)
     assert torch.equal(y, y.to(torch.bfloat16).to(torch.float32))
@@ -74,7 +71,7 @@ def test_training_rounds_it_as_it_rounds_the_products_of_the_loop() -> None:
 def test_training_leaves_out_what_lies_past_the_end_of_a_sentence(backend: Backend) -> None:
     if without_c(backend) != backend and not runs_in_c(backend):
         pytest.skip("this processor lacks the product")
-    a, weight, lengths = normal(3, 7, 5), normal(4, 5, seed=1), torch.tensor([7, 1, 4])
+    a, weight, lengths = drawn(3, 7, 5), drawn(4, 5, seed=1), torch.tensor([7, 1, 4])
     there = torch.arange(7) < lengths.unsqueeze(1)
     beside = a.masked_fill(~there.unsqueeze(2), torch.nan)
     found = []
@@ -82,7 +79,7 @@ def test_training_leaves_out_what_lies_past_the_end_of_a_sentence(backend: Backe
         leaves = block.clone().requires_grad_(), weight.clone().requires_grad_()
         with updating(backend=backend):
             y = linear(*leaves, own)
-            (y * normal(3, 7, 4, seed=2))[there].sum().backward()  # type: ignore[no-untyped-call]
+            (y * drawn(3, 7, 4, seed=2))[there].sum().backward()  # type: ignore[no-untyped-call]
         found.append((y[there], *(leaf.grad for leaf in leaves)))
     for whole, within in zip(*found, strict=True):
         assert_close(within, whole)

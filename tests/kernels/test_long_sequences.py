@@ -23,14 +23,12 @@ from anaphora.kernels.squared_error import squared_error
 from anaphora.kernels.sums import Add
 from anaphora.kernels.window import GaussianWindow, Move
 
+from .exactness import drawn
+
 STEPS = 5000
 LENGTHS_B = torch.tensor([STEPS, STEPS - 7])
 MASK_BT = torch.arange(STEPS) < LENGTHS_B.unsqueeze(1)
 DENSITY = MixtureShape(3, 2, True, 0.01)
-
-
-def drawn(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
 def distance(single: Tensor, double: Tensor) -> float:

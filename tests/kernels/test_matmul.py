@@ -4,16 +4,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.kernels.matmul import Matmuls
 
+from .exactness import drawn
+
 WIDTHS = st.sampled_from([16, 20, 33, 64])
-
-
-def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
 @settings(max_examples=50, deadline=None)
@@ -22,7 +19,7 @@ def test_a_row_of_a_memory_product_has_the_same_bits_alone(
     rows: int, row: int, sentence: int, inner: int, outer: int
 ) -> None:
     row = min(row, rows - 1)
-    block, memory = normal(rows, 5, inner), normal(5, inner, outer, seed=1)
+    block, memory = drawn(rows, 5, inner), drawn(5, inner, outer, seed=1)
     together = Matmuls({}, {"a.m": memory}, recording=False).of("a").attend("m", block)
     one = slice(sentence, sentence + 1)
     alone = Matmuls({}, {"a.m": memory[one]}, recording=False).of("a").attend("m", block[row : row + 1, one])
@@ -31,23 +28,23 @@ def test_a_row_of_a_memory_product_has_the_same_bits_alone(
 
 @pytest.mark.parametrize("recording", [True, False])
 def test_products_with_and_without_a_record_agree(recording: bool) -> None:
-    weight, memory, block = normal(4, 5), normal(3, 5, 2, seed=1), normal(7, 3, 5, seed=2)
+    weight, memory, block = drawn(4, 5), drawn(3, 5, 2, seed=1), drawn(7, 3, 5, seed=2)
     matmuls = Matmuls({"a.w": weight}, {"a.m": memory}, recording).of("a")
     assert_close(matmuls("w", block), block @ weight.T)
     assert_close(matmuls.attend("m", block), torch.einsum("xbk,bkn->xbn", block, memory))
 
 
 def test_gradients_add_up_over_steps_as_sentences_leave() -> None:
-    weight, memory = normal(4, 5, dtype=torch.float64), normal(3, 5, 2, seed=1, dtype=torch.float64)
+    weight, memory = drawn(4, 5, dtype=torch.float64), drawn(3, 5, 2, seed=1, dtype=torch.float64)
     weight.requires_grad_()
     memory.requires_grad_()
     matmuls = Matmuls({"a.w": weight.detach()}, {"a.m": memory.detach()}, recording=True)
     part = matmuls.of("a")
     loss, back = torch.zeros((), dtype=torch.float64), []
     for step, rows in enumerate([3, 3, 1]):
-        a, b = (normal(1, rows, 5, seed=9 * step + n, dtype=torch.float64) for n in (2, 3))
-        dy = normal(1, rows, 4, seed=9 * step + 4, dtype=torch.float64)
-        dz = normal(1, rows, 2, seed=9 * step + 5, dtype=torch.float64)
+        a, b = (drawn(1, rows, 5, seed=9 * step + n, dtype=torch.float64) for n in (2, 3))
+        dy = drawn(1, rows, 4, seed=9 * step + 4, dtype=torch.float64)
+        dz = drawn(1, rows, 2, seed=9 * step + 5, dtype=torch.float64)
         assert_close(part("w", a), (a @ weight.T).detach())
         part.attend("m", b)
         loss = loss + (a @ weight.T * dy).sum() + (torch.einsum("xbk,bkn->xbn", b, memory[:rows]) * dz).sum()
@@ -60,8 +57,8 @@ def test_gradients_add_up_over_steps_as_sentences_leave() -> None:
 
 
 def test_only_needed_matrices_have_gradients() -> None:
-    matmuls = Matmuls({"a.w": normal(4, 5), "a.v": normal(4, 5)}, {}, recording=True)
-    part, block, dy = matmuls.of("a"), normal(2, 3, 5, seed=1), normal(2, 3, 4, seed=2)
+    matmuls = Matmuls({"a.w": drawn(4, 5), "a.v": drawn(4, 5)}, {}, recording=True)
+    part, block, dy = matmuls.of("a"), drawn(2, 3, 5, seed=1), drawn(2, 3, 4, seed=2)
     for name in ("w", "v"):
         part(name, block)
         part.back(name, dy)

@@ -8,6 +8,7 @@ from torch.testing import assert_close
 
 from anaphora.kernels import naive
 from anaphora.kernels.cells import (
+    Cell,
     Elman,
     Gru,
     Lstm,
@@ -20,9 +21,11 @@ from anaphora.kernels.cells import (
     TwoGate,
 )
 from anaphora.kernels.naive import attention as naive_attention
-from anaphora.kernels.naive import units as naive_units
 from anaphora.kernels.naive.attention import Scored
+from anaphora.kernels.naive.units import UNITS
 from anaphora.kernels.scores import Dot
+
+from .conftest import shown
 
 
 def sigm(a: float) -> float:
@@ -33,82 +36,53 @@ def column(*values: float) -> torch.Tensor:
     return torch.tensor(values, dtype=torch.float64).unsqueeze(1)
 
 
-def test_lstm_by_pencil() -> None:
-    a, h, c = torch.tensor([[0.1, 0.2, 0.3, 0.4]], dtype=torch.float64), column(0.5), column(-0.6)
-    i, f, g, o = sigm(0.1 + 0.5), sigm(0.2 + 1.0), math.tanh(0.3 - 0.5), sigm(0.4 + 0.25)
-    expected_c = f * -0.6 + i * g
-    new_h, new_c = naive_units.lstm_step(Lstm(), a, (h, c), {"h": column(1.0, 2.0, -1.0, 0.5)})
-    assert_close((new_h.item(), new_c.item()), (o * math.tanh(expected_c), expected_c))
+H, C = 0.5, -0.6
+ENTER, KEEP, NEW, OUT = sigm(0.1 + H), sigm(0.2 + 2 * H), math.tanh(0.3 - H), sigm(0.4 + 0.5 * H)
+"""The gates of an LSTM from these inputs and weights, and its new cell with a forget gate and without."""
+CELL, ADDED = KEEP * C + ENTER * NEW, C + ENTER * NEW
+INPUTS, WEIGHTS = (0.1, 0.2, 0.3, 0.4), (1.0, 2.0, -1.0, 0.5)
+LOOKED = sigm(0.2 + 2 * H - 0.8 * C) * C + sigm(0.1 + H + 0.7 * C) * NEW
+"""The cell of an LSTM whose gates see it."""
+PEEPHOLED = [sigm(0.4 + 0.5 * H + 0.9 * LOOKED) * math.tanh(LOOKED), LOOKED]
+NEW_BEFORE, NEW_AFTER = math.tanh(0.3 - 1.5 * (ENTER * H)), math.tanh(0.3 + ENTER * (-1.5 * H + 0.7))
+GRU = {"h": (1.0, 2.0, -1.5), "bias": (0.7,)}
+RESET_BEFORE = {"h": (1.0, 2.0), "rh": (-1.5,)}
 
 
 @pytest.mark.parametrize(
-    ("activation", "expected"), [("tanh", math.tanh(-0.4)), ("sigmoid", sigm(-0.4)), ("relu", 0.0)]
+    ("unit", "inputs", "weights", "expected"),
+    [
+        (Lstm(), INPUTS, {"h": WEIGHTS}, [OUT * math.tanh(CELL), CELL]),
+        (LstmNoOutputTanh(), INPUTS, {"h": WEIGHTS}, [OUT * CELL, CELL]),
+        (LstmNoForget(), (0.1, 0.3, 0.4), {"h": (1.0, -1.0, 0.5)}, [OUT * math.tanh(ADDED), ADDED]),
+        (LstmAdditive(), (0.3,), {"h": (-1.0,)}, [H + NEW]),
+        (LstmInput(), (0.1, 0.3), {"h": (1.0, -1.0)}, [H + ENTER * NEW]),
+        (TwoGate(), (0.1, 0.2, 0.3), {"h": (1.0, 2.0, -1.0)}, [KEEP * H + ENTER * NEW]),
+        (Peephole(peephole="full"), INPUTS, {"h": WEIGHTS, "c": (0.7, -0.8), "c_new": (0.9,)}, PEEPHOLED),
+        (
+            Peephole(peephole="diagonal"),
+            INPUTS,
+            {"h": WEIGHTS, "c_i": (0.7,), "c_f": (-0.8,), "c_o": (0.9,)},
+            PEEPHOLED,
+        ),
+        (Multiplicative(), (0.1, 0.2), {"h": (3.0,), "m": (-2.0,)}, [math.tanh(0.2 - 2 * (0.1 * (3 * H)))]),
+        (Elman(activation="tanh"), (0.1,), {"h": (-1.0,)}, [math.tanh(-0.4)]),
+        (Elman(activation="sigmoid"), (0.1,), {"h": (-1.0,)}, [sigm(-0.4)]),
+        (Elman(activation="relu"), (0.1,), {"h": (-1.0,)}, [0.0]),
+        (Gru(update="new", recurrent_bias=True), (0.1, 0.2, 0.3), GRU, [KEEP * NEW_AFTER + (1 - KEEP) * H]),
+        (Gru(update="keep", recurrent_bias=True), (0.1, 0.2, 0.3), GRU, [KEEP * H + (1 - KEEP) * NEW_AFTER]),
+        (Gru(reset="before", update="new"), (0.1, 0.2, 0.3), RESET_BEFORE, [KEEP * NEW_BEFORE + (1 - KEEP) * H]),
+        (Gru(reset="before", update="keep"), (0.1, 0.2, 0.3), RESET_BEFORE, [KEEP * H + (1 - KEEP) * NEW_BEFORE]),
+    ],
+    ids=lambda value: shown(value) if isinstance(value, Cell) else "",
 )
-def test_elman_by_pencil(activation: str, expected: float) -> None:
-    (new,) = naive_units.elman_step(Elman(activation=activation), column(0.1), (column(0.5),), {"h": column(-1.0)})
-    assert_close(new.item(), expected)
-
-
-def test_the_lstm_built_up_by_pencil() -> None:
-    c, g, i, f = 0.5, math.tanh(0.3 - 0.5), sigm(0.1 + 0.5), sigm(0.2 + 1.0)
-    a_i, a_f, a_g = (torch.tensor([[a]], dtype=torch.float64) for a in (0.1, 0.2, 0.3))
-    (additive,) = naive_units.lstm_additive_step(LstmAdditive(), a_g, (column(c),), {"h": column(-1.0)})
-    a = torch.cat([a_i, a_g], 1)
-    (gated,) = naive_units.lstm_input_step(LstmInput(), a, (column(c),), {"h": column(1.0, -1.0)})
-    a = torch.cat([a_i, a_f, a_g], 1)
-    (forgetting,) = naive_units.two_gate_step(TwoGate(), a, (column(c),), {"h": column(1.0, 2.0, -1.0)})
-    assert_close((additive.item(), gated.item(), forgetting.item()), (c + g, c + i * g, f * c + i * g))
-
-
-def test_the_lstm_taken_apart_by_pencil() -> None:
-    a, h, c = torch.tensor([[0.1, 0.2, 0.3, 0.4]], dtype=torch.float64), column(0.5), column(-0.6)
-    i, f, g, o = sigm(0.1 + 0.5), sigm(0.2 + 1.0), math.tanh(0.3 - 0.5), sigm(0.4 + 0.25)
-    weights = {"h": column(1.0, 2.0, -1.0, 0.5)}
-    new = naive_units.lstm_no_output_tanh_step(LstmNoOutputTanh(), a, (h, c), weights)
-    expected_c = f * -0.6 + i * g
-    assert_close([t.item() for t in new], [o * expected_c, expected_c])
-    keep = [0, 2, 3]
-    new = naive_units.lstm_no_forget_step(LstmNoForget(), a[:, keep], (h, c), {"h": weights["h"][keep]})
-    expected_c = -0.6 + i * g
-    assert_close([t.item() for t in new], [o * math.tanh(expected_c), expected_c])
-
-
-@pytest.mark.parametrize("peephole", ["full", "diagonal"])
-def test_peephole_by_pencil(peephole: str) -> None:
-    a, h, c = torch.tensor([[0.1, 0.2, 0.3, 0.4]], dtype=torch.float64), column(0.5), column(-0.6)
-    i, f, g = sigm(0.1 + 0.5 - 0.6 * 0.7), sigm(0.2 + 1.0 - 0.6 * -0.8), math.tanh(0.3 - 0.5)
-    expected_c = f * -0.6 + i * g
-    o = sigm(0.4 + 0.25 + 0.9 * expected_c)
-    weights = {"h": column(1.0, 2.0, -1.0, 0.5)}
-    if peephole == "full":
-        weights |= {"c": column(0.7, -0.8), "c_new": column(0.9)}
-    else:
-        weights |= {"c_i": column(0.7)[0], "c_f": column(-0.8)[0], "c_o": column(0.9)[0]}
-    new_h, new_c = naive_units.peephole_step(Peephole(peephole=peephole), a, (h, c), weights)
-    assert_close((new_h.item(), new_c.item()), (o * math.tanh(expected_c), expected_c))
-
-
-def test_multiplicative_by_pencil() -> None:
-    a = torch.tensor([[0.1, 0.2]], dtype=torch.float64)
-    (new,) = naive_units.multiplicative_step(Multiplicative(), a, (column(0.5),), {"h": column(3.0), "m": column(-2.0)})
-    assert_close(new.item(), math.tanh(0.2 - 2.0 * (0.1 * (3.0 * 0.5))))
-
-
-@pytest.mark.parametrize("reset", ["before", "after"])
-@pytest.mark.parametrize("update", ["new", "keep"])
-def test_gru_by_pencil(reset: str, update: str) -> None:
-    a, h, size = torch.tensor([[0.1, 0.2, 0.3]], dtype=torch.float64), 0.5, 1
-    r, z = sigm(0.1 + 0.5), sigm(0.2 + 1.0)
-    if reset == "before":
-        g = math.tanh(0.3 - 1.5 * (r * h))
-        weights = {"h": column(1.0, 2.0), "rh": column(-1.5)}
-    else:
-        g = math.tanh(0.3 + r * (-1.5 * h + 0.7))
-        weights = {"h": column(1.0, 2.0, -1.5), "bias": torch.full((size,), 0.7, dtype=torch.float64)}
-    expected = z * g + (1 - z) * h if update == "new" else z * h + (1 - z) * g
-    unit = Gru(reset=reset, update=update, recurrent_bias=reset == "after")
-    (new,) = naive_units.gru_step(unit, a, (column(h),), weights)
-    assert_close(new.item(), expected)
+def test_a_unit_by_pencil(
+    unit: Cell, inputs: tuple[float, ...], weights: dict[str, tuple[float, ...]], expected: list[float]
+) -> None:
+    tensors = {name: column(*values)[0 if name in unit.vectors else slice(None)] for name, values in weights.items()}
+    state = tuple(column(value) for value, _ in zip((H, C), unit.state, strict=False))
+    new = UNITS[type(unit)](unit, column(*inputs).T, state, tensors)
+    assert_close([value.item() for value in new], expected)
 
 
 def test_attention_by_pencil() -> None:

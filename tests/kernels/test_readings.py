@@ -19,11 +19,9 @@ from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import Kernels, Runtime, current, running
 from anaphora.kernels.scan import advance, scan
 
+from .exactness import doubles
+
 SIZE, WIDTH, LENGTHS = 5, 3, torch.tensor([4, 6, 2])
-
-
-def drawn(*shape: int, seed: int) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def computed(kernels: Kernels, cell: Cell, masked: bool, normalised: bool, conditioned: bool) -> dict[str, Tensor]:
@@ -39,11 +37,11 @@ def computed(kernels: Kernels, cell: Cell, masked: bool, normalised: bool, condi
         shapes[f"unit.{name}"] = (blocks * SIZE, SIZE)
         shapes |= {f"unit.{name}_gain": (blocks * SIZE,)} if normalised else {}
     shapes |= {f"unit.{name}": (SIZE,) for name in cell.vectors}
-    weights = {name: drawn(*shape, seed=n) for n, (name, shape) in enumerate(shapes.items())}
-    memory = {"unit.mask": drawn(3, SIZE, seed=20)} if masked else {}
-    memory |= {"unit.condition": drawn(3, cell.matmuls[0][1] * SIZE, seed=21)} if conditioned else {}
-    first = {name: drawn(3, SIZE, seed=30 + n) for n, name in enumerate(program.carried)}
-    inputs = {"x": drawn(6, 3, WIDTH, seed=40)}
+    weights = {name: doubles(*shape, seed=n) for n, (name, shape) in enumerate(shapes.items())}
+    memory = {"unit.mask": doubles(3, SIZE, seed=20)} if masked else {}
+    memory |= {"unit.condition": doubles(3, cell.matmuls[0][1] * SIZE, seed=21)} if conditioned else {}
+    first = {name: doubles(3, SIZE, seed=30 + n) for n, name in enumerate(program.carried)}
+    inputs = {"x": doubles(6, 3, WIDTH, seed=40)}
     leaves = {name: leaf for group in (inputs, first, weights) for name, leaf in group.items()}
     leaves |= {name: leaf for name, leaf in memory.items() if name == "unit.condition"}
     for leaf in leaves.values():

@@ -2,9 +2,11 @@
 
 import ast
 import gc
+import sys
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, replace
 from threading import Thread
+from typing import Any
 
 import pytest
 import torch
@@ -13,14 +15,12 @@ from torch.nn import Parameter
 
 from anaphora.kernels import backends, compiled, prepared
 from anaphora.kernels.backends import Backend, backend_for
-from anaphora.kernels.cells import Lstm
 from anaphora.kernels.linear import linear
-from anaphora.kernels.parts import Project, Unit
-from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import Runtime, current, running
-from anaphora.kernels.scan import scan
 from tests.package import code, trees
 from tests.runtimes import updating
+
+from .exactness import CHANGES, drawn, small_network
 
 BF16 = Runtime(backend="bf16")
 FLOAT = Runtime(backend="torch")
@@ -29,10 +29,6 @@ BACKENDS += ["gemm"] if compiled.has_gemm() else []
 BACKENDS += ["gemm-bf16"] if compiled.has_gemm("bf16") else []
 OF_INFERENCE: list[Backend] = [*BACKENDS, "int8"]
 OF_INFERENCE += ["gemm-int8"] if compiled.has_gemm("int8") else []
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
 def on_another_thread(do: Callable[[], None]) -> None:
@@ -84,7 +80,7 @@ def test_threads_are_those_of_before_after_it() -> None:
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_training_and_the_backend_are_independent(training: bool, backend: Backend) -> None:
-    weight, a = Parameter(normal(64, 32)), normal(8, 32, seed=1)
+    weight, a = Parameter(drawn(64, 32)), drawn(8, 32, seed=1)
     with running(Runtime(backend=backend, training=training)):
         y = linear(a, weight)
         with torch.no_grad():
@@ -94,23 +90,9 @@ def test_training_and_the_backend_are_independent(training: bool, backend: Backe
     assert (type(y.grad_fn).__name__ == "_LinearBackward") is training
 
 
-def leaves_and_loss() -> tuple[list[Tensor], Callable[[], Tensor]]:
-    cell, lengths = Lstm(), torch.tensor([7, 9, 2])
-    program = Program((Project("in", "x", "a", True), Unit("cell", cell, ("a",))), ("cell.h",))
-    shapes = {"in.weight": (64, 24), "in.bias": (64,), "cell.h": (64, 16)}
-    weights = {name: normal(*shape, seed=n).requires_grad_() for n, (name, shape) in enumerate(shapes.items())}
-    first = {name: torch.zeros(3, 16) for name in program.carried}
-
-    def loss() -> Tensor:
-        h_TBH = scan(program, {"x": normal(9, 3, 24, seed=9)}, first, weights, {}, lengths).outputs["cell.h"]
-        return linear(h_TBH, weights["cell.h"]).square().sum()
-
-    return list(weights.values()), loss
-
-
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_backward_pass_on_another_thread_runs_as_its_forward_pass(backend: Backend) -> None:
-    leaves, loss = leaves_and_loss()
+    leaves, loss = small_network()
     with updating(backend=backend):
         expected = torch.autograd.grad(loss(), leaves)
         lost = loss()
@@ -123,8 +105,8 @@ def test_a_backward_pass_on_another_thread_runs_as_its_forward_pass(backend: Bac
 @pytest.mark.parametrize("columns", [1, 3, 16, 64])
 @pytest.mark.parametrize("backend", OF_INFERENCE)
 def test_a_row_of_inference_has_the_same_bits_wherever_it_stands(backend: Backend, columns: int) -> None:
-    block = normal(70, 33)
-    for weight in (normal(columns, 33, seed=1), Parameter(normal(columns, 33, seed=1), requires_grad=False)):
+    block = drawn(70, 33)
+    for weight in (drawn(columns, 33, seed=1), Parameter(drawn(columns, 33, seed=1), requires_grad=False)):
         with running(Runtime(backend=backend)):
             whole = linear(block, weight)
             for begin, end in ((0, 1), (3, 4), (5, 12), (69, 70), (1, 70)):
@@ -134,7 +116,7 @@ def test_a_row_of_inference_has_the_same_bits_wherever_it_stands(backend: Backen
 @pytest.mark.parametrize("backend", OF_INFERENCE)
 @torch.no_grad()
 def test_what_is_prepared_once_has_the_bits_of_what_is_prepared_every_time(backend: Backend) -> None:
-    weight, a = Parameter(normal(64, 40)), normal(9, 40, seed=1)
+    weight, a = Parameter(drawn(64, 40)), drawn(9, 40, seed=1)
     with running(Runtime(backend=backend)):
         kept = [linear(a, weight) for _ in range(2)]
     with running(Runtime(backend=backend, caches_weights=False)):
@@ -155,25 +137,12 @@ def preparations(monkeypatch: pytest.MonkeyPatch) -> list[Backend]:
     return found
 
 
-def added(weight: Parameter) -> None:
-    weight.add_(1)
-
-
-def replaced(weight: Parameter) -> None:
-    weight.data = weight.data + 1
-
-
-def stepped(weight: Parameter) -> None:
-    weight.grad = -torch.ones_like(weight)
-    torch.optim.SGD([weight], lr=1.0, fused=True).step()  # torch counts no change of it
-
-
-@pytest.mark.parametrize("change", [added, replaced, stepped])
+@pytest.mark.parametrize("change", CHANGES)
 @torch.no_grad()
 def test_a_weight_is_prepared_once_for_each_of_its_values(
     change: Callable[[Parameter], None], preparations: list[Backend]
 ) -> None:
-    weight, a = Parameter(normal(64, 40)), normal(9, 40, seed=1)
+    weight, a = Parameter(drawn(64, 40)), drawn(9, 40, seed=1)
     with running(Runtime.inference()):
         for _ in range(3):
             before = linear(a, weight)
@@ -181,14 +150,14 @@ def test_a_weight_is_prepared_once_for_each_of_its_values(
         change(weight)
         after = [linear(a, weight) for _ in range(3)]
         assert len(preparations) == 2
-        fresh = linear(a, normal(64, 40) + 1)
+        fresh = linear(a, drawn(64, 40) + 1)
     assert all(torch.equal(one, fresh) for one in after)
     assert not torch.equal(before, after[0])
 
 
 @torch.no_grad()
 def test_what_is_computed_is_prepared_for_one_use_and_nothing_outlives_its_weight(preparations: list[Backend]) -> None:
-    weight, a = Parameter(normal(64, 40)), normal(9, 40, seed=1)
+    weight, a = Parameter(drawn(64, 40)), drawn(9, 40, seed=1)
     with running(Runtime.inference()):
         for _ in range(2):
             linear(a, weight[:32])
@@ -201,9 +170,19 @@ def test_what_is_computed_is_prepared_for_one_use_and_nothing_outlives_its_weigh
     assert key not in prepared._kept
 
 
+def test_a_weight_may_outlive_the_names_of_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    unraisable: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
+    weight = Parameter(torch.ones(2, 2))
+    assert prepared.keep(weight, "name", 0, lambda: "made") == "made"
+    monkeypatch.setattr(prepared, "_kept", None)  # as at the end of a process
+    del weight
+    assert not unraisable
+
+
 @torch.no_grad()
 def test_nothing_is_kept_outside_of_every_block(preparations: list[Backend]) -> None:
-    linear(normal(9, 40), Parameter(normal(64, 40)))
+    linear(drawn(9, 40), Parameter(drawn(64, 40)))
     assert len(preparations) == 1
 
 

@@ -35,7 +35,7 @@ from anaphora.kernels.squared_error import squared_error
 from anaphora.kernels.sums import Activate
 
 from . import test_unfolding
-from .exactness import assert_exact, assert_same_bits, drawn, gradients, leaves_of
+from .exactness import assert_exact, assert_same_bits, doubles, drawn, gradients, leaves_of
 from .test_convolution import FOLDINGS, LENGTHS, sentences
 
 LENGTHS_B = torch.tensor([2, 4, 1])
@@ -199,7 +199,7 @@ def links(size: int) -> Tensor:
 
 def attention(size: int) -> list[Tensor]:
     """Numbers in the place of weights."""
-    return [(0.1 + drawn(size, 3, size, seed=1, dtype=torch.float64).abs()).div_(size).requires_grad_()]
+    return [(0.1 + doubles(size, 3, size, seed=1).abs()).div_(size).requires_grad_()]
 
 
 CLASSES = torch.tensor([0, 1, 1])
@@ -232,7 +232,7 @@ def losses(weights: Tensor | None) -> dict[str, Kernel]:
         return Kernel(
             lambda p_NP: mixture_loss(p_NP, targets(3, shape.size), shape, weights),
             lambda p_NP: naive_mixture_loss(p_NP, targets(3, shape.size), shape, counts),
-            lambda size: [drawn(3, shape.width, seed=size, dtype=torch.float64).requires_grad_()],
+            lambda size: [doubles(3, shape.width, seed=size).requires_grad_()],
         )
 
     return {

@@ -15,10 +15,6 @@ from anaphora.errors import ShapeError
 from anaphora.kernels import naive, softmax
 from anaphora.kernels.softmax import log_softmax, softmax_loss
 
-OPTIONS = pytest.mark.parametrize(
-    ("biased", "smoothing"), [(False, 0.0), (True, 0.0), (False, 0.1), (True, 0.1)], ids=["", "b", "e", "b-e"]
-)
-
 
 def tensors(rows: int, hidden: int, size: int, biased: bool) -> tuple[list[Tensor], Tensor]:
     """h, W and b with gradients; targets."""
@@ -32,56 +28,18 @@ def gradients(loss: Tensor, leaves: list[Tensor]) -> tuple[Tensor, ...]:
     return torch.autograd.grad(3 * loss, [leaf for leaf in leaves if leaf.numel()])
 
 
-@OPTIONS
-@pytest.mark.parametrize("hidden", [1, 7])
-def test_the_derived_gradients_are_those_of_finite_differences(hidden: int, biased: bool, smoothing: float) -> None:
-    leaves, targets = tensors(11, hidden, 5, biased)
-    assert torch.autograd.gradcheck(lambda h, w, b: softmax_loss(h, w, b, targets, smoothing), leaves)
-
-
-@OPTIONS
-def test_the_derived_gradients_are_right_at_a_large_odd_size(biased: bool, smoothing: float) -> None:
-    leaves, targets = tensors(63, 63, 63, biased)
-    assert torch.autograd.gradcheck(lambda h, w, b: softmax_loss(h, w, b, targets, smoothing), leaves, fast_mode=True)
-
-
-@OPTIONS
-@pytest.mark.parametrize("chunk", [1, 1 << 22])
-def test_a_weight_multiplies_the_loss_and_the_gradients_of_its_row(
-    chunk: int, biased: bool, smoothing: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(softmax, "CHUNK", chunk)
-    leaves, targets = tensors(11, 7, 5, biased)
-    weights = torch.rand(11, dtype=torch.float64)
-    weights[3] = 0
-    one_by_one = sum(
-        weight * softmax_loss(leaves[0][n : n + 1], *leaves[1:], targets[n : n + 1], smoothing)
-        for n, weight in enumerate(weights)
-    )
-    assert isinstance(one_by_one, Tensor)
-    together = softmax_loss(*leaves, targets, smoothing, weights)
-    assert_close(together, one_by_one)
-    for ours, theirs in zip(gradients(together, leaves), gradients(one_by_one, leaves), strict=True):
-        assert_close(ours, theirs)
-
-
-@OPTIONS
 @pytest.mark.parametrize("chunk", [1, 63 * 20, 1 << 22])
-def test_loss_and_gradients_equal_torch_and_the_naive_reading_in_chunks_of_any_size(
+@pytest.mark.parametrize(("biased", "smoothing"), [(False, 0.0), (True, 0.0), (False, 0.1), (True, 0.1)])
+def test_loss_and_gradients_are_those_of_torch(
     chunk: int, biased: bool, smoothing: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(softmax, "CHUNK", chunk)
     leaves, targets = tensors(101, 17, 63, biased)
-    h, w, b = leaves
-    loss = softmax_loss(h, w, b, targets, smoothing)
-    slow = naive.cross_entropy(h, w, b if biased else None, targets, smoothing)
-    z = functional.linear(h, w, b if biased else None)
-    theirs = functional.cross_entropy(z, targets, reduction="sum", label_smoothing=smoothing)
-    derived = gradients(loss, leaves)
-    for expected in (slow, theirs):
-        assert_close(loss, expected, rtol=1e-12, atol=0)
-        assert_close(derived, gradients(expected, leaves), rtol=0, atol=1e-12)
-    assert all(gradient.abs().sum() > 0 for gradient in derived)
+    z = functional.linear(*leaves[:2], leaves[2] if biased else None)
+    expected = functional.cross_entropy(z, targets, reduction="sum", label_smoothing=smoothing)
+    loss = softmax_loss(*leaves, targets, smoothing)
+    assert_close(loss, expected, rtol=1e-12, atol=0)
+    assert_close(gradients(loss, leaves), gradients(expected, leaves), rtol=0, atol=1e-12)
 
 
 @settings(max_examples=30, deadline=None)
@@ -121,13 +79,6 @@ def test_the_scores_of_all_rows_are_never_held_at_once(monkeypatch: pytest.Monke
     assert rows * hidden <= done.largest <= chunk < rows * size
 
 
-def test_a_score_of_thousands_still_gives_a_finite_loss_and_gradient() -> None:
-    leaves, targets = tensors(11, 7, 5, True)
-    large = [(leaf.detach() * 1e3).requires_grad_() for leaf in leaves]
-    loss = softmax_loss(*large, targets, 0.1)
-    assert all(t.isfinite().all() for t in (loss, *gradients(loss, large)))
-
-
 def test_single_precision_sums_as_if_in_double() -> None:
     leaves, targets = tensors(20000, 3, 7, True)
     exact = softmax_loss(*leaves, targets).item()
@@ -151,23 +102,6 @@ def test_under_no_grad_no_more_is_done_than_for_tensors_that_want_no_gradient() 
     with Operations() as constant:
         softmax_loss(*constants, targets)
     assert without.names == constant.names
-
-
-def test_double_backward_is_refused() -> None:
-    leaves, targets = tensors(11, 7, 5, False)
-    with pytest.raises(NotImplementedError, match="gradients of gradients are not available"):
-        torch.autograd.grad(softmax_loss(*leaves, targets), leaves[:1], create_graph=True)
-
-
-def test_autocast_around_the_loss_changes_nothing() -> None:
-    leaves, targets = tensors(11, 7, 5, True)
-    single = [leaf.detach().float().requires_grad_() for leaf in leaves]
-    expected = softmax_loss(*single, targets)
-    with torch.autocast("cpu", torch.bfloat16):
-        loss = softmax_loss(*single, targets)
-        inside = gradients(loss, single)
-    assert_close(loss, expected, rtol=0, atol=0)
-    assert_close(inside, gradients(expected, single), rtol=0, atol=0)
 
 
 @pytest.mark.parametrize(

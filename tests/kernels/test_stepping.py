@@ -17,6 +17,8 @@ from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.scan import advance
 from anaphora.kernels.scores import Concat
 
+from .exactness import CHANGES
+
 pytestmark = pytest.mark.skipif(
     not compiled.has_loop() or not compiled.has_gemm(), reason="the library was not built, or the processor lacks AVX2"
 )
@@ -78,31 +80,19 @@ def test_a_list_goes_with_its_weights(search: Search) -> None:
     assert not listed._kept
 
 
-def added(search: Search) -> None:
-    for weight in search.weights.values():
-        weight.add_(0.1)
-
-
-def given_other_memory(search: Search) -> None:
-    search.weights["layer0.h"].data = search.weights["layer0.h"] + 0.1
-    search.weights["attention.v"].data = search.weights["attention.v"] + 0.1
-
-
-def stepped(search: Search) -> None:
-    for weight in search.weights.values():
-        weight.grad = torch.ones_like(weight)
-    torch.optim.SGD(search.weights.values(), lr=0.1, fused=True).step()
-
-
 def sentences_changed(search: Search) -> None:
     search.memory = {name: tensor.flip(0) for name, tensor in search.memory.items()}
 
 
-@pytest.mark.parametrize("change", [added, given_other_memory, stepped, sentences_changed])
+@pytest.mark.parametrize("change", [*CHANGES, None])
 @torch.no_grad()
-def test_a_step_follows_its_weights_and_memory(change: Callable[[Search], None], search: Search) -> None:
+def test_a_step_follows_its_weights_and_memory(change: Callable[[Parameter], None] | None, search: Search) -> None:
     before = search.step()
-    change(search)
+    for weight in search.weights.values():
+        if change:
+            change(weight)
+    if not change:
+        sentences_changed(search)
     after = search.step()
     assert not torch.equal(before, after)
     assert torch.equal(after, search.step(caches_weights=False))

@@ -5,23 +5,20 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.kernels.mixture import MixtureShape, biased, draw, mean, mixture_log_probs, mixture_loss, mixture_of
 
+from .exactness import doubles
+
 SHAPES = [MixtureShape(3, 2, True, 0.05), MixtureShape(3, 3, False, 0.05), MixtureShape(1, 1, False, 1e-3)]
-
-
-def drawn(*sizes: int, seed: int = 1) -> Tensor:
-    return torch.randn(sizes, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 @given(st.integers(0, 1000), st.floats(0.3, 2), st.floats(-3, 3))
 @settings(max_examples=10, deadline=None)
 def test_a_density_integrates_to_1(seed: int, spread: float, r_hat: float) -> None:
     shape = MixtureShape(3, 2, True, 0.3)
-    parameters_1P = spread * drawn(1, shape.width, seed=seed)
+    parameters_1P = spread * doubles(1, shape.width, seed=seed)
     parameters_1P[:, 3:9].clamp_(-2, 2)
     parameters_1P[:, 9:15].clamp_(-0.5, 0.7)
     parameters_1P[:, 15:] = r_hat / 3
@@ -35,7 +32,7 @@ def test_a_density_integrates_to_1(seed: int, spread: float, r_hat: float) -> No
 def test_a_density_of_one_dimension_integrates_to_1() -> None:
     shape = MixtureShape(4, 1, False, 0.05)
     axis = torch.linspace(-40, 40, 80_001, dtype=torch.float64)
-    density_N = mixture_log_probs(mixture_of(drawn(1, shape.width), shape), axis.unsqueeze(1)).exp()
+    density_N = mixture_log_probs(mixture_of(doubles(1, shape.width), shape), axis.unsqueeze(1)).exp()
     assert_close(density_N.sum() * (axis[1] - axis[0]), torch.ones((), dtype=torch.float64), atol=1e-6, rtol=0)
 
 
@@ -43,8 +40,8 @@ def test_a_density_of_one_dimension_integrates_to_1() -> None:
 @settings(max_examples=40, deadline=None)
 def test_outputs_of_any_size_give_finite_losses_and_gradients_in_single_precision(seed: int, size: float) -> None:
     shape = MixtureShape(3, 2, True, 0.01)
-    parameters_NP = (size * drawn(5, shape.width, seed=seed)).float().requires_grad_()
-    loss = mixture_loss(parameters_NP, drawn(5, 2, seed=seed).float(), shape)
+    parameters_NP = (size * doubles(5, shape.width, seed=seed)).float().requires_grad_()
+    loss = mixture_loss(parameters_NP, doubles(5, 2, seed=seed).float(), shape)
     loss.backward()
     assert parameters_NP.grad is not None
     assert np.isfinite(loss.item()) and torch.isfinite(parameters_NP.grad).all()
@@ -59,7 +56,7 @@ def test_no_component_shrinks_onto_a_value_that_repeats() -> None:
 @pytest.mark.parametrize("shape", SHAPES[:2], ids=["correlated", "diagonal"])
 def test_draws_have_the_mean_and_the_covariance_of_the_density(shape: MixtureShape) -> None:
     count = 200_000
-    mixture = mixture_of(drawn(1, shape.width, seed=4), shape)
+    mixture = mixture_of(doubles(1, shape.width, seed=4), shape)
     rows = type(mixture)(*(None if block is None else block.expand(count, *block.shape[1:]) for block in mixture))
     source = torch.Generator().manual_seed(3)
     uniform_N = torch.rand(count, generator=source, dtype=torch.float64)
@@ -78,7 +75,7 @@ def test_draws_have_the_mean_and_the_covariance_of_the_density(shape: MixtureSha
 
 
 def test_a_bias_makes_draws_less_spread_and_keeps_probabilities() -> None:
-    mixture = mixture_of(drawn(3, SHAPES[0].width), SHAPES[0])
+    mixture = mixture_of(doubles(3, SHAPES[0].width), SHAPES[0])
     narrow = biased(mixture, 2.0)
     assert_close(narrow.log_weights_NK.exp().sum(1), torch.ones(3, dtype=torch.float64))
     assert (narrow.log_weights_NK.amax(1) > mixture.log_weights_NK.amax(1)).all()

@@ -27,6 +27,7 @@ from tests.networks import build
 from tests.searches import beam, greedy
 
 from ..batches import pair_batch
+from .exactness import CHANGES
 
 BACKENDS: list[Backend] = list(dict.fromkeys([backend_for("fp32"), "torch", backend_for("bf16"), backend_for("int8")]))
 WORDS, WIDTH = 11, 7
@@ -99,16 +100,7 @@ def test_a_table_is_made_when_as_many_words_were_read_as_it_has_rows() -> None:
         assert [network.reads_tables() for _ in range(WORDS + 1)] == [False] * (WORDS - 1) + [True] * 2
 
 
-def added(weight: Parameter) -> None:
-    weight.add_(1)
-
-
-def stepped(weight: Parameter) -> None:
-    weight.grad = -torch.ones_like(weight)
-    torch.optim.SGD([weight], lr=1.0, fused=True).step()  # torch counts no change of it
-
-
-@pytest.mark.parametrize("change", [added, stepped])
+@pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", ["table", "input0.weight", "input0.bias"])
 @torch.no_grad()
 def test_a_table_goes_with_the_values_of_its_weights(name: str, change: Callable[[Parameter], None]) -> None:

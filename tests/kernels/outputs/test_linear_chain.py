@@ -13,15 +13,13 @@ from anaphora.errors import ShapeError
 from anaphora.kernels.naive import outputs as naive
 from anaphora.kernels.outputs.linear_chain import Chain, best_tags, linear_chain_loss
 
+from ..exactness import doubles
+
 LENGTHS_B = torch.tensor([4, 1, 3])
 
 
-def random(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
 def chain(tags: int, seed: int = 1) -> Chain:
-    return Chain(random(tags, tags, seed=seed), random(tags, seed=seed + 1), random(tags, seed=seed + 2))
+    return Chain(doubles(tags, tags, seed=seed), doubles(tags, seed=seed + 1), doubles(tags, seed=seed + 2))
 
 
 def barred(given: Chain) -> Chain:
@@ -42,7 +40,7 @@ def barred(given: Chain) -> Chain:
 def test_every_sequence_has_the_probability_that_brute_force_gives_it(
     tags: int, steps: int, seed: int, with_bars: bool
 ) -> None:
-    emissions_TBC = random(steps, 1, tags, seed=seed)
+    emissions_TBC = doubles(steps, 1, tags, seed=seed)
     scores = barred(chain(tags, seed)) if with_bars and tags > 2 else chain(tags, seed)
     lengths_B = torch.tensor([steps])
     expected = naive.linear_chain(emissions_TBC[:, 0], *scores)
@@ -54,7 +52,7 @@ def test_every_sequence_has_the_probability_that_brute_force_gives_it(
 
 
 def test_the_partition_function_sums_over_every_sequence_of_each_length() -> None:
-    emissions_TBC, scores = random(4, 3, 3), chain(3)
+    emissions_TBC, scores = doubles(4, 3, 3), chain(3)
     for row, length in enumerate(LENGTHS_B.tolist()):
         p = naive.linear_chain(emissions_TBC[:length, row], *scores)[(0,) * length]
         alone_B = torch.eye(3, dtype=torch.float64)[row]
@@ -67,7 +65,7 @@ def test_the_partition_function_sums_over_every_sequence_of_each_length() -> Non
 def test_gradients_are_those_of_finite_differences_and_of_all_sequences(tags: int, weighted: bool) -> None:
     tags_TB = torch.tensor([[1, 0, 1], [0, 0, 2], [2, 0, 0], [0, 0, 1]]) % tags
     weights_B = torch.tensor([0.5, 2.0, 1.0], dtype=torch.float64) if weighted else None
-    leaves = [tensor.requires_grad_() for tensor in (random(4, 3, tags, seed=9), *chain(tags, 4))]
+    leaves = [tensor.requires_grad_() for tensor in (doubles(4, 3, tags, seed=9), *chain(tags, 4))]
 
     def fast(*given: Tensor) -> Tensor:
         return linear_chain_loss(given[0], Chain(*given[1:]), tags_TB, LENGTHS_B, weights_B)
@@ -87,7 +85,7 @@ def test_gradients_are_those_of_finite_differences_and_of_all_sequences(tags: in
 
 
 def test_a_barred_move_gets_no_probability_and_no_gradient() -> None:
-    leaves = [tensor.requires_grad_() for tensor in (random(4, 3, 4, seed=2), *barred(chain(4)))]
+    leaves = [tensor.requires_grad_() for tensor in (doubles(4, 3, 4, seed=2), *barred(chain(4)))]
     tags_TB = torch.tensor([[1, 0, 2], [0, 0, 1], [0, 0, 2], [3, 0, 0]])
     linear_chain_loss(leaves[0], Chain(*leaves[1:]), tags_TB, LENGTHS_B).backward()
     for leaf in leaves:
@@ -101,7 +99,7 @@ def test_a_barred_move_gets_no_probability_and_no_gradient() -> None:
 
 
 def test_what_lies_in_the_padding_is_never_looked_at() -> None:
-    emissions_TBC, scores, tags_TB = random(4, 3, 3), chain(3), torch.zeros(4, 3, dtype=torch.int64)
+    emissions_TBC, scores, tags_TB = doubles(4, 3, 3), chain(3), torch.zeros(4, 3, dtype=torch.int64)
     others_TBC, other_TB = emissions_TBC.clone(), tags_TB.clone()
     others_TBC[1:, 1], others_TBC[3:, 2], other_TB[1:, 1] = 1e6, -1e6, 2
     for tensor in emissions_TBC, others_TBC:
@@ -117,7 +115,7 @@ def test_what_lies_in_the_padding_is_never_looked_at() -> None:
 @pytest.mark.parametrize(("steps", "with_bars"), [(300, False), pytest.param(5000, True, marks=pytest.mark.slow)])
 def test_sequences_of_any_length_in_single_precision_are_as_exact_as_their_scores(steps: int, with_bars: bool) -> None:
     scores = barred(chain(5)) if with_bars else chain(5)
-    single = [leaf.float().requires_grad_() for leaf in (random(steps, 1, 5), *scores)]
+    single = [leaf.float().requires_grad_() for leaf in (doubles(steps, 1, 5), *scores)]
     transitions_CC, first_C, last_C = double = [leaf.detach().double().requires_grad_() for leaf in single[1:]]
     emissions = [e_C.detach().double().requires_grad_() for e_C in single[0][:, 0]]
     lengths_B = torch.tensor([steps])
@@ -145,7 +143,7 @@ def test_sequences_of_any_length_in_single_precision_are_as_exact_as_their_score
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_best_tags_of_a_long_sequence_are_those_of_its_unrounded_sums(seed: int) -> None:
     emissions_TBC, scores = (
-        20 + random(5000, 1, 5, seed=seed).float(),
+        20 + doubles(5000, 1, 5, seed=seed).float(),
         Chain(*(leaf.float() for leaf in chain(5, seed))),
     )
     best_T = scores.first_C.double() + emissions_TBC[0, 0].double()
@@ -160,4 +158,4 @@ def test_the_best_tags_of_a_long_sequence_are_those_of_its_unrounded_sums(seed: 
 
 def test_shapes_that_do_not_agree_are_refused() -> None:
     with pytest.raises(ShapeError, match="transitions_CC has C=2"):
-        linear_chain_loss(random(4, 3, 3), chain(2), torch.zeros(4, 3, dtype=torch.int64), LENGTHS_B)
+        linear_chain_loss(doubles(4, 3, 3), chain(2), torch.zeros(4, 3, dtype=torch.int64), LENGTHS_B)

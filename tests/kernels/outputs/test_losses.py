@@ -6,10 +6,12 @@ from dataclasses import dataclass
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional
 from torch.testing import assert_close
 
 from anaphora.errors import ShapeError
 from anaphora.kernels import softmax
+from anaphora.kernels.naive import cross_entropy
 from anaphora.kernels.naive import outputs as naive
 from anaphora.kernels.outputs import class_factored, hierarchical, shared_words
 from anaphora.kernels.outputs.adaptive import adaptive_log_probs, adaptive_loss
@@ -18,6 +20,10 @@ from anaphora.kernels.outputs.hierarchical import hierarchical_log_probs, hierar
 from anaphora.kernels.outputs.huffman import huffman_tree
 from anaphora.kernels.outputs.noise_contrastive import noise_contrastive_loss
 from anaphora.kernels.outputs.sampled import sampled_softmax_loss
+from anaphora.kernels.softmax import softmax_loss
+
+from ..exactness import assert_same_bits, doubles
+from .test_huffman import paths
 
 Leaves = list[Tensor]
 
@@ -35,10 +41,6 @@ class Output:
     """ln p of every word, where the loss is that of a distribution."""
 
 
-def random(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
 def masses(size: int) -> Tensor:
     """How often every word is met: some often, some rarely, in no order."""
     ranks = torch.randperm(size, generator=torch.Generator().manual_seed(2))
@@ -50,6 +52,24 @@ def classes(size: int) -> Classes:
     class_V = torch.arange(size) % 2
     class_V[-1] = 2
     return Classes.of(class_V)
+
+
+def of_softmax(biased: bool, smoothing: float) -> Output:
+    def split(leaves: Leaves) -> tuple[Tensor, Tensor, Tensor | None]:
+        return leaves[0], leaves[1], leaves[2] if biased else None
+
+    def fast(leaves: Leaves, y: Tensor, w: Tensor | None) -> Tensor:
+        h, W, b = split(leaves)
+        return softmax_loss(h, W, h.new_empty(0) if b is None else b, y, smoothing, w)
+
+    def slow(leaves: Leaves, y: Tensor, w: Tensor) -> Tensor:
+        h, W, b = split(leaves)
+        return naive.summed(lambda h_H, t: cross_entropy(h_H[None], W, b, torch.tensor([t]), smoothing), h, y, w)
+
+    def log_probs(leaves: Leaves) -> Tensor:
+        return torch.log_softmax(functional.linear(*split(leaves)), 1)
+
+    return Output(lambda H, V: [(V, H), (V,)][: 1 + biased], fast, slow, None if smoothing else log_probs)
 
 
 def of_class_factored() -> Output:
@@ -73,22 +93,15 @@ def of_class_factored() -> Output:
     )
 
 
-def paths(size: int) -> list[list[tuple[int, int]]]:
-    tree = huffman_tree(masses(size).tolist())
-    steps = list(zip(tree.nodes_P.tolist(), tree.signs_P.tolist(), strict=True))
-    return [
-        steps[start : start + length]
-        for start, length in zip(tree.starts_V.tolist(), tree.lengths_V.tolist(), strict=True)
-    ]
-
-
 def of_hierarchical() -> Output:
     def tree(leaves: Leaves) -> hierarchical.Tree:
         return huffman_tree(masses(len(leaves[1]) + 1).tolist())
 
     def slow(leaves: Leaves, y: Tensor, w: Tensor) -> Tensor:
         h, nodes, b = leaves
-        return naive.summed(lambda h_H, t: -naive.hierarchical(h_H, nodes, b, paths(len(b) + 1))[t].log(), h, y, w)
+        return naive.summed(
+            lambda h_H, t: -naive.hierarchical(h_H, nodes, b, paths(masses(len(b) + 1).tolist()))[t].log(), h, y, w
+        )
 
     return Output(
         lambda H, V: [(V - 1, H), (V - 1,)],
@@ -105,7 +118,7 @@ def chosen(size: int) -> Tensor:
 
 def of_sampled() -> Output:
     def drawn(leaves: Leaves) -> Tensor:
-        return masses(len(leaves[2])).double() / 200
+        return masses(len(leaves[2])).to(leaves[0]) / 200
 
     def slow(leaves: Leaves, y: Tensor, w: Tensor) -> Tensor:
         h, W, b = leaves
@@ -123,12 +136,12 @@ def of_noise_contrastive() -> Output:
     def noise(leaves: Leaves) -> tuple[Tensor, Tensor, Tensor]:
         """Words, how often each was drawn, and q."""
         words_C = chosen(len(leaves[2]))
-        q_V = masses(len(leaves[2])).double()
+        q_V = masses(len(leaves[2])).to(leaves[0])
         return words_C, 1.0 + torch.arange(len(words_C)) % 3, q_V / q_V.sum()
 
     def fast(leaves: Leaves, y: Tensor, w: Tensor | None) -> Tensor:
         words_C, times_C, q_V = noise(leaves)
-        return noise_contrastive_loss(*leaves, y, words_C, times_C.double(), (times_C.sum() * q_V).log(), w)
+        return noise_contrastive_loss(*leaves, y, words_C, times_C.to(q_V), (times_C.sum() * q_V).log(), w)
 
     def slow(leaves: Leaves, y: Tensor, w: Tensor) -> Tensor:
         h, W, b = leaves
@@ -163,6 +176,10 @@ def of_adaptive() -> Output:
 
 
 OUTPUTS = {
+    "softmax": of_softmax(biased=True, smoothing=0.0),
+    "softmax-smoothed": of_softmax(biased=True, smoothing=0.1),
+    "softmax-unbiased": of_softmax(biased=False, smoothing=0.0),
+    "softmax-unbiased-smoothed": of_softmax(biased=False, smoothing=0.1),
     "class-factored": of_class_factored(),
     "hierarchical": of_hierarchical(),
     "sampled": of_sampled(),
@@ -180,7 +197,7 @@ def output(request: pytest.FixtureRequest) -> Output:
 def tensors(output: Output, rows: int, hidden: int, size: int) -> tuple[Leaves, Tensor]:
     """h and the weights with gradients; targets."""
     shapes = [(rows, hidden), *output.shapes(hidden, size)]
-    leaves = [random(*shape, seed=seed).div_(shape[-1] ** 0.5).requires_grad_() for seed, shape in enumerate(shapes)]
+    leaves = [doubles(*shape, seed=seed).div_(shape[-1] ** 0.5).requires_grad_() for seed, shape in enumerate(shapes)]
     return leaves, torch.randint(size, (rows,), generator=torch.Generator().manual_seed(rows))
 
 
@@ -200,7 +217,7 @@ def test_the_derived_gradients_are_right_at_a_large_odd_size(output: Output) -> 
     assert torch.autograd.gradcheck(lambda *given: output.loss(list(given), targets, None), leaves, fast_mode=True)
 
 
-@pytest.mark.parametrize("chunk", [1, 1 << 22])
+@pytest.mark.parametrize("chunk", [1, 100, 1 << 22])
 def test_loss_and_gradients_equal_the_naive_reading_in_chunks_of_any_size(
     output: Output, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,10 +274,13 @@ def test_double_backward_is_refused(output: Output) -> None:
 
 def test_autocast_around_the_loss_changes_nothing(output: Output) -> None:
     leaves, targets = tensors(output, 11, 7, 9)
-    expected = output.loss(leaves, targets, None)
+    single = [leaf.detach().float().requires_grad_() for leaf in leaves]
+    expected = output.loss(single, targets, None)
     with torch.autocast("cpu", torch.bfloat16):
-        loss = output.loss(leaves, targets, None)
-    assert torch.equal(loss, expected)
+        loss = output.loss(single, targets, None)
+        inside = gradients(loss, single)
+    assert_same_bits(loss, expected)
+    assert_same_bits(inside, gradients(expected, single))
 
 
 def test_states_that_do_not_fit_the_weights_are_refused(output: Output) -> None:

@@ -13,13 +13,11 @@ from anaphora.kernels.outputs.noise_contrastive import noise_contrastive_loss
 from anaphora.kernels.outputs.sampled import sampled_softmax_loss
 from anaphora.kernels.softmax import softmax_loss
 
+from ..exactness import doubles
+
 P = torch.tensor([0.5, 0.2, 0.2, 0.1], dtype=torch.float64)
 """What is to be learnt, and as many chances of being drawn."""
 Q = torch.tensor([0.1, 0.4, 0.3, 0.2], dtype=torch.float64)
-
-
-def random(*shape: int) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)), dtype=torch.float64)
 
 
 def of_bias(*arguments: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -32,7 +30,7 @@ def of_bias(*arguments: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 @pytest.mark.parametrize("bias", [True, False])
 def test_the_adaptive_softmax_is_that_of_torch(cutoffs: list[int], bias: bool) -> None:
     theirs = torch.nn.AdaptiveLogSoftmaxWithLoss(16, 13, cutoffs, div_value=2.0, head_bias=bias).double()
-    h, ranks = random(40, 16).requires_grad_(), torch.arange(40) % 13
+    h, ranks = doubles(40, 16).requires_grad_(), torch.arange(40) % 13
     none = torch.empty(0, dtype=torch.float64)
     head = theirs.head.weight, theirs.head.bias if bias else none
     tails = tuple((tail[0].weight, tail[1].weight, none) for tail in theirs.tail)
@@ -49,7 +47,7 @@ def test_the_adaptive_softmax_is_that_of_torch(cutoffs: list[int], bias: bool) -
 
 
 def test_a_sample_of_every_word_is_the_full_softmax() -> None:
-    h, weight, bias, targets = random(9, 3), random(7, 3), random(7), torch.arange(9) % 7
+    h, weight, bias, targets = doubles(9, 3), doubles(7, 3), doubles(7), torch.arange(9) % 7
     every, nothing = torch.arange(7), torch.empty(0, dtype=torch.float64)
     assert_close(sampled_softmax_loss(h, weight, bias, targets, every, nothing), softmax_loss(h, weight, bias, targets))
     alike = torch.full((7,), -3.0, dtype=torch.float64)  # drawn with the same probability, whichever that is
@@ -57,7 +55,7 @@ def test_a_sample_of_every_word_is_the_full_softmax() -> None:
 
 
 def test_a_target_that_was_not_drawn_is_told_from_the_sample_all_the_same() -> None:
-    bias, words = random(7), torch.tensor([1, 4])
+    bias, words = doubles(7), torch.tensor([1, 4])
     loss = sampled_softmax_loss(*of_bias(bias), torch.tensor([2]), words, torch.empty(0))
     assert_close(loss, softmax_loss(*of_bias(bias[[1, 4, 2]]), torch.tensor([2])))
 
@@ -84,7 +82,7 @@ def test_on_average_over_noise_the_contrastive_loss_is_least_at_the_true_probabi
 
 
 def test_with_much_noise_the_contrastive_gradient_is_that_of_the_likelihood() -> None:
-    bias, every, k = random(4).log_softmax(0).requires_grad_(), torch.arange(4), 1e8
+    bias, every, k = doubles(4).log_softmax(0).requires_grad_(), torch.arange(4), 1e8
     contrastive = noise_contrastive_loss(*of_bias(bias), torch.tensor([2]), every, k * Q, (k * Q).log())
     likelihood = softmax_loss(*of_bias(bias), torch.tensor([2]))
     (ours,), (expected,) = (torch.autograd.grad(loss, bias) for loss in (contrastive, likelihood))
