@@ -2,13 +2,14 @@
 
 import gzip
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from anaphora.errors import DataError
 from anaphora.formats.captions import image_key, read_captions
+
+from .conftest import Written
 
 KARPATHY = {
     "images": [
@@ -34,19 +35,12 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_gives_the_same_captions(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_text(FORMATS[name])
-    expected = [("dog", "A dog ."), ("dog", "a pet."), ("cat", "A cat .")]
-    assert [(caption.image, caption.text) for caption in read_captions(path)] == expected
-    packed = tmp_path / f"{name}.gz"
-    packed.write_bytes(gzip.compress(path.read_bytes()))
-    assert [(caption.image, caption.text) for caption in read_captions(packed)] == expected
-
-
-def test_the_split_of_an_image_is_read_where_it_is_said(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text(FORMATS["karpathy.json"])
-    assert [caption.split for caption in read_captions(tmp_path / "a.json")] == ["train", "train", "val"]
+def test_every_format_gives_the_same_captions(name: str, written: Written) -> None:
+    splits = ["train", "train", "val"] if name == "karpathy.json" else [""] * 3
+    for path in (written(name, FORMATS[name]), written(f"{name}.gz", gzip.compress(FORMATS[name].encode()))):
+        found = [(caption.image, caption.text) for caption in read_captions(path)]
+        assert found == [("dog", "A dog ."), ("dog", "a pet."), ("cat", "A cat .")]
+        assert [caption.split for caption in read_captions(path)] == splits
 
 
 @pytest.mark.parametrize(
@@ -88,8 +82,6 @@ def karpathy(**changed: Any) -> str:
         ("a.json", json.dumps({"images": [{"file_name": "x"}], "annotations": []}), r'images\[0\], .* number "id"'),
     ],
 )
-def test_what_is_no_caption_is_refused_with_its_place(tmp_path: Path, name: str, text: str, message: str) -> None:
-    path = tmp_path / name
-    path.write_text(text)
+def test_what_is_no_caption_is_refused_with_its_place(name: str, text: str, message: str, written: Written) -> None:
     with pytest.raises(DataError, match=message):
-        list(read_captions(path))
+        list(read_captions(written(name, text)))

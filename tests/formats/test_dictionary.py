@@ -6,6 +6,8 @@ import pytest
 from anaphora.errors import DataError
 from anaphora.formats.dictionary import Entry, read_dictionary, write_dictionary
 
+from .conftest import Written
+
 
 def test_translations_are_read_from_the_likeliest_on_and_equals_as_they_come(tmp_path: Path) -> None:
     path = tmp_path / "words.tsv"
@@ -15,27 +17,25 @@ def test_translations_are_read_from_the_likeliest_on_and_equals_as_they_come(tmp
     assert read_dictionary(path) == {"a": ["une", "un"], "to": ["à", "de"]}
 
 
-def test_words_are_composed_as_all_text_is(tmp_path: Path) -> None:
-    (tmp_path / "d.tsv").write_text(unicodedata.normalize("NFD", "schön\tnước\n"), encoding="utf-8")
-    assert read_dictionary(tmp_path / "d.tsv") == {"schön": ["nước"]}
-
-
-def test_a_dictionary_of_two_columns_needs_no_probabilities(tmp_path: Path) -> None:
-    path = tmp_path / "words.tsv"
-    path.write_text("cat\tchat\ncat\tchatte\n")
-    assert read_dictionary(path) == {"cat": ["chat", "chatte"]}
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (unicodedata.normalize("NFD", "schön\tnước\n"), {"schön": ["nước"]}),
+        ("cat\tchat\ncat\tchatte\n", {"cat": ["chat", "chatte"]}),
+    ],
+)
+def test_words_are_composed_and_need_no_probabilities(
+    text: str, expected: dict[str, list[str]], written: Written
+) -> None:
+    assert read_dictionary(written("words.tsv", text)) == expected
 
 
 @pytest.mark.parametrize("line", ["", "cat", "cat\t", "\tchat", "cat\tchat\thigh", "cat\tchat\t1.5", "cat\tchat\tnan"])
-def test_a_line_that_is_no_entry_is_refused_with_its_number(line: str, tmp_path: Path) -> None:
-    path = tmp_path / "words.tsv"
-    path.write_text(f"cat\tchat\n{line}\n")
+def test_a_line_that_is_no_entry_is_refused_with_its_number(line: str, written: Written) -> None:
     with pytest.raises(DataError, match=r"words\.tsv:2 should read WORD, tab, TRANSLATION"):
-        read_dictionary(path)
+        read_dictionary(written("words.tsv", f"cat\tchat\n{line}\n"))
 
 
-def test_a_dictionary_without_an_entry_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "words.tsv"
-    path.touch()
+def test_a_dictionary_without_an_entry_is_refused(written: Written) -> None:
     with pytest.raises(DataError, match=r"words\.tsv should hold a dictionary, .* but is empty: give another"):
-        read_dictionary(path)
+        read_dictionary(written("words.tsv", ""))

@@ -6,7 +6,6 @@ import io
 import lzma
 import tarfile
 import zipfile
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,6 +15,8 @@ from anaphora.errors import DataError
 from anaphora.formats.documents import recognized
 from anaphora.formats.lines import decode_lines, read_lines
 
+from .conftest import Written
+
 XML = '<?xml version="1.0" encoding="utf-8"?>\n<!-- made -->\n'
 
 
@@ -24,13 +25,6 @@ def zipped(*names: str) -> bytes:
     with zipfile.ZipFile(stream, "w") as archive:
         for name in names:
             archive.writestr(name, "text")
-    return stream.getvalue()
-
-
-def tarred() -> bytes:
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w") as archive:
-        archive.addfile(tarfile.TarInfo("train.en"))
     return stream.getvalue()
 
 
@@ -63,7 +57,7 @@ CASES: dict[str, tuple[str | bytes, str]] = {
     "old.doc": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00", "Office"),
     "train.bz2": (bz2.compress(b"Hello\n"), "bunzip2"),
     "train.xz": (lzma.compress(b"Hello\n"), "unxz"),
-    "train.tar": (tarred(), "tar xf"),
+    "train.tar": (tarfile.TarInfo("train.en").tobuf(), "tar xf"),
     "utf16.txt": ("Hello\n".encode("utf-16"), "iconv"),
     "utf32.txt": ("Hello\n".encode("utf-32"), "iconv -f UTF-32"),
     "unmarked16.txt": ("Hello\n".encode("utf-16-le"), "iconv -f UTF-16LE"),
@@ -96,14 +90,12 @@ CASES: dict[str, tuple[str | bytes, str]] = {
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("name", CASES)
-def test_a_document_is_refused_by_the_name_of_its_format(tmp_path: Path, name: str, packed: bool) -> None:
+def test_a_document_is_refused_by_the_name_of_its_format(name: str, packed: bool, written: Written) -> None:
     content, said = CASES[name]
     data = content if isinstance(content, bytes) else content.encode()
-    path = tmp_path / (f"{name}.gz" if packed else name)
-    path.write_bytes(gzip.compress(data) if packed else data)
-    with pytest.raises(
-        DataError, match=rf"lines of text are expected.*{said}|{said}.*lines of text are expected"
-    ) as refused:
+    path = written(f"{name}.gz", gzip.compress(data)) if packed else written(name, data)
+    expected = "lines of text are expected"
+    with pytest.raises(DataError, match=rf"{expected}.*{said}|{said}.*{expected}") as refused:
         list(read_lines(path))
     assert name in str(refused.value)
 
@@ -134,10 +126,8 @@ def test_what_comes_in_through_a_pipe_is_recognized_too() -> None:
         ("hash.txt", "# a heading\n\nprose about msgid\n"),
     ],
 )
-def test_text_is_read(tmp_path: Path, name: str, text: str) -> None:
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    assert list(read_lines(path)) == text.splitlines()
+def test_text_is_read(name: str, text: str, written: Written) -> None:
+    assert list(read_lines(written(name, text))) == text.splitlines()
 
 
 @given(st.binary(max_size=300), st.sampled_from(["a.txt", "a.csv", "a.html", "a.docx"]))

@@ -1,16 +1,15 @@
 """Glossaries read, and refused by line where they are none."""
 
-from pathlib import Path
-
 import pytest
 
 from anaphora.errors import DataError
 from anaphora.formats.glossary import GlossaryEntry, read_glossary
 
+from .conftest import Written
 
-def test_a_line_is_a_form_and_its_translations(tmp_path: Path) -> None:
-    path = tmp_path / "terms.tsv"
-    path.write_text("bank\tBank | Banken|!Ufer\n\n big  house \t Villa \n*\t!Weib\n")
+
+def test_a_line_is_a_form_and_its_translations(written: Written) -> None:
+    path = written("terms.tsv", "bank\tBank | Banken|!Ufer\n\n big  house \t Villa \n*\t!Weib\n")
     assert read_glossary(path) == [
         GlossaryEntry(f"{path}:1", "bank", ("Bank", "Banken"), ("Ufer",)),
         GlossaryEntry(f"{path}:3", "big  house", ("Villa",), ()),
@@ -31,14 +30,11 @@ def test_a_line_is_a_form_and_its_translations(tmp_path: Path) -> None:
         ("*\tBank", ":2 requires 'Bank' of every translation"),
     ],
 )
-def test_a_line_that_is_no_entry_is_refused_by_its_number(tmp_path: Path, line: str, said: str) -> None:
-    path = tmp_path / "terms.tsv"
-    path.write_text(f"river\tFluss\n{line}\n")
+def test_a_line_that_is_no_entry_is_refused_by_its_number(line: str, said: str, written: Written) -> None:
     with pytest.raises(DataError, match=said):
-        read_glossary(path)
+        read_glossary(written("terms.tsv", f"river\tFluss\n{line}\n"))
 
 
-def test_an_empty_glossary_is_refused(tmp_path: Path) -> None:
-    (path := tmp_path / "terms.tsv").write_text("\n\n")
+def test_an_empty_glossary_is_refused(written: Written) -> None:
     with pytest.raises(DataError, match="is empty"):
-        read_glossary(path)
+        read_glossary(written("terms.tsv", "\n\n"))

@@ -7,66 +7,85 @@ import pytest
 from anaphora.errors import DataError
 from anaphora.formats.labelled import read_labelled
 
-FORMATS = {
-    "a.tsv": "text\tlabel\nfine film\tgood\nawful, dull\tbad\n",
-    "b.tsv": "fine film\tgood\nawful, dull\tbad\nsome more\tgood\n",
-    "c.csv": 'Label,id,Text\ngood,1,fine film\nbad,2,"awful, dull"\n',
-    "d.txt": "good fine film\nbad awful, dull\n",
-    "e.txt": "__label__good fine film\n__label__bad awful, dull\n",
-    "f.jsonl": '{"label": "good", "text": "fine film"}\n{"text": "awful, dull", "label": "bad"}\n',
-    "g.jsonl": '{"idx": 0, "Sentence": "fine film", "class": "good"}\n{"Sentence": "awful, dull", "class": "bad"}\n',
-    "h.json": '[\n {"review": "fine film", "label": "good"},\n {"review": "awful, dull", "label": "bad"}\n]\n',
-}
+from .conftest import Written
 
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_every_format_gives_the_same_examples(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_text(FORMATS[name])
-    found = [(example.labels[0], example.text) for example in read_labelled(path)][:2]
-    assert found == [("good", "fine film"), ("bad", "awful, dull")]
+ONE = [(("good",), "fine film"), (("bad",), "awful, dull")]
+QUOTED = [(("very good",), "fine; film"), (("bad",), 'a "dull", long one')]
+SEVERAL = [(("a", "b"), "fine film"), ((), "none")]
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("name", "text", "separator", "examples"),
     [
-        ("a.csv", 'Label;Text\n"very good";"fine; film"\nbad;"a ""dull"", long one"\n'),
-        ("b.csv", '\ufeffverdict,review\r\nvery good,fine; film\r\nbad,"a ""dull"", long one"\r\n'),
-        ("c.csv", 'very good,fine; film\nbad,"a ""dull"", long one"\n'),
-        ("d.tsv", 'text\tstars\nfine; film\tvery good\na "dull", long one\tbad\n'),
+        ("a.tsv", "text\tlabel\nfine film\tgood\nawful, dull\tbad\n", None, ONE),
+        ("a.tsv", "fine film\tgood\nawful, dull\tbad\nsome more\tgood\n", None, [*ONE, (("good",), "some more")]),
+        ("a.csv", 'Label,id,Text\ngood,1,fine film\nbad,2,"awful, dull"\n', None, ONE),
+        ("a.txt", "good fine film\nbad awful, dull\n", None, ONE),
+        ("a.txt", "__label__good fine film\n__label__bad awful, dull\n", None, ONE),
+        (
+            "a.jsonl",
+            '{"label": "good", "text": "fine film"}\n{"text": "awful, dull", "label": "bad"}\n',
+            None,
+            ONE,
+        ),
+        (
+            "a.jsonl",
+            '{"idx": 0, "Sentence": "fine film", "class": "good"}\n{"Sentence": "awful, dull", "class": "bad"}\n',
+            None,
+            ONE,
+        ),
+        (
+            "a.json",
+            '[\n {"review": "fine film", "label": "good"},\n {"review": "awful, dull", "label": "bad"}\n]\n',
+            None,
+            ONE,
+        ),
+        ("a.csv", 'Label;Text\n"very good";"fine; film"\nbad;"a ""dull"", long one"\n', None, QUOTED),
+        (
+            "a.csv",
+            '\ufeffverdict,review\r\nvery good,fine; film\r\nbad,"a ""dull"", long one"\r\n',
+            None,
+            QUOTED,
+        ),
+        ("a.csv", 'very good,fine; film\nbad,"a ""dull"", long one"\n', None, QUOTED),
+        ("a.tsv", 'text\tstars\nfine; film\tvery good\na "dull", long one\tbad\n', None, QUOTED),
+        (
+            "a.tsv",
+            "question\tWho?\nanswer\tNobody.\nquestion\tWhy?\n",
+            None,
+            [(("question",), "Who?"), (("answer",), "Nobody."), (("question",), "Why?")],
+        ),
+        ("a.jsonl", '{"x": "fine film", "y": "good"}\n', None, ONE[:1]),
+        (
+            "a.jsonl",
+            '{"label": 1, "text": "a"}\n{"label": true, "text": "b"}\n',
+            None,
+            [(("1",), "a"), (("true",), "b")],
+        ),
+        ("a.tsv", "labels\ttext\na | b\tfine film\n\tnone\n", "|", SEVERAL),
+        ("a.txt", "__label__a __label__b fine film\nnone\n", "|", SEVERAL),
+        ("a.jsonl", '{"labels": ["a", "b"], "text": "fine film"}\n{"label": [], "text": "none"}\n', "|", SEVERAL),
+        ("a.txt", "a|b fine film\n__label__ none\n", "|", SEVERAL),
+        ("a.txt", "a|b fine film\n", "", [(("a|b",), "fine film")]),
+        ("a.txt", "__label__c|d __label__e other\n", "", [(("c|d", "e"), "other")]),
     ],
 )
-def test_tables_are_read_as_spreadsheets_write_them(tmp_path: Path, name: str, text: str) -> None:
-    path = tmp_path / name
-    path.write_text(text, newline="")
-    found = [(one.labels, one.text) for one in read_labelled(path)]
-    assert found == [(("very good",), "fine; film"), (("bad",), 'a "dull", long one')]
-
-
-def test_a_label_that_is_also_a_name_of_columns_is_no_heading(tmp_path: Path) -> None:
-    (tmp_path / "a.tsv").write_text("question\tWho?\nanswer\tNobody.\nquestion\tWhy?\n")
-    assert [one.labels for one in read_labelled(tmp_path / "a.tsv")] == [("question",), ("answer",), ("question",)]
+def test_every_format_gives_labels_and_texts(
+    name: str, text: str, separator: str | None, examples: list[tuple[tuple[str, ...], str]], written: Written
+) -> None:
+    found = read_labelled(written(name, text), separator=separator)
+    assert [(one.labels, one.text) for one in found] == examples
 
 
 @pytest.mark.parametrize("first", ["x\ty", "y\tx", "X\tgood", "good\tx"])
-def test_a_single_letter_is_no_heading_of_a_table(tmp_path: Path, first: str) -> None:
-    (tmp_path / "a.tsv").write_text(f"{first}\nx\tgood\ngood\ty\ny\tx\n")
-    assert len(list(read_labelled(tmp_path / "a.tsv"))) == 4
-    (tmp_path / "a.jsonl").write_text('{"x": "fine film", "y": "good"}\n')
-    assert [(one.labels, one.text) for one in read_labelled(tmp_path / "a.jsonl")] == [(("good",), "fine film")]
+def test_a_single_letter_is_no_heading_of_a_table(first: str, written: Written) -> None:
+    assert len(list(read_labelled(written("a.tsv", f"{first}\nx\tgood\ngood\ty\ny\tx\n")))) == 4
 
 
-def test_labels_in_json_may_be_numbers_or_truth_values(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"label": 1, "text": "a"}\n{"label": true, "text": "b"}\n')
-    assert [one.labels for one in read_labelled(tmp_path / "a.jsonl")] == [("1",), ("true",)]
-
-
-def test_a_folder_per_class_is_read(tmp_path: Path) -> None:
-    for label, text in (("bad", "awful,\ndull"), ("good", "fine film")):
-        (tmp_path / label).mkdir()
-        (tmp_path / label / "1.txt").write_text(text)
-    found = [(one.labels, one.text) for one in read_labelled(tmp_path)]
-    assert found == [(("bad",), "awful, dull"), (("good",), "fine film")]
+def test_a_folder_per_class_is_read(tmp_path: Path, written: Written) -> None:
+    written("bad/1.txt", "awful,\ndull")
+    written("good/1.txt", "fine film")
+    assert [(one.labels, one.text) for one in read_labelled(tmp_path)] == ONE[::-1]
     (tmp_path / "mixed").mkdir()
     with pytest.raises(DataError, match=r"The class .*mixed is empty"):
         list(read_labelled(tmp_path))
@@ -101,38 +120,11 @@ def test_a_folder_per_class_is_read(tmp_path: Path) -> None:
         ("a.csv", "\r<s>", r"a\.csv:1 is no CSV that can be read"),
     ],
 )
-def test_a_faulty_line_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
-    path = tmp_path / name
-    path.write_text(text, newline="")
+def test_a_faulty_line_is_named(name: str, text: str, message: str, written: Written) -> None:
     with pytest.raises(DataError, match=message):
-        list(read_labelled(path))
+        list(read_labelled(written(name, text)))
 
 
-SEVERAL = {
-    "a.tsv": "labels\ttext\na | b\tfine film\n\tnone\n",
-    "b.txt": "__label__a __label__b fine film\nnone\n",
-    "c.jsonl": '{"labels": ["a", "b"], "text": "fine film"}\n{"label": [], "text": "none"}\n',
-    "d.txt": "a|b fine film\n__label__ none\n",
-}
-
-
-@pytest.mark.parametrize("name", SEVERAL)
-def test_several_labels_are_read_from_every_format(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_text(SEVERAL[name])
-    found = [(one.labels, one.text) for one in read_labelled(path, separator="|")]
-    assert found == [(("a", "b"), "fine film"), ((), "none")]
-
-
-def test_an_empty_separator_splits_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("a|b fine film\n")
-    assert [one.labels for one in read_labelled(path, separator="")] == [("a|b",)]
-    path.write_text("__label__c|d __label__e other\n")
-    assert [one.labels for one in read_labelled(path, separator="")] == [("c|d", "e")]
-
-
-def test_another_encoding_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_bytes("1 café\n".encode("iso-8859-1"))
+def test_another_encoding_is_read(written: Written) -> None:
+    path = written("a.txt", "1 café\n".encode("iso-8859-1"))
     assert [one.text for one in read_labelled(path, encoding="iso-8859-1")] == ["café"]

@@ -12,6 +12,8 @@ from anaphora.data.corpora import StringFile
 from anaphora.errors import DataError
 from anaphora.formats.strings import holds_strings, recognized, string_lines
 
+from .conftest import Written
+
 CMUDICT = """\
 ;;; # CMUdict  --  Major Version: 0.07
 !EXCLAMATION-POINT  EH2 K S K L AH0 M EY1 SH AH0 N P OY2 N T
@@ -112,41 +114,30 @@ def test_features_are_found_in_either_column(rows: list[tuple[str, str, str]], o
     assert read(text) == [(f"{lemma}\t{features}", form) for lemma, form, features in rows]
 
 
-PAIRS = [("colour", "color", 2), ("a, b", 'x "y"', 3)]
-TABLES = {
-    "csv of a heading": ("a.csv", 'target,n,Source\ncolor,1,colour\n"x ""y""",2,"a, b"\n'),
-    "csv without": ("a.csv", 'colour;color\n"a, b";"x ""y"""\n'),
-    "tsv of a heading": ("a.tsv", 'output\tinput\ncolor\tcolour\nx "y"\ta, b\n'),
-    "objects": (
-        "a.jsonl",
-        '{"target": "color", "source": "colour"}\n\n{"source": "a, b", "target": "x \\"y\\""}\n',
-    ),
-    "arrays": ("a.ndjson.gz", '["colour", "color"]\n["a, b", "x \\"y\\""]\n'),
-}
+PAIRS, INFLECTED = [("colour", "color"), ("a, b", 'x "y"')], [("sagen\tV;PST", "sagte")]
+TABLES = [
+    ("a.csv", 'target,n,Source\ncolor,1,colour\n"x ""y""",2,"a, b"\n', PAIRS),
+    ("a.csv", 'colour;color\n"a, b";"x ""y"""\n', PAIRS),
+    ("a.tsv", 'output\tinput\ncolor\tcolour\nx "y"\ta, b\n', PAIRS),
+    ("a.jsonl", '{"target": "color", "source": "colour"}\n\n{"source": "a, b", "target": "x \\"y\\""}\n', PAIRS),
+    ("a.ndjson.gz", gzip.compress(b'["colour", "color"]\n["a, b", "x \\"y\\""]\n'), PAIRS),
+    ("a.csv", "features,form,lemma\nV;PST,sagte,sagen\n", INFLECTED),
+    ("a.jsonl", '{"lemma": "sagen", "tags": ["V", "PST"], "form": "sagte"}\n', INFLECTED),
+    ("a.jsonl", '{"lemma": "sagen", "form": "sagte", "features": "V;PST"}\n', INFLECTED),
+]
 
 
-def read_file(path: Path, content: str) -> list[tuple[str, str, int]]:
-    raw = content.encode()
-    path.write_bytes(gzip.compress(raw) if path.suffix == ".gz" else raw)
-    return [(row.source, row.target, row.line) for row in StringFile.of(path).rows()]
+def read_file(path: Path) -> list[tuple[str, str]]:
+    return [(row.source, row.target) for row in StringFile.of(path).rows()]
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_csv_and_json_lines_are_pairs_as_tables_are(name: str, tmp_path: Path) -> None:
-    file, content = TABLES[name]
-    found = read_file(tmp_path / file, content)
-    assert [row[:2] for row in found] == [pair[:2] for pair in PAIRS]
-    assert holds_strings(tmp_path / file) == ("json" in file)
-
-
-def test_features_are_named_by_a_heading_or_a_key(tmp_path: Path) -> None:
-    expected = [("sagen\tV;PST", "sagte")]
-    for file, content in (
-        ("a.csv", "features,form,lemma\nV;PST,sagte,sagen\n"),
-        ("a.jsonl", '{"lemma": "sagen", "tags": ["V", "PST"], "form": "sagte"}\n'),
-        ("b.jsonl", '{"lemma": "sagen", "form": "sagte", "features": "V;PST"}\n'),
-    ):
-        assert [row[:2] for row in read_file(tmp_path / file, content)] == expected
+@pytest.mark.parametrize(("file", "content", "expected"), TABLES)
+def test_csv_and_json_lines_are_pairs_as_tables_are(
+    file: str, content: str | bytes, expected: list[tuple[str, str]], written: Written
+) -> None:
+    path = written(file, content)
+    assert read_file(path) == expected
+    assert holds_strings(path) == ("json" in file)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +152,7 @@ def test_features_are_named_by_a_heading_or_a_key(tmp_path: Path) -> None:
     ],
 )
 def test_a_row_that_is_no_pair_is_refused_with_its_line(
-    file: str, content: str, complaint: str, tmp_path: Path
+    file: str, content: str, complaint: str, written: Written
 ) -> None:
     with pytest.raises(DataError, match=complaint):
-        read_file(tmp_path / file, content)
+        read_file(written(file, content))

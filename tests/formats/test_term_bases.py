@@ -8,6 +8,8 @@ from anaphora.errors import DataError
 from anaphora.formats.glossary import GlossaryEntry
 from anaphora.formats.term_bases import read_term_bases
 
+from .conftest import Written
+
 TBX_2 = """<?xml version="1.0"?><!DOCTYPE martif SYSTEM "TBXcoreStructV02.dtd"><martif type="TBX"><text><body>
 <termEntry id="1"><note>x</note><langSet xml:lang="en-US"><tig><term>house</term></tig><tig><term>home</term></tig>
 </langSet><langSet xml:lang="fr"><tig><term>maison</term></tig></langSet>
@@ -23,20 +25,17 @@ def terms_of(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.tab", "a.tsv", "a.utf8", "a.UTF8", "deep/a.txt"])
-def test_a_line_of_a_table_is_term_translation_and_comment(name: str, tmp_path: Path) -> None:
-    (tmp_path / name).parent.mkdir(exist_ok=True)
-    content = (
-        "\ufeff# heading\tx\r\nbank\tBank\ta comment\r\n\r\nno columns\r\n big  house \tVilla\r\n*\tx\r\nempty\t\r\n"
-    )
-    (tmp_path / name).write_bytes(content.encode())
+def test_a_line_of_a_table_is_term_translation_and_comment(name: str, tmp_path: Path, written: Written) -> None:
+    lines = "\ufeff# heading\tx", "bank\tBank\ta comment", "", "no columns", " big  house \tVilla", "*\tx", "empty\t"
+    written(name, "".join(f"{line}\r\n" for line in lines))
     assert terms_of(tmp_path) == {"bank": ("Bank",), "big house": ("Villa",)}
     assert read_term_bases(tmp_path, ("en", "de"))[0].where == f"{tmp_path / name}:2"
 
 
-def test_a_term_may_be_translated_by_all_that_any_file_says(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("bank\tBank\nBank\tX\nbank\tUfer\n")
-    (tmp_path / "b.csv").write_text('bank,"Bank"\n"bank, river","Ufer, hohes",c\n')
-    (tmp_path / "c.docx").write_text("bank\tno glossary")
+def test_a_term_may_be_translated_by_all_that_any_file_says(tmp_path: Path, written: Written) -> None:
+    written("a.txt", "bank\tBank\nBank\tX\nbank\tUfer\n")
+    written("b.csv", 'bank,"Bank"\n"bank, river","Ufer, hohes",c\n')
+    written("c.docx", "bank\tno glossary")
     assert read_term_bases(tmp_path, ("en", "de")) == [
         GlossaryEntry(f"{tmp_path}/a.txt:1", "bank", ("Bank", "Ufer"), ()),
         GlossaryEntry(f"{tmp_path}/a.txt:2", "Bank", ("X",), ()),
@@ -48,10 +47,9 @@ def test_a_term_may_be_translated_by_all_that_any_file_says(tmp_path: Path) -> N
     ("content", "expected"), [(TBX_2, {"house": ("Haus",), "home": ("Haus",)}), (TBX_3, {"tree": ("Baum",)})]
 )
 def test_a_concept_of_a_term_base_has_terms_in_languages(
-    content: str, expected: dict[str, tuple[str, ...]], tmp_path: Path
+    content: str, expected: dict[str, tuple[str, ...]], written: Written
 ) -> None:
-    (tmp_path / "a.tbx").write_text(content)
-    assert terms_of(tmp_path) == expected
+    assert terms_of(written("a.tbx", content).parent) == expected
 
 
 def test_a_folder_without_glossaries_has_no_terms(tmp_path: Path) -> None:
@@ -66,7 +64,6 @@ def test_a_folder_without_glossaries_has_no_terms(tmp_path: Path) -> None:
         ("a.tbx", b"<martif>", "a.tbx:1 is no XML"),
     ],
 )
-def test_a_faulty_glossary_is_refused(name: str, content: bytes, said: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_bytes(content)
+def test_a_faulty_glossary_is_refused(name: str, content: bytes, said: str, written: Written) -> None:
     with pytest.raises(DataError, match=said):
-        read_term_bases(tmp_path, ("en", "de"))
+        terms_of(written(name, content).parent)

@@ -101,33 +101,28 @@ def test_files_are_of_their_own_languages(tmp_path: Path) -> None:
     assert pairs_of(tmp_path, "d.xlf", both) == [("Open", "Öffnen")]
 
 
-@pytest.mark.parametrize(
-    ("source", "text"),
-    [
-        ('Press <g id="1">OK <x id="2"/></g>now', "Press OK now"),
-        ('<bpt id="1">&lt;b&gt;</bpt>Bold<ept id="1">&lt;/b&gt;</ept> <ph id="2">%s</ph>!', "Bold !"),
-        ('<mrk mtype="seg" mid="0">One.</mrk> <mrk mtype="seg" mid="1">Two.</mrk>', "One. Two."),
-        ('By <mrk mtype="protected">ACME</mrk> &amp; us', "By  & us"),
-        ("<g><g><g>De<g>e</g>p</g></g></g>", "Deep"),
-    ],
-)
-def test_codes_are_no_text_in_version_one(source: str, text: str, tmp_path: Path) -> None:
-    content = f"<source>{source}</source><target>x</target>"
-    assert pairs_of(tmp_path, "d.xlf", first(trans_unit(content))) == [(text, "x")]
+CODES_1 = [
+    ('Press <g id="1">OK <x id="2"/></g>now', "Press OK now"),
+    ('<bpt id="1">&lt;b&gt;</bpt>Bold<ept id="1">&lt;/b&gt;</ept> <ph id="2">%s</ph>!', "Bold !"),
+    ('<mrk mtype="seg" mid="0">One.</mrk> <mrk mtype="seg" mid="1">Two.</mrk>', "One. Two."),
+    ('By <mrk mtype="protected">ACME</mrk> &amp; us', "By  & us"),
+    ("<g><g><g>De<g>e</g>p</g></g></g>", "Deep"),
+]
+CODES_2 = [
+    ('Press <pc id="1">OK</pc><ph id="2"/>.', "Press OK."),
+    ('A<cp hex="001a"/>B <sc id="1"/>C<ec startRef="1"/>', "AB C"),
+    ('By <mrk id="m" translate="no">ACME</mrk>', "By"),
+    ('By <sm id="m" translate="no"/>ACME<em startRef="m"/>!', "By !"),
+]
 
 
 @pytest.mark.parametrize(
-    ("source", "text"),
-    [
-        ('Press <pc id="1">OK</pc><ph id="2"/>.', "Press OK."),
-        ('A<cp hex="001a"/>B <sc id="1"/>C<ec startRef="1"/>', "AB C"),
-        ('By <mrk id="m" translate="no">ACME</mrk>', "By"),
-        ('By <sm id="m" translate="no"/>ACME<em startRef="m"/>!', "By !"),
-    ],
+    ("source", "text", "version"), [*((*one, 1) for one in CODES_1), *((*one, 2) for one in CODES_2)]
 )
-def test_codes_are_no_text_in_version_two(source: str, text: str, tmp_path: Path) -> None:
+def test_codes_are_no_text(source: str, text: str, version: int, tmp_path: Path) -> None:
     content = f"<source>{source}</source><target>x</target>"
-    assert pairs_of(tmp_path, "d.xlf", second(segment(content))) == [(text, "x")]
+    document = first(trans_unit(content)) if version == 1 else second(segment(content))
+    assert pairs_of(tmp_path, "d.xlf", document) == [(text, "x")]
 
 
 def test_proposals_are_no_translations(tmp_path: Path) -> None:
