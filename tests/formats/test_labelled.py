@@ -22,12 +22,7 @@ SEVERAL = [(("a", "b"), "fine film"), ((), "none")]
         ("a.csv", 'Label,id,Text\ngood,1,fine film\nbad,2,"awful, dull"\n', None, ONE),
         ("a.txt", "good fine film\nbad awful, dull\n", None, ONE),
         ("a.txt", "__label__good fine film\n__label__bad awful, dull\n", None, ONE),
-        (
-            "a.jsonl",
-            '{"label": "good", "text": "fine film"}\n{"text": "awful, dull", "label": "bad"}\n',
-            None,
-            ONE,
-        ),
+        ("a.jsonl", '{"label": "good", "text": "fine film"}\n{"text": "awful, dull", "label": "bad"}\n', None, ONE),
         (
             "a.jsonl",
             '{"idx": 0, "Sentence": "fine film", "class": "good"}\n{"Sentence": "awful, dull", "class": "bad"}\n',
@@ -41,12 +36,7 @@ SEVERAL = [(("a", "b"), "fine film"), ((), "none")]
             ONE,
         ),
         ("a.csv", 'Label;Text\n"very good";"fine; film"\nbad;"a ""dull"", long one"\n', None, QUOTED),
-        (
-            "a.csv",
-            '\ufeffverdict,review\r\nvery good,fine; film\r\nbad,"a ""dull"", long one"\r\n',
-            None,
-            QUOTED,
-        ),
+        ("a.csv", '\ufeffverdict,review\r\nvery good,fine; film\r\nbad,"a ""dull"", long one"\r\n', None, QUOTED),
         ("a.csv", 'very good,fine; film\nbad,"a ""dull"", long one"\n', None, QUOTED),
         ("a.tsv", 'text\tstars\nfine; film\tvery good\na "dull", long one\tbad\n', None, QUOTED),
         (
@@ -100,11 +90,7 @@ def test_a_folder_per_class_is_read(tmp_path: Path, written: Written) -> None:
         ("a.csv", "id,review,stars\n1,fine,5\n", r"a\.csv:1 should be a header .* 3 columns \(id, review, stars\)"),
         ("a.txt", "__label__a __label__b fine\n", r"a\.txt:1 has several labels"),
         ("a.tsv", "label\ttext\n\tfine\n", r"a\.tsv:2 has an empty label"),
-        (
-            "a.jsonl",
-            '{"label": "x"}\n',
-            r"a\.jsonl:1 should be an object .* with a text.*\(label\)",
-        ),
+        ("a.jsonl", '{"label": "x"}\n', r"a\.jsonl:1 should be an object .* with a text.*\(label\)"),
         (
             "a.json",
             '[{"stars": "x", "text": "a"}]\n',

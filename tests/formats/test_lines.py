@@ -219,15 +219,11 @@ def test_a_name_may_be_as_long_as_names_may(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
-    [("/dev/full", ": No space left"), ("nowhere/out", ""), ("x" * 256, ""), ("file/out", "")],
+    ("name", "said"), [("/dev/full", ": No space left"), ("nowhere/out", ""), ("x" * 256, ""), ("file/out", "")]
 )
 def test_what_cannot_be_written_is_said(name: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with (
-        pytest.raises(DataError, match=f"{name} cannot be written{said}"),
-        replacing(tmp_path / name) as out,
-    ):
+    with pytest.raises(DataError, match=f"{name} cannot be written{said}"), replacing(tmp_path / name) as out:
         out.write(b"x" * 100_000)
 
 

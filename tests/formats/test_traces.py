@@ -101,19 +101,11 @@ def test_a_line_of_iam_ondb_has_the_text_of_its_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        (
-            "a.jsonl",
-            '{"strokes": [[[0, 0], [1, NaN]]]}',
-            "jsonl:1: stroke 1, point 2 has a number that is not finite",
-        ),
+        ("a.jsonl", '{"strokes": [[[0, 0], [1, NaN]]]}', "jsonl:1: stroke 1, point 2 has a number that is not finite"),
         ("a.jsonl", '{"strokes": [[[0, 0], [1, "x"]]]}', "stroke 1, point 2 should have 2 or 3 numbers"),
         ("a.jsonl", '{"strokes": [[[0, 0]], []]}', "a.jsonl:1: stroke 2 has no points: remove it"),
         ("a.jsonl", '{"strokes": []}', "with at least one stroke"),
-        (
-            "a.jsonl",
-            '\n{"strokes": [[[0, 0, 5], [1, 1, 4]]]}',
-            "jsonl:2: stroke 1, point 2 is out of order: its time",
-        ),
+        ("a.jsonl", '\n{"strokes": [[[0, 0, 5], [1, 1, 4]]]}', "jsonl:2: stroke 1, point 2 is out of order: its time"),
         ("a.jsonl", '{"text": "x"}', "should be an object like"),
         ("a.jsonl", "[" * 100_000, "nested too deeply"),
         ("a.jsonl", "[[0, 0, 2]]", "point 1 has pen bits"),

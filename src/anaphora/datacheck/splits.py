@@ -11,7 +11,7 @@ from anaphora.data.corpora import EntryFile, LocatedCorpus, PairCorpus, PairFile
 from anaphora.data.filters import MIN_LETTERS, log_ratio
 from anaphora.datacheck.distribution import Histogram, Lengths, Ratios, length_histogram
 from anaphora.datacheck.findings import SHOWN, Finding, Place, Tally, findings
-from anaphora.formats.entries.entry import REASONS
+from anaphora.formats.entries.entry import Reason
 from anaphora.formats.lines import read_lines
 from anaphora.formats.tsv import HEADING
 from anaphora.text.normalise import Lowercase, lowered
@@ -242,9 +242,9 @@ class SplitSurvey:
         lines = self.sides[0].lines
         if self.every > 1:
             yield from findings(self.name, "", {"sampled": Tally(lines)}, self.corpus.count)
-        skipped = {kind: tally for kind, tally in self.faults.items() if kind in REASONS}
+        skipped = {kind: tally for kind, tally in self.faults.items() if kind in {*Reason}}
         yield from findings(self.name, "", skipped, lines + self._rejected)
-        others = {kind: tally for kind, tally in self.faults.items() if kind not in REASONS}
+        others = {kind: tally for kind, tally in self.faults.items() if kind not in {*Reason}}
         yield from findings(self.name, "", others | {"ratio": self._ratios.unusual()}, lines)
         yield from findings(self.name, "", self.repeats, self.compared or lines)
         for side in self.sides:

@@ -89,10 +89,7 @@ DOCUMENTS = (
     _document("an XML document", _PLAIN, r"\s*+<\?xml\b"),
     _document("an XML document", _PLAIN, rf"{_BEFORE}<[\w:.-]++[\s/>]", ".xml", ".dbk", ".tei", ".fb2"),
     _document(
-        "a gettext catalogue (PO)",
-        _ENTRIES,
-        r'(?:\s++|#[^\n]*+(?:\n|\Z)|msgctxt[^\n]*+\n)*+msgid[ \t]*+"',
-        reader="po",
+        "a gettext catalogue (PO)", _ENTRIES, r'(?:\s++|#[^\n]*+(?:\n|\Z)|msgctxt[^\n]*+\n)*+msgid[ \t]*+"', reader="po"
     ),
     _document("a gettext catalogue (PO)", _ENTRIES, r"\s*+#", ".po", ".pot", reader="po"),
     _document(

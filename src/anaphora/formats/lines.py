@@ -54,7 +54,8 @@ def read_lines(
     place.
     """
     with _open(path, pipes=pipes) as stream:
-        yield from _decoded(stream, str(path), replace_invalid, encoding, any_format, exact, refuse)
+        _check_is_text(stream, str(path), any_format)
+        yield from _lines(stream, str(path), 1, replace_invalid, encoding, exact, refuse)
 
 
 def read_blocks(path: Path) -> Iterator[bytes]:
@@ -124,27 +125,15 @@ def decode_lines(
     buffered: BufferedReader = BufferedReader(cast(RawIOBase, stream))
     try:
         with _plain(buffered, name) as plain:
-            yield from _decoded(plain, name, any_format=any_format, exact=exact, refuse=refuse)
+            _check_is_text(plain, name, any_format)
+            yield from _lines(plain, name, 1, exact=exact, refuse=refuse)
     finally:
         buffered.detach()  # whoever opened the stream closes it
 
 
-def _decoded(
-    stream: BinaryIO,
-    name: str,
-    replace_invalid: bool = False,
-    encoding: str = "utf-8",
-    any_format: bool = False,
-    exact: bool = False,
-    refuse: Refuse | None = None,
-) -> Iterator[str]:
-    _check_is_text(stream, name, any_format)
-    return _lines(stream, name, 1, replace_invalid, encoding, exact, refuse)
-
-
 def _check_is_text(stream: BinaryIO, name: str, any_format: bool = False) -> None:
     """Raise DataError for a stream that begins as a document of another format; with ``any_format``, of bytes."""
-    begin = _begin(stream, name)
+    begin = next(_sound((cast(BufferedReader, stream).peek(PEEKED) for _ in range(1)), name))  # which stay in it
     if (not any_format or 0 in begin) and (found := recognized(begin, name)):
         raise DataError(f"{name} is {found.name}, but lines of text are expected: {found.remedy.format(file=name)}.")
 
@@ -213,11 +202,6 @@ def _is_utf8(block: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _begin(stream: BinaryIO, name: str) -> bytes:
-    """Return the first bytes of a stream that is read from its beginning, as far as they are there; they stay in it."""
-    return next(_sound((cast(BufferedReader, stream).peek(PEEKED) for _ in range(1)), name))
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.document import Document
-from anaphora.formats.entries.entry import UNAPPROVED
+from anaphora.formats.entries.entry import Reason
 from tests.formats.entries.filling import document_of, filled
 from tests.formats.entries.test_po_writing import Msgfmt
 from tests.formats.entries.test_tmx import tmx, tuv
@@ -119,7 +119,7 @@ def test_markup(name: str, tmp_path: Path) -> None:
     assert not any(one.gap for one in again.entries)
     states = [one.skipped for one in again.entries]
     targets = [one.target for one in again.entries if one.target]
-    assert targets[: len(sources)] == [one.upper() for one in sources] or states == [UNAPPROVED] * len(sources)
+    assert targets[: len(sources)] == [one.upper() for one in sources] or states == [Reason.UNAPPROVED] * len(sources)
 
 
 TIMES = "00:00:01,000 --> 00:00:02,000"

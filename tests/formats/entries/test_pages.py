@@ -62,12 +62,7 @@ def test_no_page_is_too_odd(text: str, tmp_path: Path) -> None:
 
 def test_blocks_are_entries_of_their_own_with_their_lines(tmp_path: Path) -> None:
     document = document_of(tmp_path, "a.html", PAGE.format("a", "<p>b <i>c</i>\nd</p>\n<td title='e'>f"))
-    assert [(entry.line, entry.source) for entry in document.entries] == [
-        (2, "a"),
-        (3, "b c d"),
-        (5, "e"),
-        (5, "f"),
-    ]
+    assert [(entry.line, entry.source) for entry in document.entries] == [(2, "a"), (3, "b c d"), (5, "e"), (5, "f")]
 
 
 CUES = "1\n00:00:01,000 --> 00:00:02,500 X1:1\n{}\n\n2\n00:00:03,000 --> 00:00:04,000\nz\n"
@@ -97,7 +92,7 @@ def test_cues_keep_their_times_tags_and_number_of_lines(before: str, after: str,
 def test_every_speaker_has_a_text_of_his_own(tmp_path: Path) -> None:
     [entry, _] = document_of(tmp_path, "a.srt", CUES.format("<i>- a</i> b\n- c\n\u2013 d <i>e</i>")).entries
     assert entry.gap and [(run.text.strip(), run.flow) for run in entry.gap.runs] == [
-        *(("- a", 0), ("b", 0), ("- c", 1), ("\u2013 d", 2), ("e", 2)),
+        *(("- a", 0), ("b", 0), ("- c", 1), ("\u2013 d", 2), ("e", 2))
     ]
 
 

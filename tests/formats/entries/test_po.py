@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError
-from anaphora.formats.entries.entry import FUZZY, OBSOLETE, OTHER_LANGUAGES, UNTRANSLATED
+from anaphora.formats.entries.entry import Reason
 from anaphora.formats.entries.po import Po
 from tests.formats.entries.reading import pairs_of, skipped_of
 
@@ -51,17 +51,17 @@ def test_what_is_no_pair_says_why_and_where(tmp_path: Path) -> None:
         'msgid "e"\nmsgid_plural "f"\nmsgstr[0] "x"\nmsgstr[1] ""\n'
     )
     assert skipped_of(tmp_path, "a.po", text) == [
-        (6, UNTRANSLATED),
-        (10, FUZZY),
-        (13, OBSOLETE),
-        (16, OBSOLETE),
-        (19, UNTRANSLATED),
+        (6, Reason.UNTRANSLATED),
+        (10, Reason.FUZZY),
+        (13, Reason.OBSOLETE),
+        (16, Reason.OBSOLETE),
+        (19, Reason.UNTRANSLATED),
     ]
 
 
 def test_the_header_says_which_language_it_is(tmp_path: Path) -> None:
     text = HEAD.replace("de", "fr") + 'msgid "Open"\nmsgstr "Ouvrir"\n'
-    assert skipped_of(tmp_path, "a.po", text) == [(6, OTHER_LANGUAGES)]
+    assert skipped_of(tmp_path, "a.po", text) == [(6, Reason.OTHER_LANGUAGES)]
     assert pairs_of(tmp_path, "a.po", HEAD.replace("de", "de_AT") + 'msgid "a"\nmsgstr "b"\n') == [("a", "b")]
 
 

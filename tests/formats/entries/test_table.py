@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from anaphora.errors import DataError
-from anaphora.formats.entries.entry import EMPTY, UNTRANSLATED, WITHOUT_COLUMNS
+from anaphora.formats.entries.entry import Reason
 from anaphora.formats.entries.kinds import read_entries
 from anaphora.formats.tsv import Layout
 from tests.formats.entries.reading import pairs_of, skipped_of
@@ -28,7 +28,12 @@ def test_the_heading_names_the_columns(text: str, tmp_path: Path) -> None:
 def test_cells_may_hold_commas_quotes_and_line_ends(tmp_path: Path) -> None:
     text = 'en,de\n"a, ""b""\nc","x"\n,\nd,\n,y\nz\n'
     assert pairs_of(tmp_path, "a.csv", text) == [('a, "b" c', "x")]
-    assert skipped_of(tmp_path, "a.csv", text) == [(4, EMPTY), (5, UNTRANSLATED), (6, EMPTY), (7, WITHOUT_COLUMNS)]
+    assert skipped_of(tmp_path, "a.csv", text) == [
+        (4, Reason.EMPTY),
+        (5, Reason.UNTRANSLATED),
+        (6, Reason.EMPTY),
+        (7, Reason.WITHOUT_COLUMNS),
+    ]
 
 
 def test_other_columns_may_be_chosen(tmp_path: Path) -> None:

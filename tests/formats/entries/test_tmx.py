@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.formats.entries.entry import EMPTY, OTHER_LANGUAGES, UNTRANSLATED
+from anaphora.formats.entries.entry import Reason
 from tests.formats.entries.reading import pairs_of, skipped_of
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"><header srclang="en"/><body>\n'
@@ -74,10 +74,10 @@ def test_what_is_no_pair_says_why_and_where(tmp_path: Path) -> None:
         tuv("en", "a") + tuv("de", '<ph x="1"/>'),
     )
     assert skipped_of(tmp_path, "m.tmx", text) == [
-        (4, UNTRANSLATED),
-        (5, OTHER_LANGUAGES),
-        (6, EMPTY),
-        (7, UNTRANSLATED),
+        (4, Reason.UNTRANSLATED),
+        (5, Reason.OTHER_LANGUAGES),
+        (6, Reason.EMPTY),
+        (7, Reason.UNTRANSLATED),
     ]
 
 

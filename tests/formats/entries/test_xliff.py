@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from anaphora.formats.entries.entry import EMPTY, NOT_FOR_TRANSLATION, OTHER_LANGUAGES, UNAPPROVED, UNTRANSLATED
+from anaphora.formats.entries.entry import Reason
 from tests.formats.entries.reading import pairs_of, skipped_of
 
 
@@ -59,7 +59,7 @@ BOTH = "<source>Open</source><target{}>Öffnen</target>"
 )
 def test_the_state_decides_what_is_a_translation(document: str, taken: bool, tmp_path: Path) -> None:
     assert pairs_of(tmp_path, "d.xlf", document) == ([("Open", "Öffnen")] if taken else [])
-    assert [why for _, why in skipped_of(tmp_path, "d.xlf", document)] == ([] if taken else [UNAPPROVED])
+    assert [why for _, why in skipped_of(tmp_path, "d.xlf", document)] == ([] if taken else [Reason.UNAPPROVED])
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_the_state_decides_what_is_a_translation(document: str, taken: bool, tmp
     ],
 )
 def test_what_is_not_to_be_translated_is_left_out(document: str, tmp_path: Path) -> None:
-    assert skipped_of(tmp_path, "d.xlf", document) == [(3, NOT_FOR_TRANSLATION)]
+    assert skipped_of(tmp_path, "d.xlf", document) == [(3, Reason.NOT_FOR_TRANSLATION)]
 
 
 def test_the_nearest_declaration_counts(tmp_path: Path) -> None:
@@ -83,11 +83,11 @@ def test_the_nearest_declaration_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        ("<source>Open</source>", UNTRANSLATED),
-        ("<source>Open</source><target/>", UNTRANSLATED),
-        ('<source>Open</source><target> <x id="1"/></target>', UNTRANSLATED),
-        ("<source/><target>Auf</target>", EMPTY),
-        ("<target>Auf</target>", EMPTY),
+        ("<source>Open</source>", Reason.UNTRANSLATED),
+        ("<source>Open</source><target/>", Reason.UNTRANSLATED),
+        ('<source>Open</source><target> <x id="1"/></target>', Reason.UNTRANSLATED),
+        ("<source/><target>Auf</target>", Reason.EMPTY),
+        ("<target>Auf</target>", Reason.EMPTY),
     ],
 )
 def test_a_side_may_be_missing(content: str, why: str, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_side_may_be_missing(content: str, why: str, tmp_path: Path) -> None:
 
 def test_files_are_of_their_own_languages(tmp_path: Path) -> None:
     document = first(trans_unit(BOTH.format("")), target="fr")
-    assert skipped_of(tmp_path, "d.xlf", document) == [(3, OTHER_LANGUAGES)]
+    assert skipped_of(tmp_path, "d.xlf", document) == [(3, Reason.OTHER_LANGUAGES)]
     both = document.replace("</xliff>", first(trans_unit(BOTH.format(""))).split("\n", 1)[1])
     assert pairs_of(tmp_path, "d.xlf", both) == [("Open", "Öffnen")]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from anaphora.errors import DataError
 from anaphora.formats.entries.encoded import PEEKED, Encoding
-from anaphora.formats.entries.entry import OTHER_LANGUAGES, Edit, Entry, Gap, Run, edited, one_line
+from anaphora.formats.entries.entry import Edit, Entry, Gap, Reason, Run, edited, one_line
 from anaphora.formats.entries.kinds import READERS
 from anaphora.formats.lines import unpacked
 
@@ -55,7 +55,7 @@ class Document:
     def is_foreign(self) -> bool:
         """True if entries are in other languages, and none in those of source and target."""
         ours = any(entry.gap or not entry.skipped for entry in self.entries)
-        return not ours and any(entry.skipped == OTHER_LANGUAGES for entry in self.entries)
+        return not ours and any(entry.skipped == Reason.OTHER_LANGUAGES for entry in self.entries)
 
     def takes(self, text: str) -> bool:
         """True if its encoding has all characters of a text, or a way to write them."""

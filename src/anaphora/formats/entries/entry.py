@@ -5,27 +5,21 @@ Places are bytes of the file in UTF-8, which is what every reader here is given 
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import StrEnum
 from typing import NamedTuple
 
-UNTRANSLATED = "without a translation"
-FUZZY = "marked fuzzy"
-OBSOLETE = "marked obsolete"
-OTHER_LANGUAGES = "in other languages"
-NOT_FOR_TRANSLATION = "not to be translated"
-UNAPPROVED = "in a draft state"
-EMPTY = "without a source text"
-WITHOUT_COLUMNS = "without the columns of the heading"
-REASONS = (
-    UNTRANSLATED,
-    FUZZY,
-    OBSOLETE,
-    OTHER_LANGUAGES,
-    NOT_FOR_TRANSLATION,
-    UNAPPROVED,
-    EMPTY,
-    WITHOUT_COLUMNS,
-)
-"""Why an entry is no pair to learn from; the data check has a rule for each."""
+
+class Reason(StrEnum):
+    """Why an entry is no pair to learn from; the data check has a rule for each."""
+
+    UNTRANSLATED = "without a translation"
+    FUZZY = "marked fuzzy"
+    OBSOLETE = "marked obsolete"
+    OTHER_LANGUAGES = "in other languages"
+    NOT_FOR_TRANSLATION = "not to be translated"
+    UNAPPROVED = "in a draft state"
+    EMPTY = "without a source text"
+    WITHOUT_COLUMNS = "without the columns of the heading"
 
 
 class Run(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape, unescape
 from html.parser import HTMLParser
 
-from anaphora.formats.entries.entry import UNTRANSLATED, Edit, Entry, Gap, Reader, Run, one_line
+from anaphora.formats.entries.entry import Edit, Entry, Gap, Reader, Reason, Run, one_line
 
 _INLINE = frozenset(
     (
@@ -18,13 +18,11 @@ _INLINE = frozenset(
         *("mark", "q", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"),
     )
 )
-_KEPT = frozenset(
-    ("code", "kbd", "math", "noscript", "pre", "samp", "script", "style", "svg", "textarea", "tt", "var"),
-)
+_KEPT = frozenset(("code", "kbd", "math", "noscript", "pre", "samp", "script", "style", "svg", "textarea", "tt", "var"))
 """Elements whose text is no language of people."""
 _KEPT_BY = ("translate", "no")
 _VOID = frozenset(
-    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"),
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
 )
 _READ = frozenset(("alt", "title", "placeholder", "label", "aria-label"))
 """Attributes that people read, of any element."""
@@ -183,7 +181,7 @@ class Html(Reader, HTMLParser):
 
         source = "".join(run.text for run in runs)
         line = bisect_right(self._line_starts, runs[0].begin)
-        self._entries.append(Entry(line, one_line(source), "", UNTRANSLATED, Gap(places, fill)))
+        self._entries.append(Entry(line, one_line(source), "", Reason.UNTRANSLATED, Gap(places, fill)))
 
     def _in_bytes(self, run: Run) -> tuple[int, int]:
         """Return the place of a run in UTF-8; quick where runs come in their order."""

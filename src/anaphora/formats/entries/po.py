@@ -12,19 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from anaphora.errors import DataError
-from anaphora.formats.entries.entry import (
-    FUZZY,
-    OBSOLETE,
-    OTHER_LANGUAGES,
-    UNTRANSLATED,
-    Edit,
-    Entry,
-    Gap,
-    Reader,
-    Run,
-    matches,
-    one_line,
-)
+from anaphora.formats.entries.entry import Edit, Entry, Gap, Reader, Reason, Run, matches, one_line
 from anaphora.formats.lines import LONGEST, raw_lines
 
 _LINE = re.compile(
@@ -145,13 +133,13 @@ class Po(Reader):
             return
         foreign = not matches(self.language or self.target, self.target)
         if message.old or message.fuzzy or foreign:
-            why = OBSOLETE if message.old else OTHER_LANGUAGES if foreign else FUZZY
-            gap = self._gap(message) if why == FUZZY else None
+            why = Reason.OBSOLETE if message.old else Reason.OTHER_LANGUAGES if foreign else Reason.FUZZY
+            gap = self._gap(message) if why == Reason.FUZZY else None
             yield Entry(line, one_line(source), "", why, gap)
             return
         translations = [message.text(form) for form in message.forms]
         if not all(text.strip() for text in translations):
-            yield Entry(line, one_line(source), "", UNTRANSLATED, self._gap(message))
+            yield Entry(line, one_line(source), "", Reason.UNTRANSLATED, self._gap(message))
             return
         if "msgid_plural" not in message.texts:
             forms = {0: source}

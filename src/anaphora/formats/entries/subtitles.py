@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from html import escape, unescape
 
-from anaphora.formats.entries.entry import UNTRANSLATED, Edit, Entry, Gap, Reader, Run, one_line
+from anaphora.formats.entries.entry import Edit, Entry, Gap, Reader, Reason, Run, one_line
 from anaphora.formats.lines import raw_lines
 
 _TIME = rb"(?:\d+:)?\d\d:\d\d[,.]\d+"
@@ -52,7 +52,7 @@ class Subtitles(Reader):
             end = code.end() if code else place
         source = "".join(run.text for run in runs)
         if source.strip():
-            yield Entry(line, one_line(source), "", UNTRANSLATED, Gap(tuple(runs), partial(self._fill, runs)))
+            yield Entry(line, one_line(source), "", Reason.UNTRANSLATED, Gap(tuple(runs), partial(self._fill, runs)))
 
     def _runs(self, content: bytes, begin: int, speaker: int) -> Iterator[Run]:
         """Yield the texts of a stretch without codes in which ``speaker`` goes on, each speaker's a flow of its own."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from anaphora.errors import DataError
-from anaphora.formats.entries.entry import EMPTY, UNTRANSLATED, WITHOUT_COLUMNS, Entry, matches, one_line
+from anaphora.formats.entries.entry import Entry, Reason, matches, one_line
 from anaphora.formats.lines import raw_lines
 from anaphora.formats.table_columns import SIDES, Column, TableColumns
 from anaphora.formats.table_rows import csv_records
@@ -37,11 +37,11 @@ class Csv:
         for line, cells, *_ in rows:
             if len(cells) <= max(source, target):
                 if any(cells):
-                    yield Entry(line, "", "", WITHOUT_COLUMNS)
+                    yield Entry(line, "", "", Reason.WITHOUT_COLUMNS)
             elif cells[source].strip() and cells[target].strip():
                 yield Entry(line, one_line(cells[source]), one_line(cells[target]))
             else:
-                yield Entry(line, "", "", UNTRANSLATED if cells[source].strip() else EMPTY)
+                yield Entry(line, "", "", Reason.UNTRANSLATED if cells[source].strip() else Reason.EMPTY)
 
     def _columns(self, heading: Sequence[str]) -> list[int]:
         chosen = TableColumns(((), ()), self._layout.columns or ())

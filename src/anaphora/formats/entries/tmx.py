@@ -10,18 +10,7 @@ from functools import partial
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from anaphora.formats.entries.entry import (
-    EMPTY,
-    OTHER_LANGUAGES,
-    UNTRANSLATED,
-    Content,
-    Edit,
-    Entry,
-    Gap,
-    matches,
-    one_line,
-    pairs,
-)
+from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Reason, matches, one_line, pairs
 from anaphora.formats.entries.markup import Attributes, Markup, after, filled, space_before, with_attribute
 from anaphora.version import VERSION
 
@@ -67,16 +56,16 @@ class Tmx(Markup):
     def _pairs(self, at: int) -> Iterator[Entry]:
         sources, targets = (self._in(language) for language in (self.source, self.target))
         if not sources:
-            yield Entry(self._line, "", "", OTHER_LANGUAGES)
+            yield Entry(self._line, "", "", Reason.OTHER_LANGUAGES)
             return
         texts = [one for one in sources if one.content.text.strip()]
         if not texts:
-            yield Entry(self._line, "", "", EMPTY)
+            yield Entry(self._line, "", "", Reason.EMPTY)
             return
         there = [one for one in targets if one.content.text.strip()]
         if not there:
             gap = Gap(texts[0].content.runs, partial(self._filled, texts[0], targets[0] if targets else None, at))
-            yield Entry(self._line, one_line(texts[0].content.text), "", UNTRANSLATED, gap)
+            yield Entry(self._line, one_line(texts[0].content.text), "", Reason.UNTRANSLATED, gap)
             return
         for source, target in [(texts[0], one) for one in there] + [(one, there[0]) for one in texts[1:]]:
             for pair in pairs(source.content, target.content):

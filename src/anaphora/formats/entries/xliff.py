@@ -13,29 +13,8 @@ from functools import partial
 from operator import ge, le
 from typing import NamedTuple
 
-from anaphora.formats.entries.entry import (
-    EMPTY,
-    NOT_FOR_TRANSLATION,
-    OTHER_LANGUAGES,
-    UNAPPROVED,
-    UNTRANSLATED,
-    Content,
-    Edit,
-    Entry,
-    Gap,
-    matches,
-    one_line,
-    pairs,
-)
-from anaphora.formats.entries.markup import (
-    Attributes,
-    Markup,
-    after,
-    filled,
-    space_before,
-    start_tag,
-    with_attribute,
-)
+from anaphora.formats.entries.entry import Content, Edit, Entry, Gap, Reason, matches, one_line, pairs
+from anaphora.formats.entries.markup import Attributes, Markup, after, filled, space_before, start_tag, with_attribute
 
 _TRANSLATED = {"translated", "final", "signed-off", "reviewed"}
 """States of a text that someone has translated."""
@@ -104,24 +83,24 @@ class Xliff(Markup):
     def _segment(self, name: str, segment: _Segment) -> list[Entry]:
         source, target = self._contents.get("source"), self._contents.get("target")
         if source is None or not source.text.strip():
-            return [Entry(segment.line, "", "", EMPTY)]
+            return [Entry(segment.line, "", "", Reason.EMPTY)]
         if not self._translate[-1]:
-            return [Entry(segment.line, "", "", NOT_FOR_TRANSLATION)]
+            return [Entry(segment.line, "", "", Reason.NOT_FOR_TRANSLATION)]
         wanted = zip(self._languages, (self.source, self.target), strict=True)
         if not all(matches(there, asked) or not there for there, asked in wanted):
-            return [Entry(segment.line, "", "", OTHER_LANGUAGES)]
+            return [Entry(segment.line, "", "", Reason.OTHER_LANGUAGES)]
         state = self._states.get("state", segment.attributes.get("state", ""))
         copied = target is not None and state in _UNTOUCHED and target.text.strip() == source.text.strip()
         if target is None or not target.text.strip() or copied:
             text = one_line(source.text)
             if state in _TRANSLATED or segment.attributes.get("approved") == "yes":
-                return [Entry(segment.line, text, "", UNTRANSLATED)]
+                return [Entry(segment.line, text, "", Reason.UNTRANSLATED)]
             shape = self._contents.get("seg-source", source)
             filling = partial(self._filled, name, segment, source, shape, target)
             gap = Gap(shape.runs, filling, partial(fits, tuple(self._levels)))
-            return [Entry(segment.line, text, "", UNTRANSLATED, gap)]
+            return [Entry(segment.line, text, "", Reason.UNTRANSLATED, gap)]
         if not self._is_translated(state, segment.attributes.get("approved", "")):
-            return [Entry(segment.line, one_line(source.text), "", UNAPPROVED)]
+            return [Entry(segment.line, one_line(source.text), "", Reason.UNAPPROVED)]
         return [Entry(segment.line, *pair) for pair in pairs(source, target)]
 
     @staticmethod

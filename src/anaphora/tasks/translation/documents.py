@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from anaphora.formats.entries.document import Document
-from anaphora.formats.entries.entry import UNTRANSLATED, Gap
+from anaphora.formats.entries.entry import Gap, Reason
 from anaphora.formats.entries.kinds import READERS, kind_of, read_entries
 from anaphora.formats.lines import read_lines
 from anaphora.formats.omegat import Project
@@ -375,6 +375,6 @@ def _paragraphs(path: Path, languages: tuple[str, str]) -> Iterator[str] | None:
     kind = kind_of(path)
     if kind in READERS and kind != _BOTH_SIDES:
         document = Document.read(path, kind, languages)
-        gaps = (entry.gap for entry in document.entries if entry.gap and entry.skipped == UNTRANSLATED)
+        gaps = (entry.gap for entry in document.entries if entry.gap and entry.skipped == Reason.UNTRANSLATED)
         return (text for gap in gaps for text in document.sentences(gap))
     return read_lines(path) if path.suffix.lower() in _TEXTS else None
