@@ -40,14 +40,8 @@ def test_the_candidates_of_a_sentence_do_not_depend_on_its_neighbours() -> None:
 @pytest.mark.parametrize("rare", ["copyable", "posall", "posunk"])
 def test_annotations_may_always_be_written_and_are_no_frequent_words(rare: Rare) -> None:
     marks = annotations(rare)
-    target = AnnotatedTokenizer(
-        [*marks, "le", "la", "voit"],
-        lowercase=False,
-        segmentation="whitespace",
-        language="fr",
-        rare=rare,
-        dictionary={},
-    )
+    words = WordTokenizer([*marks, "le", "la", "voit"], lowercase=False, segmentation="whitespace", language="fr")
+    target = AnnotatedTokenizer(words, rare, {})
     [ids] = Candidates({}, frequent=2, each=1).of(["sees"], SOURCE, target).ids_BT.tolist()
     assert target.pieces(ids)[2:] == [f"\u2581{word}" for word in (*marks, "le", "la")]
 

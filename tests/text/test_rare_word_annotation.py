@@ -24,10 +24,8 @@ def tokenizers(rare: Rare) -> tuple[WordTokenizer, AnnotatedTokenizer]:
         if rare == "copyable"
         else WordTokenizer(["the", "of"], lowercase=False, segmentation=NONE, language="en")
     )
-    words = [*marks, "le", "de"]
-    return source, AnnotatedTokenizer(
-        words, lowercase=False, segmentation=NONE, language="fr", rare=rare, dictionary={"cat": "chat"}
-    )
+    words = WordTokenizer([*marks, "le", "de"], lowercase=False, segmentation=NONE, language="fr")
+    return source, AnnotatedTokenizer(words, rare, {"cat": "chat"})
 
 
 def shown(rare: Rare, source: str, target: str, links: list[int]) -> str:

@@ -73,18 +73,9 @@ class Resolved(NamedTuple):
 class AnnotatedTokenizer(WordTokenizer):
     """The words of a target, annotated, and what its source words translate into."""
 
-    def __init__(
-        self,
-        words: Sequence[str],
-        *,
-        lowercase: Lowercase,
-        segmentation: Segmentation,
-        language: str,
-        rare: Rare,
-        dictionary: Mapping[str, str],
-    ) -> None:
+    def __init__(self, words: WordTokenizer, rare: Rare, dictionary: Mapping[str, str]) -> None:
         """``words`` begin with the ``annotations``; ``dictionary`` from source words to target words."""
-        super().__init__(words, lowercase=lowercase, segmentation=segmentation, language=language)
+        super().__init__(words.vocabulary, **words.options)
         self.rare = rare
         self.dictionary = dict(dictionary)
         self.annotations = len(annotations(rare))
@@ -93,19 +84,11 @@ class AnnotatedTokenizer(WordTokenizer):
     @classmethod
     def restored(cls, data: bytes, rare: Rare, *, lowercase: Lowercase, segmentation: Segmentation) -> Self:
         """Return the tokenizer that ``serialise`` wrote; RunError when the bytes are none."""
-        words = WordTokenizer.deserialise(data, lowercase=lowercase, segmentation=segmentation).vocabulary
-        table = json.loads(data)
-        dictionary = table.get("dictionary")
+        words = WordTokenizer.deserialise(data, lowercase=lowercase, segmentation=segmentation)
+        dictionary = json.loads(data).get("dictionary")
         if not isinstance(dictionary, dict) or not are_texts([*dictionary, *dictionary.values()]):
             raise RunError("An annotated vocabulary should have a dictionary of words, but the file has none.")
-        return cls(
-            words,
-            lowercase=lowercase,
-            segmentation=segmentation,
-            language=table["language"],
-            rare=rare,
-            dictionary=dictionary,
-        )
+        return cls(words, rare, dictionary)
 
     def serialise(self) -> bytes:
         """JSON, readable by people: a word a line, and the dictionary."""

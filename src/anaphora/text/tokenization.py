@@ -272,16 +272,7 @@ def _learn_words(
                 warning=True,
             )
         )
-    if not annotated:
-        return tokenizer
-    return AnnotatedTokenizer(
-        tokenizer.vocabulary,
-        lowercase=tokenizer.lowercase,
-        segmentation=config.segmentation,
-        language=code,
-        rare=config.rare,
-        dictionary=dictionary,
-    )
+    return AnnotatedTokenizer(tokenizer, config.rare, dictionary) if annotated else tokenizer
 
 
 def _learn_symbols(
@@ -332,11 +323,7 @@ def _learn(
             )
         )
     tokenizer = SubwordTokenizer.learn(
-        drawn,
-        size=config.size,
-        lowercase=first,
-        byte_fallback=config.byte_fallback,
-        kind=config.tokenizer,
+        drawn, size=config.size, lowercase=first, byte_fallback=config.byte_fallback, kind=config.tokenizer
     )
     if tokenizer.symbols.size < config.size:
         report(

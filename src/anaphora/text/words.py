@@ -9,13 +9,22 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Self
+from typing import Self, TypedDict, Unpack
 
 from anaphora.errors import DataError, RunError
 from anaphora.protocols import VocabularyInfo
 from anaphora.text.normalise import BaseTokenizer, Lowercase
 from anaphora.text.segmentation import Segmentation, Tokens, tokens_of
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, SPACE, UNK, Tokenizer, listed_in, one_line, shown, symbols_of
+
+
+class WordOptions(TypedDict):
+    """Options of a tokenizer of words."""
+
+    lowercase: Lowercase
+    segmentation: Segmentation
+    language: str
+    """A two-letter code."""
 
 
 class WordTokenizer(BaseTokenizer):
@@ -34,21 +43,13 @@ class WordTokenizer(BaseTokenizer):
 
     @classmethod
     def learn(
-        cls,
-        lines: Iterable[str],
-        *,
-        size: int,
-        least: int,
-        lowercase: Lowercase,
-        segmentation: Segmentation,
-        language: str,
-        first: Sequence[str] = (),
+        cls, lines: Iterable[str], *, size: int, least: int, first: Sequence[str] = (), **options: Unpack[WordOptions]
     ) -> Self:
         """Return the words ``first``, then the most frequent that are seen at least ``least`` times, ``size`` in all.
 
         Equally frequent words are taken in the order of their code points. Raises DataError when there is no word.
         """
-        empty = cls((), lowercase=lowercase, segmentation=segmentation, language=language)
+        empty = cls((), **options)
         counts: Counter[str] = Counter()
         for line in lines:
             counts.update(empty.words(line))
@@ -65,7 +66,7 @@ class WordTokenizer(BaseTokenizer):
             raise DataError(
                 f"No word occurs {least:,} or more times in the training text: give more text, or lower text.min_count."
             )
-        return cls([*first, *words], lowercase=lowercase, segmentation=segmentation, language=language)
+        return cls([*first, *words], **options)
 
     @classmethod
     def deserialise(cls, data: bytes, *, lowercase: Lowercase, segmentation: Segmentation) -> Self:
@@ -82,9 +83,12 @@ class WordTokenizer(BaseTokenizer):
         more = [word for word in dict.fromkeys(words) if word not in known]
         if not more:
             return self
-        return type(self)(
-            [*self._words, *more], lowercase=self.lowercase, segmentation=self._segmentation, language=self._language
-        )
+        return type(self)([*self._words, *more], **self.options)
+
+    @property
+    def options(self) -> WordOptions:
+        """Casing, segmentation and language."""
+        return {"lowercase": self.lowercase, "segmentation": self._segmentation, "language": self._language}
 
     def serialise(self) -> bytes:
         """JSON, readable by people: the language, and a word a line in the order of their ids."""

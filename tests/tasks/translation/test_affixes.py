@@ -223,14 +223,8 @@ def _annotated() -> Any:
     from anaphora.text.rare_word_annotation import AnnotatedTokenizer, annotations
 
     plain = words("joiner")
-    target = AnnotatedTokenizer(
-        [*annotations("posall"), *plain.vocabulary],
-        lowercase=False,
-        segmentation="joiner",
-        language="en",
-        rare="posall",
-        dictionary={},
-    )
+    annotated = type(plain)([*annotations("posall"), *plain.vocabulary], **plain.options)
+    target = AnnotatedTokenizer(annotated, "posall", {})
     translator = untrained(target)
     translator.source = plain
     return translator

@@ -78,15 +78,9 @@ def test_a_word_that_looked_nowhere_stays_unknown() -> None:
 
 
 def annotated(rare: Rare) -> AnnotatedTokenizer:
-    words = [*annotations(rare), "le", "voit"]
-    return AnnotatedTokenizer(
-        words,
-        lowercase=False,
-        segmentation="whitespace",
-        language="fr",
-        rare=rare,
-        dictionary={"Cat": "chat", "the": "la"},
-    )
+    vocabulary = [*annotations(rare), "le", "voit"]
+    words = WordTokenizer(vocabulary, lowercase=False, segmentation="whitespace", language="fr")
+    return AnnotatedTokenizer(words, rare, {"Cat": "chat", "the": "la"})
 
 
 def test_an_annotated_word_is_translated_or_copied_and_attention_keeps_to_the_words() -> None:
