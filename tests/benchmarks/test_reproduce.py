@@ -131,11 +131,7 @@ def test_a_system_may_need_another_ones_run_and_one_training_is_measured_in_seve
             System(name="few", recipe="bahdanau2015", settings=(data, *WORDS), candidates=1),
             System(name="german", recipe="sentence-lm", settings=(german, start, *learner)),
             System(
-                name="fused",
-                recipe="bahdanau2015",
-                settings=(data, *WORDS),
-                language_model="german",
-                fusion_weight=0.5,
+                name="fused", recipe="bahdanau2015", settings=(data, *WORDS), language_model="german", fusion_weight=0.5
             ),
         ),
     )

@@ -122,7 +122,7 @@ PAIRS = {
 }
 TEXT = tables(pairs(), ".txt", lambda rows: lines(source for source, _ in rows))
 SOURCES = lines(
-    [*(source for source, _ in splits(pairs())["test"][:4]), "", "My horse sees 12 zebras. A dog seeks it!"],
+    [*(source for source, _ in splits(pairs())["test"][:4]), "", "My horse sees 12 zebras. A dog seeks it!"]
 )
 PO = """msgid ""
 msgstr "Content-Type: text/plain; charset=UTF-8\\n"

@@ -29,13 +29,7 @@ TOLERANCE: dict[Backend, float] = {"torch": 1e-5, "gemm": 1e-5, "bf16": 2e-2, "g
 NEEDS_GEMM = pytest.mark.skipif(not compiled.has_gemm(), reason="the library was not built, or AVX2 is missing")
 NEEDS_BF16 = pytest.mark.skipif(not compiled.has_gemm("bf16"), reason="the processor lacks bf16")
 EACH_BACKEND = pytest.mark.parametrize(
-    "backend",
-    [
-        "torch",
-        pytest.param("gemm", marks=NEEDS_GEMM),
-        "bf16",
-        pytest.param("gemm-bf16", marks=NEEDS_BF16),
-    ],
+    "backend", ["torch", pytest.param("gemm", marks=NEEDS_GEMM), "bf16", pytest.param("gemm-bf16", marks=NEEDS_BF16)]
 )
 
 

@@ -22,12 +22,7 @@ from .exactness import drawn
 
 built = pytest.mark.skipif(not compiled.available(), reason="the library was not built: there is no C compiler")
 
-CELLS: list[Cell] = [
-    Lstm(),
-    Gru(),
-    Gru(update="new"),
-    Gru(recurrent_bias=True),
-]
+CELLS: list[Cell] = [Lstm(), Gru(), Gru(update="new"), Gru(recurrent_bias=True)]
 
 
 def step(cell: Cell, x_1BG: Tensor, state: tuple[Tensor, ...], dstate: tuple[Tensor, ...]) -> list[Tensor]:
@@ -138,10 +133,7 @@ BOUND = 2.5e-7
 
 
 @built
-@pytest.mark.parametrize(
-    ("function", "truth"),
-    [("sigmoid", torch.sigmoid), ("tanh", torch.tanh)],
-)
+@pytest.mark.parametrize(("function", "truth"), [("sigmoid", torch.sigmoid), ("tanh", torch.tanh)])
 def test_the_gates_are_exact_to_single_precision_everywhere(function: str, truth: Callable[[Tensor], Tensor]) -> None:
     size = len(EVERYWHERE)
     gates = torch.zeros(1, 4 * size)

@@ -79,29 +79,21 @@ def tensors(cell: Cell, hidden: int = 4, steps: int = 5, sentences: int = 3) -> 
     }
 
 
-def test_the_gates_of_an_lstm_give_its_state() -> None:
-    given = tensors(Lstm())
+@pytest.mark.parametrize("cell", [Lstm(), Gru(update="new"), Gru(update="keep")], ids=str)
+def test_the_gates_of_a_unit_give_its_state(cell: Cell) -> None:
+    given, kept = tensors(cell), cell.state[-1]
     _, recorder = observed(lambda: scan(**given))
     (seen,) = recorder.seen
-    i, f, g, o = (seen.inside[f"layer0.{gate}"] for gate in "ifgo")
-    c = seen.signals["layer0.c"]
-    before = torch.cat([given["first"]["layer0.c"].unsqueeze(0), c[:-1]])
-    inside_TB1 = (torch.arange(5).unsqueeze(1) < given["lengths_B"]).unsqueeze(-1)
-    assert_close(c, (f * before + i * g) * inside_TB1)
-    assert_close(seen.signals["layer0.h"], o * torch.tanh(c))
-
-
-@pytest.mark.parametrize("update", ["new", "keep"])
-def test_the_gates_of_a_gru_give_its_state(update: str) -> None:
-    given = tensors(Gru(update=update))
-    _, recorder = observed(lambda: scan(**given))
-    (seen,) = recorder.seen
-    z, g = seen.inside["layer0.z"], seen.inside["layer0.g"]
-    h = seen.signals["layer0.h"]
-    before = torch.cat([given["first"]["layer0.h"].unsqueeze(0), h[:-1]])
-    old, new = (before, g) if update == "new" else (g, before)
-    inside_TB1 = (torch.arange(5).unsqueeze(1) < given["lengths_B"]).unsqueeze(-1)
-    assert_close(h, (z * new + (1 - z) * old) * inside_TB1)
+    gates = {name.removeprefix("layer0."): gate for name, gate in seen.inside.items()}
+    state = seen.signals[f"layer0.{kept}"]
+    before, g = torch.cat([given["first"][f"layer0.{kept}"].unsqueeze(0), state[:-1]]), gates["g"]
+    if isinstance(cell, Gru):
+        old, new = (before, g) if cell.update == "new" else (g, before)
+        expected = gates["z"] * new + (1 - gates["z"]) * old
+    else:
+        expected = gates["f"] * before + gates["i"] * g
+        assert_close(seen.signals["layer0.h"], gates["o"] * torch.tanh(state))
+    assert_close(state, expected * (torch.arange(5).unsqueeze(1) < given["lengths_B"]).unsqueeze(-1))
 
 
 def test_the_gradients_seen_are_those_of_each_state_on_its_own() -> None:

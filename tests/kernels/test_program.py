@@ -150,14 +150,8 @@ def tensors_for(program: Program, steps: int, sentences: int, width: int = 2) ->
     return {n: torch.randn(s, generator=generator, dtype=torch.float64).requires_grad_() for n, s in shapes.items()}
 
 
-@settings(max_examples=60, deadline=None)
-@given(programs(), st.lists(st.integers(1, 4), min_size=1, max_size=3))
-def test_a_scan_of_any_program_is_that_program_step_by_step(program: Program, lengths: list[int]) -> None:
-    tensors = tensors_for(program, steps=4, sentences=len(lengths))
+def scanned(program: Program, tensors: dict[str, Tensor], lengths: list[int]) -> dict[str, Tensor]:
     reads = {read for part in program.parts for read in part.reads}
-    expected = step_by_step(program, tensors, torch.tensor(lengths))
-    if "x" not in reads and "mask" not in reads:
-        return
     outputs, state = scan(
         program,
         {name: tensors[name] for name in ("x", "mask") if name in reads},
@@ -166,7 +160,18 @@ def test_a_scan_of_any_program_is_that_program_step_by_step(program: Program, le
         {},
         torch.tensor(lengths),
     )
-    got = outputs | {f"last {name}": value for name, value in state.items()}
+    return outputs | {f"last {name}": value for name, value in state.items()}
+
+
+@settings(max_examples=60, deadline=None)
+@given(programs(), st.lists(st.integers(1, 4), min_size=1, max_size=3))
+def test_a_scan_of_any_program_is_that_program_step_by_step(program: Program, lengths: list[int]) -> None:
+    tensors = tensors_for(program, steps=4, sentences=len(lengths))
+    reads = {read for part in program.parts for read in part.reads}
+    expected = step_by_step(program, tensors, torch.tensor(lengths))
+    if "x" not in reads and "mask" not in reads:
+        return
+    got = scanned(program, tensors, lengths)
     assert_close(got, expected, rtol=0, atol=1e-10)
     leaves = {name: leaf for name, leaf in tensors.items() if name != "mask"}
     assert_close(gradients(got, leaves), gradients(expected, leaves), rtol=1e-9, atol=1e-9)
@@ -185,15 +190,7 @@ def test_gradients_of_some_tensors_are_the_same_whether_or_not_those_of_others_a
 
     def found(wanted: set[str]) -> dict[str, Tensor]:
         given = {name: tensor.detach().requires_grad_(name in wanted) for name, tensor in tensors.items()}
-        outputs, state = scan(
-            program,
-            {name: given[name] for name in inputs},
-            {name: given[f"first {name}"] for name in program.carried},
-            {name: tensor for name, tensor in given.items() if "." in name},
-            {},
-            torch.tensor([3, 2]),
-        )
-        got = outputs | {f"last {name}": value for name, value in state.items()}
+        got = scanned(program, given, [3, 2])
         return gradients(got, {name: given[name] for name in sorted(wanted)})
 
     some = data.draw(st.sets(st.sampled_from(leaves), min_size=1))

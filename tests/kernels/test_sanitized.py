@@ -14,7 +14,6 @@ from anaphora.kernels.compiled.sources import digest
 ROOT = Path(__file__).parents[2]
 SANITIZERS = ["-fsanitize=address,undefined", "-fsanitize=float-cast-overflow", "-fno-sanitize-recover=all"]
 TESTS = [
-    "kernels/test_advance.py",
     "kernels/test_compiled.py",
     "kernels/test_gemm.py",
     "kernels/test_native.py",
@@ -98,10 +97,14 @@ def test_numbers_far_out_and_none_at_all_do_nothing_undefined(sanitized: dict[st
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("name", TESTS)
-def test_the_tests_of_the_kernels_pass_under_sanitizers(sanitized: dict[str, str], name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "chosen"), [("kernels/test_advance.py", ["-m", "not slow"]), *((name, []) for name in TESTS)]
+)
+def test_the_tests_of_the_kernels_pass_under_sanitizers(
+    sanitized: dict[str, str], name: str, chosen: list[str]
+) -> None:
     options = ["-qx", "-rs", "-p", "no:cacheprovider", "--fast-seconds=300"]  # sanitizers take several times as long
-    command = [sys.executable, "-m", "pytest", *options, str(ROOT / "tests" / name)]
+    command = [sys.executable, "-m", "pytest", *options, *chosen, str(ROOT / "tests" / name)]
     done = subprocess.run(command, env=sanitized, capture_output=True, text=True, cwd=ROOT, check=False)
     skipped = [line for line in done.stdout.splitlines() if line.startswith("SKIPPED")]
     assert done.returncode == 0 and " passed" in done.stdout.splitlines()[-1], done.stdout + done.stderr

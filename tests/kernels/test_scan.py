@@ -16,9 +16,7 @@ from .conftest import CELLS, FORMS, shown
 
 UNITS = pytest.mark.parametrize("unit", [Lstm(), Gru(), Gru(reset="before")], ids=["lstm", "gru-after", "gru-before"])
 EACH_PART = pytest.mark.parametrize(
-    ("unit", "score"),
-    [*((cell, General()) for cell in CELLS), *((Gru(), form) for form in FORMS)],
-    ids=shown,
+    ("unit", "score"), [*((cell, General()) for cell in CELLS), *((Gru(), form) for form in FORMS)], ids=shown
 )
 """Every unit, and every score."""
 

@@ -1,10 +1,8 @@
 """Bytes as units: nothing is unknown, and everything comes back."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.errors import RunError
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.normalise import normalise
 from anaphora.text.tokenization import Byte
@@ -30,11 +28,6 @@ def test_every_byte_has_a_picture_of_its_own() -> None:
 
 def test_a_letter_that_was_cut_is_shown_as_unknown() -> None:
     assert CODER.decode(CODER.encode("clé")[:-1]) == f"cl{UNKNOWN}"
-
-
-def test_another_file_is_no_vocabulary_of_bytes() -> None:
-    with pytest.raises(RunError, match="should say so and no more"):
-        ByteTokenizer.deserialise(b'{"characters": []}', lowercase=False)
 
 
 def test_there_is_nothing_to_extend() -> None:

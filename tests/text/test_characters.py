@@ -2,7 +2,7 @@
 
 import pytest
 
-from anaphora.errors import DataError, RunError
+from anaphora.errors import DataError
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.tokenizer import UNK
 
@@ -31,11 +31,3 @@ def test_a_line_end_is_never_in_the_alphabet() -> None:
 def test_a_text_without_characters_is_refused() -> None:
     with pytest.raises(DataError, match="No character occurs 2 or more times"):
         CharacterTokenizer.learn(["abc"], lowercase=False, least=2)
-
-
-@pytest.mark.parametrize(
-    "data", [b"", b"{}", b"[]", b'{"characters": "abc"}', b'{"characters": ["ab"]}', b'{"characters": ["a", "a"]}']
-)
-def test_a_damaged_alphabet_is_refused(data: bytes) -> None:
-    with pytest.raises(RunError, match="A vocabulary"):
-        CharacterTokenizer.deserialise(data, lowercase=False)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.errors import ConfigError, DataError, RunError
+from anaphora.errors import ConfigError, DataError
 from anaphora.text.subwords import SubwordTokenizer
 from anaphora.text.tokenizer import UNK, encode_lines
 
@@ -66,15 +66,3 @@ def test_very_long_lines_are_learnt_from() -> None:
 
 def test_without_bytes_what_was_never_seen_is_unknown() -> None:
     assert UNK in learn(LINES, size=60, byte_fallback=False).encode("Ж")
-
-
-@pytest.mark.parametrize("damage", [b"", b"garbage"])
-def test_a_damaged_model_is_refused(damage: bytes) -> None:
-    with pytest.raises(RunError, match="subword vocabulary"):
-        SubwordTokenizer(damage, lowercase=False)
-
-
-def test_half_a_model_is_refused() -> None:
-    model = learn(LINES).serialise()
-    with pytest.raises(RunError, match="subword vocabulary"):
-        SubwordTokenizer(model[: len(model) // 2], lowercase=False)

@@ -6,14 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.errors import DataError
+from anaphora.errors import DataError, RunError
 from anaphora.evaluation.alignment import words_of
 from anaphora.text.bytes import ByteTokenizer
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.normalise import normalise
 from anaphora.text.subwords import SubwordTokenizer
+from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.tokenizer import BOS, EOS, MARKS, PAD, UNK, UNKNOWN, Tokenizer
 from anaphora.text.whitespace import by_word
+from anaphora.text.words import WordTokenizer
 
 LINES = ["The man walks.", "A woman is reading a book.", "Two dogs run; the man sees them.", "Où est la clé ?"] * 3
 CODERS: dict[str, Callable[[bool], Tokenizer]] = {
@@ -135,3 +137,51 @@ def test_every_difference_shows_in_the_fingerprint() -> None:
     assert len({tokenizer.fingerprint for tokenizer in MADE.values()}) == len(MADE)
     again = CODERS["characters"](False)
     assert again.fingerprint == MADE["characters", False].fingerprint
+
+
+def words_in(data: bytes) -> Tokenizer:
+    return WordTokenizer.deserialise(data, lowercase=False, segmentation="whitespace")
+
+
+DAMAGED: list[tuple[Callable[[bytes], Tokenizer], str, list[bytes]]] = [
+    (
+        lambda data: CharacterTokenizer.deserialise(data, lowercase=False),
+        "A vocabulary",
+        [b"", b"{}", b"[]", b'{"characters": "abc"}', b'{"characters": ["ab"]}', b'{"characters": ["a", "a"]}'],
+    ),
+    (
+        words_in,
+        "A vocabulary",
+        [
+            b"",
+            b"[]",
+            b'{"words": 3, "language": "en"}',
+            b'{"words": ["a", "a"], "language": "en"}',
+            b'{"words": ["<s>"], "language": "en"}',
+            b'{"words": ["a"], "language": 1}',
+        ],
+    ),
+    (
+        lambda data: SymbolTokenizer.deserialise(data, lowercase=False),
+        "list its symbols, each once|separated",
+        [b"[]", b"{}", b'{"symbols": ["a", "a"], "separated": true}', b"\xff"],
+    ),
+    (
+        lambda data: ByteTokenizer.deserialise(data, lowercase=False),
+        "should say so and no more",
+        [b'{"characters": []}'],
+    ),
+    (
+        lambda data: SubwordTokenizer(data, lowercase=False),
+        "subword vocabulary",
+        [b"", b"garbage", MADE["subwords alone", False].serialise()[:700]],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("read", "said", "data"), [(read, said, one) for read, said, every in DAMAGED for one in every]
+)
+def test_a_damaged_vocabulary_is_refused(read: Callable[[bytes], Tokenizer], said: str, data: bytes) -> None:
+    with pytest.raises(RunError, match=said):
+        read(data)

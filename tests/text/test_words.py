@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anaphora.errors import DataError, RunError
+from anaphora.errors import DataError
 from anaphora.text.segmentation import Segmentation
 from anaphora.text.tokenizer import EOS, MARKS, UNK
 from anaphora.text.whitespace import by_word
@@ -127,29 +127,6 @@ def test_unknown_words_are_filled_in_their_order() -> None:
 def test_case_is_kept_unless_lower_case_is_asked_for() -> None:
     assert learn(["Hello hello"], segmentation="whitespace").encode("HELLO") == [UNK]
     assert learn(["Hello hello"], segmentation="whitespace", lowercase=True).encode("HELLO") == [4]
-
-
-def test_what_is_serialised_comes_back() -> None:
-    tokenizer = learn(LINES)
-    again = WordTokenizer.deserialise(tokenizer.serialise(), lowercase=False, segmentation="moses")
-    assert again.fingerprint == tokenizer.fingerprint
-    assert [again.encode(line) for line in LINES] == [tokenizer.encode(line) for line in LINES]
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        b"",
-        b"[]",
-        b'{"words": 3, "language": "en"}',
-        b'{"words": ["a", "a"], "language": "en"}',
-        b'{"words": ["<s>"], "language": "en"}',
-        b'{"words": ["a"], "language": 1}',
-    ],
-)
-def test_a_damaged_list_is_refused(damage: bytes) -> None:
-    with pytest.raises(RunError, match="A vocabulary"):
-        WordTokenizer.deserialise(damage, lowercase=False, segmentation="whitespace")
 
 
 def test_a_text_without_words_is_refused_with_what_would_give_some() -> None:
