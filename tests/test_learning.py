@@ -103,45 +103,30 @@ def words(count: int, longest: int = 8) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "kinds",
-    [LUONG | {"cell": "lstm", "score": "general"}, BAHDANAU | {"cell": "gru", "score": "concat"}],
-    ids=["luong", "bahdanau"],
+    ("text", "order", "longest", "beam", "least"),
+    [
+        (REVERSE.format(**LUONG, cell="lstm", score="general"), -1, 8, 5, 0.98),
+        (REVERSE.format(**BAHDANAU, cell="gru", score="concat"), -1, 8, 5, 0.98),
+        (COPY.format(**SUTSKEVER), 1, 4, 1, 0.9),
+        (COPY.format(**CHO), 1, 4, 1, 0.9),
+        (COPY.format(**KALCHBRENNER), 1, 4, 1, 0.5),
+        (COPY.format(**UNFOLDING), 1, 8, 1, 0.98),
+    ],
+    ids=["luong", "bahdanau", "sutskever", "cho", "kalchbrenner", "kalchbrenner's second"],
 )
-def test_a_translator_learns_to_spell_words_backwards(kinds: dict[str, str], tmp_path: Path) -> None:
-    known, unseen = words(3300)[:3000], words(3300)[3000:]
-    for part, lines in ("train", known), ("val", unseen[:50]):
-        (tmp_path / f"{part}.en").write_text("".join(f"{line}\n" for line in lines))
-        (tmp_path / f"{part}.de").write_text("".join(f"{line[::-1]}\n" for line in lines))
-    experiment = anaphora.read_experiment(REVERSE.format(**kinds), "reverse.toml", data=[tmp_path])
-    anaphora.train(experiment, tmp_path / "run")
-    translator = anaphora.load(tmp_path / "run")
-    assert isinstance(translator, TranslationPredictor)
-    asked = [word for word in unseen if word not in known]
-    outputs = translator.translate(asked)
-    right = sum(output.text == word[::-1] for output, word in zip(outputs, asked, strict=True))
-    assert right >= 0.98 * len(asked)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kinds", "longest", "least"),
-    [(SUTSKEVER, 4, 0.9), (CHO, 4, 0.9), (KALCHBRENNER, 4, 0.5), (UNFOLDING, 8, 0.98)],
-    ids=["sutskever", "cho", "kalchbrenner", "kalchbrenner's second"],
-)
-def test_a_translator_without_attention_learns_to_spell_words(
-    kinds: dict[str, str], longest: int, least: float, tmp_path: Path
+def test_a_translator_learns_to_spell_words_forwards_or_backwards(
+    text: str, order: int, longest: int, beam: int, least: float, tmp_path: Path
 ) -> None:
     known, unseen = words(3300, longest)[:3000], words(3300, longest)[3000:]
-    for part, lines in ("train", known), ("val", unseen[:50]):
-        for side in "en", "de":
-            (tmp_path / f"{part}.{side}").write_text("".join(f"{line}\n" for line in lines))
-    experiment = anaphora.read_experiment(COPY.format(**kinds), "copy.toml", data=[tmp_path])
-    anaphora.train(experiment, tmp_path / "run")
+    for split, lines in ("train", known), ("val", unseen[:50]):
+        (tmp_path / f"{split}.en").write_text("".join(f"{line}\n" for line in lines))
+        (tmp_path / f"{split}.de").write_text("".join(f"{line[::order]}\n" for line in lines))
+    anaphora.train(anaphora.read_experiment(text, "words.toml", data=[tmp_path]), tmp_path / "run")
     translator = anaphora.load(tmp_path / "run")
     assert isinstance(translator, TranslationPredictor)
     asked = [word for word in unseen if word not in known]
-    outputs = translator.translate(asked, beam=1)
-    right = sum(output.text == word for output, word in zip(outputs, asked, strict=True))
+    outputs = translator.translate(asked, beam=beam)
+    right = sum(output.text == word[::order] for output, word in zip(outputs, asked, strict=True))
     assert right >= least * len(asked)
 
 

@@ -13,6 +13,7 @@ from torch.testing import assert_close
 from anaphora.kernels import compiled
 from anaphora.kernels.cells import Cell, Gru, Lstm
 from anaphora.kernels.compiled.library import run
+from anaphora.kernels.compiled.places import find_places
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.scores import Concat
@@ -211,5 +212,5 @@ def test_narrow_units_are_stepped_as_they_are_trained(cell: Cell) -> None:
 def test_keys_are_found_among_ascending_numbers(numbers: list[int], others: list[int], draws: random.Random) -> None:
     keys = [*others, *draws.sample(numbers, len(numbers) // 2)]
     draws.shuffle(keys)
-    places = compiled.find_places(torch.tensor(numbers, dtype=torch.int64), torch.tensor(keys, dtype=torch.int64))
+    places = find_places(torch.tensor(numbers, dtype=torch.int64), torch.tensor(keys, dtype=torch.int64))
     assert places.tolist() == [numbers.index(key) if key in numbers else -1 for key in keys]

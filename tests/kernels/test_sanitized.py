@@ -96,7 +96,7 @@ def test_numbers_far_out_and_none_at_all_do_nothing_undefined(sanitized: dict[st
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("name", "chosen"), [("kernels/test_advance.py", ["-m", "not slow"]), *((name, []) for name in TESTS)]
 )

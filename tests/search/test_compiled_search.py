@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anaphora.batch import Batch
-from anaphora.kernels import compiled
 from anaphora.kernels.backends import Backend
+from anaphora.kernels.compiled.beam import MOST
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.protocols import Stepper
 from anaphora.search.compiled_search import STEPS
@@ -165,7 +165,7 @@ def test_what_is_found_for_a_sentence_is_what_is_found_for_it_alone(
 @pytest.mark.parametrize(("task", "name"), [(task, name) for task, tables in KINDS for name in tables])
 def test_these_searches_take_many_steps_a_call(task: str, name: str) -> None:
     with running(Runtime(backend="gemm")):
-        for size, prefixes in (1, None), (5, None), (compiled.MOST, [[7]]):
+        for size, prefixes in (1, None), (5, None), (MOST, [[7]]):
             batch = pair_batch([[5, 9, EOS]], prefixes=prefixes)
             assert is_compiled(stepper_of(task, name), batch, beam=size, max_length=5)
 
@@ -175,7 +175,7 @@ GEMM, TORCH = Runtime(backend="gemm"), Runtime(backend="torch")
 
 @pytest.mark.parametrize(
     ("runtime", "sizes"),
-    [(GEMM, [compiled.MOST + 1]), (TORCH, [1, 5]), (Runtime(backend="gemm", kernels="python"), [1, 5])],
+    [(GEMM, [MOST + 1]), (TORCH, [1, 5]), (Runtime(backend="gemm", kernels="python"), [1, 5])],
 )
 def test_a_wider_beam_and_one_without_the_products_in_c_take_single_steps(runtime: Runtime, sizes: list[int]) -> None:
     with running(runtime):

@@ -19,7 +19,7 @@ from anaphora.events import Note, Report, silent
 from anaphora.files import read, sha256
 from anaphora.formats.lines import write_lines
 from anaphora.kernels.backends import InferencePrecision
-from anaphora.kernels.compiled import ROUNDING, available
+from anaphora.kernels.compiled.library import ROUNDING, available
 from anaphora.kernels.device import Device
 from anaphora.prediction.candidates import Candidates, Shortlist
 from anaphora.prediction.options import SearchOptions

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from anaphora.batch import Batch, Ids
 from anaphora.kernels.backends import precision_of
-from anaphora.kernels.compiled import PackedPrecision
+from anaphora.kernels.compiled.gemm import PackedPrecision
 from anaphora.kernels.runtime import current
 from anaphora.models.interpolation.cache import ComponentPredictions
 from anaphora.models.interpolation.model import Interpolation

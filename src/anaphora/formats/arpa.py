@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -119,19 +119,15 @@ def read_arpa(path: Path) -> Arpa:
 def write_arpa(path: Path, model: Arpa) -> None:
     """Write a model whole or not at all, gzipped where the name ends in ``.gz``; DataError when that fails."""
     with replacing(path) as plain, packed_by_name(path, plain) as stream:
-        _write(stream, model)
-
-
-def _write(stream: BinaryIO, model: Arpa) -> None:
-    text = TextIOWrapper(stream, encoding="utf-8", newline="\n", write_through=True)
-    text.write("\\data\\\n")
-    text.writelines(f"ngram {order}={len(grams.log10_N)}\n" for order, grams in enumerate(model.orders, 1))
-    for order in range(1, len(model.orders) + 1):
-        text.write(f"\n\\{order}-grams:\n")
-        text.writelines(_written(model.grams(order)))
-    text.write("\n\\end\\\n")
-    text.flush()
-    text.detach()
+        text = TextIOWrapper(stream, encoding="utf-8", newline="\n", write_through=True)
+        text.write("\\data\\\n")
+        text.writelines(f"ngram {order}={len(grams.log10_N)}\n" for order, grams in enumerate(model.orders, 1))
+        for order in range(1, len(model.orders) + 1):
+            text.write(f"\n\\{order}-grams:\n")
+            text.writelines(_written(model.grams(order)))
+        text.write("\n\\end\\\n")
+        text.flush()
+        text.detach()
 
 
 def _written(grams: Iterable[ArpaGram]) -> Iterator[str]:

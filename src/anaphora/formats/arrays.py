@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, NamedTuple, overload
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -64,10 +64,6 @@ class RealArray:
     def __len__(self) -> int:
         return self.shape[0]
 
-    @overload
-    def __getitem__(self, key: int | slice) -> Floats: ...
-    @overload
-    def __getitem__(self, key: tuple[int, slice]) -> Floats: ...
     def __getitem__(self, key: int | slice | tuple[int, slice]) -> Floats:
         """A row, a stretch of rows, or a stretch within a row: a copy of its own, in C order.
 

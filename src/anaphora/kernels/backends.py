@@ -28,6 +28,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from anaphora.kernels import compiled
+from anaphora.kernels.compiled.gemm import INT8_LONGEST, Packed, PackedPrecision
 
 Precision = Literal["auto", "fp32", "bf16"]
 """Of training."""
@@ -78,7 +79,7 @@ def without_c(backend: Backend) -> Backend:
     return plain.get(backend, backend)
 
 
-def precision_of(backend: Backend) -> compiled.PackedPrecision:
+def precision_of(backend: Backend) -> PackedPrecision:
     """The precision that a backend multiplies in."""
     return "bf16" if backend in ("bf16", "gemm-bf16") else "int8" if backend in ("int8", "gemm-int8") else "fp32"
 
@@ -148,7 +149,7 @@ _Product = Callable[[Tensor, Tensor], Tensor]
 
 def _packs(backend: Backend, weight_NK: Tensor) -> bool:
     """True if products with a weight are made in C."""
-    fits = precision_of(backend) != "int8" or weight_NK.shape[1] <= compiled.INT8_LONGEST
+    fits = precision_of(backend) != "int8" or weight_NK.shape[1] <= INT8_LONGEST
     return fits and runs_in_c(backend) and compiled.suits(weight_NK)
 
 
@@ -177,7 +178,7 @@ class _Torch:
 class PackedForward:
     """The product without a gradient by the packed GEMM in C."""
 
-    def __init__(self, weight_NK: Tensor, precision: compiled.PackedPrecision) -> None:
+    def __init__(self, weight_NK: Tensor, precision: PackedPrecision) -> None:
         """``weight_NK``: of single precision, on the processor."""
         self.forward = compiled.pack_rows(weight_NK.detach(), precision)
         """The right side of a W'."""
@@ -196,7 +197,7 @@ class PackedWeight(PackedForward):
         self._weight_NK, self._precision = weight_NK.detach(), precision
 
     @cached_property
-    def backward(self) -> compiled.Packed:
+    def backward(self) -> Packed:
         """The right side of dy W."""
         return compiled.pack_columns(self._weight_NK, self._precision)
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from anaphora.kernels import compiled
-from anaphora.kernels.compiled import Place
+from anaphora.kernels.compiled.beam import Beam, Carried
+from anaphora.kernels.compiled.loop import Place
 from anaphora.kernels.lowering import Value
 from anaphora.kernels.search_step import Scores, Searched, SearchStep, rows_of, whole
 from anaphora.protocols import BeamEnds, BeamStep, CompiledRequest
@@ -21,10 +21,10 @@ class BeamDecoding:
     """The beam search of a batch."""
 
     def __init__(self, searched: Searched, request: CompiledRequest) -> None:
-        """Of at most ``compiled.MOST`` hypotheses a sentence; with candidates, no sentence has a prefix."""
+        """Of at most ``compiled.beam.MOST`` hypotheses a sentence; with candidates, no sentence has a prefix."""
         scores = searched.scores
         columns = scores.candidates.ids_BC.shape[1] if scores.candidates else len(scores.weight_UH)
-        self._beam = beam = compiled.Beam(
+        self._beam = beam = Beam(
             searched.bos,
             searched.eos,
             request.beam,
@@ -41,7 +41,7 @@ class BeamDecoding:
             step.after.run("keep_attention", (), (rows_of(weights_NS), struct))
         self._choose(scores, request.banned_tokens)
         self._entries = step.entries()
-        self._carried = [compiled.Carried(step.written[name], read_NW) for name, read_NW in step.state.items()]
+        self._carried = [Carried(step.written[name], read_NW) for name, read_NW in step.state.items()]
 
     def _choose(self, scores: Scores, left_out: Sequence[int]) -> None:
         """Score the words, and find the most probable ones of each row."""

@@ -38,10 +38,6 @@ class Gated(OneToOne):
         dg = (x * dy).sum(-1, keepdim=True)  # 2
         return dg * (g - g * g), g * dy  # 1
 
-    def obstacle(self) -> str:
-        """None."""
-        return ""
-
     def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, tuple[Value, Value]]:
         """Steps 1 and 2."""
         a, x = inputs

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from anaphora.kernels import compiled
-from anaphora.kernels.compiled import Place
+from anaphora.kernels.compiled.loop import Place, Written, decode
 from anaphora.kernels.lowering import Value
 from anaphora.kernels.search_step import Scores, Searched, SearchStep, rows_of, whole
 from anaphora.protocols import CompiledRequest
@@ -26,7 +25,7 @@ class GreedyDecoding:
         scores, lengths = searched.scores, request.max_lengths
         sentences, longest, lines = len(lengths), max(lengths), _ENDLESS if request.lines is None else request.lines
         self._live = sentences
-        self._written = compiled.Written.start(searched.bos, lengths, list(map(len, request.prefixes)), lines)
+        self._written = Written.start(searched.bos, lengths, list(map(len, request.prefixes)), lines)
         self.tokens_BT = torch.zeros(sentences, longest, dtype=torch.int64)
         """Tokens written."""
         for row, prefix in ((row, prefix) for row, prefix in enumerate(request.prefixes) if prefix):
@@ -66,7 +65,7 @@ class GreedyDecoding:
     def take(self, steps: int) -> int:
         """Take up to so many steps; returns how many sentences have not ended."""
         if self._live:
-            self._live = compiled.decode(self._entries, steps, self._live, self._written, self._held)
+            self._live = decode(self._entries, steps, self._live, self._written, self._held)
         return self._live
 
     @property

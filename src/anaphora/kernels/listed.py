@@ -14,8 +14,7 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor
 
-from anaphora.kernels import compiled
-from anaphora.kernels.compiled import Place
+from anaphora.kernels.compiled.loop import Place, entries, place_of
 from anaphora.kernels.lowering import Lowering, Native, Value
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.prepared import state_of
@@ -94,13 +93,13 @@ class Listed:
         of_weights = {tensor.data_ptr() for tensor in asked.values()}
         self._asked = {name: (weakref.ref(tensor), state_of(tensor)) for name, tensor in asked.items()}
         places, self._size = ops.laid_out(names)
-        self._numbers = compiled.entries(ops.operations())
+        self._numbers = entries(ops.operations())
         self._signals, self._others = list[tuple[int, str]](), list[tuple[int, int]]()
         self._fixed = list[Tensor]()  # to be there when they are read, as weights are by themselves
         self._memory = [(name, change, list[int]()) for _, name, change in ops.of_memory]
         of_memory = {value: places for (value, _, _), (_, _, places) in zip(ops.of_memory, self._memory, strict=True)}
         for operation, operand, value in ops.operands():
-            place = compiled.place_of(operation, operand)
+            place = place_of(operation, operand)
             if value in names:
                 self._signals.append((place, names[value]))
             elif value in places:

@@ -9,14 +9,15 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from anaphora.kernels import compiled
-from anaphora.kernels.compiled import Operand, Operation, Place
+from anaphora.kernels.compiled.gemm import Packed
+from anaphora.kernels.compiled.loop import Operand, Operation, Place, entries
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.rows import Rows
 
@@ -49,6 +50,9 @@ class Value:
 
 
 Values = tuple[Value, ...]
+
+Block = TypeVar("Block", Tensor, Value)
+"""Rows of a part: numbers, or where operations will find them."""
 
 
 @runtime_checkable
@@ -93,7 +97,7 @@ class Lowering:
         self._operations: list[tuple[str, list[tuple[Value, bool]]]] = []
         self._made: list[Value] = []
         self._after: list[Callable[[], None]] = []
-        self.packed: dict[str, compiled.Packed] = {}
+        self.packed: dict[str, Packed] = {}
         """By matrix, the right side of its products; it must be there when they are made."""
         self.of_memory: list[tuple[Value, str, Callable[[Tensor], Tensor]]] = []
         """Values read from memory tensors, and how each follows from its tensor."""
@@ -219,7 +223,7 @@ class Lowering:
         arena = self.like.new_empty(size)
         for value, (at, height) in places.items():
             value.tensor = arena[at : at + height * value.width].view(height, value.width)
-        return compiled.entries(self.operations())
+        return entries(self.operations())
 
     @property
     def is_large(self) -> bool:

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from anaphora.kernels.backends import PackedForward, PackedWeight, Prepared, padded
-from anaphora.kernels.compiled import Packed
+from anaphora.kernels.compiled.gemm import Packed
 from anaphora.kernels.linear import linear
 from anaphora.kernels.prepared import prepare, prepared
 from anaphora.kernels.rows import Rows

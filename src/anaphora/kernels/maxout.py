@@ -32,10 +32,6 @@ class Maxout(OfSum):
         torch.mul(do, ~saved, out=dt[..., 1::2])
         return (dt,) * len(self.inputs)
 
-    def obstacle(self) -> str:
-        """None."""
-        return ""
-
     def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, Value]:
         """Steps 1 and 2."""
         t, o = ops.sum_in(ops.value(inputs[0].width), inputs), ops.value(inputs[0].width // 2)  # 1

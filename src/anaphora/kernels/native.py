@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 from anaphora.kernels import compiled
 from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.clock import Clock
-from anaphora.kernels.compiled import Place
+from anaphora.kernels.compiled.loop import Place
 from anaphora.kernels.listed import Given, listed
 from anaphora.kernels.lowering import Lowering, Native, Value
 from anaphora.kernels.matmul import Matmuls

@@ -22,7 +22,7 @@ from anaphora.config import Config
 from anaphora.kernels.cells import Cell
 from anaphora.kernels.lowering import Lowering, Value, Values
 from anaphora.kernels.matmul import Matmuls
-from anaphora.kernels.normalisation import LoweredNormal, Normal, UnitLowering, UnitMatmuls
+from anaphora.kernels.normalisation import Normal, UnitLowering, UnitMatmuls
 
 _PREVIOUS = "previous "
 
@@ -90,6 +90,9 @@ class OneToOne:
     def writes(self) -> tuple[str, ...]:
         return (self.target,)
 
+    def obstacle(self) -> str:
+        return ""
+
 
 @dataclass(frozen=True)
 class Project(OneToOne):
@@ -111,10 +114,6 @@ class Project(OneToOne):
         if self.bias:
             matmul.add_gradient("bias", doutputs[0].sum((0, 1)))
         return (matmul.back("weight", doutputs[0]),)
-
-    def obstacle(self) -> str:
-        """None."""
-        return ""
 
     def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, None]:
         """y = W x (+ b)."""
@@ -163,19 +162,19 @@ class Unit:
     def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Any]:
         count = len(self.inputs)
         x_XBG = sum(inputs[1:count], inputs[0])
-        matmul = UnitMatmuls(matmuls, self.name, self.masked, self.normalised, self.conditioned)
+        matmul = UnitMatmuls(matmuls, self)
         state, saved = self.cell.forward(x_XBG, inputs[count:], matmul)
         return state, (saved, matmul.normals)
 
-    def inside(self, saved: tuple[Any, tuple[tuple[str, Normal], ...]]) -> dict[str, Tensor]:
+    def inside(self, saved: tuple[Any, list[tuple[str, Normal[Tensor]]]]) -> dict[str, Tensor]:
         """The gates of a step by name: see ``observer.Opened``."""
         return self.cell.gates_of(saved[0])
 
     def backward(
-        self, matmuls: Matmuls, saved: tuple[Any, tuple[tuple[str, Normal], ...]], doutputs: tuple[Tensor, ...]
+        self, matmuls: Matmuls, saved: tuple[Any, list[tuple[str, Normal[Tensor]]]], doutputs: tuple[Tensor, ...]
     ) -> tuple[Tensor, ...]:
         of_cell, normals = saved
-        matmul = UnitMatmuls(matmuls, self.name, self.masked, self.normalised, self.conditioned, normals)
+        matmul = UnitMatmuls(matmuls, self, normals)
         dx_XBG, dstate = self.cell.backward(of_cell, doutputs, matmul)
         return (dx_XBG,) * len(self.inputs) + tuple(dstate)
 
@@ -185,18 +184,18 @@ class Unit:
 
     def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, Any]:
         count = len(self.inputs)
-        matmul = UnitLowering(ops, self.name, self.masked, self.normalised, self.conditioned)
+        matmul = UnitLowering(ops, self)
         state, saved = self.cell.lower(ops.sum(inputs[:count]), inputs[count:], matmul)
         return state, (saved, matmul.normals)
 
     def lower_back(
         self,
         ops: Lowering,
-        saved: tuple[Any, tuple[tuple[str, LoweredNormal], ...]],
+        saved: tuple[Any, list[tuple[str, Normal[Value]]]],
         doutputs: tuple[Value | None, ...],
     ) -> tuple[Value, ...]:
         of_cell, normals = saved
-        matmul = UnitLowering(ops, self.name, self.masked, self.normalised, self.conditioned, normals)
+        matmul = UnitLowering(ops, self, normals)
         dx, dstate = self.cell.lower_back(of_cell, doutputs, matmul)
         return (dx,) * len(self.inputs) + tuple(dstate)
 
@@ -219,10 +218,6 @@ class Mask(OneToOne):
     def backward(self, matmuls: Matmuls, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
         """dx = dy * mask."""
         return (doutputs[0] * saved, None)
-
-    def obstacle(self) -> str:
-        """None."""
-        return ""
 
     def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, Value]:
         """y = x * mask."""
@@ -250,10 +245,6 @@ class SentenceMask(OneToOne):
     def backward(self, matmuls: Matmuls, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """dx = dy * mask."""
         return (doutputs[0] * matmuls.of(self.name).sentences("mask", doutputs[0].shape[1]),)
-
-    def obstacle(self) -> str:
-        """None."""
-        return ""
 
     def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, None]:
         """y = x * mask."""

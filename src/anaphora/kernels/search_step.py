@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels import native
-from anaphora.kernels.compiled import Packed, Place, StepEntries
+from anaphora.kernels.compiled.gemm import Packed
+from anaphora.kernels.compiled.loop import Place, StepEntries
 from anaphora.kernels.listed import Given, listed, one_step
 from anaphora.kernels.lowering import ALONE, Lowering, Value
 from anaphora.kernels.matmul import Matmuls

@@ -28,6 +28,9 @@ class OfSum:
     def writes(self) -> tuple[str, ...]:
         return (self.target,)
 
+    def obstacle(self) -> str:
+        return ""
+
 
 @dataclass(frozen=True)
 class Activate(OfSum):
@@ -41,10 +44,6 @@ class Activate(OfSum):
     def backward(self, matmuls: Matmuls, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """d = dy (1 - y^2), the same for every input."""
         return (doutputs[0] * (1 - saved * saved),) * len(self.inputs)
-
-    def obstacle(self) -> str:
-        """None."""
-        return ""
 
     def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, Value]:
         """y = tanh(sum)."""
@@ -70,10 +69,6 @@ class Add(OfSum):
     def backward(self, matmuls: Matmuls, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """d = dy for every input."""
         return (doutputs[0],) * len(self.inputs)
-
-    def obstacle(self) -> str:
-        """None."""
-        return ""
 
     def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, None]:
         """y = sum."""

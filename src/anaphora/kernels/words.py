@@ -76,10 +76,6 @@ class LookUp(OneToOne):
         """Tables are made where there are no gradients."""
         return (None,)
 
-    def obstacle(self) -> str:
-        """None."""
-        return ""
-
     def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, None]:
         """y = T_w."""
         table = ops.fixed(ops.vector(f"{self.name}.table"))

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from anaphora.errors import RunError
 from anaphora.files import DamagedError, is_sealed, json_bytes, mapped, read_json, sealed, sha256
-from anaphora.kernels.compiled import ROUNDING, available
+from anaphora.kernels.compiled.library import ROUNDING, available
 from anaphora.kernels.runtime import Runtime
 from anaphora.wording import counted
 

@@ -10,7 +10,7 @@ import torch
 
 from anaphora.batch import Batch
 from anaphora.kernels.beam_decoding import BeamDecoding
-from anaphora.kernels.compiled import MOST
+from anaphora.kernels.compiled.beam import MOST
 from anaphora.kernels.greedy_decoding import GreedyDecoding
 from anaphora.kernels.search_step import Searched
 from anaphora.protocols import CompiledRequest, SearchStart, Stepper

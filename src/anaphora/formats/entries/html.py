@@ -109,11 +109,7 @@ class Html(Reader, HTMLParser):
     def handle_decl(self, decl: str) -> None:
         self._close_run(self._at)
 
-    def handle_pi(self, data: str) -> None:
-        self._close_run(self._at)
-
-    def unknown_decl(self, data: str) -> None:
-        self._close_run(self._at)
+    handle_pi = unknown_decl = handle_comment
 
     # what does not end is text; the base class looks for its end to the end of the page, each time anew
 

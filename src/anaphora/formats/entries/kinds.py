@@ -104,12 +104,9 @@ class Declared(Markup):
         found = [attributes.get(attribute, "") for attribute in _ATTRIBUTES if name in ("header", "file", "xliff")]
         found += [language_of(attributes)] if name == "tuv" else []
         for language in found:
-            if language and language != _ANY and not self._is_there(language):
+            if language and language != _ANY and language.casefold() not in map(str.casefold, self.languages):
                 self.languages[language] = None
         return False
 
     def ends(self, name: str, content: Content | None, at: int) -> None:
         pass
-
-    def _is_there(self, language: str) -> bool:
-        return language.casefold() in map(str.casefold, self.languages)

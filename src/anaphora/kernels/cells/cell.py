@@ -56,7 +56,7 @@ class Cell(Config):
 
     def obstacle(self) -> str:
         """Why the time loop in C cannot run it, in a few words; empty where it has a ``lower``."""
-        return f"the unit '{self.kind}' has no native body"
+        return "" if type(self).lower is not Cell.lower else f"the unit '{self.kind}' has no native body"
 
     def lower(self, x: Value, state: Values, matmul: PartLowering) -> tuple[Values, Any]:
         """``forward`` as operations of C: see ``kernels/lowering.py``."""

@@ -50,10 +50,6 @@ class Elman(Cell):
                 da = dh * (h > 0)
         return da, (matmul.back("h", da),)  # 1
 
-    def obstacle(self) -> str:
-        """None."""
-        return ""
-
     def lower(self, x: Value, state: Values, matmul: PartLowering) -> tuple[Values, Value]:
         """Steps 1 and 2."""
         h = matmul.value(x.width)

@@ -10,7 +10,7 @@
 The blocks of x and of the recurrent matrices stand in the order r, z, g of torch.nn.GRU.
 """
 
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Generic, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,22 +18,16 @@ from torch import Tensor
 from anaphora.config import Conflict
 from anaphora.kernels import compiled
 from anaphora.kernels.cells.cell import Cell, State
-from anaphora.kernels.lowering import PartLowering, Value, Values
+from anaphora.kernels.lowering import Block, PartLowering, Value, Values
 from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.pointwise import sigmoid_
 
 
-class _Saved(NamedTuple):
-    gates: Tensor
+class _Saved(NamedTuple, Generic[Block]):
+    gates: Block
     """r and z; with reset "after" also u before r scales it, U_g h_{t-1} + b'."""
-    g: Tensor
-    h_before: Tensor
-
-
-class _Lowered(NamedTuple):
-    gates: Value
-    g: Value
-    h_before: Value
+    g: Block
+    h_before: Block
 
 
 class Gru(Cell):
@@ -63,7 +57,7 @@ class Gru(Cell):
         """b', where there is one."""
         return ("bias",) if self.reset == "after" and self.recurrent_bias else ()
 
-    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, _Saved]:
+    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, _Saved[Tensor]]:
         """Steps 1 to 4."""
         (h_before,) = state
         size = h_before.shape[-1]
@@ -81,12 +75,12 @@ class Gru(Cell):
         g, h = compiled.gru_forward(gates, x_BG, h_before, self.update == "keep")  # 1 to 4
         return (h,), _Saved(gates, g, h_before)
 
-    def gates_of(self, saved: _Saved) -> dict[str, Tensor]:
+    def gates_of(self, saved: _Saved[Tensor]) -> dict[str, Tensor]:
         """r, z, and the new value g."""
         r, z = saved.gates[..., : 2 * saved.g.shape[-1]].chunk(2, -1)
         return {"r": r, "z": z, "g": saved.g}
 
-    def backward(self, saved: _Saved, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
+    def backward(self, saved: _Saved[Tensor], dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
         """Steps 4 to 1 undone; section 3 of the derivation in ``kernels/README.md``."""
         (dh,) = dstate
         gates, g, h_before = saved
@@ -119,11 +113,7 @@ class Gru(Cell):
             matmul.add_gradient("bias", du.sum(tuple(range(du.dim() - 1))))
         return matmul.back("h", da_BG)
 
-    def obstacle(self) -> str:
-        """None."""
-        return ""
-
-    def lower(self, x: Value, state: Values, matmul: PartLowering) -> tuple[Values, _Lowered]:
+    def lower(self, x: Value, state: Values, matmul: PartLowering) -> tuple[Values, _Saved[Value]]:
         """Steps 1 to 4."""
         (h_before,) = state
         gates, g, h = matmul("h", h_before), matmul.value(h_before.width), matmul.value(h_before.width)
@@ -135,10 +125,10 @@ class Gru(Cell):
             rh = matmul.value(h_before.width)
             matmul.run("gru_gates", (gates, rh), (x, h_before))  # 1, 2
             matmul.run(f"gru_new_{self.update}", (g, h), (matmul("rh", rh), x, gates, h_before))  # 3, 4
-        return (h,), _Lowered(gates, g, h_before)
+        return (h,), _Saved(gates, g, h_before)
 
     def lower_back(
-        self, saved: _Lowered, dstate: tuple[Value | None, ...], matmul: PartLowering
+        self, saved: _Saved[Value], dstate: tuple[Value | None, ...], matmul: PartLowering
     ) -> tuple[Value, Values]:
         """Steps 4 to 1 undone."""
         gates, _, h_before = saved

@@ -8,28 +8,24 @@
 5  h_t     = o * m
 """
 
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Generic, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
 from anaphora.kernels import compiled
 from anaphora.kernels.cells.cell import Forgetting, State
-from anaphora.kernels.lowering import PartLowering, Value, Values
+from anaphora.kernels.lowering import Block, PartLowering, Value, Values
 from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
 
 
-class _Saved(NamedTuple):
-    gates: Tensor
-    c_before: Tensor
-    m: Tensor
+class Saved(NamedTuple, Generic[Block]):
+    """Values of a step, saved for the way back."""
 
-
-class _Lowered(NamedTuple):
-    gates: Value
-    c_before: Value
-    m: Value
+    gates: Block
+    c_before: Block
+    m: Block
 
 
 class Lstm(Forgetting):
@@ -40,7 +36,7 @@ class Lstm(Forgetting):
     gates: ClassVar[int] = 4
     state: ClassVar[tuple[str, ...]] = ("h", "c")
 
-    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, _Saved]:
+    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, Saved[Tensor]]:
         """Steps 1 to 5."""
         h_before, c_before = state
         gates = matmul("h", h_before)
@@ -53,15 +49,15 @@ class Lstm(Forgetting):
             sigmoid_(o)
             c = torch.addcmul(f * c_before, i, g)  # 3
             m = torch.tanh(c)  # 4
-            return (o * m, c), _Saved(gates, c_before, m)  # 5
+            return (o * m, c), Saved(gates, c_before, m)  # 5
         c, m, h = compiled.lstm_forward(gates, x_BG, c_before)  # 1 to 5
-        return (h, c), _Saved(gates, c_before, m)
+        return (h, c), Saved(gates, c_before, m)
 
-    def gates_of(self, saved: _Saved) -> dict[str, Tensor]:
+    def gates_of(self, saved: Saved[Tensor]) -> dict[str, Tensor]:
         """i, f, g, o."""
         return dict(zip("ifgo", saved.gates.chunk(4, -1), strict=True))
 
-    def backward(self, saved: _Saved, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
+    def backward(self, saved: Saved[Tensor], dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
         """Steps 5 to 1 undone; equations of section 2 of the derivation in ``kernels/README.md``."""
         dh, dc = dstate
         gates, c_before, m = saved
@@ -83,20 +79,16 @@ class Lstm(Forgetting):
         da, dc_before = compiled.lstm_backward(gates, c_before, m, dh, dc)  # 5 to 2
         return da, (matmul.back("h", da), dc_before)  # 1
 
-    def obstacle(self) -> str:
-        """None."""
-        return ""
-
-    def lower(self, x: Value, state: Values, matmul: PartLowering) -> tuple[Values, _Lowered]:
+    def lower(self, x: Value, state: Values, matmul: PartLowering) -> tuple[Values, Saved[Value]]:
         """Steps 1 to 5."""
         h_before, c_before = state
         gates = matmul("h", h_before)
         c, m, h = (matmul.value(c_before.width) for _ in range(3))
         matmul.run("lstm_step", (gates, c, m, h), (x, c_before))
-        return (h, c), _Lowered(gates, c_before, m)
+        return (h, c), Saved(gates, c_before, m)
 
     def lower_back(
-        self, saved: _Lowered, dstate: tuple[Value | None, ...], matmul: PartLowering
+        self, saved: Saved[Value], dstate: tuple[Value | None, ...], matmul: PartLowering
     ) -> tuple[Value, Values]:
         """Steps 5 to 1 undone."""
         gates, c_before, m = saved

@@ -8,20 +8,15 @@
 5  h_t     = o * m                                   without o: h_t = c_t, and one tensor is carried, h
 """
 
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
 from anaphora.kernels.cells.cell import Cell, Forgetting, State
+from anaphora.kernels.cells.lstm import Saved
 from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
-
-
-class _Saved(NamedTuple):
-    gates: Tensor
-    c_before: Tensor
-    m: Tensor
 
 
 class _Variant(Cell):
@@ -34,7 +29,7 @@ class _Variant(Cell):
     def _by_name(self, blocks_BG: Tensor) -> dict[str, Tensor]:
         return dict(zip(self.blocks, blocks_BG.chunk(self.gates, -1), strict=True))
 
-    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, _Saved]:
+    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, Saved[Tensor]]:
         """Steps 1 to 5."""
         h_before, c_before = state[0], state[-1]
         gates = matmul("h", h_before).add_(x_BG)  # 1
@@ -44,15 +39,15 @@ class _Variant(Cell):
         kept = has["f"] * c_before if "f" in has else c_before  # 3
         c = torch.addcmul(kept, has["i"], has["g"]) if "i" in has else kept + has["g"]
         if "o" not in has:
-            return (c,), _Saved(gates, c_before, c)
+            return (c,), Saved(gates, c_before, c)
         m = torch.tanh(c) if self.output_tanh else c  # 4
-        return (has["o"] * m, c), _Saved(gates, c_before, m)  # 5
+        return (has["o"] * m, c), Saved(gates, c_before, m)  # 5
 
-    def gates_of(self, saved: _Saved) -> dict[str, Tensor]:
+    def gates_of(self, saved: Saved[Tensor]) -> dict[str, Tensor]:
         """Those that it has."""
         return self._by_name(saved.gates)
 
-    def backward(self, saved: _Saved, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
+    def backward(self, saved: Saved[Tensor], dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
         """Steps 5 to 1 undone; section 2 of the derivation in ``kernels/README.md``."""
         gates, c_before, m = saved
         dh, dc = dstate[0], dstate[-1]

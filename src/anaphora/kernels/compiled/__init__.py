@@ -9,55 +9,18 @@ without one: then, in double precision, and on other devices, a part makes the s
 """
 
 from anaphora.kernels.compiled.additive import additive_backward, additive_forward
-from anaphora.kernels.compiled.beam import MOST, Beam, Carried
-from anaphora.kernels.compiled.gemm import (
-    INT8_LONGEST,
-    Packed,
-    PackedPrecision,
-    gemm,
-    gemm_of_columns,
-    has_gemm,
-    pack_columns,
-    pack_rows,
-)
+from anaphora.kernels.compiled.gemm import gemm, gemm_of_columns, has_gemm, pack_columns, pack_rows
 from anaphora.kernels.compiled.gru import gru_backward, gru_forward
-from anaphora.kernels.compiled.library import ROUNDING, available, suits
-from anaphora.kernels.compiled.loop import (
-    Operand,
-    Operation,
-    Place,
-    StepEntries,
-    Written,
-    decode,
-    entries,
-    has_loop,
-    loop,
-    place_of,
-)
+from anaphora.kernels.compiled.library import available, suits
+from anaphora.kernels.compiled.loop import has_loop, loop
 from anaphora.kernels.compiled.lstm import lstm_backward, lstm_forward
-from anaphora.kernels.compiled.places import find_places
 from anaphora.kernels.compiled.softmax import log_softmax_rows, softmax_rows
 from anaphora.kernels.compiled.topk import top_k
 
 __all__ = [
-    "INT8_LONGEST",
-    "MOST",
-    "ROUNDING",
-    "Beam",
-    "Carried",
-    "Operand",
-    "Operation",
-    "Packed",
-    "PackedPrecision",
-    "Place",
-    "StepEntries",
-    "Written",
     "additive_backward",
     "additive_forward",
     "available",
-    "decode",
-    "entries",
-    "find_places",
     "gemm",
     "gemm_of_columns",
     "gru_backward",
@@ -70,7 +33,6 @@ __all__ = [
     "lstm_forward",
     "pack_columns",
     "pack_rows",
-    "place_of",
     "softmax_rows",
     "suits",
     "top_k",

@@ -41,8 +41,5 @@ def normalised_gru_step(cell: Gru, a_BG: Tensor, before: State, weights: Tensors
     return (z * g + (1 - z) * h if cell.update == "new" else z * h + (1 - z) * g,)
 
 
-NORMALISED_UNITS: dict[type[Cell], Callable[..., State]] = {
-    Lstm: normalised_lstm_step,
-    Gru: normalised_gru_step,
-}
+NORMALISED_UNITS: dict[type[Cell], Callable[..., State]] = {Lstm: normalised_lstm_step, Gru: normalised_gru_step}
 """The step of the units that have a normalised reading."""

@@ -204,12 +204,7 @@ def unit(cell: Cell, a_BG: Tensor, before: State, weights: dict[str, Tensor], ma
     return tuple(torch.cat(field) for field in zip(*rows, strict=True))
 
 
-def _walk(
-    step: Callable[[int, Tensors], Step],
-    lengths_B: Tensor,
-    first: Tensors,
-    steps: int,
-) -> Walked:
+def _walk(step: Callable[[int, Tensors], Step], lengths_B: Tensor, first: Tensors, steps: int) -> Walked:
     """The loop over time."""
     state, every_step = dict(first), []
     for t in range(steps):

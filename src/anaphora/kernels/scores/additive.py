@@ -47,10 +47,6 @@ class Additive(Score):
         # du (1 - u^2) as du - u^2 du, in what du stands in: it is by far the largest block of a step
         return du_XBSA.addcmul_(du_XBSA * u_XBSA, u_XBSA, value=-1)  # 1
 
-    def obstacle(self) -> str:
-        """None."""
-        return ""
-
     def lower_layer(
         self, q: Value, keys: Value, features: Features | None, window: Value, attend: PartLowering
     ) -> tuple[Value, LoweredLayer]:

@@ -22,10 +22,6 @@ class Product(Score):
         """dh = sum_s de_s k_s; dk_s = de_s h after the loop."""
         return (matmul.attend_back("keys", de_XBS),)
 
-    def obstacle(self) -> str:
-        """None."""
-        return ""
-
     def lower(self, query: Value, beside: Values, window: Value, attend: PartLowering) -> tuple[Value, None]:
         """e = h' k."""
         return attend.dot("keys", query, window), None

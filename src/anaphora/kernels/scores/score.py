@@ -57,7 +57,9 @@ class Score(Config):
 
     def obstacle(self) -> str:
         """Why the time loop in C cannot run it, in a few words; empty where it has a ``lower``."""
-        return f"the score '{getattr(self, 'kind', '')}' has no native body"
+        return (
+            "" if type(self).lower is not Score.lower else f"the score '{getattr(self, 'kind', '')}' has no native body"
+        )
 
     def lower(self, query: Value, beside: Values, window: Value, attend: PartLowering) -> tuple[Value, Any]:
         """``forward`` as operations of C, over the positions in the window of each step."""

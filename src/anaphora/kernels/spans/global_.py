@@ -18,10 +18,6 @@ class Global(Span):
         """All positions up to the end."""
         return Focus(matmul.sentences("closed", query_XBQ.shape[1]), None), None
 
-    def obstacle(self) -> str:
-        """None."""
-        return ""
-
     def lower(self, query: Value, beside: Values, attend: PartLowering) -> tuple[LoweredFocus, None]:
         """All positions up to the end."""
         return LoweredFocus(attend.whole("length"), None), None

@@ -12,14 +12,14 @@
 Positions and steps count from 1. A window may reach beyond the sentence: what is there has no weight.
 """
 
-from typing import Literal, NamedTuple
+from typing import Generic, Literal, NamedTuple
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
 from anaphora.config import MAX_LENGTH
-from anaphora.kernels.lowering import PartLowering, Value, Values
+from anaphora.kernels.lowering import Block, PartLowering, Value, Values
 from anaphora.kernels.matmul import PartMatmuls
 from anaphora.kernels.pointwise import sigmoid_
 from anaphora.kernels.spans.span import Focus, LoweredFocus, Span, positions
@@ -48,10 +48,6 @@ class LocalMonotonic(Span):
         """p."""
         return saved
 
-    def obstacle(self) -> str:
-        """None."""
-        return ""
-
     def lower(self, query: Value, beside: Values, attend: PartLowering) -> tuple[LoweredFocus, None]:
         """p = t, and step 4."""
         window = attend.value(2)
@@ -59,22 +55,13 @@ class LocalMonotonic(Span):
         return LoweredFocus(window, None), None
 
 
-class Lowered(NamedTuple):
-    """Values saved for the backward pass, of lists of operations."""
-
-    u: Value
-    r: Value
-    d: Value
-    g: Value
-
-
-class Centred(NamedTuple):
+class Centred(NamedTuple, Generic[Block]):
     """Values saved for the backward pass."""
 
-    u_XBA: Tensor
-    r_XB1: Tensor
-    d_XBS: Tensor
-    g_XBS: Tensor
+    u_XBA: Block
+    r_XB1: Block
+    d_XBS: Block
+    g_XBS: Block
 
 
 class LocalPredictive(Span):
@@ -88,7 +75,9 @@ class LocalPredictive(Span):
         """W_p and v_p."""
         return {"centre": (hidden, query), "centre_v": (1, hidden)}
 
-    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Focus, Centred]:
+    def forward(
+        self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls
+    ) -> tuple[Focus, Centred[Tensor]]:
         """Steps 1 to 5."""
         closed_BS, s_S = positions(matmul, query_XBQ.shape[1])
         u_XBA = torch.tanh(matmul("centre", query_XBQ))  # 1
@@ -97,11 +86,11 @@ class LocalPredictive(Span):
         g_XBS = torch.exp(d_XBS * d_XBS * (-2 / self.radius**2))  # 5
         return Focus(closed_BS | (d_XBS.abs() > self.radius), g_XBS), Centred(u_XBA, r_XB1, d_XBS, g_XBS)
 
-    def centre(self, saved: Centred) -> Tensor:
+    def centre(self, saved: Centred[Tensor]) -> Tensor:
         """p, from the distance of the first position."""
         return 1 - saved.d_XBS[..., :1]
 
-    def backward(self, saved: Centred, dfactor_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
+    def backward(self, saved: Centred[Tensor], dfactor_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
         """Steps 5 to 1 undone."""
         u_XBA, r_XB1, d_XBS, g_XBS = saved
         dd_XBS = dfactor_XBS * g_XBS * d_XBS * (-4 / self.radius**2)  # 5
@@ -110,20 +99,16 @@ class LocalPredictive(Span):
         du_XBA = matmul.back("centre_v", dr_XB1 * (r_XB1 - r_XB1 * r_XB1))  # 2
         return (matmul.back("centre", du_XBA * (1 - u_XBA * u_XBA)),)  # 1
 
-    def obstacle(self) -> str:
-        """None."""
-        return ""
-
-    def lower(self, query: Value, beside: Values, attend: PartLowering) -> tuple[LoweredFocus, Lowered]:
+    def lower(self, query: Value, beside: Values, attend: PartLowering) -> tuple[LoweredFocus, Centred[Value]]:
         """Steps 1 to 5."""
         length, radius, positions = self._ends(attend)
         u = attend("centre", query)
         attend.run("tanh_rows", (u,), (u,))  # 1
         window, r, d, g = (attend.value(width) for width in (2, 1, positions, positions))
         attend.run("predictive_window", (window, g, r, d), (attend("centre_v", u), length, radius))  # 2 to 5
-        return LoweredFocus(window, g), Lowered(u, r, d, g)
+        return LoweredFocus(window, g), Centred(u, r, d, g)
 
-    def lower_back(self, saved: Lowered, dfactor: Value, window: Value, attend: PartLowering) -> Values:
+    def lower_back(self, saved: Centred[Value], dfactor: Value, window: Value, attend: PartLowering) -> Values:
         """Steps 5 to 1 undone."""
         u, r, d, g = saved
         length, radius, _ = self._ends(attend)

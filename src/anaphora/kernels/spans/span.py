@@ -57,7 +57,9 @@ class Span(Config):
 
     def obstacle(self) -> str:
         """Why the time loop in C cannot run it, in a few words; empty where it has a ``lower``."""
-        return f"the window '{getattr(self, 'kind', '')}' has no native body"
+        return (
+            "" if type(self).lower is not Span.lower else f"the window '{getattr(self, 'kind', '')}' has no native body"
+        )
 
     def lower(self, query: Value, beside: Values, attend: PartLowering) -> tuple[LoweredFocus, Any]:
         """``forward`` as operations of C."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from anaphora.kernels.compiled import find_places
+from anaphora.kernels.compiled.places import find_places
 
 
 class Order(NamedTuple):

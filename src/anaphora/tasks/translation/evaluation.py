@@ -19,7 +19,7 @@ from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.significance import Comparison, paired_bootstrap
 from anaphora.events import Note, Report, silent
 from anaphora.formats.json_text import figures_as_json
-from anaphora.kernels.compiled import PackedPrecision
+from anaphora.kernels.compiled.gemm import PackedPrecision
 from anaphora.prediction.options import SearchOptions
 from anaphora.run import Run
 from anaphora.run.logs import Metric

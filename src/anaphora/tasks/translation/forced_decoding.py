@@ -18,7 +18,7 @@ from anaphora.formats.json_text import LN_10
 from anaphora.formats.pharaoh import Links
 from anaphora.formats.tsv import split_pairs
 from anaphora.kernels.backends import precision_of
-from anaphora.kernels.compiled import PackedPrecision
+from anaphora.kernels.compiled.gemm import PackedPrecision
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.adaptation import Adaptation, SimilarPair
 from anaphora.prediction.arguments import Given, given_pairs, given_text, pieces_of, sentence_of
