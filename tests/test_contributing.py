@@ -1,7 +1,8 @@
-"""The example cell of CONTRIBUTING.md does what the page says: it trains, and its gradients are right."""
+"""The example cell of CONTRIBUTING.md does what the page says: it trains, in C too, and its gradients are right."""
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -11,6 +12,9 @@ import torch
 from anaphora.events import Event, Note
 from anaphora.kernels.cells import Cell, Recorded, State
 from anaphora.kernels.cells.recorded import Operands
+from anaphora.kernels.compiled import has_gemm
+from anaphora.kernels.native import loops
+from anaphora.kernels.runtime import Runtime, running
 from anaphora.nn.stack import Stack, StackConfig
 from anaphora.nn.weights import Xavier
 from anaphora.training.obstacles import report_autograd_cells
@@ -25,7 +29,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     [sketched] = re.findall(r"```python\n(class Sketch.*?)```", text, re.DOTALL)
     module = ModuleType("contributed")
     monkeypatch.setitem(sys.modules, "contributed", module)
-    module.__dict__.update(Recorded=Recorded, State=State, Operands=Operands)
+    module.__dict__.update(Recorded=Recorded, State=State, Operands=Operands, Tensor=torch.Tensor, torch=torch)
     for code in derived, sketched:
         exec(compile(code, PAGE.name, "exec"), module.__dict__)
     return module
@@ -64,6 +68,21 @@ def test_the_example_cell_is_the_one_of_torch(cell: Cell) -> None:
         theirs.bias_hh_l0.zero_()
     x_TBD = torch.randn(6, 2, 5, generator=torch.Generator().manual_seed(2))
     torch.testing.assert_close(stack(x_TBD, torch.tensor([6, 6])).outputs["h"], theirs(x_TBD)[0])
+
+
+def test_the_example_cell_trains_in_c_as_by_torch(cell: Cell) -> None:
+    stack = Stack(StackConfig().model_copy(update={"cell": cell, "layers": 2, "size": 7}), 5, "example")
+    stack.initialise(Xavier(), torch.Generator().manual_seed(1))
+    assert [str(loop) for loop in loops(stack.program)] == ["loop of layer0: in C", "loop of layer1: in C"]
+    x_TBD = torch.randn(4, 3, 5, generator=torch.Generator().manual_seed(2))
+
+    def gradients(runtime: Runtime) -> tuple[torch.Tensor, ...]:
+        with running(runtime):
+            loss = stack(x_TBD, torch.tensor([4, 2, 3])).outputs["h"].square().sum()
+        return torch.autograd.grad(loss, list(stack.parameters()))
+
+    in_c = Runtime(backend="gemm" if has_gemm() else "torch", training=True)
+    torch.testing.assert_close(gradients(in_c), gradients(replace(in_c, kernels="python")), rtol=1e-4, atol=1e-5)
 
 
 def test_the_sketched_cell_is_the_derived_one_and_is_reported(page: ModuleType) -> None:

@@ -14,16 +14,23 @@ from anaphora.kernels import compiled
 from anaphora.kernels.cells import Cell, Gru, Lstm
 from anaphora.kernels.compiled.library import run
 from anaphora.kernels.compiled.places import find_places
+from anaphora.kernels.eager import Eager
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.runtime import Runtime, running
-from anaphora.kernels.scores import Concat
 from anaphora.kernels.softmax import softmax_loss
-
-from .exactness import drawn
 
 built = pytest.mark.skipif(not compiled.available(), reason="the library was not built: there is no C compiler")
 
-CELLS: list[Cell] = [Lstm(), Gru(), Gru(update="new"), Gru(recurrent_bias=True)]
+CELLS: list[Cell] = [
+    Lstm(),
+    Gru(),
+    Gru(update="new"),
+    Gru(recurrent_bias=True),
+]
+
+
+def drawn(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed + sum(shape)))
 
 
 def step(cell: Cell, x_1BG: Tensor, state: tuple[Tensor, ...], dstate: tuple[Tensor, ...]) -> list[Tensor]:
@@ -32,8 +39,9 @@ def step(cell: Cell, x_1BG: Tensor, state: tuple[Tensor, ...], dstate: tuple[Ten
     weights = {f"unit.{name}": 0.3 * drawn(blocks * size, size) for name, blocks in cell.matmuls}
     weights |= {f"unit.{name}": drawn(size, seed=5) for name in cell.vectors}
     matmuls = Matmuls(weights, {}, recording=True)
-    after, saved = cell.forward(x_1BG, state, matmuls.of("unit"))
-    dx, dbefore = cell.backward(saved, dstate, matmuls.of("unit"))
+    ops = Eager(matmuls, "unit", x_1BG.shape[1])
+    after, saved = cell.forward(ops, x_1BG, state)
+    dx, dbefore = cell.backward(ops, saved, dstate)
     return [*after, dx, *dbefore, *matmuls.gradients().values()]
 
 
@@ -50,38 +58,6 @@ def test_a_compiled_unit_takes_the_steps_of_the_torch_operations(
     with running(Runtime(kernels="python")):
         plain = step(cell, x, state, dstate)
     assert_close(fast, plain, rtol=2e-5, atol=2e-6)
-
-
-def attended(query_XBQ: Tensor, keys_BSA: Tensor, de_XBS: Tensor) -> list[Tensor]:
-    """What the score gives, forward and back."""
-    size = keys_BSA.shape[-1]
-    weights = {"score.query": drawn(size, query_XBQ.shape[-1]), "score.v": drawn(1, size, seed=3)}
-    matmuls = Matmuls(weights, {"score.keys": keys_BSA}, recording=True)
-    e, saved = Concat().forward(query_XBQ, (), matmuls.of("score"))
-    (dquery,) = Concat().backward(saved, de_XBS, matmuls.of("score"))
-    gradients = matmuls.gradients()
-    return [e, dquery, *(gradients[name] for name in ("score.query", "score.v", "score.keys"))]
-
-
-@built
-@settings(deadline=None, max_examples=15)
-@given(
-    steps=st.integers(1, 3),
-    rows=st.integers(1, 9),
-    positions=st.integers(1, 17),
-    size=st.integers(1, 40),
-    gap=st.booleans(),
-)
-def test_the_compiled_score_takes_the_steps_of_the_torch_operations(
-    steps: int, rows: int, positions: int, size: int, gap: bool
-) -> None:
-    query, keys, de = drawn(steps, rows, 5), drawn(rows + 2, positions, size), drawn(steps, rows, positions)
-    if gap:
-        de[..., positions // 2] = 0  # as a closed position has it
-    fast = attended(query, keys, de)
-    with running(Runtime(kernels="python")):
-        plain = attended(query, keys, de)
-    assert_close(fast, plain, rtol=2e-5, atol=2e-5)
 
 
 @built
@@ -118,10 +94,10 @@ def test_a_row_has_the_same_bits_alone_and_among_others(cell: Cell, size: int) -
         | {f"unit.{n}": drawn(size) for n in cell.vectors},
         {},
         recording=True,
-    ).of("unit")
-    whole, _ = cell.forward(x, state, none)
+    )
+    whole, _ = cell.forward(Eager(none, "unit", rows), x, state)
     for row in (0, rows // 2, rows - 1):
-        alone, _ = cell.forward(x[:, row : row + 1], tuple(s[:, row : row + 1] for s in state), none)
+        alone, _ = cell.forward(Eager(none, "unit", 1), x[:, row : row + 1], [s[:, row : row + 1] for s in state])
         for mine, among in zip(alone, whole, strict=True):
             assert torch.equal(mine, among[:, row : row + 1])
 
@@ -134,13 +110,13 @@ BOUND = 2.5e-7
 
 
 @built
-@pytest.mark.parametrize(("function", "truth"), [("sigmoid", torch.sigmoid), ("tanh", torch.tanh)])
+@pytest.mark.parametrize(
+    ("function", "truth"),
+    [("sigmoid", torch.sigmoid), ("tanh", torch.tanh)],
+)
 def test_the_gates_are_exact_to_single_precision_everywhere(function: str, truth: Callable[[Tensor], Tensor]) -> None:
-    size = len(EVERYWHERE)
-    gates = torch.zeros(1, 4 * size)
-    compiled.lstm_forward(gates, torch.cat([EVERYWHERE] * 4).unsqueeze(0), torch.zeros(1, size))
-    block = 0 if function == "sigmoid" else 2
-    found, exact = gates[0, block * size : (block + 1) * size], truth(EVERYWHERE.double())
+    found, exact = torch.empty_like(EVERYWHERE), truth(EVERYWHERE.double())
+    compiled.run_once(f"{function}_rows", [found.view(1, 1, -1)], [EVERYWHERE.view(1, 1, -1)])
     # a sigmoid below the smallest normal number may be any number as small
     assert bool(((found.double() - exact).abs() <= BOUND * exact.abs() + 1e-37).all())
     assert bool((found.abs() <= 1).all())
@@ -173,7 +149,7 @@ def test_what_is_not_a_number_stays_none_and_infinity_saturates(bad: float) -> N
         state = tuple(torch.zeros(1, 1, 9) for _ in cell.state)
         weights = {f"unit.{n}": torch.zeros(b * 9, 9) for n, b in cell.matmuls}
         weights |= {f"unit.{n}": torch.zeros(9) for n in cell.vectors}
-        after, _ = cell.forward(x, state, Matmuls(weights, {}, recording=True).of("unit"))
+        after, _ = cell.forward(Eager(Matmuls(weights, {}, recording=True), "unit", 1), x, state)
         assert bool(after[0].isnan().all()) if bad != bad else bool(after[0].isfinite().all())
 
 
@@ -197,7 +173,8 @@ def test_narrow_units_are_stepped_as_they_are_trained(cell: Cell) -> None:
     weights |= {f"unit.{name}": drawn(size) for name in cell.vectors}
     x, state = drawn(1, rows, cell.gates * size), tuple(drawn(1, rows, size, seed=n) for n in range(len(cell.state)))
     stepped, trained = (
-        cell.forward(x, state, Matmuls(weights, {}, recording=recording).of("unit"))[0] for recording in (False, True)
+        cell.forward(Eager(Matmuls(weights, {}, recording=recording), "unit", rows), x, state)[0]
+        for recording in (False, True)
     )
     assert_close(tuple(stepped), tuple(trained))
 

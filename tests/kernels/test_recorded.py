@@ -26,12 +26,12 @@ class SketchedPeephole(Recorded):
     matmuls = property(lambda self: (("h", 4),))
     vectors = property(lambda self: ("c_i", "c_f", "c_o"))
 
-    def step(self, x_BG: Tensor, state: State, matmul: Any) -> State:
+    def step(self, x_BG: Tensor, state: State, ops: Any) -> State:
         h, c = state
-        i, f, g, o = (x_BG + matmul("h", h)).chunk(4, -1)
-        i, f = sigmoid(i + matmul.vector("c_i") * c), sigmoid(f + matmul.vector("c_f") * c)
+        i, f, g, o = (x_BG + ops.times("h", h)).chunk(4, -1)
+        i, f = sigmoid(i + ops.vector("c_i") * c), sigmoid(f + ops.vector("c_f") * c)
         c = f * c + i * torch.tanh(g)
-        return sigmoid(o + matmul.vector("c_o") * c) * torch.tanh(c), c
+        return sigmoid(o + ops.vector("c_o") * c) * torch.tanh(c), c
 
 
 class SketchedTwice(Recorded):
@@ -43,9 +43,9 @@ class SketchedTwice(Recorded):
     state: ClassVar[tuple[str, ...]] = ("h",)
     matmuls = property(lambda self: (("h", 1),))
 
-    def step(self, x_BG: Tensor, state: State, matmul: Any) -> State:
+    def step(self, x_BG: Tensor, state: State, ops: Any) -> State:
         (h,) = state
-        return (torch.tanh(x_BG + matmul("h", torch.tanh(matmul("h", h)))),)
+        return (torch.tanh(x_BG + ops.times("h", torch.tanh(ops.times("h", h)))),)
 
 
 SKETCHES = pytest.mark.parametrize("unit", [SketchedPeephole(), SketchedTwice()], ids=lambda unit: unit.kind)

@@ -31,13 +31,13 @@ assert compiled.available()
 values = torch.tensor([0.0, -0.0, 1e-45, -1e-45, 88.0, -87.0, 3e38, -3e38, torch.inf, -torch.inf, torch.nan])
 for rows in (values, values.flip(0), torch.full((11,), torch.nan)):
     compiled.softmax_rows(True, rows.repeat(3, 3), torch.empty(0), torch.tensor([0, 9, 32]), None, 0.1)
-    gates, x, state = rows[:8].repeat(2).view(2, 8).clone(), torch.zeros(2, 8), rows[:4].view(2, 2).clone()
-    run("lstm_forward", 2, 2, gates, x, state, *(torch.zeros(2, 2) for _ in range(3)))
+    gates, x, state = rows[:8].repeat(2).view(1, 2, 8).clone(), torch.zeros(1, 2, 8), rows[:4].view(1, 2, 2).clone()
+    compiled.run_once("lstm_step", [gates, *(torch.zeros(1, 2, 2) for _ in range(3))], [x, state])
 """
 
 SMALL = """
 from itertools import product
-from torch import arange, randn
+from torch import arange, full, randn
 from anaphora.kernels import compiled
 assert compiled.available()
 for rows, size, other in product((0, 1, 2, 6, 7), (0, 1, 2, 15, 16, 17, 33), (0, 1, 5, 17)):
@@ -45,15 +45,15 @@ for rows, size, other in product((0, 1, 2, 6, 7), (0, 1, 2, 15, 16, 17, 33), (0,
         if size:
             targets = arange(rows) % size
             compiled.softmax_rows(wanted, randn(rows, size), bias, targets, weights, 0.1)
-    gates, h = randn(rows, 4 * size), randn(rows, size)
-    _, m, _ = compiled.lstm_forward(gates, randn(rows, 4 * size), h)
-    compiled.lstm_backward(gates, h, m, h, h)
-    for keep in (True, False):
-        gates = randn(rows, 3 * size)
-        g, _ = compiled.gru_forward(gates, randn(rows, 3 * size), h, keep)
-        compiled.gru_backward(gates, g, h, h, keep)
-    e, u = compiled.additive_forward(randn(rows, other, size), randn(other, 3, size), randn(size))
-    compiled.additive_backward(e, u, randn(size), randn(other, 3, size))
+    block = lambda widths: randn(1, rows, widths * size)
+    compiled.run_once("lstm_step", [block(4), block(1), block(1), block(1)], [block(4), block(1)])
+    compiled.run_once("lstm_step_back", [block(4), block(1)], [block(4), *(block(1) for _ in range(4))])
+    for update in ("keep", "new"):
+        compiled.run_once(f"gru_step_{update}", [block(3), block(1), block(1)], [block(3), block(1)])
+        read = [block(3), block(1), block(1), block(1)]
+        compiled.run_once(f"gru_step_{update}_back", [block(3), block(3), block(1)], read)
+    compiled.run_once("join_rows", [block(3)], [block(1), block(2)])
+    compiled.run_once("take_columns", [block(1)], [block(3), full((1, 1), 2.0 * size)])
     for precision in ("fp32", "bf16", "int8"):
         if compiled.has_gemm(precision):
             compiled.gemm(randn(rows, size), compiled.pack_rows(randn(other, size), precision))

@@ -17,6 +17,7 @@ from torch.nn import Parameter
 
 from anaphora.kernels import compiled, words
 from anaphora.kernels.backends import Backend, backend_for
+from anaphora.kernels.eager import Eager
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.kernels.words import LookUp, Words, reading
 from anaphora.models.encoder_decoder import EncoderDecoder
@@ -87,7 +88,7 @@ def test_a_table_gives_the_bits_of_products(
 def test_a_scan_in_c_looks_words_up_step_by_step() -> None:
     """Without a block of all rows that the loop would read once."""
     network = Network(layers=2)
-    with running(Runtime(backend="gemm")), patch.object(LookUp, "forward") as over_all_rows:
+    with running(Runtime(backend="gemm")), patch.object(Eager, "look_up") as over_all_rows:
         assert network.reads_tables(WORDS)
         network.stack(network.words(torch.zeros(3, 2, dtype=torch.int64)), torch.tensor([3, 2]))
     assert not over_all_rows.called

@@ -1,12 +1,10 @@
 """The number of a step, for parts that look at places."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from torch import Tensor
-
-from anaphora.kernels.lowering import Lowering, Value, Values
-from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.parts import previous
 
 
@@ -20,24 +18,13 @@ class Clock:
     reads: ClassVar[tuple[str, ...]] = (previous("clock"),)
     writes: ClassVar[tuple[str, ...]] = ("clock",)
 
-    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], None]:
         """t + 1."""
-        return (inputs[0] + 1,), None
+        return [ops.add_number(inputs[0], 1)], None
 
-    def backward(self, matmuls: Matmuls, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+    def backward(self, ops: Ops[V], saved: None, doutputs: Sequence[V]) -> Sequence[None]:
         """Nobody derives by the number of a step."""
-        return (None,)
+        return [None]
 
     def obstacle(self) -> str:
-        """None."""
         return ""
-
-    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, None]:
-        """t + 1."""
-        t = ops.value(1)
-        ops.run("add_vector", (t,), (*inputs, ops.number(1)))
-        return (t,), None
-
-    def lower_back(self, ops: Lowering, saved: None, doutputs: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
-        """Nobody derives by the number of a step."""
-        return (None,)

@@ -1,12 +1,10 @@
 """Constant input of a sentence, read at every step: y_t = v, a vector of the memory, or y_t = v_t, a column of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-import torch
-from torch import Tensor
-
-from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.parts import OneToOne
 
 
@@ -16,16 +14,14 @@ class Constant(OneToOne):
 
     by_sentence: ClassVar[bool] = True
 
-    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], None]:
         """y = v at every step."""
-        steps, sentences = inputs[0].shape[:2]
-        v_BW = matmuls.of(self.name).sentences("vector", sentences)
-        return (v_BW.expand(steps, -1, -1),), None
+        return [ops.every_step(ops.sentences("vector"), inputs[0])], None
 
-    def backward(self, matmuls: Matmuls, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+    def backward(self, ops: Ops[V], saved: None, doutputs: Sequence[V]) -> Sequence[None]:
         """dv = sum of dy over the steps."""
-        matmuls.of(self.name).add_gradient("vector", doutputs[0].sum(0))
-        return (None,)
+        ops.add_gradient("vector", doutputs[0])
+        return [None]
 
 
 @dataclass(frozen=True)
@@ -34,18 +30,15 @@ class Column(OneToOne):
 
     by_sentence: ClassVar[bool] = True
 
-    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], Any]:
         """y_t = v_t."""
-        (clock_XB1,) = inputs
-        columns_BCW = matmuls.of(self.name).sentences("columns", clock_XB1.shape[1])
-        place_XB = (clock_XB1.squeeze(-1).long() - 1).clamp(0, columns_BCW.shape[1] - 1)
-        places = torch.arange(len(columns_BCW), device=place_XB.device).expand_as(place_XB), place_XB
-        return (columns_BCW[places],), places
+        y, places = ops.column("columns", inputs[0])
+        return [y], places
 
-    def backward(
-        self, matmuls: Matmuls, saved: tuple[Tensor, ...], doutputs: tuple[Tensor, ...]
-    ) -> tuple[Tensor | None, ...]:
+    def backward(self, ops: Ops[V], saved: Any, doutputs: Sequence[V]) -> Sequence[None]:
         """dv_t += dy_t; nobody derives by the number of a step."""
-        gradient_BCW = matmuls.of(self.name).gradient("columns", doutputs[0].shape[1])
-        gradient_BCW.index_put_(saved, doutputs[0], accumulate=True)
-        return (None,)
+        ops.column_back("columns", saved, doutputs[0])
+        return [None]
+
+    def obstacle(self) -> str:
+        return "no native body"

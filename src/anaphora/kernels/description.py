@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels import native
+from anaphora.kernels.eager import Eager
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.parts import is_previous, kind_of, previous, signal_of
 from anaphora.kernels.program import Program
@@ -53,7 +54,8 @@ def described(
     found = []
     for part in program.parts:
         products = _Recorded(weights, memory)
-        written, _ = part.forward(products, tuple(signals[read] for read in part.reads))
+        blocks = [signals[read] for read in part.reads]
+        written, _ = part.forward(Eager(products, part.name, blocks[0].shape[1]), blocks)
         signals.update(zip(part.writes, written, strict=True))
         found.append(
             PartDescription(

@@ -4,14 +4,11 @@
 2  y = g x
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torch import Tensor
-
-from anaphora.kernels.lowering import Lowering, Value, Values
-from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.parts import OneToOne
-from anaphora.kernels.pointwise import sigmoid_
 
 
 @dataclass(frozen=True)
@@ -24,30 +21,20 @@ class Gated(OneToOne):
     def reads(self) -> tuple[str, ...]:
         return (self.gate, self.source)
 
-    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], tuple[Tensor, Tensor]]:
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], tuple[V, V]]:
         """Steps 1 and 2."""
-        a, x = inputs
-        g = sigmoid_(a.clone())  # 1
-        return (g * x,), (g, x)  # 2
+        y, g = ops.fused("gate_rows", self._step, inputs, (ops.width(inputs[1]), 1))
+        return [y], (g, inputs[1])
 
-    def backward(
-        self, matmuls: Matmuls, saved: tuple[Tensor, Tensor], doutputs: tuple[Tensor, ...]
-    ) -> tuple[Tensor, ...]:
+    def _step(self, ops: Ops[V], a: V, x: V) -> Sequence[V]:
+        g = ops.sigmoid(a)  # 1
+        return ops.mul(g, x), g  # 2
+
+    def backward(self, ops: Ops[V], saved: tuple[V, V], doutputs: Sequence[V]) -> Sequence[V]:
         """Steps 2 and 1 undone: dg = x' dy, dx = g dy; da = dg (g - g^2)."""
-        (g, x), (dy,) = saved, doutputs
-        dg = (x * dy).sum(-1, keepdim=True)  # 2
-        return dg * (g - g * g), g * dy  # 1
+        read = *saved, doutputs[0]
+        return ops.fused("gate_rows_back", self._step_back, read, (1, ops.width(saved[1])))
 
-    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, tuple[Value, Value]]:
-        """Steps 1 and 2."""
-        a, x = inputs
-        g, y = ops.value(1), ops.value(x.width)
-        ops.run("gate_rows", (y, g), (a, x))
-        return (y,), (g, x)
-
-    def lower_back(self, ops: Lowering, saved: tuple[Value, Value], doutputs: tuple[Value, ...]) -> Values:
-        """Steps 2 and 1 undone: dg = x' dy, dx = g dy; da = dg (g - g^2)."""
-        g, x = saved
-        da, dx = ops.value(1), ops.value(x.width)
-        ops.run("gate_rows_back", (da, dx), (g, x, doutputs[0]))
-        return da, dx
+    def _step_back(self, ops: Ops[V], g: V, x: V, dy: V) -> Sequence[V]:
+        dg = ops.row_sum(ops.mul(x, dy))  # 2
+        return ops.sigmoid_back(g, dg), ops.mul(g, dy)  # 1

@@ -9,16 +9,17 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from functools import lru_cache
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from anaphora.kernels.compiled.loop import Place, entries, place_of
-from anaphora.kernels.lowering import Lowering, Native, Value
+from anaphora.kernels.lowering import Lowering, Value
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.prepared import state_of
 from anaphora.kernels.program import Stage
+from anaphora.kernels.recorder import Recorder
 from anaphora.kernels.rows import Rows
 
 _MOST = 128
@@ -80,7 +81,7 @@ class Listed:
         values = {read: Value(width, place=place) for read, (_, width, place) in given.items()}
         names = {values[read]: name for read, (name, _, _) in given.items()}
         for part in stage.parts:
-            written, _ = cast(Native, part).lower(ops, tuple(values[read] for read in part.reads))
+            written, _ = part.forward(Recorder(ops, part.name), [values[read] for read in part.reads])
             for signal, value in zip(part.writes, written, strict=True):
                 values[signal] = value if signal in stage.inner else self._named(ops, names, signal, value)
         outer = [name for part in stage.parts for name in part.writes if name not in stage.inner]

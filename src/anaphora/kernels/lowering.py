@@ -1,19 +1,15 @@
-"""A part of the time loop as operations that C runs for all steps in one call.
+"""The time loop as a list of operations that C runs for all steps in one call.
 
-A part with a native body has ``lower`` beside its ``forward`` and ``lower_back`` beside its ``backward``: the same
-steps, with ``Value``s instead of tensors and operations of ``compiled/*.c`` instead of torch's. They run once for each
-scan and only list what to do; ``native.py`` runs the list.
+A part writes its steps in the operations of ``ops.py``, which a ``Recorder`` (``recorder.py``) lists here over
+``Value``s: rows that lie where the list says. ``native.py`` runs the list.
 """
 
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Sequence
-from functools import partial
-from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from anaphora.kernels import compiled
 from anaphora.kernels.compiled.gemm import Packed
@@ -48,25 +44,13 @@ class Value:
         self.shared = False
         """True if it is the gradient of several signals."""
 
+    @property
+    def is_vector(self) -> bool:
+        """True if it has the same numbers for all rows."""
+        return self.tensor is not None and self.place is Place.FIXED and len(self.tensor) == 1
+
 
 Values = tuple[Value, ...]
-
-Block = TypeVar("Block", Tensor, Value)
-"""Rows of a part: numbers, or where operations will find them."""
-
-
-@runtime_checkable
-class Native(Protocol):
-    """A part that can be lowered."""
-
-    def obstacle(self) -> str:
-        """Why it cannot be with its options, in a few words; empty if it can."""
-
-    def lower(self, ops: "Lowering", inputs: Values) -> tuple[Values, Any]:
-        """``forward``: what it writes, and what ``lower_back`` needs."""
-
-    def lower_back(self, ops: "Lowering", saved: Any, doutputs: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
-        """``backward``: the gradient of each signal read; None, there as here, where there is none."""
 
 
 class Lowering:
@@ -108,10 +92,6 @@ class Lowering:
         """By matrix, what it was multiplied by, in the order of the forward pass."""
         if back_from:
             self.factors |= {name: list(values) for name, values in back_from.factors.items()}
-
-    def of(self, part: str) -> "PartLowering":
-        """The same under the short names of one part."""
-        return PartLowering(self, part)
 
     def value(self, width: int, merges: bool = False) -> Value:
         """Rows to be written by an operation; going forward they stay if there is a backward pass.
@@ -259,135 +239,3 @@ class Lowering:
         ahead = self.rows.active[0] if value.place is Place.BEFORE else 0
         address = value.tensor.data_ptr() + ahead * value.width * value.tensor.element_size()
         return Operand(address, value.width, value.place, adds)
-
-
-class PartLowering:
-    """Counterpart of ``PartMatmuls`` for values."""
-
-    def __init__(self, ops: Lowering, part: str) -> None:
-        """``part`` is the name in front."""
-        self._ops, self._part = ops, part
-        self.run, self.value, self.add, self.number = ops.run, ops.value, ops.add, ops.number
-
-    def _full(self, name: str) -> str:
-        return f"{self._part}.{name}"
-
-    def __call__(self, name: str, a: Value) -> Value:
-        """y = W a."""
-        self._ops.factors[self._full(name)].append(a)
-        return self._ops.multiply(self._full(name), a, back=False)
-
-    def back(self, name: str, dy: Value) -> Value:
-        """da = W' dy; dW is one product after the loop."""
-        self._record(name, dy)
-        return self._ops.multiply(self._full(name), dy, back=True)
-
-    def _record(self, name: str, dy: Value) -> None:
-        full, ops = self._full(name), self._ops
-        a = ops.factors[full].pop()
-        ops.keep(dy)
-        ops.afterwards(lambda: ops.matmuls.record(full, ops.all_rows(a), ops.all_rows(dy), ops.rows))
-
-    def given(self, gradient: Value | None, width: int) -> Value:
-        """A gradient, or zeros for each sentence where there is none."""
-        zeros = self._ops.like.new_zeros(self._ops.sentences, width)
-        return gradient or Value(width, zeros, Place.OF_SENTENCE)
-
-    def vector(self, name: str) -> Value:
-        """A vector, to add or to scale with."""
-        return self._ops.fixed(self._ops.vector(self._full(name)).reshape(1, -1))
-
-    def columns(self, name: str) -> Value:
-        """A matrix, column after column."""
-        matrix = self._ops.vector(self._full(name))
-        return self._ops.fixed(matrix.reshape(len(matrix), -1).T.reshape(1, -1))
-
-    def add_vector_gradient(self, name: str, dy: Value) -> None:
-        """Add the sum of dy over all rows to the gradient of a vector; of wider rows that of their last numbers."""
-        full, ops = self._full(name), self._ops
-        size = ops.matmuls.vector(full).numel()
-        ops.keep(dy)
-        ops.afterwards(lambda: ops.matmuls.add_gradient(full, ops.all_rows(dy)[:, -size:].sum(0)))
-
-    def vector_gradient_by_sentence(self, name: str) -> Value:
-        """The gradient of a vector, a row for each sentence, to be added to."""
-        full, ops = self._full(name), self._ops
-        vector = ops.matmuls.vector(full)
-        rows_BW = vector.new_zeros(ops.sentences, vector.numel())
-        ops.afterwards(lambda: ops.matmuls.add_gradient(full, rows_BW.sum(0).view(vector.shape)))
-        return ops.fixed(rows_BW)
-
-    def columns_gradient_by_sentence(self, name: str) -> Value:
-        """The gradient of ``columns``, a row for each sentence, to be added to."""
-        full, ops = self._full(name), self._ops
-        matrix = ops.matmuls.vector(full)
-        rows_BW = matrix.new_zeros(ops.sentences, matrix.numel())
-        ops.afterwards(
-            lambda: ops.matmuls.add_gradient(full, rows_BW.sum(0).view(-1, len(matrix)).T.reshape(matrix.shape))
-        )
-        return ops.fixed(rows_BW)
-
-    def sentences(self, name: str) -> Value:
-        """A memory tensor."""
-        return self._ops.of_sentences(self._full(name), partial(_numbers, self._ops.like.dtype))
-
-    def memory_width(self, name: str) -> int:
-        """Return the width of a memory tensor."""
-        return self._matrix(name).shape[-1]
-
-    def whole(self, length: str) -> Value:
-        """The window that holds every position, by the memory tensor of their number."""
-        return self._ops.of_sentences(self._full(length), partial(_from_zero, self._ops.like.dtype))
-
-    def gradient(self, name: str) -> Value:
-        """The gradient of a memory tensor, to be added to."""
-        return self._ops.fixed(self._ops.matmuls.gradient(self._full(name), self._ops.sentences))
-
-    def mix(self, name: str, weights: Value, window: Value) -> Value:
-        """y = a M_b: the sum of the rows of the memory matrix, one for each position, by their weights."""
-        self._ops.factors[self._full(name)].append(weights)
-        y = self.value(self._matrix(name).shape[2])
-        self.run("mix_positions", (y,), (weights, self.sentences(name), window))
-        return y
-
-    def mix_back(self, name: str, dy: Value, window: Value) -> Value:
-        """da = dy M_b', and the record of dM_b = sum a' dy."""
-        self._record(name, dy)
-        da = self.value(self._matrix(name).shape[1])
-        self.run("dot_positions", (da,), (dy, self.sentences(name), window))
-        return da
-
-    def dot(self, name: str, a: Value, window: Value) -> Value:
-        """y = a M_b: the product with each column of the memory matrix, one for each position."""
-        self._ops.factors[self._full(name)].append(a)
-        y = self.value(self._matrix(name).shape[2])
-        self.run("dot_positions", (y,), (a, self._columns(name), window))
-        return y
-
-    def dot_back(self, name: str, dy: Value, window: Value) -> Value:
-        """da = dy M_b', and the record of dM_b = sum a' dy."""
-        self._record(name, dy)
-        da = self.value(self._matrix(name).shape[1], merges=True)
-        self.run("mix_positions", (da,), (dy, self._columns(name), window))
-        return da
-
-    def _matrix(self, name: str) -> Tensor:
-        return self._ops.memory(self._full(name))
-
-    def _columns(self, name: str) -> Value:
-        return self._ops.of_sentences(self._full(name), _transposed)
-
-
-# What operations read of memory. Lists outlive the memory that they were made with, so nothing here holds any of it.
-
-
-def _numbers(dtype: torch.dtype, tensor: Tensor) -> Tensor:
-    return tensor if tensor.is_floating_point() else tensor.to(dtype)
-
-
-def _from_zero(dtype: torch.dtype, lengths_B1: Tensor) -> Tensor:
-    return functional.pad(_numbers(dtype, lengths_B1), (1, 0))
-
-
-def _transposed(matrix_BKN: Tensor) -> Tensor:
-    return matrix_BKN.transpose(1, 2)

@@ -51,10 +51,6 @@ class Matmuls:
         """True if one call of C takes all steps of a loop; ``block`` is one of its tensors."""
         return self._runtime.loops_in_c(block, self._recording)
 
-    def of(self, part: str) -> "PartMatmuls":
-        """The same products under the short names of one part."""
-        return PartMatmuls(self, part)
-
     def vector(self, name: str) -> Tensor:
         """A weight that is not multiplied by but added or scaled with."""
         return self._weights[name]
@@ -167,54 +163,6 @@ class Matmuls:
         self._doutputs.clear()
         self._recorded.clear()
         return gradients
-
-
-class PartMatmuls:
-    """``Matmuls`` as one part sees them: the matrix ``h`` of part ``cell0`` is ``cell0.h``."""
-
-    def __init__(self, matmuls: Matmuls, part: str) -> None:
-        """``part`` is the name in front."""
-        self._products = matmuls
-        self._part = part
-
-    def _full(self, name: str) -> str:
-        return f"{self._part}.{name}"
-
-    def native(self, block: Tensor) -> bool:
-        """True if the steps run in C; ``block`` is one of the tensors."""
-        return self._products.native(block)
-
-    def __call__(self, name: str, a_XBK: Tensor) -> Tensor:
-        """y = W a."""
-        return self._products.times(self._full(name), a_XBK)
-
-    def back(self, name: str, dy_XBN: Tensor) -> Tensor:
-        """da = W' dy."""
-        return self._products.times_back(self._full(name), dy_XBN)
-
-    def attend(self, name: str, a_XBK: Tensor) -> Tensor:
-        """y = a M_b."""
-        return self._products.attend(self._full(name), a_XBK)
-
-    def attend_back(self, name: str, dy_XBN: Tensor) -> Tensor:
-        """da = dy M_b'."""
-        return self._products.attend_back(self._full(name), dy_XBN)
-
-    def vector(self, name: str) -> Tensor:
-        """A vector, to add or to scale with."""
-        return self._products.vector(self._full(name))
-
-    def sentences(self, name: str, rows: int) -> Tensor:
-        """A memory tensor of the first ``rows`` sentences."""
-        return self._products.sentences(self._full(name), rows)
-
-    def gradient(self, name: str, rows: int) -> Tensor:
-        """The gradient of a vector or a memory tensor, to be added to."""
-        return self._products.gradient(self._full(name), rows)
-
-    def add_gradient(self, name: str, gradient: Tensor) -> None:
-        """Add to the gradient of a vector or a memory tensor."""
-        self._products.add_gradient(self._full(name), gradient)
 
 
 def _stacked(blocks: list[Tensor]) -> Tensor:

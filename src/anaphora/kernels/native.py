@@ -6,21 +6,22 @@ stand side by side.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from anaphora.kernels import compiled
 from anaphora.kernels.blocks import Blocks
 from anaphora.kernels.clock import Clock
 from anaphora.kernels.compiled.loop import Place
 from anaphora.kernels.listed import Given, listed
-from anaphora.kernels.lowering import Lowering, Native, Value
+from anaphora.kernels.lowering import Lowering, Value
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.maxout import Maxout
 from anaphora.kernels.normalisation import Normalise
-from anaphora.kernels.parts import Mask, Part, Project, SentenceMask, is_previous, signal_of
+from anaphora.kernels.parts import Mask, Project, SentenceMask, is_previous, signal_of
 from anaphora.kernels.program import Program, Stage, stages
+from anaphora.kernels.recorder import Recorder
 from anaphora.kernels.rows import Rows
 from anaphora.kernels.sums import Activate, Add
 from anaphora.kernels.words import LookUp
@@ -33,17 +34,12 @@ _ROUNDED = (Activate, Normalise)
 """Parts of one cheap operation that C rounds otherwise than torch: they loop where there are no gradients."""
 
 
-class Lowered(NamedTuple):
+class Recorded(NamedTuple):
     """Values of the steps forward, saved for those back."""
 
     forward: Lowering
     saved: tuple[Any, ...]
     """Values saved by each part."""
-
-
-def obstacle(part: Part) -> str:
-    """Why a part has no native body, in a few words; empty where it has one."""
-    return part.obstacle() if isinstance(part, Native) else "no native body"
 
 
 class Loop(NamedTuple):
@@ -68,7 +64,7 @@ def loops(program: Program) -> list[Loop]:
     return [
         Loop(
             tuple(part.name for part in stage.parts),
-            {part.name: why for part in stage.parts if (why := obstacle(part))},
+            {part.name: why for part in stage.parts if (why := part.obstacle())},
         )
         for stage in stages(program)
         if stage.loops
@@ -78,7 +74,7 @@ def loops(program: Program) -> list[Loop]:
 @cache
 def is_native(stage: Stage) -> bool:
     """True if all parts of a looping stage have a native body."""
-    return stage.loops and not any(map(obstacle, stage.parts))
+    return stage.loops and not any(part.obstacle() for part in stage.parts)
 
 
 @cache
@@ -110,7 +106,7 @@ def stages_without_gradient(program: Program) -> tuple[Stage, ...]:
     return tuple(found)
 
 
-def forward(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks, keeps: bool) -> Lowered | None:
+def forward(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks, keeps: bool) -> Recorded | None:
     """Take all steps; ``keeps``: whether there will be a backward pass."""
     if not keeps:
         _forward_alone(stage, rows, matmuls, blocks)
@@ -119,7 +115,7 @@ def forward(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks, keeps: b
     ops = Lowering(matmuls, rows, blocks.like, keeps=True)
     saved = []
     for part in stage.parts:
-        written, noted = cast(Native, part).lower(ops, tuple(values.read(read) for read in part.reads))
+        written, noted = part.forward(Recorder(ops, part.name), [values.read(read) for read in part.reads])
         for signal, value in zip(part.writes, written, strict=True):
             values.write(ops, signal, value)
         saved.append(noted)
@@ -128,7 +124,7 @@ def forward(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks, keeps: b
         for signal in part.writes:
             if blocks.carried(signal) is None:
                 blocks.put(signal, ops.all_rows(values.read(signal)))
-    return Lowered(ops, tuple(saved))
+    return Recorded(ops, tuple(saved))
 
 
 def _forward_alone(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks) -> None:
@@ -151,14 +147,15 @@ def _forward_alone(stage: Stage, rows: Rows, matmuls: Matmuls, blocks: Blocks) -
     del over, room  # they were there until now
 
 
-def backward(stage: Stage, rows: Rows, matmuls: Matmuls, lowered: Lowered, dblocks: Blocks) -> None:
+def backward(stage: Stage, rows: Rows, matmuls: Matmuls, recorded: Recorded, dblocks: Blocks) -> None:
     """Undo all steps: the gradients of what the stage read are added to ``dblocks``, those of weights recorded."""
     gradients = _Gradients(dblocks)
-    ops = Lowering(matmuls, rows, dblocks.like, keeps=False, back_from=lowered.forward)
-    for part, saved in zip(reversed(stage.parts), reversed(lowered.saved), strict=True):
-        doutputs = tuple(gradients.read(signal) for signal in part.writes)
-        if any(doutputs):
-            gradients.add(ops, part.reads, cast(Native, part).lower_back(ops, saved, doutputs))
+    ops = Lowering(matmuls, rows, dblocks.like, keeps=False, back_from=recorded.forward)
+    for part, saved in zip(reversed(stage.parts), reversed(recorded.saved), strict=True):
+        doutputs: list[Any] = [gradients.read(signal) for signal in part.writes]
+        if any(doutputs):  # a part with several outputs knows that some may have no gradient
+            dinputs = part.backward(Recorder(ops, part.name), saved, doutputs)
+            gradients.add(ops, part.reads, dinputs)
     written = {signal for part in stage.parts for signal in part.writes}
     found = {signal: value for signal, value in gradients.changed.items() if signal not in written}
     for value in found.values():
@@ -208,7 +205,7 @@ class _Gradients:
             return self.changed[signal]
         return _lying(self._dblocks, signal) if signal in self._dblocks else None
 
-    def add(self, ops: Lowering, reads: tuple[str, ...], dinputs: tuple[Value | None, ...]) -> None:
+    def add(self, ops: Lowering, reads: tuple[str, ...], dinputs: Sequence[Value | None]) -> None:
         """Add what came back to the signals that a part read."""
         often = Counter(value for value in dinputs if value)
         for read, value in zip(reads, dinputs, strict=True):

@@ -13,6 +13,7 @@ the time loop, all steps for a part that the loop need not wait for, the hypothe
 and returns that of each signal read. Gradients of weights are recorded in the products.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol, cast
 
@@ -20,9 +21,7 @@ from torch import Tensor
 
 from anaphora.config import Config
 from anaphora.kernels.cells import Cell
-from anaphora.kernels.lowering import Lowering, Value, Values
-from anaphora.kernels.matmul import Matmuls
-from anaphora.kernels.normalisation import Normal, UnitLowering, UnitMatmuls
+from anaphora.kernels.ops import Ops, V
 
 _PREVIOUS = "previous "
 
@@ -58,11 +57,14 @@ class Part(Protocol):
     def writes(self) -> tuple[str, ...]:
         """The signals that ``forward`` returns, in order."""
 
-    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Any]:
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], Any]:
         """Return the outputs, and what ``backward`` needs."""
 
-    def backward(self, matmuls: Matmuls, saved: Any, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+    def backward(self, ops: Ops[V], saved: Any, doutputs: Sequence[V]) -> Sequence[V | None]:
         """The gradient of each signal it read; None for one that has none."""
+
+    def obstacle(self) -> str:
+        """Why C cannot run it, in a few words; empty where it can."""
 
 
 def kind_of(part: Part) -> str:
@@ -100,35 +102,16 @@ class Project(OneToOne):
 
     bias: bool
 
-    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], None]:
         """y = W x (+ b)."""
-        matmul = matmuls.of(self.name)
-        y = matmul("weight", inputs[0])
-        if self.bias:
-            y += matmul.vector("bias")
-        return (y,), None
+        y = ops.times("weight", inputs[0])
+        return [ops.add_vector(y, "bias") if self.bias else y], None
 
-    def backward(self, matmuls: Matmuls, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def backward(self, ops: Ops[V], saved: None, doutputs: Sequence[V]) -> Sequence[V]:
         """dx = W' dy; db = sum dy."""
-        matmul = matmuls.of(self.name)
         if self.bias:
-            matmul.add_gradient("bias", doutputs[0].sum((0, 1)))
-        return (matmul.back("weight", doutputs[0]),)
-
-    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, None]:
-        """y = W x (+ b)."""
-        part = ops.of(self.name)
-        y = part("weight", inputs[0])
-        if self.bias:
-            ops.run("add_vector", (y,), (y, part.vector("bias")))
-        return (y,), None
-
-    def lower_back(self, ops: Lowering, saved: None, doutputs: tuple[Value, ...]) -> Values:
-        """dx = W' dy; db = sum dy."""
-        part = ops.of(self.name)
-        if self.bias:
-            part.add_vector_gradient("bias", doutputs[0])
-        return (part.back("weight", doutputs[0]),)
+            ops.add_vector_gradient("bias", doutputs[0])
+        return [ops.back("weight", doutputs[0])]
 
 
 @dataclass(frozen=True)
@@ -138,7 +121,7 @@ class Unit:
     It writes one signal for each field of the unit's state: ``<name>.h``, ``<name>.c``. It goes on from its own state
     one step back, or from the state that ``before`` names: two units then make two transitions of one step
     (Pascanu et al. 2014). ``masked``, ``normalised`` and ``conditioned`` say what stands between the unit and its
-    recurrent matrices: see ``UnitMatmuls``.
+    recurrent matrices: see ``Ops.between``.
     """
 
     name: str
@@ -159,45 +142,25 @@ class Unit:
     def writes(self) -> tuple[str, ...]:
         return tuple(f"{self.name}.{field}" for field in self.cell.state)
 
-    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Any]:
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], Any]:
         count = len(self.inputs)
-        x_XBG = sum(inputs[1:count], inputs[0])
-        matmul = UnitMatmuls(matmuls, self)
-        state, saved = self.cell.forward(x_XBG, inputs[count:], matmul)
-        return state, (saved, matmul.normals)
+        own = ops.between(self.masked, self.normalised, self.conditioned)
+        state, saved = self.cell.forward(own, ops.sum(inputs[:count]), inputs[count:])
+        return state, (saved, own.normals, [own.width(field) for field in state])
 
-    def inside(self, saved: tuple[Any, list[tuple[str, Normal[Tensor]]]]) -> dict[str, Tensor]:
+    def inside(self, saved: Any) -> dict[str, Tensor]:
         """The gates of a step by name: see ``observer.Opened``."""
         return self.cell.gates_of(saved[0])
 
-    def backward(
-        self, matmuls: Matmuls, saved: tuple[Any, list[tuple[str, Normal[Tensor]]]], doutputs: tuple[Tensor, ...]
-    ) -> tuple[Tensor, ...]:
-        of_cell, normals = saved
-        matmul = UnitMatmuls(matmuls, self, normals)
-        dx_XBG, dstate = self.cell.backward(of_cell, doutputs, matmul)
-        return (dx_XBG,) * len(self.inputs) + tuple(dstate)
+    def backward(self, ops: Ops[V], saved: Any, doutputs: Sequence[V]) -> Sequence[V]:
+        of_cell, normals, widths = saved
+        own = ops.between(self.masked, self.normalised, self.conditioned, normals)
+        dstate = [own.given(d, width) for d, width in zip(doutputs, widths, strict=True)]
+        dx, dbefore = self.cell.backward(own, of_cell, dstate)
+        return [*(dx for _ in self.inputs), *dbefore]
 
     def obstacle(self) -> str:
-        """That of the unit."""
         return self.cell.obstacle()
-
-    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, Any]:
-        count = len(self.inputs)
-        matmul = UnitLowering(ops, self)
-        state, saved = self.cell.lower(ops.sum(inputs[:count]), inputs[count:], matmul)
-        return state, (saved, matmul.normals)
-
-    def lower_back(
-        self,
-        ops: Lowering,
-        saved: tuple[Any, list[tuple[str, Normal[Value]]]],
-        doutputs: tuple[Value | None, ...],
-    ) -> tuple[Value, ...]:
-        of_cell, normals = saved
-        matmul = UnitLowering(ops, self, normals)
-        dx, dstate = self.cell.lower_back(of_cell, doutputs, matmul)
-        return (dx,) * len(self.inputs) + tuple(dstate)
 
 
 @dataclass(frozen=True)
@@ -210,26 +173,14 @@ class Mask(OneToOne):
     def reads(self) -> tuple[str, ...]:
         return (self.source, self.mask)
 
-    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], V]:
         """y = x * mask."""
         x, mask = inputs
-        return (x * mask,), mask
+        return [ops.mul(x, mask)], mask
 
-    def backward(self, matmuls: Matmuls, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+    def backward(self, ops: Ops[V], saved: V, doutputs: Sequence[V]) -> Sequence[V | None]:
         """dx = dy * mask."""
-        return (doutputs[0] * saved, None)
-
-    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, Value]:
-        """y = x * mask."""
-        y = ops.value(inputs[0].width)
-        ops.run("multiply_rows", (y,), inputs)
-        return (y,), inputs[1]
-
-    def lower_back(self, ops: Lowering, saved: Value, doutputs: tuple[Value, ...]) -> tuple[Value | None, ...]:
-        """dx = dy * mask."""
-        dx = ops.value(doutputs[0].width, merges=True)
-        ops.run("multiply_rows", (dx,), (doutputs[0], saved))
-        return (dx, None)
+        return [ops.mul(doutputs[0], saved), None]
 
 
 @dataclass(frozen=True)
@@ -238,22 +189,10 @@ class SentenceMask(OneToOne):
 
     by_sentence: ClassVar[bool] = True
 
-    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], None]:
         """y = x * mask."""
-        return (inputs[0] * matmuls.of(self.name).sentences("mask", inputs[0].shape[1]),), None
+        return [ops.mul(inputs[0], ops.sentences("mask"))], None
 
-    def backward(self, matmuls: Matmuls, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def backward(self, ops: Ops[V], saved: None, doutputs: Sequence[V]) -> Sequence[V]:
         """dx = dy * mask."""
-        return (doutputs[0] * matmuls.of(self.name).sentences("mask", doutputs[0].shape[1]),)
-
-    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, None]:
-        """y = x * mask."""
-        y = ops.value(inputs[0].width)
-        ops.run("multiply_rows", (y,), (inputs[0], ops.of(self.name).sentences("mask")))
-        return (y,), None
-
-    def lower_back(self, ops: Lowering, saved: None, doutputs: tuple[Value, ...]) -> Values:
-        """dx = dy * mask."""
-        dx = ops.value(doutputs[0].width, merges=True)
-        ops.run("multiply_rows", (dx,), (doutputs[0], ops.of(self.name).sentences("mask")))
-        return (dx,)
+        return [ops.mul(doutputs[0], ops.sentences("mask"))]

@@ -19,6 +19,7 @@ from torch import Tensor
 from anaphora.kernels import cudnn, graphs, native, stepping, walk
 from anaphora.kernels.autograd import autocasts, once_differentiable, outside_autocast
 from anaphora.kernels.checks import check_scan
+from anaphora.kernels.eager import Eager
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.naive.parts import with_naive_units
 from anaphora.kernels.observer import Observation, Tensors, Trajectory
@@ -101,7 +102,8 @@ def advance(program: Program, inputs: Tensors, state: Tensors, weights: Tensors,
             stepping.advance(stage, matmuls, signals)
             continue
         for part in stage.parts:
-            outputs, _ = part.forward(matmuls, tuple(signals[read] for read in part.reads))
+            blocks = [signals[read] for read in part.reads]
+            outputs, _ = part.forward(Eager(matmuls, part.name, blocks[0].shape[1]), blocks)
             signals.update(zip(part.writes, outputs, strict=True))
     return signals
 

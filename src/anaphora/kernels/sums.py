@@ -1,13 +1,10 @@
 """Parts that make one signal of the sum of several: what they share, and the two that do little more than to add."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
-from torch import Tensor
-
-from anaphora.kernels.lowering import Lowering, Value, Values
-from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.ops import Ops, V
 
 
 @dataclass(frozen=True)
@@ -36,44 +33,24 @@ class OfSum:
 class Activate(OfSum):
     """y = tanh(sum of inputs): the combination of context and state in an attentional decoder."""
 
-    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], V]:
         """y = tanh(sum)."""
-        y = torch.tanh(sum(inputs[1:], inputs[0]))
-        return (y,), y
+        y = ops.tanh(ops.sum(inputs))
+        return [y], y
 
-    def backward(self, matmuls: Matmuls, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def backward(self, ops: Ops[V], saved: V, doutputs: Sequence[V]) -> Sequence[V]:
         """d = dy (1 - y^2), the same for every input."""
-        return (doutputs[0] * (1 - saved * saved),) * len(self.inputs)
-
-    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, Value]:
-        """y = tanh(sum)."""
-        y = ops.value(inputs[0].width)
-        ops.run("tanh_rows", (y,), (ops.sum(inputs),))
-        return (y,), y
-
-    def lower_back(self, ops: Lowering, saved: Value, doutputs: tuple[Value, ...]) -> Values:
-        """d = dy (1 - y^2), the same for every input."""
-        d = ops.value(saved.width)
-        ops.run("tanh_rows_back", (d,), (saved, doutputs[0]))
-        return (d,) * len(self.inputs)
+        return [ops.tanh_back(saved, doutputs[0])] * len(self.inputs)
 
 
 @dataclass(frozen=True)
 class Add(OfSum):
     """y = sum of inputs: a residual connection around a layer."""
 
-    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], None]:
         """y = sum."""
-        return (sum(inputs[1:], inputs[0]),), None
+        return [ops.sum(inputs, keeps=True)], None
 
-    def backward(self, matmuls: Matmuls, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def backward(self, ops: Ops[V], saved: None, doutputs: Sequence[V]) -> Sequence[V]:
         """d = dy for every input."""
-        return (doutputs[0],) * len(self.inputs)
-
-    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, None]:
-        """y = sum."""
-        return (ops.sum_in(ops.value(inputs[0].width), inputs),), None
-
-    def lower_back(self, ops: Lowering, saved: None, doutputs: tuple[Value, ...]) -> Values:
-        """d = dy for every input."""
-        return (doutputs[0],) * len(self.inputs)
+        return [doutputs[0]] * len(self.inputs)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from anaphora.kernels import native
 from anaphora.kernels.blocks import Blocks
+from anaphora.kernels.eager import Eager
 from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.observer import Observation
 from anaphora.kernels.parts import Part, is_previous
@@ -83,7 +84,8 @@ def _step(stage: Stage, matmuls: Matmuls, blocks: Blocks, step: int) -> tuple[An
     """One step of a loop, for the sentences that have not ended."""
     saved = []
     for part in stage.parts:
-        outputs, kept = part.forward(matmuls, tuple(blocks.read_step(read, step) for read in part.reads))
+        inputs = [blocks.read_step(read, step) for read in part.reads]
+        outputs, kept = part.forward(Eager(matmuls, part.name, inputs[0].shape[1]), inputs)
         for name, value_1BW in zip(part.writes, outputs, strict=True):
             blocks.put_step(name, step, value_1BW)
         saved.append(kept)
@@ -98,7 +100,7 @@ def _all_steps(rows: Rows, part: Part, matmuls: Matmuls, blocks: Blocks) -> Any:
     inputs = tuple(blocks.read(read) for read in part.reads)
     if part.by_sentence:
         inputs = tuple(rows.to_grid(block_1RW[0]) for block_1RW in inputs)
-    outputs, kept = part.forward(matmuls, inputs)
+    outputs, kept = part.forward(Eager(matmuls, part.name, inputs[0].shape[1]), inputs)
     for name, block in zip(part.writes, outputs, strict=True):
         blocks.put(name, rows.of_grid(block) if part.by_sentence else block[0])
     return kept
@@ -117,7 +119,7 @@ def backward(walk: Walk, walked: Walked, gradients: tuple[Tensor, ...], wanted: 
     for stage, saved in zip(reversed(stages(program)), reversed(walked.saved), strict=True):
         if stage not in needed:
             continue
-        if isinstance(saved, native.Lowered):
+        if isinstance(saved, native.Recorded):
             native.backward(stage, rows, walked.matmuls, saved, dblocks)
             continue
         for part in stage.parts:
@@ -135,7 +137,8 @@ def backward(walk: Walk, walked: Walked, gradients: tuple[Tensor, ...], wanted: 
 def _step_back(stage: Stage, matmuls: Matmuls, dblocks: Blocks, step: int, saved: tuple[Any, ...]) -> None:
     """One step of a loop undone: the parts in reverse, what flows one step back added to the step before."""
     for part, kept in zip(reversed(stage.parts), reversed(saved), strict=True):
-        dinputs = part.backward(matmuls, kept, tuple(dblocks.read_step(name, step) for name in part.writes))
+        doutputs = [dblocks.read_step(name, step) for name in part.writes]
+        dinputs = part.backward(Eager(matmuls, part.name, doutputs[0].shape[1]), kept, doutputs)
         for read, dvalue_1BW in zip(part.reads, dinputs, strict=True):
             if dvalue_1BW is not None:
                 dblocks.read_step(read, step).add_(dvalue_1BW)
@@ -145,6 +148,7 @@ def _all_steps_back(rows: Rows, part: Part, matmuls: Matmuls, dblocks: Blocks, k
     doutputs = tuple(dblocks.read(name) for name in part.writes)
     if part.by_sentence:
         doutputs = tuple(rows.to_grid(block_1RW[0]) for block_1RW in doutputs)
-    for read, dblock in zip(part.reads, part.backward(matmuls, kept, doutputs), strict=True):
+    dinputs = part.backward(Eager(matmuls, part.name, doutputs[0].shape[1]), kept, doutputs)
+    for read, dblock in zip(part.reads, dinputs, strict=True):
         if dblock is not None:
             dblocks.add(read, rows.of_grid(dblock) if part.by_sentence else dblock[0])

@@ -9,28 +9,25 @@ The second is a softmax too, of log sigm(e), and so it is never 0 / 0.
 from abc import abstractmethod
 from typing import Annotated, Any, Literal
 
-import torch
 from pydantic import Field
-from torch import Tensor
-from torch.nn import functional
 
 from anaphora.config import Config, by_kind
+from anaphora.kernels.ops import Ops, V
 
 
 class Weighing(Config):
-    """One way from scores to weights; a position whose score is minus infinity has none."""
+    """One way from scores to weights; a position that is not open has none."""
 
     @abstractmethod
-    def forward(self, e_XBS: Tensor) -> tuple[Tensor, Any]:
-        """The weights, and what ``backward`` needs beside them."""
+    def forward(self, ops: Ops[V], e: V, open_: V, scale: float) -> tuple[V, Any]:
+        """The weights of scores that are multiplied by ``scale``, and what ``backward`` needs beside them."""
 
     @abstractmethod
-    def backward(self, saved: Any, a_XBS: Tensor, da_XBS: Tensor) -> Tensor:
+    def backward(self, ops: Ops[V], saved: Any, a: V, da: V, open_: V, scale: float) -> V:
         """The gradient of the scores."""
 
     def obstacle(self) -> str:
-        """Why the time loop in C cannot run it, in a few words; empty where it can, as it can a softmax."""
-        return "the weights are no softmax"
+        return ""
 
 
 class Softmax(Weighing):
@@ -40,18 +37,13 @@ class Softmax(Weighing):
     sharpness: float = Field(1.0, gt=0)
     """b: above 1 the largest weights gain, below 1 the others ("inverse temperature")."""
 
-    def forward(self, e_XBS: Tensor) -> tuple[Tensor, None]:
+    def forward(self, ops: Ops[V], e: V, open_: V, scale: float) -> tuple[V, None]:
         """a = softmax(b e)."""
-        return torch.softmax(e_XBS if self.sharpness == 1 else e_XBS * self.sharpness, -1), None
+        return ops.softmax(e, open_, scale * self.sharpness), None
 
-    def backward(self, saved: None, a_XBS: Tensor, da_XBS: Tensor) -> Tensor:
+    def backward(self, ops: Ops[V], saved: None, a: V, da: V, open_: V, scale: float) -> V:
         """de = b a (da - a' da)."""
-        de_XBS = _softmax_back(a_XBS, da_XBS)
-        return de_XBS if self.sharpness == 1 else de_XBS * self.sharpness
-
-    def obstacle(self) -> str:
-        """None."""
-        return ""
+        return ops.softmax_back(a, da, open_, scale * self.sharpness)
 
 
 class Sigmoid(Weighing):
@@ -59,19 +51,18 @@ class Sigmoid(Weighing):
 
     kind: Literal["sigmoid"] = "sigmoid"
 
-    def forward(self, e_XBS: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, ops: Ops[V], e: V, open_: V, scale: float) -> tuple[V, V]:
         """a = softmax(f)."""
-        f_XBS = functional.logsigmoid(e_XBS)
-        return torch.softmax(f_XBS, -1), f_XBS
+        f = ops.log_sigmoid(ops.scale(e, scale))
+        return ops.softmax(f, open_, 1), f
 
-    def backward(self, saved: Tensor, a_XBS: Tensor, da_XBS: Tensor) -> Tensor:
+    def backward(self, ops: Ops[V], saved: V, a: V, da: V, open_: V, scale: float) -> V:
         """df as for softmax; de = df (1 - sigm(e))."""
-        return _softmax_back(a_XBS, da_XBS) * -torch.expm1(saved)
+        return ops.scale(ops.log_sigmoid_back(saved, ops.softmax_back(a, da, open_, 1)), scale)
+
+    def obstacle(self) -> str:
+        return "the weights are no softmax"
 
 
 AnyWeighing = Annotated[Softmax | Sigmoid, Field(discriminator="kind"), by_kind]
 """The way from scores to weights as a recipe names it: ``"softmax"``, or ``{kind = "softmax", sharpness = 2.0}``."""
-
-
-def _softmax_back(a_XBS: Tensor, da_XBS: Tensor) -> Tensor:
-    return a_XBS * (da_XBS - (a_XBS * da_XBS).sum(-1, keepdim=True))

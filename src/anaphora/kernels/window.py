@@ -17,24 +17,15 @@ What the two parts share is read as one signal, so a decoder without feeding fin
 has to wait for the step before.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
-import torch
-from torch import Tensor
-
-from anaphora.kernels.lowering import Lowering, Value, Values
-from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.parts import previous
 
 LARGEST = 30.0
 """The largest exponent: e to it, a thousand times over and squared, is still a number in single precision."""
-
-
-def _exp(hat_XBN: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the exponential of a block of the projection, and its derivative."""
-    value_XBN = torch.exp(hat_XBN.clamp(max=LARGEST))
-    return value_XBN, value_XBN.masked_fill(hat_XBN > LARGEST, 0)
 
 
 @dataclass(frozen=True)
@@ -51,46 +42,28 @@ class Move:
     def reads(self) -> tuple[str, ...]:
         return (self.source, previous("kappa"))
 
-    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], V]:
         """Step 1."""
-        hat_XBP, before_XBK = inputs
-        step_XBK, derivative_XBK = _exp(hat_XBP.chunk(3, -1)[2])
-        return (before_XBK + step_XBK,), derivative_XBK
+        size = ops.width(inputs[1])
+        kappa, derivative = ops.fused("window_move", self._step, (*inputs, ops.number(LARGEST)), (size, size))
+        return [kappa], derivative
 
-    def backward(self, matmuls: Matmuls, saved: Tensor, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Step 1 undone; the first two blocks have no part in it."""
-        (dkappa_XBK,) = doutputs
-        none_XBK = torch.zeros_like(dkappa_XBK)
-        return torch.cat([none_XBK, none_XBK, dkappa_XBK * saved], -1), dkappa_XBK
+    def _step(self, ops: Ops[V], hat: V, before: V, largest: V) -> Sequence[V]:
+        step, derivative = ops.capped_exp(ops.split(hat, 2, 1)[1], LARGEST)
+        return ops.add(before, step), derivative
 
-    def obstacle(self) -> str:
-        """None."""
-        return ""
-
-    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, Value]:
-        """Step 1."""
-        hat, before = inputs
-        kappa, derivative = ops.value(before.width), ops.value(before.width)
-        ops.run("window_move", (kappa, derivative), (hat, before, ops.number(LARGEST)))
-        return (kappa,), derivative
-
-    def lower_back(self, ops: Lowering, saved: Value, doutputs: tuple[Value, ...]) -> Values:
+    def backward(self, ops: Ops[V], saved: V, doutputs: Sequence[V]) -> Sequence[V]:
         """Step 1 undone; the first two blocks have no part in it."""
         (dkappa,) = doutputs
-        dhat = ops.value(3 * dkappa.width)
-        ops.run("window_move_back", (dhat,), (dkappa, saved))
+        (dhat,) = ops.fused("window_move_back", self._step_back, (dkappa, saved), (3 * ops.width(dkappa),))
         return dhat, dkappa
 
+    def _step_back(self, ops: Ops[V], dkappa: V, derivative: V) -> Sequence[V]:
+        none = ops.sub(dkappa, dkappa)
+        return [ops.join(none, none, ops.mul(dkappa, derivative))]
 
-class Saved(NamedTuple):
-    """Values saved for the backward pass."""
-
-    alpha_XBK1: Tensor
-    beta_XBK1: Tensor
-    derivatives_XBL: Tensor
-    """Of alpha and beta, in their exponents."""
-    d_XBKS: Tensor
-    E_XBKS: Tensor
+    def obstacle(self) -> str:
+        return ""
 
 
 @dataclass(frozen=True)
@@ -111,51 +84,43 @@ class GaussianWindow:
     def reads(self) -> tuple[str, ...]:
         return (self.source, "kappa")
 
-    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Saved]:
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], Sequence[V]]:
         """Steps 2 to 5."""
-        matmul = matmuls.of(self.name)
-        hat_XBP, kappa_XBK = inputs
-        closed_BS = matmul.sentences("closed", hat_XBP.shape[1])
-        s_S = torch.arange(1, closed_BS.shape[1] + 1, device=closed_BS.device)
-        both_XBL, derivatives_XBL = _exp(hat_XBP[..., : 2 * kappa_XBK.shape[-1]])  # 2
-        alpha_XBK1, beta_XBK1 = both_XBL.unsqueeze(-1).chunk(2, -2)
-        d_XBKS = kappa_XBK.unsqueeze(-1) - s_S  # 3
-        E_XBKS = torch.exp(-beta_XBK1 * (d_XBKS * d_XBKS))
-        phi_XBS = (alpha_XBK1 * E_XBKS).sum(-2).masked_fill(closed_BS, 0)  # 4
-        saved = Saved(alpha_XBK1, beta_XBK1, derivatives_XBL, d_XBKS, E_XBKS)
-        return (matmul.attend("values", phi_XBS), phi_XBS), saved  # 5
+        open_ = ops.whole()
+        read = *inputs, open_, ops.number(LARGEST)
+        (phi,) = ops.fused_over_memory("gaussian_window", self._weights, read, (ops.positions,))  # 2 to 4
+        return (ops.mix("values", phi, open_), phi), inputs  # 5
 
-    def backward(self, matmuls: Matmuls, saved: Saved, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def _weights(self, ops: Ops[V], hat: V, kappa: V, open_: V, largest: V) -> Sequence[V]:
+        alpha, _, _, E = self._gaussians(ops, hat, kappa)
+        return [ops.only_open(ops.sum_positions(ops.mul(alpha, E)), open_)]  # 4
+
+    def _gaussians(self, ops: Ops[V], hat: V, kappa: V) -> Sequence[V]:
+        """Steps 2 and 3."""
+        of_alpha, of_beta, _ = ops.split(hat, 1, 1, 1)
+        alpha, beta = (ops.at_positions(ops.capped_exp(block, LARGEST)[0]) for block in (of_alpha, of_beta))  # 2
+        d = ops.sub(ops.at_positions(kappa), ops.places())  # 3
+        return alpha, beta, d, ops.exp(ops.scale(ops.mul(beta, ops.mul(d, d)), -1))
+
+    def backward(self, ops: Ops[V], saved: Sequence[V], doutputs: Sequence[V | None]) -> Sequence[V]:
         """Steps 5 to 2 undone; the weights may have a gradient of their own."""
-        matmul = matmuls.of(self.name)
-        alpha_XBK1, beta_XBK1, derivatives_XBL, d_XBKS, E_XBKS = saved
-        closed_BS = matmul.sentences("closed", d_XBKS.shape[1])
-        dphi_XBS = (matmul.attend_back("values", doutputs[0]) + doutputs[1]).masked_fill(closed_BS, 0)  # 5
-        dfirst_XBKS = dphi_XBS.unsqueeze(-2) * E_XBKS  # 4
-        dalpha_XBK = dfirst_XBKS.sum(-1)
-        dm_XBKS = dfirst_XBKS * alpha_XBK1  # 3, of m = -beta d^2
-        dbeta_XBK = -(dm_XBKS * d_XBKS * d_XBKS).sum(-1)
-        dkappa_XBK = (dm_XBKS * d_XBKS).sum(-1) * (-2 * beta_XBK1.squeeze(-1))
-        dboth_XBL = torch.cat([dalpha_XBK, dbeta_XBK], -1) * derivatives_XBL  # 2
-        return torch.cat([dboth_XBL, torch.zeros_like(dkappa_XBK)], -1), dkappa_XBK
+        open_, (hat, kappa) = ops.whole(), saved
+        dcontext, dweights = doutputs
+        through_context = None if dcontext is None else ops.mix_back("values", dcontext, open_)  # 5
+        dphi = ops.sum([d for d in (through_context, dweights) if d is not None])
+        read, writes = (dphi, hat, kappa, open_, ops.number(LARGEST)), (ops.width(hat), ops.width(kappa))
+        return ops.fused_over_memory("gaussian_window_back", self._weights_back, read, writes)  # 4 to 2
+
+    def _weights_back(self, ops: Ops[V], dphi: V, hat: V, kappa: V, open_: V, largest: V) -> Sequence[V]:
+        alpha, beta, d, E = self._gaussians(ops, hat, kappa)
+        of_alpha, of_beta = (ops.capped_exp(block, LARGEST)[1] for block in ops.split(hat, 1, 1, 1)[:2])
+        dE = ops.mul(ops.over_positions(ops.only_open(dphi, open_)), E)  # 4
+        dm = ops.mul(dE, alpha)  # 3, of m = -beta d^2
+        dbeta = ops.scale(ops.squeeze(ops.row_sum(ops.mul(ops.mul(dm, d), d))), -1)
+        dkappa = ops.scale(ops.mul(ops.squeeze(ops.row_sum(ops.mul(dm, d))), ops.squeeze(beta)), -2)
+        dalpha = ops.squeeze(ops.row_sum(dE))
+        none = ops.sub(dkappa, dkappa)
+        return ops.join(ops.mul(dalpha, of_alpha), ops.mul(dbeta, of_beta), none), dkappa  # 2
 
     def obstacle(self) -> str:
-        """None."""
         return ""
-
-    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, Values]:
-        """Steps 2 to 5."""
-        part = ops.of(self.name)
-        window, phi = part.whole("length"), ops.value(part.memory_width("closed"))
-        ops.run("gaussian_window", (phi,), (*inputs, window, ops.number(LARGEST)))  # 2 to 4
-        return (part.mix("values", phi, window), phi), inputs  # 5
-
-    def lower_back(self, ops: Lowering, saved: Values, doutputs: tuple[Value | None, ...]) -> Values:
-        """Steps 5 to 2 undone."""
-        part = ops.of(self.name)
-        window, (hat, kappa) = part.whole("length"), saved
-        through_context = part.mix_back("values", doutputs[0], window) if doutputs[0] else None  # 5
-        dphi = ops.sum([d for d in (through_context, doutputs[1]) if d])
-        dhat, dkappa = ops.value(hat.width), ops.value(kappa.width, merges=True)
-        ops.run("gaussian_window_back", (dhat, dkappa), (dphi, hat, kappa, window, ops.number(LARGEST)))  # 4 to 2
-        return dhat, dkappa

@@ -11,7 +11,7 @@ many have been read, so that no text costs more than twice the products. All tab
 is, and have as many rows each.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from threading import Lock
@@ -23,8 +23,7 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from anaphora.kernels.linear import linear
-from anaphora.kernels.lowering import Lowering, Value, Values
-from anaphora.kernels.matmul import Matmuls
+from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.parts import OneToOne, Project
 from anaphora.kernels.prepared import keep, state_of, steps_of_optimizers
 from anaphora.kernels.program import Program
@@ -67,25 +66,13 @@ class Reading(NamedTuple):
 class LookUp(OneToOne):
     """y = T_w: the row of a table that belongs to a word; it reads the number of the row."""
 
-    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], None]:
+    def forward(self, ops: Ops[V], inputs: Sequence[V]) -> tuple[Sequence[V], None]:
         """y = T_w."""
-        rows_XB = inputs[0].squeeze(-1).to(torch.int64)
-        return (torch.nn.functional.embedding(rows_XB, matmuls.of(self.name).vector("table")),), None
+        return [ops.look_up(inputs[0], "table")], None
 
-    def backward(self, matmuls: Matmuls, saved: None, doutputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+    def backward(self, ops: Ops[V], saved: None, doutputs: Sequence[V]) -> Sequence[None]:
         """Tables are made where there are no gradients."""
-        return (None,)
-
-    def lower(self, ops: Lowering, inputs: Values) -> tuple[Values, None]:
-        """y = T_w."""
-        table = ops.fixed(ops.vector(f"{self.name}.table"))
-        y = ops.value(table.width)
-        ops.run("look_up", (y,), (*inputs, table, ops.number(1)))
-        return (y,), None
-
-    def lower_back(self, ops: Lowering, saved: None, doutputs: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
-        """Tables are made where there are no gradients."""
-        return (None,)
+        return [None]
 
 
 def reading(program: Program, weights: Mapping[str, Tensor], x: Tensor | Words, count: int = 0) -> Reading:

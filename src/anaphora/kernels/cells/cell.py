@@ -1,29 +1,24 @@
-"""Recurrent unit, as the time loop sees it: the pointwise part of one step, forward and backward.
+"""Recurrent unit, as the time loop sees it: one step, forward and backward, in the operations of ``ops.py``.
 
-A cell never multiplies by a matrix. Its input arrives already projected (x_BG, all gates side by side), and for the
-recurrent products it asks ``matmul``, which keeps the operands and makes the gradient of each matrix after the loop.
-A new unit is one file like ``gru.py`` and one line in ``__init__.py``.
+A cell's input arrives already projected (all gates side by side). Its recurrent products keep their operands, and the
+gradient of each matrix is made after the loop. A new unit is one file like ``gru.py`` and one line in ``__init__.py``.
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from torch import Tensor
 
 from anaphora.config import Config
-from anaphora.kernels.lowering import PartLowering, Value, Values
-from anaphora.kernels.matmul import PartMatmuls
+from anaphora.kernels.ops import Ops, V
 
 State = tuple[Tensor, ...]
 """``... x H`` tensors in the order of ``Cell.state``; the first, ``h``, is what the unit puts out."""
 
 
 class Cell(Config):
-    """One kind of recurrent unit: its options, and the mathematics of one step.
-
-    What ``matmul`` returns is a tensor of the cell's own, which it may overwrite; what it is given (the input, the
-    states, their gradients) it must leave as it is.
-    """
+    """One kind of recurrent unit: its options, and the mathematics of one step."""
 
     kind: str
     """The unit's name."""
@@ -47,24 +42,15 @@ class Cell(Config):
         return ()
 
     @abstractmethod
-    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, Any]:
+    def forward(self, ops: Ops[V], x: V, state: Sequence[V]) -> tuple[tuple[V, ...], Any]:
         """One step: the projected input and the previous state give the new state and what ``backward`` needs."""
 
     @abstractmethod
-    def backward(self, saved: Any, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
+    def backward(self, ops: Ops[V], saved: Any, dstate: Sequence[V]) -> tuple[V, tuple[V, ...]]:
         """The gradient of the new state gives those of the projected input and of the previous state."""
 
     def obstacle(self) -> str:
-        """Why the time loop in C cannot run it, in a few words; empty where it has a ``lower``."""
-        return "" if type(self).lower is not Cell.lower else f"the unit '{self.kind}' has no native body"
-
-    def lower(self, x: Value, state: Values, matmul: PartLowering) -> tuple[Values, Any]:
-        """``forward`` as operations of C: see ``kernels/lowering.py``."""
-        raise NotImplementedError
-
-    def lower_back(self, saved: Any, dstate: tuple[Value | None, ...], matmul: PartLowering) -> tuple[Value, Values]:
-        """``backward`` as operations of C; None is the gradient of what nothing depends on."""
-        raise NotImplementedError
+        return ""
 
     def gates_of(self, saved: Any) -> dict[str, Tensor]:
         """The gates of a step by name (i, f, g, o; r, z, g), from what ``forward`` saved; none for units without."""

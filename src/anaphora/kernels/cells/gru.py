@@ -10,24 +10,14 @@
 The blocks of x and of the recurrent matrices stand in the order r, z, g of torch.nn.GRU.
 """
 
-from typing import ClassVar, Generic, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import ClassVar, Literal
 
-import torch
 from torch import Tensor
 
 from anaphora.config import Conflict
-from anaphora.kernels import compiled
-from anaphora.kernels.cells.cell import Cell, State
-from anaphora.kernels.lowering import Block, PartLowering, Value, Values
-from anaphora.kernels.matmul import PartMatmuls
-from anaphora.kernels.pointwise import sigmoid_
-
-
-class _Saved(NamedTuple, Generic[Block]):
-    gates: Block
-    """r and z; with reset "after" also u before r scales it, U_g h_{t-1} + b'."""
-    g: Block
-    h_before: Block
+from anaphora.kernels.cells.cell import Cell
+from anaphora.kernels.ops import Ops, V
 
 
 class Gru(Cell):
@@ -57,92 +47,80 @@ class Gru(Cell):
         """b', where there is one."""
         return ("bias",) if self.reset == "after" and self.recurrent_bias else ()
 
-    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, _Saved[Tensor]]:
+    def forward(self, ops: Ops[V], x: V, state: Sequence[V]) -> tuple[tuple[V, ...], tuple[V, ...]]:
         """Steps 1 to 4."""
         (h_before,) = state
-        size = h_before.shape[-1]
-        gates = matmul("h", h_before)
+        a, size = ops.times("h", h_before), ops.width(h_before)
         if self.vectors:
-            gates[..., 2 * size :] += matmul.vector("bias")
-        if self.reset == "before" or not matmul.native(gates):
-            r, z = sigmoid_(gates[..., : 2 * size].add_(x_BG[..., : 2 * size])).chunk(2, -1)  # 1
-            if self.reset == "after":
-                g = torch.addcmul(x_BG[..., 2 * size :], r, gates[..., 2 * size :]).tanh_()  # 2, 3
-            else:
-                g = torch.add(matmul("rh", r * h_before), x_BG[..., 2 * size :]).tanh_()
-            old, new = (h_before, g) if self.update == "new" else (g, h_before)
-            return (torch.addcmul(old, z, new - old),), _Saved(gates, g, h_before)  # 4
-        g, h = compiled.gru_forward(gates, x_BG, h_before, self.update == "keep")  # 1 to 4
-        return (h,), _Saved(gates, g, h_before)
+            a = ops.add_vector(a, "bias")
+        if self.reset == "after":
+            gates, g, h = ops.fused(f"gru_step_{self.update}", self._step, (a, x, h_before), (a, size, size))
+        else:
+            gates, rh = ops.fused("gru_gates", self._gates, (a, x, h_before), (a, size))
+            u = ops.times("rh", rh)
+            g, h = ops.fused(f"gru_new_{self.update}", self._new, (u, x, gates, h_before), (size, size))
+        return (h,), (gates, g, h_before)
 
-    def gates_of(self, saved: _Saved[Tensor]) -> dict[str, Tensor]:
-        """r, z, and the new value g."""
-        r, z = saved.gates[..., : 2 * saved.g.shape[-1]].chunk(2, -1)
-        return {"r": r, "z": z, "g": saved.g}
+    def _step(self, ops: Ops[V], a: V, x: V, h_before: V) -> Sequence[V]:
+        (a_rz, a_g), (x_rz, x_g) = ops.split(a, 2, 1), ops.split(x, 2, 1)
+        r_and_z = ops.sigmoid(ops.add(a_rz, x_rz))  # 1
+        r, z = ops.split(r_and_z, 1, 1)
+        g = ops.tanh(ops.add(x_g, ops.mul(r, a_g)))  # 2, 3
+        return ops.join(r_and_z, a_g), g, self._mix(ops, z, g, h_before)  # 4
 
-    def backward(self, saved: _Saved[Tensor], dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
+    def _gates(self, ops: Ops[V], a: V, x: V, h_before: V) -> Sequence[V]:
+        r_and_z = ops.sigmoid(ops.add(a, ops.split(x, 2, 1)[0]))  # 1
+        return r_and_z, ops.mul(ops.split(r_and_z, 1, 1)[0], h_before)
+
+    def _new(self, ops: Ops[V], u: V, x: V, r_and_z: V, h_before: V) -> Sequence[V]:
+        g = ops.tanh(ops.add(u, ops.split(x, 2, 1)[1]))  # 2, 3
+        return g, self._mix(ops, ops.split(r_and_z, 1, 1)[1], g, h_before)  # 4
+
+    def _mix(self, ops: Ops[V], z: V, g: V, h_before: V) -> V:
+        old, new = (h_before, g) if self.update == "new" else (g, h_before)
+        return ops.add(old, ops.mul(z, ops.sub(new, old)))  # 4
+
+    def backward(self, ops: Ops[V], saved: tuple[V, ...], dstate: Sequence[V]) -> tuple[V, tuple[V, ...]]:
         """Steps 4 to 1 undone; section 3 of the derivation in ``kernels/README.md``."""
-        (dh,) = dstate
-        gates, g, h_before = saved
-        if self.reset == "before" or not matmul.native(gates):
-            size = g.shape[-1]
-            r, z = gates[..., : 2 * size].chunk(2, -1)
-            dnew = dh * z  # 4
-            dold = dh - dnew
-            dz = dh * (g - h_before) if self.update == "new" else dh * (h_before - g)
-            dg, dh_before = (dnew, dold) if self.update == "new" else (dold, dnew)
-            dx = gates.new_empty(*gates.shape[:-1], 3 * size)
-            dx_g = torch.mul(dg, 1 - g * g, out=dx[..., 2 * size :])  # 3
-            if self.reset == "after":
-                dr = dx_g * gates[..., 2 * size :]  # 2
-            else:
-                drh = matmul.back("rh", dx_g)
-                dr = drh * h_before
-                dh_before = torch.addcmul(dh_before, drh, r)
-            torch.mul(dr, r - r * r, out=dx[..., :size])  # 1
-            torch.mul(dz, z - z * z, out=dx[..., size : 2 * size])
-            da = torch.cat([dx[..., : 2 * size], dx_g * r], -1) if self.reset == "after" else dx[..., : 2 * size]
-            return dx, (dh_before + self._through_matrix(da, matmul),)
-        dx, da, dh_before = compiled.gru_backward(gates, g, h_before, dh, self.update == "keep")  # 4 to 1
-        return dx, (dh_before.add_(self._through_matrix(da, matmul)),)
-
-    def _through_matrix(self, da_BG: Tensor, matmul: PartMatmuls) -> Tensor:
-        """U' da, and db' where there is one."""
-        if self.vectors:
-            du = da_BG[..., -da_BG.shape[-1] // 3 :]
-            matmul.add_gradient("bias", du.sum(tuple(range(du.dim() - 1))))
-        return matmul.back("h", da_BG)
-
-    def lower(self, x: Value, state: Values, matmul: PartLowering) -> tuple[Values, _Saved[Value]]:
-        """Steps 1 to 4."""
-        (h_before,) = state
-        gates, g, h = matmul("h", h_before), matmul.value(h_before.width), matmul.value(h_before.width)
-        if self.vectors:
-            matmul.run("add_to_last", (gates,), (gates, matmul.vector("bias")))
+        (dh,), (gates, g, h_before) = dstate, saved
+        size, read = ops.width(g), (gates, g, h_before, dh)
         if self.reset == "after":
-            matmul.run(f"gru_step_{self.update}", (gates, g, h), (x, h_before))
+            widths = 3 * size, 3 * size, size
+            dx, da, dh_before = ops.fused(f"gru_step_{self.update}_back", self._step_back, read, widths)
         else:
-            rh = matmul.value(h_before.width)
-            matmul.run("gru_gates", (gates, rh), (x, h_before))  # 1, 2
-            matmul.run(f"gru_new_{self.update}", (g, h), (matmul("rh", rh), x, gates, h_before))  # 3, 4
-        return (h,), _Saved(gates, g, h_before)
+            widths = 3 * size, size, size
+            dx, du, dh_before = ops.fused(f"gru_new_{self.update}_back", self._new_back, read, widths)
+            drh, writes = ops.back("rh", du), (dx, 2 * size, dh_before)
+            read_too = gates, h_before, drh, dx, dh_before
+            dx, da, dh_before = ops.fused("gru_gates_back", self._gates_back, read_too, writes)
+        if self.vectors:
+            ops.add_vector_gradient("bias", da)
+        return dx, (ops.accumulate(dh_before, ops.back("h", da)),)
 
-    def lower_back(
-        self, saved: _Saved[Value], dstate: tuple[Value | None, ...], matmul: PartLowering
-    ) -> tuple[Value, Values]:
-        """Steps 4 to 1 undone."""
-        gates, _, h_before = saved
-        size = h_before.width
-        dh, dx, dh_before = matmul.given(dstate[0], size), matmul.value(3 * size), matmul.value(size, merges=True)
-        if self.reset == "after":
-            da = matmul.value(3 * size)
-            matmul.run(f"gru_step_{self.update}_back", (dx, da, dh_before), (*saved, dh))
-            if self.vectors:
-                matmul.add_vector_gradient("bias", da)
-        else:
-            da, du = matmul.value(2 * size), matmul.value(size)
-            matmul.run(f"gru_new_{self.update}_back", (dx, du, dh_before), (*saved, dh))  # 4, 3
-            drh = matmul.back("rh", du)
-            matmul.run("gru_gates_back", (dx, da, dh_before), (gates, h_before, drh), adds=(dh_before,))  # 2, 1
-        matmul.add(dh_before, matmul.back("h", da))
-        return dx, (dh_before,)
+    def _step_back(self, ops: Ops[V], gates: V, g: V, h_before: V, dh: V) -> Sequence[V]:
+        r, z, a_g = ops.split(gates, 1, 1, 1)
+        da_z, da_g, dh_before = self._mix_back(ops, z, g, h_before, dh)  # 4, 3
+        da_r = ops.sigmoid_back(r, ops.mul(da_g, a_g))  # 2, 1
+        return ops.join(da_r, da_z, da_g), ops.join(da_r, da_z, ops.mul(da_g, r)), dh_before
+
+    def _new_back(self, ops: Ops[V], r_and_z: V, g: V, h_before: V, dh: V) -> Sequence[V]:
+        r, z = ops.split(r_and_z, 1, 1)
+        da_z, da_g, dh_before = self._mix_back(ops, z, g, h_before, dh)  # 4, 3
+        return ops.join(r, da_z, da_g), da_g, dh_before  # r holds the place of its gradient
+
+    def _gates_back(self, ops: Ops[V], r_and_z: V, h_before: V, drh: V, dx: V, dh_before: V) -> Sequence[V]:
+        (r, _), (_, da_z, da_g) = ops.split(r_and_z, 1, 1), ops.split(dx, 1, 1, 1)
+        da_r = ops.sigmoid_back(r, ops.mul(drh, h_before))  # 2, 1
+        return ops.join(da_r, da_z, da_g), ops.join(da_r, da_z), ops.add(dh_before, ops.mul(drh, r))
+
+    def _mix_back(self, ops: Ops[V], z: V, g: V, h_before: V, dh: V) -> Sequence[V]:
+        old, new = (h_before, g) if self.update == "new" else (g, h_before)
+        dnew, dz = ops.mul(dh, z), ops.mul(dh, ops.sub(new, old))  # 4
+        dold = ops.sub(dh, dnew)
+        dg, dh_before = (dnew, dold) if self.update == "new" else (dold, dnew)
+        return ops.sigmoid_back(z, dz), ops.tanh_back(g, dg), dh_before  # 1, 3
+
+    def gates_of(self, saved: tuple[Tensor, ...]) -> dict[str, Tensor]:
+        """r, z, and the new value g."""
+        r, z = saved[0][..., : 2 * saved[1].shape[-1]].chunk(2, -1)
+        return {"r": r, "z": z, "g": saved[1]}

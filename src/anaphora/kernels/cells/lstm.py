@@ -8,24 +8,13 @@
 5  h_t     = o * m
 """
 
-from typing import ClassVar, Generic, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import ClassVar, Literal
 
-import torch
 from torch import Tensor
 
-from anaphora.kernels import compiled
-from anaphora.kernels.cells.cell import Forgetting, State
-from anaphora.kernels.lowering import Block, PartLowering, Value, Values
-from anaphora.kernels.matmul import PartMatmuls
-from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
-
-
-class Saved(NamedTuple, Generic[Block]):
-    """Values of a step, saved for the way back."""
-
-    gates: Block
-    c_before: Block
-    m: Block
+from anaphora.kernels.cells.cell import Forgetting
+from anaphora.kernels.ops import Ops, V
 
 
 class Lstm(Forgetting):
@@ -36,63 +25,36 @@ class Lstm(Forgetting):
     gates: ClassVar[int] = 4
     state: ClassVar[tuple[str, ...]] = ("h", "c")
 
-    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, Saved[Tensor]]:
+    def forward(self, ops: Ops[V], x: V, state: Sequence[V]) -> tuple[tuple[V, ...], tuple[V, ...]]:
         """Steps 1 to 5."""
         h_before, c_before = state
-        gates = matmul("h", h_before)
-        if not matmul.native(gates):
-            gates.add_(x_BG)  # 1
-            i, f, g, o = gates.chunk(4, -1)
-            size = g.shape[-1]
-            sigmoid_(gates[..., : 2 * size])  # 2: i and f lie side by side
-            g.tanh_()
-            sigmoid_(o)
-            c = torch.addcmul(f * c_before, i, g)  # 3
-            m = torch.tanh(c)  # 4
-            return (o * m, c), Saved(gates, c_before, m)  # 5
-        c, m, h = compiled.lstm_forward(gates, x_BG, c_before)  # 1 to 5
-        return (h, c), Saved(gates, c_before, m)
+        wh, size = ops.times("h", h_before), ops.width(c_before)
+        gates, c, m, h = ops.fused("lstm_step", self._step, (wh, x, c_before), (wh, size, size, size))
+        return (h, c), (gates, c_before, m)
 
-    def gates_of(self, saved: Saved[Tensor]) -> dict[str, Tensor]:
-        """i, f, g, o."""
-        return dict(zip("ifgo", saved.gates.chunk(4, -1), strict=True))
+    def _step(self, ops: Ops[V], wh: V, x: V, c_before: V) -> Sequence[V]:
+        a_if, a_g, a_o = ops.split(ops.add(wh, x), 2, 1, 1)  # 1
+        i_and_f, g, o = ops.sigmoid(a_if), ops.tanh(a_g), ops.sigmoid(a_o)  # 2
+        i, f = ops.split(i_and_f, 1, 1)
+        c = ops.add(ops.mul(f, c_before), ops.mul(i, g))  # 3
+        m = ops.tanh(c)  # 4
+        return ops.join(i_and_f, g, o), c, m, ops.mul(o, m)  # 5
 
-    def backward(self, saved: Saved[Tensor], dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
+    def backward(self, ops: Ops[V], saved: tuple[V, ...], dstate: Sequence[V]) -> tuple[V, tuple[V, ...]]:
         """Steps 5 to 1 undone; equations of section 2 of the derivation in ``kernels/README.md``."""
-        dh, dc = dstate
-        gates, c_before, m = saved
-        if not matmul.native(gates):
-            i, f, g, o = gates.chunk(4, -1)
-            da = torch.empty_like(gates)
-            di, df, dg, do = da.chunk(4, -1)
-            torch.mul(dh, m, out=do)  # 5
-            dc = tanh_back_(dh * o, m).add_(dc)  # 5, 4
-            torch.mul(dc, g, out=di)  # 3
-            torch.mul(dc, c_before, out=df)
-            torch.mul(dc, i, out=dg)
-            dc_before = dc * f
-            tanh_back_(dg, g)  # 2
-            size = g.shape[-1]
-            sigmoid_back_(da[..., : 2 * size], gates[..., : 2 * size])
-            sigmoid_back_(do, o)
-            return da, (matmul.back("h", da), dc_before)  # 1
-        da, dc_before = compiled.lstm_backward(gates, c_before, m, dh, dc)  # 5 to 2
-        return da, (matmul.back("h", da), dc_before)  # 1
+        gates, _, m = saved
+        widths = ops.width(gates), ops.width(m)
+        da, dc_before = ops.fused("lstm_step_back", self._step_back, (*saved, *dstate), widths)
+        return da, (ops.back("h", da), dc_before)  # 1
 
-    def lower(self, x: Value, state: Values, matmul: PartLowering) -> tuple[Values, Saved[Value]]:
-        """Steps 1 to 5."""
-        h_before, c_before = state
-        gates = matmul("h", h_before)
-        c, m, h = (matmul.value(c_before.width) for _ in range(3))
-        matmul.run("lstm_step", (gates, c, m, h), (x, c_before))
-        return (h, c), Saved(gates, c_before, m)
+    def _step_back(self, ops: Ops[V], gates: V, c_before: V, m: V, dh: V, dc: V) -> Sequence[V]:
+        i, f, g, o = ops.split(gates, 1, 1, 1, 1)
+        do, dm = ops.mul(dh, m), ops.mul(dh, o)  # 5
+        dc = ops.add(dc, ops.tanh_back(m, dm))  # 4
+        di, df, dg = ops.mul(dc, g), ops.mul(dc, c_before), ops.mul(dc, i)  # 3
+        da_i, da_f = ops.sigmoid_back(i, di), ops.sigmoid_back(f, df)  # 2
+        return ops.join(da_i, da_f, ops.tanh_back(g, dg), ops.sigmoid_back(o, do)), ops.mul(dc, f)
 
-    def lower_back(
-        self, saved: Saved[Value], dstate: tuple[Value | None, ...], matmul: PartLowering
-    ) -> tuple[Value, Values]:
-        """Steps 5 to 1 undone."""
-        gates, c_before, m = saved
-        dh, dc = (matmul.given(d, m.width) for d in dstate)
-        da, dc_before = matmul.value(gates.width), matmul.value(m.width, merges=True)
-        matmul.run("lstm_step_back", (da, dc_before), (gates, c_before, m, dh, dc))  # 5 to 2
-        return da, (matmul.back("h", da), dc_before)  # 1
+    def gates_of(self, saved: tuple[Tensor, ...]) -> dict[str, Tensor]:
+        """i, f, g, o."""
+        return dict(zip("ifgo", saved[0].chunk(4, -1), strict=True))

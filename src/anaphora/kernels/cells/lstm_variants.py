@@ -8,15 +8,13 @@
 5  h_t     = o * m                                   without o: h_t = c_t, and one tensor is carried, h
 """
 
-from typing import ClassVar, Literal
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
 
-import torch
 from torch import Tensor
 
-from anaphora.kernels.cells.cell import Cell, Forgetting, State
-from anaphora.kernels.cells.lstm import Saved
-from anaphora.kernels.matmul import PartMatmuls
-from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
+from anaphora.kernels.cells.cell import Cell, Forgetting
+from anaphora.kernels.ops import Ops, V
 
 
 class _Variant(Cell):
@@ -26,49 +24,42 @@ class _Variant(Cell):
     output_tanh: ClassVar[bool] = True
     """True if m is tanh(c), and not c."""
 
-    def _by_name(self, blocks_BG: Tensor) -> dict[str, Tensor]:
-        return dict(zip(self.blocks, blocks_BG.chunk(self.gates, -1), strict=True))
-
-    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, Saved[Tensor]]:
+    def forward(self, ops: Ops[V], x: V, state: Sequence[V]) -> tuple[tuple[V, ...], tuple[Any, ...]]:
         """Steps 1 to 5."""
         h_before, c_before = state[0], state[-1]
-        gates = matmul("h", h_before).add_(x_BG)  # 1
-        has = self._by_name(gates)
-        for name, a in has.items():  # 2
-            a.tanh_() if name == "g" else sigmoid_(a)
-        kept = has["f"] * c_before if "f" in has else c_before  # 3
-        c = torch.addcmul(kept, has["i"], has["g"]) if "i" in has else kept + has["g"]
-        if "o" not in has:
-            return (c,), Saved(gates, c_before, c)
-        m = torch.tanh(c) if self.output_tanh else c  # 4
-        return (has["o"] * m, c), Saved(gates, c_before, m)  # 5
+        a = ops.split(ops.add(ops.times("h", h_before), x), *(1 for _ in self.blocks))  # 1
+        by_name = zip(self.blocks, a, strict=True)
+        of = {name: ops.tanh(a_s) if name == "g" else ops.sigmoid(a_s) for name, a_s in by_name}  # 2
+        kept = ops.mul(of["f"], c_before) if "f" in of else c_before  # 3
+        c = ops.add(kept, ops.mul(of["i"], of["g"]) if "i" in of else of["g"])
+        if "o" not in of:
+            return (c,), (of, c_before, c)
+        m = ops.tanh(c) if self.output_tanh else c  # 4
+        return (ops.mul(of["o"], m), c), (of, c_before, m)  # 5
 
-    def gates_of(self, saved: Saved[Tensor]) -> dict[str, Tensor]:
-        """Those that it has."""
-        return self._by_name(saved.gates)
-
-    def backward(self, saved: Saved[Tensor], dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
+    def backward(self, ops: Ops[V], saved: tuple[Any, ...], dstate: Sequence[V]) -> tuple[V, tuple[V, ...]]:
         """Steps 5 to 1 undone; section 2 of the derivation in ``kernels/README.md``."""
-        gates, c_before, m = saved
-        dh, dc = dstate[0], dstate[-1]
-        da = torch.empty_like(gates)
-        has, d = self._by_name(gates), self._by_name(da)
-        if "o" in has:
-            torch.mul(dh, m, out=d["o"])  # 5
-            dc = tanh_back_(dh * has["o"], m).add_(dc) if self.output_tanh else torch.addcmul(dc, dh, has["o"])  # 4
-        if "i" in has:
-            torch.mul(dc, has["g"], out=d["i"])  # 3
-            torch.mul(dc, has["i"], out=d["g"])
-        else:
-            d["g"].copy_(dc)
-        if "f" in has:
-            torch.mul(dc, c_before, out=d["f"])
-        for name, gate in has.items():  # 2
-            (tanh_back_ if name == "g" else sigmoid_back_)(d[name], gate)
-        dh_before = matmul.back("h", da)  # 1
-        if "o" in has:
-            return da, (dh_before, dc * has["f"] if "f" in has else dc)
-        return da, (dh_before.addcmul_(dc, has["f"]) if "f" in has else dh_before.add_(dc),)  # 3
+        (of, c_before, m), dh, dc = saved, dstate[0], dstate[-1]
+        d = {}
+        if "o" in of:
+            d["o"], dm = ops.mul(dh, m), ops.mul(dh, of["o"])  # 5
+            dc = ops.add(dc, ops.tanh_back(m, dm) if self.output_tanh else dm)  # 4
+        if "i" in of:
+            d["i"] = ops.mul(dc, of["g"])  # 3
+        if "f" in of:
+            d["f"] = ops.mul(dc, c_before)
+        dg = ops.mul(dc, of["i"]) if "i" in of else dc
+        dc_before = ops.mul(dc, of["f"]) if "f" in of else dc
+        d = {name: ops.sigmoid_back(of[name], ds) for name, ds in d.items()} | {"g": ops.tanh_back(of["g"], dg)}  # 2
+        da = ops.join(*(d[name] for name in self.blocks))
+        dh_before = ops.back("h", da)  # 1
+        if "o" in of:
+            return da, (dh_before, dc_before)
+        return da, (ops.add(dh_before, dc_before),)  # 3
+
+    def gates_of(self, saved: tuple[Any, ...]) -> dict[str, Tensor]:
+        """Those that it has."""
+        return dict(saved[0])
 
 
 class LstmAdditive(_Variant):

@@ -8,19 +8,13 @@
 The blocks of x are x_m, x_h. With ``bias = true`` both have a bias; the paper gives x_m none, so its share starts at 0.
 """
 
-from typing import ClassVar, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import ClassVar, Literal
 
-import torch
 from torch import Tensor
 
-from anaphora.kernels.cells.cell import Cell, State
-from anaphora.kernels.matmul import PartMatmuls
-
-
-class _Saved(NamedTuple):
-    x_m: Tensor
-    p: Tensor
-    h: Tensor
+from anaphora.kernels.cells.cell import Cell
+from anaphora.kernels.ops import Ops, V
 
 
 class Multiplicative(Cell):
@@ -39,21 +33,16 @@ class Multiplicative(Cell):
         """The factors start as the paper has them, without a bias."""
         bias_G.chunk(2)[0].zero_()
 
-    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, _Saved]:
+    def forward(self, ops: Ops[V], x: V, state: Sequence[V]) -> tuple[tuple[V, ...], tuple[V, ...]]:
         """Steps 1 to 4."""
-        (h_before,) = state
-        x_m, x_h = x_BG.chunk(2, -1)
-        p = matmul("h", h_before)  # 1
-        h = matmul("m", x_m * p).add_(x_h).tanh_()  # 2, 3, 4
-        return (h,), _Saved(x_m, p, h)
+        x_m, x_h = ops.split(x, 1, 1)
+        p = ops.times("h", state[0])  # 1
+        h = ops.tanh(ops.add(ops.times("m", ops.mul(x_m, p)), x_h))  # 2, 3, 4
+        return (h,), (x_m, p, h)
 
-    def backward(self, saved: _Saved, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
+    def backward(self, ops: Ops[V], saved: tuple[V, ...], dstate: Sequence[V]) -> tuple[V, tuple[V, ...]]:
         """Steps 4 to 1 undone; section 3 of the derivation in ``kernels/README.md``."""
-        (dh,) = dstate
-        x_m, p, h = saved
-        dx = h.new_empty(*h.shape[:-1], 2 * h.shape[-1])
-        dx_m, dx_h = dx.chunk(2, -1)
-        torch.addcmul(dh, dh * h, h, value=-1, out=dx_h)  # 4
-        dm = matmul.back("m", dx_h)  # 3
-        torch.mul(dm, p, out=dx_m)  # 2
-        return dx, (matmul.back("h", dm * x_m),)  # 1
+        (x_m, p, h), (dh,) = saved, dstate
+        da = ops.tanh_back(h, dh)  # 4
+        dm = ops.back("m", da)  # 3
+        return ops.join(ops.mul(dm, p), da), (ops.back("h", ops.mul(dm, x_m)),)  # 2, 1

@@ -13,21 +13,13 @@ is P_o. They are diagonal, as in the paper, with ``"diagonal"``: then the vector
 diagonals.
 """
 
-from typing import ClassVar, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
 
-import torch
 from torch import Tensor
 
-from anaphora.kernels.cells.cell import Forgetting, State
-from anaphora.kernels.matmul import PartMatmuls
-from anaphora.kernels.pointwise import sigmoid_, sigmoid_back_, tanh_back_
-
-
-class _Saved(NamedTuple):
-    gates: Tensor
-    c_before: Tensor
-    c: Tensor
-    m: Tensor
+from anaphora.kernels.cells.cell import Forgetting
+from anaphora.kernels.ops import Ops, V
 
 
 class Peephole(Forgetting):
@@ -50,63 +42,44 @@ class Peephole(Forgetting):
         """The diagonals."""
         return ("c_i", "c_f", "c_o") if self.peephole == "diagonal" else ()
 
-    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, _Saved]:
+    def forward(self, ops: Ops[V], x: V, state: Sequence[V]) -> tuple[tuple[V, ...], tuple[V, ...]]:
         """Steps 1 to 6."""
         h_before, c_before = state
-        gates = matmul("h", h_before).add_(x_BG)  # 1
-        i, f, g, o = gates.chunk(4, -1)
-        i_and_f = gates[..., : 2 * g.shape[-1]]
-        if self.peephole == "full":
-            i_and_f += matmul("c", c_before)
-        else:
-            i.addcmul_(c_before, matmul.vector("c_i"))
-            f.addcmul_(c_before, matmul.vector("c_f"))
-        sigmoid_(i_and_f)  # 2
-        g.tanh_()
-        c = torch.addcmul(f * c_before, i, g)  # 3
-        if self.peephole == "full":
-            o += matmul("c_new", c)
-        else:
-            o.addcmul_(c, matmul.vector("c_o"))
-        sigmoid_(o)  # 4
-        m = torch.tanh(c)  # 5
-        return (o * m, c), _Saved(gates, c_before, c, m)  # 6
+        a_i, a_f, a_g, a_o = ops.split(ops.add(ops.times("h", h_before), x), 1, 1, 1, 1)  # 1
+        of_i, of_f = self._looked(ops, "c", ("c_i", "c_f"), c_before)
+        i, f, g = ops.sigmoid(ops.add(a_i, of_i)), ops.sigmoid(ops.add(a_f, of_f)), ops.tanh(a_g)  # 2
+        c = ops.add(ops.mul(f, c_before), ops.mul(i, g))  # 3
+        (of_o,) = self._looked(ops, "c_new", ("c_o",), c)
+        o = ops.sigmoid(ops.add(a_o, of_o))  # 4
+        m = ops.tanh(c)  # 5
+        return (ops.mul(o, m), c), (i, f, g, o, c_before, c, m)  # 6
 
-    def gates_of(self, saved: _Saved) -> dict[str, Tensor]:
-        """i, f, g, o."""
-        return dict(zip("ifgo", saved.gates.chunk(4, -1), strict=True))
+    def _looked(self, ops: Ops[V], matrix: str, diagonals: tuple[str, ...], c: V) -> Sequence[V]:
+        """P c, for one gate or several."""
+        if self.peephole == "full":
+            return ops.split(ops.times(matrix, c), *(1 for _ in diagonals))
+        return [ops.mul(c, ops.vector(name)) for name in diagonals]
 
-    def backward(self, saved: _Saved, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
+    def backward(self, ops: Ops[V], saved: tuple[V, ...], dstate: Sequence[V]) -> tuple[V, tuple[V, ...]]:
         """Steps 6 to 1 undone; section 2 of the derivation in ``kernels/README.md``."""
-        dh, dc = dstate
-        gates, c_before, c, m = saved
-        i, f, g, o = gates.chunk(4, -1)
-        da = torch.empty_like(gates)
-        di, df, dg, do = da.chunk(4, -1)
-        torch.mul(dh, m, out=do)  # 6
-        dc = tanh_back_(dh * o, m).add_(dc)  # 6, 5
-        sigmoid_back_(do, o)  # 4
-        if self.peephole == "full":
-            dc += matmul.back("c_new", do)
-        else:
-            dc.addcmul_(do, matmul.vector("c_o"))
-            matmul.add_gradient("c_o", _summed(do, c))
-        torch.mul(dc, g, out=di)  # 3
-        torch.mul(dc, c_before, out=df)
-        torch.mul(dc, i, out=dg)
-        dc_before = dc * f
-        size = g.shape[-1]
-        sigmoid_back_(da[..., : 2 * size], gates[..., : 2 * size])  # 2
-        tanh_back_(dg, g)
-        if self.peephole == "full":
-            dc_before += matmul.back("c", da[..., : 2 * size])
-        else:
-            dc_before.addcmul_(di, matmul.vector("c_i")).addcmul_(df, matmul.vector("c_f"))
-            matmul.add_gradient("c_i", _summed(di, c_before))
-            matmul.add_gradient("c_f", _summed(df, c_before))
-        return da, (matmul.back("h", da), dc_before)  # 1
+        (i, f, g, o, c_before, c, m), (dh, dc) = saved, dstate
+        do, dm = ops.mul(dh, m), ops.mul(dh, o)  # 6
+        da_o = ops.sigmoid_back(o, do)  # 4
+        dc = ops.add(ops.add(dc, ops.tanh_back(m, dm)), self._looked_back(ops, "c_new", {"c_o": da_o}, c))  # 5, 4
+        di, df, dg = ops.mul(dc, g), ops.mul(dc, c_before), ops.mul(dc, i)  # 3
+        da_i, da_f, da_g = ops.sigmoid_back(i, di), ops.sigmoid_back(f, df), ops.tanh_back(g, dg)  # 2
+        looked = self._looked_back(ops, "c", {"c_i": da_i, "c_f": da_f}, c_before)
+        da = ops.join(da_i, da_f, da_g, da_o)
+        return da, (ops.back("h", da), ops.add(ops.mul(dc, f), looked))  # 1
 
+    def _looked_back(self, ops: Ops[V], matrix: str, da: dict[str, V], c: V) -> V:
+        """P' da, and the record of dP."""
+        if self.peephole == "full":
+            return ops.back(matrix, ops.join(*da.values()))
+        for name, da_s in da.items():
+            ops.add_vector_gradient(name, ops.mul(da_s, c))
+        return ops.sum([ops.mul(da_s, ops.vector(name)) for name, da_s in da.items()])
 
-def _summed(da_XBH: Tensor, c_XBH: Tensor) -> Tensor:
-    """The gradient of a diagonal, da * c summed over all rows."""
-    return (da_XBH * c_XBH).sum((0, 1))
+    def gates_of(self, saved: tuple[Any, ...]) -> dict[str, Tensor]:
+        """i, f, g, o."""
+        return dict(zip("ifgo", saved, strict=False))

@@ -1,7 +1,7 @@
 """Units without a derived gradient: autograd records each step on the way forward and undoes it on the backward pass.
 
 So a new idea can be tried before its gradient is derived, at the price of speed. The rest stays as for every other
-unit: the matrices are still multiplied by ``matmul``, and each of their gradients is one product after the loop.
+unit: the matrices are still multiplied by ``ops``, and each of their gradients is one product after the loop.
 """
 
 from abc import abstractmethod
@@ -11,13 +11,13 @@ import torch
 from torch import Tensor
 
 from anaphora.kernels.cells.cell import Cell, State
-from anaphora.kernels.matmul import PartMatmuls
+from anaphora.kernels.ops import Ops
 
 
 class Operands(Protocol):
     """Weights and products that a step may ask for."""
 
-    def __call__(self, name: str, a_XBK: Tensor) -> Tensor:
+    def times(self, name: str, a_XBK: Tensor) -> Tensor:
         """W a."""
 
     def vector(self, name: str) -> Tensor:
@@ -28,46 +28,49 @@ class Recorded(Cell):
     """A unit that says how to go forward, and leaves the backward pass to autograd."""
 
     @abstractmethod
-    def step(self, x_BG: Tensor, state: State, matmul: Operands) -> State:
+    def step(self, x_BG: Tensor, state: State, ops: Operands) -> State:
         """The new state from the projected input and the state before, in operations that autograd can follow.
 
         Write ``1 / (1 + torch.exp(-a))`` for sigmoid: see ``kernels/pointwise.py`` for the reason.
         """
 
-    def forward(self, x_BG: Tensor, state: State, matmul: PartMatmuls) -> tuple[State, Any]:
-        """One step, recorded."""
+    def obstacle(self) -> str:
+        return f"autograd runs the unit '{self.kind}'"
+
+    def forward(self, ops: Any, x: Any, state: Any) -> Any:
+        """One step of tensors, recorded."""
         with torch.enable_grad():
             # copies, since the blocks that states are views of are written to again at the next step
-            given = tuple(tensor.detach().clone().requires_grad_() for tensor in (x_BG, *state))
-            record = _Record(matmul)
+            given = tuple(tensor.detach().clone().requires_grad_() for tensor in (x, *state))
+            record = _Record(ops)
             new = self.step(given[0], given[1:], record)
         return tuple(tensor.detach() for tensor in new), (given, new, record)
 
-    def backward(self, saved: Any, dstate: State, matmul: PartMatmuls) -> tuple[Tensor, State]:
+    def backward(self, ops: Any, saved: Any, dstate: Any) -> Any:
         """Return the gradients that autograd computes from the record."""
         given, new, record = saved
-        record.matmul = matmul
+        record.ops = ops
         wanted = (*given, *record.vectors.values())
         gradients = torch.autograd.grad(new, wanted, dstate, retain_graph=True, materialize_grads=True)
         for name, dvector in zip(record.vectors, gradients[len(given) :], strict=True):
-            matmul.add_gradient(name, dvector)
+            ops.add_whole_gradient(name, dvector)
         return gradients[0], gradients[1 : len(given)]
 
 
 class _Record:
     """The products of one step, such that autograd can go back through them."""
 
-    def __init__(self, matmul: PartMatmuls) -> None:
-        self.matmul = matmul
+    def __init__(self, ops: Ops[Tensor]) -> None:
+        self.ops = ops
         self.vectors: dict[str, Tensor] = {}
 
-    def __call__(self, name: str, a_XBK: Tensor) -> Tensor:
+    def times(self, name: str, a_XBK: Tensor) -> Tensor:
         y: Tensor = _Matmul.apply(self, name, a_XBK)  # type: ignore[no-untyped-call]
         return y
 
     def vector(self, name: str) -> Tensor:
         if name not in self.vectors:
-            self.vectors[name] = self.matmul.vector(name).detach().requires_grad_()
+            self.vectors[name] = self.ops.vector(name).detach().requires_grad_()
         return self.vectors[name]
 
 
@@ -75,8 +78,8 @@ class _Matmul(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, record: _Record, name: str, a_XBK: Tensor) -> Tensor:
         ctx.record, ctx.name = record, name
-        return record.matmul(name, a_XBK)
+        return record.ops.times(name, a_XBK)
 
     @staticmethod
     def backward(ctx: Any, *dy: Tensor) -> tuple[None, None, Tensor]:
-        return None, None, ctx.record.matmul.back(ctx.name, dy[0])
+        return None, None, ctx.record.ops.back(ctx.name, dy[0])

@@ -8,31 +8,25 @@ tensors it takes. They are built when the package is installed on a machine with
 without one: then, in double precision, and on other devices, a part makes the same steps of torch operations.
 """
 
-from anaphora.kernels.compiled.additive import additive_backward, additive_forward
 from anaphora.kernels.compiled.gemm import gemm, gemm_of_columns, has_gemm, pack_columns, pack_rows
-from anaphora.kernels.compiled.gru import gru_backward, gru_forward
-from anaphora.kernels.compiled.library import available, suits
-from anaphora.kernels.compiled.loop import has_loop, loop
-from anaphora.kernels.compiled.lstm import lstm_backward, lstm_forward
+from anaphora.kernels.compiled.library import available, has, suits
+from anaphora.kernels.compiled.loop import ADDS, has_loop, loop, run_once
 from anaphora.kernels.compiled.softmax import log_softmax_rows, softmax_rows
 from anaphora.kernels.compiled.topk import top_k
 
 __all__ = [
-    "additive_backward",
-    "additive_forward",
+    "ADDS",
     "available",
     "gemm",
     "gemm_of_columns",
-    "gru_backward",
-    "gru_forward",
+    "has",
     "has_gemm",
     "has_loop",
     "log_softmax_rows",
     "loop",
-    "lstm_backward",
-    "lstm_forward",
     "pack_columns",
     "pack_rows",
+    "run_once",
     "softmax_rows",
     "suits",
     "top_k",

@@ -42,35 +42,6 @@ EVERY_PROCESSOR static void features_backward(int64_t size, float de, const floa
     }
 }
 
-/* q: steps x rows x size, k: rows x positions x size, u: steps x rows x positions x size, e: steps x rows x positions. */
-void additive_forward(int64_t steps, int64_t rows, int64_t positions, int64_t size, const float *q, const float *k,
-                      const float *v, float *u, float *e)
-{
-    const int64_t blocks = steps * rows;
-    ROWS(blocks *positions *size)
-    for (int64_t block = 0; block < blocks; block++)
-        for (int64_t s = 0; s < positions; s++) {
-            const int64_t at = block * positions + s;
-            e[at] = forward(size, q + block * size, k + (block % rows * positions + s) * size, 0, 0, 0, 0, v,
-                            u + at * size);
-        }
-}
-
-/* dq (steps x rows x size) and dv (rows x size, to be summed over the rows) start from zero, dk is added to. */
-void additive_backward(int64_t steps, int64_t rows, int64_t positions, int64_t size, const float *de, const float *v,
-                       const float *u, float *dq, float *dk, float *dv)
-{
-    ROWS(steps *rows *positions *size)
-    for (int64_t row = 0; row < rows; row++)
-        for (int64_t step = 0; step < steps; step++)
-            for (int64_t s = 0; s < positions; s++) {
-                const int64_t block = step * rows + row, at = block * positions + s;
-                if (de[at] != 0.0f) /* a closed position has no gradient */
-                    backward(size, de[at], v, u + at * size, dq + block * size, dk + (row * positions + s) * size,
-                             dv + row * size);
-            }
-}
-
 /* e, u | q, k, v, open, f, U: the open positions (loop.h); the scores of others are 0.
  *
  * f has a number for each feature and position, U a row for each feature; a score without features has neither.

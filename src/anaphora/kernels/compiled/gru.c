@@ -39,29 +39,6 @@ EVERY_PROCESSOR static void backward(int64_t size, int64_t keep, const float *re
     }
 }
 
-/* u (rows x 3 size) holds U h_{t-1}, with b' added to the last of its three blocks; the first two are given r and z. */
-void gru_forward(int64_t rows, int64_t size, int64_t keep, float *u, const float *x, const float *h_before, float *g,
-                 float *h)
-{
-    ROWS(rows *size)
-    for (int64_t row = 0; row < rows; row++) {
-        const int64_t at = row * size;
-        forward(size, keep, u + 3 * at, x + 3 * at, h_before + at, g + at, h + at);
-    }
-}
-
-/* dh_before is without what comes back through U. */
-void gru_backward(int64_t rows, int64_t size, int64_t keep, const float *gates, const float *g, const float *h_before,
-                  const float *dh, float *dx, float *du, float *dh_before)
-{
-    ROWS(rows *size)
-    for (int64_t row = 0; row < rows; row++) {
-        const int64_t at = row * size;
-        backward(size, keep, gates + 3 * at, g + at, h_before + at, dh + at, dx + 3 * at, du + 3 * at, dh_before + at,
-                 0);
-    }
-}
-
 static void step(int64_t keep, int64_t from, int64_t to, const Block *of)
 {
     for (int64_t row = from; row < to; row++)

@@ -11,17 +11,6 @@
 #include "gemm.h"
 #include "loop.h"
 
-#if defined(__x86_64__) && defined(__GNUC__) /* where gemm.c has a product */
-
-#ifdef _OPENMP
-#include <omp.h>
-#define THREAD omp_get_thread_num()
-#define THREADS omp_get_num_threads()
-#else
-#define THREAD 0
-#define THREADS 1
-#endif
-
 #define OPERANDS 10
 
 /* Where an operand lies: in one place for all steps, among the rows of this step, of the same sentences a step before, in
@@ -39,6 +28,28 @@ typedef struct {
     Operation *function;
     Operand operands[OPERANDS];
 } Entry;
+
+/* One function, for rows that lie in one place each; by as many threads. */
+void once(int64_t rows, const Entry *entry, int64_t threads)
+{
+    Block of[OPERANDS];
+    for (int64_t n = 0; n < OPERANDS; n++)
+        of[n] = (Block){entry->operands[n].numbers, entry->operands[n].width, entry->operands[n].adds};
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+    for (int64_t thread = 0; thread < threads; thread++)
+        entry->function(rows * thread / threads, rows * (thread + 1) / threads, of);
+}
+
+#if defined(__x86_64__) && defined(__GNUC__) /* where gemm.c has a product */
+
+#ifdef _OPENMP
+#include <omp.h>
+#define THREAD omp_get_thread_num()
+#define THREADS omp_get_num_threads()
+#else
+#define THREAD 0
+#define THREADS 1
+#endif
 
 /* out = a b, by one thread: out | a, b (a Packed). As an entry of the list it is shared out by columns instead. */
 void product(int64_t from, int64_t to, const Block *of)

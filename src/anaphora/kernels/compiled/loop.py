@@ -12,6 +12,8 @@ from torch import Tensor
 from anaphora.kernels.compiled.library import address_of, call, has, run
 
 _OPERANDS = 10
+_ALONE = 1 << 14
+"""Numbers of a pointwise operation below which a second thread costs more than it gives."""
 _NOTHING = (0, 0, 0, 0)
 _ENTRY = 1 + _OPERANDS * len(_NOTHING)
 
@@ -94,6 +96,22 @@ class StepEntries(NamedTuple):
 def place_of(operation: int, operand: int) -> int:
     """Return the place of an operand's address among the numbers of ``entries``, both counted from 0."""
     return operation * _ENTRY + 1 + operand * len(_NOTHING)
+
+
+ADDS = {"gru_gates_back": 2}
+"""By function, which of the values that it overwrites it adds to."""
+
+
+def run_once(name: str, writes: Sequence[Tensor], reads: Sequence[Tensor]) -> None:
+    """Run one function on the rows of contiguous blocks X x B x width of single precision; others are vectors."""
+    rows, width = writes[0].shape[:2].numel(), sum(block.shape[-1] for block in writes)
+
+    def operand(number: int, block: Tensor) -> Operand:
+        adds = number < len(writes) and ADDS.get(name) == number
+        return Operand(block.data_ptr(), block.shape[2:].numel(), Place.NOW if block.dim() > 2 else Place.FIXED, adds)
+
+    numbers = entries([Operation(name, [operand(*one) for one in enumerate((*writes, *reads))])])
+    run("once", rows, entries_in(numbers)[0], torch.get_num_threads() if rows * width > _ALONE else 1)
 
 
 def loop(numbers: "array[int]", active: Sequence[int], hypotheses: int, backward: bool, threads: int) -> None:

@@ -36,27 +36,6 @@ EVERY_PROCESSOR static void backward(int64_t size, const float *restrict gates, 
     }
 }
 
-/* a (rows x 4 size) holds W_h h_{t-1} and is given the gates. */
-void lstm_forward(int64_t rows, int64_t size, float *a, const float *x, const float *c_before, float *c, float *m,
-                  float *h)
-{
-    ROWS(rows *size)
-    for (int64_t row = 0; row < rows; row++) {
-        const int64_t at = row * size;
-        forward(size, a + 4 * at, x + 4 * at, c_before + at, c + at, m + at, h + at);
-    }
-}
-
-void lstm_backward(int64_t rows, int64_t size, const float *gates, const float *c_before, const float *m,
-                   const float *dh, const float *dc, float *da, float *dc_before)
-{
-    ROWS(rows *size)
-    for (int64_t row = 0; row < rows; row++) {
-        const int64_t at = row * size;
-        backward(size, gates + 4 * at, c_before + at, m + at, dh + at, dc + at, da + 4 * at, dc_before + at, 0);
-    }
-}
-
 /* gates, c, m, h | x, c_{t-1}: the gates hold W_h h_{t-1} at first. */
 void lstm_step(int64_t from, int64_t to, const Block *of)
 {

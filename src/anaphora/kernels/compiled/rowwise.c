@@ -1,7 +1,9 @@
-/* Sums, products by number, tanh, maxout and gates of rows: operations of the time loop (loop.c).
+/* Sums, products by number, tanh, sigmoid, relu, maxout, gates and columns of rows: operations of the time loop (loop.c).
  *
  * The first operand is what an operation writes; it may be one of the others, number by number.
  */
+
+#include <string.h>
 
 #include "loop.h"
 
@@ -62,6 +64,36 @@ EVERY_PROCESSOR static float gate_backward(int64_t size, float g, const float *r
     return dg;
 }
 
+EVERY_PROCESSOR static void difference(int64_t size, const float *a, const float *b, float *out)
+{
+    for (int64_t j = 0; j < size; j++)
+        out[j] = a[j] - b[j];
+}
+
+EVERY_PROCESSOR static void sigmoid_forward(int64_t size, const float *a, float *s)
+{
+    for (int64_t j = 0; j < size; j++)
+        s[j] = sigmoid(a[j]);
+}
+
+EVERY_PROCESSOR static void sigmoid_backward(int64_t size, const float *s, const float *ds, float *da)
+{
+    for (int64_t j = 0; j < size; j++)
+        da[j] = ds[j] * (s[j] - s[j] * s[j]);
+}
+
+EVERY_PROCESSOR static void relu_forward(int64_t size, const float *a, float *r)
+{
+    for (int64_t j = 0; j < size; j++)
+        r[j] = a[j] > 0.0f || a[j] != a[j] ? a[j] : 0.0f; /* a NaN stays one */
+}
+
+EVERY_PROCESSOR static void relu_backward(int64_t size, const float *r, const float *dr, float *da)
+{
+    for (int64_t j = 0; j < size; j++)
+        da[j] = r[j] > 0.0f ? dr[j] : 0.0f;
+}
+
 /* out | a */
 void copy_rows(int64_t from, int64_t to, const Block *of)
 {
@@ -98,6 +130,65 @@ void multiply_rows(int64_t from, int64_t to, const Block *of)
 {
     for (int64_t row = from; row < to; row++)
         multiply(of[0].width, row_of(of[1], row), row_of(of[2], row), row_of(of[0], row), of[0].adds);
+}
+
+/* out | a, b: b is one vector for all rows. */
+void multiply_vector(int64_t from, int64_t to, const Block *of)
+{
+    for (int64_t row = from; row < to; row++)
+        multiply(of[0].width, row_of(of[1], row), of[2].numbers, row_of(of[0], row), of[0].adds);
+}
+
+/* out | a, b */
+void subtract_rows(int64_t from, int64_t to, const Block *of)
+{
+    for (int64_t row = from; row < to; row++)
+        difference(of[0].width, row_of(of[1], row), row_of(of[2], row), row_of(of[0], row));
+}
+
+/* out | a, n: neighbouring columns of a, from the n-th on. */
+void take_columns(int64_t from, int64_t to, const Block *of)
+{
+    for (int64_t row = from; row < to; row++)
+        memcpy(row_of(of[0], row), row_of(of[1], row) + (int64_t)*of[2].numbers, of[0].width * sizeof(float));
+}
+
+/* out | a, b, ..: side by side. */
+void join_rows(int64_t from, int64_t to, const Block *of)
+{
+    for (int64_t row = from; row < to; row++) {
+        float *out = row_of(of[0], row);
+        for (int64_t n = 1, at = 0; at < of[0].width; at += of[n].width, n++)
+            memcpy(out + at, row_of(of[n], row), of[n].width * sizeof(float));
+    }
+}
+
+/* s | a */
+void sigmoid_rows(int64_t from, int64_t to, const Block *of)
+{
+    for (int64_t row = from; row < to; row++)
+        sigmoid_forward(of[0].width, row_of(of[1], row), row_of(of[0], row));
+}
+
+/* da | s, ds */
+void sigmoid_rows_back(int64_t from, int64_t to, const Block *of)
+{
+    for (int64_t row = from; row < to; row++)
+        sigmoid_backward(of[0].width, row_of(of[1], row), row_of(of[2], row), row_of(of[0], row));
+}
+
+/* r | a */
+void relu_rows(int64_t from, int64_t to, const Block *of)
+{
+    for (int64_t row = from; row < to; row++)
+        relu_forward(of[0].width, row_of(of[1], row), row_of(of[0], row));
+}
+
+/* da | r, dr */
+void relu_rows_back(int64_t from, int64_t to, const Block *of)
+{
+    for (int64_t row = from; row < to; row++)
+        relu_backward(of[0].width, row_of(of[1], row), row_of(of[2], row), row_of(of[0], row));
 }
 
 /* y | a */

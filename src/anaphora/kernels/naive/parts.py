@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import ClassVar, NamedTuple, TypeGuard
+from typing import Any, ClassVar, NamedTuple, TypeGuard
 
 import torch
 from torch import Tensor
 
 from anaphora.kernels.cells import Recorded
-from anaphora.kernels.matmul import Matmuls
 from anaphora.kernels.naive.normalised import NORMALISED_UNITS
 from anaphora.kernels.naive.walk import unit
 from anaphora.kernels.parts import Part, Unit
@@ -58,26 +57,29 @@ class NaiveUnit:
         return self.unit.writes
 
     @torch.enable_grad()
-    def forward(self, matmuls: Matmuls, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], _Saved]:
+    def forward(self, ops: Any, inputs: Any) -> Any:
         """One step."""
-        count, rows, matmul = len(self.unit.inputs), inputs[0].shape[1], matmuls.of(self.name)
-        weights = {name: matmul.vector(name) for name in self._weights()}
-        weights |= {"condition": matmul.sentences("condition", rows)} if self.unit.conditioned else {}
+        count = len(self.unit.inputs)
+        weights = {name: ops.vector(name) for name in self._weights()}
+        weights |= {"condition": ops.sentences("condition")} if self.unit.conditioned else {}
         weights = {name: _leaf(weight) for name, weight in weights.items()}
         given = tuple(map(_leaf, (sum(inputs[1:count], inputs[0]), *inputs[count:])))
-        mask_BH = matmul.sentences("mask", rows) if self.unit.masked else None
+        mask_BH = ops.sentences("mask") if self.unit.masked else None
         steps = [unit(self.unit.cell, x_BG, tuple(h), weights, mask_BH) for x_BG, *h in zip(*given, strict=True)]
         after = tuple(map(torch.stack, zip(*steps, strict=True)))
         return tuple(field.detach() for field in after), _Saved(given, weights, after)
 
-    def backward(self, matmuls: Matmuls, saved: _Saved, doutputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def backward(self, ops: Any, saved: Any, doutputs: Any) -> Any:
         """Return the gradients that autograd computes for the step."""
         given, weights, after = saved
         wanted = (*given, *weights.values())
         found = torch.autograd.grad(after, wanted, doutputs, retain_graph=True, materialize_grads=True)
         for name, gradient in zip(weights, found[len(given) :], strict=True):
-            matmuls.of(self.name).add_gradient(name, gradient)
+            ops.add_whole_gradient(name, gradient)
         return (found[0],) * len(self.unit.inputs) + found[1 : len(given)]
+
+    def obstacle(self) -> str:
+        return "autograd runs the equations"
 
     def _weights(self) -> list[str]:
         """Matrices and vectors of the unit, by their short names."""

@@ -165,7 +165,7 @@ class _Weights:
     def __init__(self, weights: Tensors) -> None:
         self._weights = weights
 
-    def __call__(self, name: str, a_XBK: Tensor) -> Tensor:
+    def times(self, name: str, a_XBK: Tensor) -> Tensor:
         return a_XBK @ self._weights[name].T
 
     def vector(self, name: str) -> Tensor:

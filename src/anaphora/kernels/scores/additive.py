@@ -4,71 +4,73 @@
 2  e_s = v' u_s
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import ClassVar
 
-from torch import Tensor
-
-from anaphora.kernels.lowering import PartLowering, Value
-from anaphora.kernels.matmul import PartMatmuls
+from anaphora.kernels.ops import Gradient, Ops, V
 from anaphora.kernels.scores.score import Score
 
 
-class Features(NamedTuple):
-    """Numbers of each position that are a term of z by a matrix U: z_s = .. + U f_s."""
-
-    name: str
-    """Of U (A x F) among the weights; a vector is a matrix of one column."""
-    f: Value
-    """The numbers feature by feature, F x S."""
-
-
-class LoweredLayer(NamedTuple):
-    """Values saved for the backward pass, of lists of operations."""
-
-    u: Value
-    features: Features | None
-
-
 class Additive(Score):
-    """A score with a scoring layer of A numbers for every position."""
+    """A score with a scoring layer of A numbers for every position.
+
+    Terms of z are W_q h, perhaps a key of each position, and perhaps U f_s of numbers that each position has.
+    """
+
+    U: ClassVar[str]
+    """Name of U among the weights; a vector is a matrix of one column."""
+
+    @property
+    def has_keys(self) -> bool:
+        """True if a key of each position is a term."""
+        return True
 
     def width(self, query: int, hidden: int) -> int:
         """A."""
         return hidden
 
-    def layer(self, z_XBSA: Tensor, matmul: PartMatmuls) -> tuple[Tensor, Tensor]:
-        """Steps 1 and 2, in what z stands in: the scores, and u."""
-        u_XBSA = z_XBSA.tanh_()  # 1
-        return matmul("v", u_XBSA).squeeze(-1), u_XBSA  # 2
+    def term(self, ops: Ops[V], f: V) -> V:
+        """U f_s."""
+        raise NotImplementedError
 
-    def layer_back(self, u_XBSA: Tensor, de_XBS: Tensor, matmul: PartMatmuls) -> Tensor:
-        """Steps 2 and 1 undone: the gradient of z, which is that of each of its terms."""
-        du_XBSA = matmul.back("v", de_XBS.unsqueeze(-1))  # 2
-        # du (1 - u^2) as du - u^2 du, in what du stands in: it is by far the largest block of a step
-        return du_XBSA.addcmul_(du_XBSA * u_XBSA, u_XBSA, value=-1)  # 1
+    def term_back(self, ops: Ops[V], f: V, dz: V) -> V:
+        """df, and the record of dU."""
+        raise NotImplementedError
 
-    def lower_layer(
-        self, q: Value, keys: Value, features: Features | None, window: Value, attend: PartLowering
-    ) -> tuple[Value, LoweredLayer]:
-        """Steps 1 and 2 for z_s = q + k_s + U f_s, the last term where there are ``features``."""
-        e = attend.value(attend.memory_width("closed"))
-        u = attend.value(keys.width)
-        f, U = (features.f, attend.columns(features.name)) if features else (Value(0), Value(0))
-        attend.run("additive_step", (e, u), (q, keys, attend.vector("v"), window, f, U))
-        return e, LoweredLayer(u, features)
+    def layer(self, ops: Ops[V], q: V, open_: V, features: Sequence[V]) -> tuple[V, tuple[V, ...]]:
+        """Steps 1 and 2; ``features`` has f or nothing."""
+        width = ops.positions * ops.width(q)
+        keys = ops.sentences("keys") if self.has_keys else ops.zeros(width)
+        read = q, keys, ops.vector("v"), open_, *features, *(ops.columns(self.U) for _ in features)
+        e, u = ops.fused_over_memory("additive_step", self._layer, read, (ops.positions, width))
+        return e, (u, *features)
 
-    def lower_layer_back(
-        self, saved: LoweredLayer, de: Value, dkeys: Value, window: Value, attend: PartLowering
-    ) -> tuple[Value, Value | None]:
-        """Steps 2 and 1 undone: the gradients of q and of the features; that of the keys is added to ``dkeys``."""
-        v, dv = attend.vector("v"), attend.vector_gradient_by_sentence("v")
-        dq = attend.value(v.width)
-        read = (de, v, saved.u, window)
-        attend.run("additive_step_back", (dq, dkeys, dv), read, adds=(dkeys, dv))
-        if not saved.features:
-            return dq, None
-        name, f = saved.features
-        df, room = attend.value(f.width, merges=True), attend.value(v.width)
-        dU = attend.columns_gradient_by_sentence(name)
-        attend.run("additive_features_back", (df, dU, room), (*read, f, attend.columns(name)), adds=(dU,))
+    def _layer(self, ops: Ops[V], q: V, keys: V, v: V, open_: V, *features: V) -> Sequence[V]:
+        z = ops.add(ops.over_positions(q), keys)
+        if features:
+            z = ops.add(z, self.term(ops, features[0]))
+        u = ops.tanh(z)  # 1
+        return ops.squeeze(ops.times("v", u)), u  # 2
+
+    def layer_back(self, ops: Ops[V], saved: Sequence[V], de: V, open_: V) -> Sequence[V]:
+        """Steps 2 and 1 undone: the gradients of q and of f; that of the keys is recorded."""
+        u, *features = saved
+        read, size = (de, ops.vector("v"), u, open_), ops.width(u) // ops.positions
+        dkeys = Gradient("keys") if self.has_keys else ops.zeros(ops.width(u))
+        dq, *_ = ops.fused_over_memory("additive_step_back", self._layer_back, read, (size, dkeys, Gradient("v")))
+        if not features:
+            return [dq]
+        writes = ops.width(features[0]), Gradient(self.U, by_column=True), size
+        read_too = *features, ops.columns(self.U)
+        df, *_ = ops.fused_over_memory("additive_features_back", self._features_back, (*read, *read_too), writes)
         return dq, df
+
+    def _layer_back(self, ops: Ops[V], de: V, v: V, u: V, open_: V) -> Sequence[V]:
+        dz = ops.tanh_back(u, ops.back("v", ops.at_positions(de)))  # 2, 1
+        if self.has_keys:
+            ops.add_gradient("keys", dz)
+        return [ops.sum_positions(dz)]
+
+    def _features_back(self, ops: Ops[V], de: V, v: V, u: V, open_: V, f: V, U: V) -> Sequence[V]:
+        dz = ops.tanh_back(u, ops.mul(ops.at_positions(de), v))  # 2, 1
+        return [self.term_back(ops, f, dz)]

@@ -4,15 +4,14 @@ W_a has a row for each of the first L places. What a sentence has after them is 
 shorter sentence has no use for the last rows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field
 from torch import Tensor
-from torch.nn import functional
 
 from anaphora.config import MAX_LENGTH
-from anaphora.kernels.matmul import PartMatmuls
+from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.scores.score import Score
 
 
@@ -39,11 +38,13 @@ class Location(Score):
         """Nothing: what stands at a position has no part in it."""
         return {}
 
-    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Tensor, None]:
+    def forward(self, ops: Ops[V], query: V, beside: Sequence[V], open_: V) -> tuple[V, None]:
         """The scores e = W_a h, as wide as the memory."""
-        positions = matmul.sentences("closed", 1).shape[-1]
-        return functional.pad(matmul("places", query_XBQ), (0, positions - self.max_length)), None
+        return ops.cut_or_pad(ops.times("places", query), ops.positions), None
 
-    def backward(self, saved: None, de_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
+    def backward(self, ops: Ops[V], saved: None, de: V, open_: V) -> Sequence[V]:
         """dh = W_a' de, with nothing for the places that this batch has not."""
-        return (matmul.back("places", functional.pad(de_XBS, (0, self.max_length - de_XBS.shape[-1]))),)
+        return [ops.back("places", ops.cut_or_pad(de, self.max_length))]
+
+    def obstacle(self) -> str:
+        return f"the score '{self.kind}' has no native body"

@@ -1,9 +1,8 @@
 """Scores that are a scalar product of the query with a key of each position, made once a batch."""
 
-from torch import Tensor
+from collections.abc import Sequence
 
-from anaphora.kernels.lowering import PartLowering, Value, Values
-from anaphora.kernels.matmul import PartMatmuls
+from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.scores.score import Score
 
 
@@ -14,18 +13,10 @@ class Product(Score):
         """Q."""
         return query
 
-    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Tensor, None]:
+    def forward(self, ops: Ops[V], query: V, beside: Sequence[V], open_: V) -> tuple[V, None]:
         """e = h' k."""
-        return matmul.attend("keys", query_XBQ), None
+        return ops.dot("keys", query, open_), None
 
-    def backward(self, saved: None, de_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
+    def backward(self, ops: Ops[V], saved: None, de: V, open_: V) -> Sequence[V]:
         """dh = sum_s de_s k_s; dk_s = de_s h after the loop."""
-        return (matmul.attend_back("keys", de_XBS),)
-
-    def lower(self, query: Value, beside: Values, window: Value, attend: PartLowering) -> tuple[Value, None]:
-        """e = h' k."""
-        return attend.dot("keys", query, window), None
-
-    def lower_back(self, saved: None, de: Value, window: Value, attend: PartLowering) -> Values:
-        """dh = sum_s de_s k_s; dk_s = de_s h after the loop."""
-        return (attend.dot_back("keys", de, window),)
+        return [ops.dot_back("keys", de, open_)]

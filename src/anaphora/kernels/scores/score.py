@@ -4,14 +4,13 @@ A new score is one file like ``general.py`` and one line in ``__init__.py``.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch import Tensor
 
 from anaphora.config import Config
-from anaphora.kernels.lowering import PartLowering, Value, Values
-from anaphora.kernels.matmul import PartMatmuls
+from anaphora.kernels.ops import Ops, V
 
 
 class Score(Config):
@@ -48,23 +47,15 @@ class Score(Config):
         """
 
     @abstractmethod
-    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Tensor, Any]:
-        """The scores e_XBS, before scaling, and what ``backward`` needs."""
+    def forward(self, ops: Ops[V], query: V, beside: Sequence[V], open_: V) -> tuple[V, Any]:
+        """The scores, a number for each position, before scaling, and what ``backward`` needs.
+
+        Those of positions that are not open are not looked at.
+        """
 
     @abstractmethod
-    def backward(self, saved: Any, de_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
+    def backward(self, ops: Ops[V], saved: Any, de: V, open_: V) -> Sequence[V]:
         """The gradient of the scores gives those of the query and of ``beside`` (and records those of the rest)."""
 
     def obstacle(self) -> str:
-        """Why the time loop in C cannot run it, in a few words; empty where it has a ``lower``."""
-        return (
-            "" if type(self).lower is not Score.lower else f"the score '{getattr(self, 'kind', '')}' has no native body"
-        )
-
-    def lower(self, query: Value, beside: Values, window: Value, attend: PartLowering) -> tuple[Value, Any]:
-        """``forward`` as operations of C, over the positions in the window of each step."""
-        raise NotImplementedError
-
-    def lower_back(self, saved: Any, de: Value, window: Value, attend: PartLowering) -> Values:
-        """``backward`` as operations of C."""
-        raise NotImplementedError
+        return ""

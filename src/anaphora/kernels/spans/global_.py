@@ -1,12 +1,10 @@
 """Every position of the sentence (Bahdanau, Cho and Bengio 2015; "global" in Luong, Pham and Manning 2015)."""
 
+from collections.abc import Sequence
 from typing import Literal
 
-from torch import Tensor
-
-from anaphora.kernels.lowering import PartLowering, Value, Values
-from anaphora.kernels.matmul import PartMatmuls
-from anaphora.kernels.spans.span import Focus, LoweredFocus, Span
+from anaphora.kernels.ops import Ops, V
+from anaphora.kernels.spans.span import Focus, Span
 
 
 class Global(Span):
@@ -14,10 +12,6 @@ class Global(Span):
 
     kind: Literal["global"] = "global"
 
-    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Focus, None]:
+    def forward(self, ops: Ops[V], query: V, beside: Sequence[V]) -> tuple[Focus[V], None]:
         """All positions up to the end."""
-        return Focus(matmul.sentences("closed", query_XBQ.shape[1]), None), None
-
-    def lower(self, query: Value, beside: Values, attend: PartLowering) -> tuple[LoweredFocus, None]:
-        """All positions up to the end."""
-        return LoweredFocus(attend.whole("length"), None), None
+        return Focus(ops.whole(), None), None

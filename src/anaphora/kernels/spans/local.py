@@ -12,17 +12,16 @@
 Positions and steps count from 1. A window may reach beyond the sentence: what is there has no weight.
 """
 
-from typing import Generic, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
 from anaphora.config import MAX_LENGTH
-from anaphora.kernels.lowering import Block, PartLowering, Value, Values
-from anaphora.kernels.matmul import PartMatmuls
-from anaphora.kernels.pointwise import sigmoid_
-from anaphora.kernels.spans.span import Focus, LoweredFocus, Span, positions
+from anaphora.kernels.ops import Ops, V
+from anaphora.kernels.spans.span import Focus, Span
 
 
 class LocalMonotonic(Span):
@@ -37,31 +36,18 @@ class LocalMonotonic(Span):
         """The number of the step."""
         return ("clock",)
 
-    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Focus, Tensor]:
+    def forward(self, ops: Ops[V], query: V, beside: Sequence[V]) -> tuple[Focus[V], tuple[V, V]]:
         """p = t, and step 4."""
-        (t_XB1,) = beside
-        closed_BS, s_S = positions(matmul, query_XBQ.shape[1])
-        p_XB1 = torch.minimum(t_XB1, matmul.sentences("length", query_XBQ.shape[1]))
-        return Focus(closed_BS | ((s_S - p_XB1).abs() > self.radius), None), p_XB1  # 4
+        read = beside[0], ops.sentences("length")
+        (open_,) = ops.fused_over_memory("monotonic_window", self._window, (*read, ops.number(self.radius)), (2,))
+        return Focus(open_, None), read
 
-    def centre(self, saved: Tensor) -> Tensor:
+    def _window(self, ops: Ops[V], t: V, length: V, radius: V) -> Sequence[V]:
+        return [ops.near(ops.sub(ops.places(), ops.minimum(t, length)), -self.radius, self.radius)]  # 4
+
+    def centre(self, saved: tuple[Tensor, Tensor]) -> Tensor:
         """p."""
-        return saved
-
-    def lower(self, query: Value, beside: Values, attend: PartLowering) -> tuple[LoweredFocus, None]:
-        """p = t, and step 4."""
-        window = attend.value(2)
-        attend.run("monotonic_window", (window,), (*beside, attend.sentences("length"), attend.number(self.radius)))
-        return LoweredFocus(window, None), None
-
-
-class Centred(NamedTuple, Generic[Block]):
-    """Values saved for the backward pass."""
-
-    u_XBA: Block
-    r_XB1: Block
-    d_XBS: Block
-    g_XBS: Block
+        return torch.minimum(*saved)
 
 
 class LocalPredictive(Span):
@@ -75,48 +61,35 @@ class LocalPredictive(Span):
         """W_p and v_p."""
         return {"centre": (hidden, query), "centre_v": (1, hidden)}
 
-    def forward(
-        self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls
-    ) -> tuple[Focus, Centred[Tensor]]:
+    def forward(self, ops: Ops[V], query: V, beside: Sequence[V]) -> tuple[Focus[V], tuple[V, ...]]:
         """Steps 1 to 5."""
-        closed_BS, s_S = positions(matmul, query_XBQ.shape[1])
-        u_XBA = torch.tanh(matmul("centre", query_XBQ))  # 1
-        r_XB1 = sigmoid_(matmul("centre_v", u_XBA))  # 2
-        d_XBS = s_S - r_XB1 * matmul.sentences("length", query_XBQ.shape[1])  # 3, 4
-        g_XBS = torch.exp(d_XBS * d_XBS * (-2 / self.radius**2))  # 5
-        return Focus(closed_BS | (d_XBS.abs() > self.radius), g_XBS), Centred(u_XBA, r_XB1, d_XBS, g_XBS)
+        u = ops.tanh(ops.times("centre", query))  # 1
+        read, positions = (ops.times("centre_v", u), *self._ends(ops)), ops.positions
+        open_, g, r, d = ops.fused_over_memory("predictive_window", self._window, read, (2, positions, 1, positions))
+        return Focus(open_, g), (u, r, d, g)
 
-    def centre(self, saved: Centred[Tensor]) -> Tensor:
+    def _window(self, ops: Ops[V], a: V, length: V, radius: V) -> Sequence[V]:
+        r = ops.sigmoid(a)  # 2
+        d = ops.sub(ops.places(), ops.mul(r, length))  # 3, 4
+        g = ops.exp(ops.scale(ops.mul(d, d), -2 / self.radius**2))  # 5
+        return ops.near(d, -self.radius, self.radius), g, r, d
+
+    def centre(self, saved: tuple[Tensor, ...]) -> Tensor:
         """p, from the distance of the first position."""
-        return 1 - saved.d_XBS[..., :1]
+        return 1 - saved[2][..., :1]
 
-    def backward(self, saved: Centred[Tensor], dfactor_XBS: Tensor, matmul: PartMatmuls) -> tuple[Tensor, ...]:
-        """Steps 5 to 1 undone."""
-        u_XBA, r_XB1, d_XBS, g_XBS = saved
-        dd_XBS = dfactor_XBS * g_XBS * d_XBS * (-4 / self.radius**2)  # 5
-        dp_XB1 = -dd_XBS.sum(-1, keepdim=True)  # 4
-        dr_XB1 = dp_XB1 * matmul.sentences("length", u_XBA.shape[1])  # 3
-        du_XBA = matmul.back("centre_v", dr_XB1 * (r_XB1 - r_XB1 * r_XB1))  # 2
-        return (matmul.back("centre", du_XBA * (1 - u_XBA * u_XBA)),)  # 1
-
-    def lower(self, query: Value, beside: Values, attend: PartLowering) -> tuple[LoweredFocus, Centred[Value]]:
-        """Steps 1 to 5."""
-        length, radius, positions = self._ends(attend)
-        u = attend("centre", query)
-        attend.run("tanh_rows", (u,), (u,))  # 1
-        window, r, d, g = (attend.value(width) for width in (2, 1, positions, positions))
-        attend.run("predictive_window", (window, g, r, d), (attend("centre_v", u), length, radius))  # 2 to 5
-        return LoweredFocus(window, g), Centred(u, r, d, g)
-
-    def lower_back(self, saved: Centred[Value], dfactor: Value, window: Value, attend: PartLowering) -> Values:
+    def backward(self, ops: Ops[V], saved: tuple[V, ...], dfactor: V, open_: V) -> Sequence[V]:
         """Steps 5 to 1 undone."""
         u, r, d, g = saved
-        length, radius, _ = self._ends(attend)
-        da, du = attend.value(1), attend.value(u.width)
-        attend.run("predictive_window_back", (da,), (g, r, d, dfactor, length, radius, window))  # 5 to 2
-        attend.run("tanh_rows_back", (du,), (u, attend.back("centre_v", da)))  # 2, 1
-        return (attend.back("centre", du),)
+        read = g, r, d, dfactor, *self._ends(ops), open_
+        (da,) = ops.fused_over_memory("predictive_window_back", self._window_back, read, (1,))
+        return [ops.back("centre", ops.tanh_back(u, ops.back("centre_v", da)))]  # 2, 1
 
-    def _ends(self, attend: PartLowering) -> tuple[Value, Value, int]:
-        """Length of each sentence, radius, and positions of the memory."""
-        return attend.sentences("length"), attend.number(self.radius), attend.memory_width("closed")
+    def _window_back(self, ops: Ops[V], g: V, r: V, d: V, dg: V, length: V, radius: V, open_: V) -> Sequence[V]:
+        dd = ops.scale(ops.mul(ops.mul(dg, g), d), -4 / self.radius**2)  # 5
+        dp = ops.scale(ops.row_sum(dd), -1)  # 4
+        return [ops.sigmoid_back(r, ops.mul(dp, length))]  # 3, 2
+
+    def _ends(self, ops: Ops[V]) -> tuple[V, V]:
+        """Length of each sentence, and radius."""
+        return ops.sentences("length"), ops.number(self.radius)

@@ -6,15 +6,16 @@
 Which positions are open has no gradient.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
 from torch import Tensor
 
 from anaphora.config import MAX_LENGTH
-from anaphora.kernels.matmul import PartMatmuls
+from anaphora.kernels.ops import Ops, V
 from anaphora.kernels.parts import previous
-from anaphora.kernels.spans.span import Focus, Span, positions
+from anaphora.kernels.spans.span import Focus, Span
 
 
 class Median(Span):
@@ -30,14 +31,14 @@ class Median(Span):
         """The weights of the step before; at first 1 at the first position."""
         return (previous("weights"),)
 
-    def forward(self, query_XBQ: Tensor, beside: tuple[Tensor, ...], matmul: PartMatmuls) -> tuple[Focus, Tensor]:
+    def forward(self, ops: Ops[V], query: V, beside: Sequence[V]) -> tuple[Focus[V], V]:
         """Steps 1 and 2."""
-        closed_BS, s_S = positions(matmul, query_XBQ.shape[1])
-        so_far_XBS = beside[0].cumsum(-1)
-        p_XB1 = (2 * so_far_XBS < so_far_XBS[..., -1:]).sum(-1, keepdim=True) + 1  # 1
-        closed_XBS = closed_BS | (s_S < p_XB1 - self.radius) | (s_S >= p_XB1 + self.radius)
-        return Focus(closed_XBS, None), p_XB1.to(query_XBQ)  # 2
+        p = ops.median(beside[0])  # 1
+        return Focus(ops.near(ops.sub(ops.places(), p), -self.radius, self.radius - 1), None), p  # 2
 
     def centre(self, saved: Tensor) -> Tensor:
         """p."""
         return saved
+
+    def obstacle(self) -> str:
+        return f"the window '{self.kind}' has no native body"
