@@ -16,8 +16,6 @@ from anaphora.kernels.cells import (
     Gru,
     Lstm,
     LstmForget,
-    LstmInput,
-    LstmNoForget,
     LstmNoOutputTanh,
     Multiplicative,
     Peephole,
@@ -42,15 +40,6 @@ def test_values_and_gradients_of_a_stack_equal_the_naive_reading(
     cell: Cell, hidden: int, masked: bool, layers: Callable
 ) -> None:
     layers(cell, hidden, height=2, masked=masked).assert_naive()
-
-
-@pytest.mark.matrix
-@pytest.mark.parametrize("hidden", [1, 7])
-def test_a_unit_has_the_shapes_that_it_declares(cell: Cell, hidden: int, layers: Callable) -> None:
-    outputs = layers(cell, hidden).fast()
-    assert list(outputs) == [f"layer0.{cell.state[0]}", *(f"last layer0.{name}" for name in cell.state)]
-    assert outputs["layer0.h"].shape == (4, 3, hidden)
-    assert all(outputs[f"last layer0.{name}"].shape == (3, hidden) for name in cell.state)
 
 
 def test_padding_full_of_nan_changes_no_bit(cell: Cell, layers: Callable) -> None:
@@ -119,80 +108,6 @@ def test_torch_gives_the_same_with_the_same_weights(
     expected |= {f"last layer{n}.{f}": last[k][n] for n in (0, 1) for k, f in enumerate(unit.state)}
 
     network.assert_same(network.fast(), expected, atol=1e-12, gradient_atol=1e-11)
-
-
-def test_an_update_gate_that_takes_the_new_is_the_negative_of_one_that_keeps_the_old(layers: Callable) -> None:
-    keep, new = layers(Gru(update="keep"), 7), layers(Gru(update="new"), 7)
-    z = slice(7, 14)
-    negated = {name: leaf.detach().clone() for name, leaf in keep.leaves.items()}
-    for name in ("input0.weight", "input0.bias", "layer0.h"):
-        negated[name][z] *= -1
-    assert_close(keep.fast(), new.fast(**negated), rtol=0, atol=1e-14)
-
-
-def test_peepholes_of_zero_leave_an_lstm(layers: Callable) -> None:
-    lstm, peephole = layers(Lstm(), 7), layers(Peephole(peephole="full"), 7)
-    zero = {name: torch.zeros_like(leaf) for name, leaf in peephole.leaves.items() if name.startswith("layer0.c")}
-    assert len(zero) == 2
-    assert_close(peephole.fast(**(lstm.leaves | zero)), lstm.fast(), rtol=0, atol=1e-14)
-
-
-def test_a_diagonal_peephole_is_a_full_one_with_a_diagonal_matrix(layers: Callable) -> None:
-    diagonal, full = layers(Peephole(peephole="diagonal"), 7), layers(Peephole(peephole="full"), 7)
-    c_i, c_f, c_o = (torch.diag(diagonal.leaves[f"layer0.{name}"]) for name in ("c_i", "c_f", "c_o"))
-    shared = {name: leaf for name, leaf in diagonal.leaves.items() if name in full.leaves}
-    got = full.fast(**shared, **{"layer0.c": torch.cat([c_i, c_f]), "layer0.c_new": c_o})
-    assert_close(got, diagonal.fast(), rtol=0, atol=1e-14)
-
-
-def test_an_lstm_without_a_forget_gate_is_one_whose_forget_gate_stays_open(layers: Callable) -> None:
-    ablated, lstm = layers(LstmNoForget(), 7), layers(Lstm(), 7)
-    widened = dict(ablated.leaves)
-    for name in ("input0.weight", "input0.bias", "layer0.h"):
-        i, g, o = ablated.leaves[name].detach().chunk(3)
-        widened[name] = torch.cat([i, torch.zeros_like(i), g, o])
-    widened["input0.bias"][7:14] = torch.inf
-    assert_close(lstm.fast(**widened), ablated.fast(), rtol=0, atol=1e-14)
-
-
-TWO_GATES = pytest.mark.parametrize("two_gates", [TwoGate(), LstmForget()], ids=["two-gate", "lstm-forget"])
-
-
-@TWO_GATES
-def test_two_gates_without_a_cell_are_an_lstm_that_puts_out_its_whole_memory(two_gates: Cell, layers: Callable) -> None:
-    network, lstm = layers(two_gates, 7), layers(LstmNoOutputTanh(), 7)
-    widened = {name: leaf.detach() for name, leaf in network.leaves.items()}
-    widened["first layer0.c"] = widened["first layer0.h"]
-    for name in ("input0.weight", "input0.bias", "layer0.h"):
-        i_f_g = widened[name]
-        widened[name] = torch.cat([i_f_g, torch.zeros_like(i_f_g[:7])])
-    widened["input0.bias"][21:] = torch.inf
-    got, expected = network.fast(), lstm.fast(**widened)
-    assert_close(got, {name: expected[name] for name in got}, rtol=0, atol=1e-14)
-    assert_close(got["last layer0.h"], expected["last layer0.c"], rtol=0, atol=1e-14)
-
-
-@TWO_GATES
-def test_a_memory_whose_forget_gate_stays_open_is_the_second_step_towards_the_lstm(
-    two_gates: Cell, layers: Callable
-) -> None:
-    second = layers(LstmInput(), 7)
-    widened = {name: leaf.detach() for name, leaf in second.leaves.items()}
-    for name in ("input0.weight", "input0.bias", "layer0.h"):
-        i, g = widened[name].chunk(2)
-        widened[name] = torch.cat([i, torch.zeros_like(i), g])
-    widened["input0.bias"][7:14] = torch.inf
-    assert_close(layers(two_gates, 7).fast(**widened), second.fast(), rtol=0, atol=1e-14)
-
-
-def test_a_multiplicative_unit_whose_input_chooses_nothing_is_a_simple_one(layers: Callable) -> None:
-    network, simple = layers(Multiplicative(), 7), layers(Elman(), 7)
-    leaves = {name: leaf.detach().clone() for name, leaf in network.leaves.items()}
-    leaves["input0.weight"][:7], leaves["input0.bias"][:7] = 0, 1  # x_m is 1 at every step
-    shared = {name: leaves[name] for name in ("x", "first layer0.h")}
-    own = {name: leaves[name][7:] for name in ("input0.weight", "input0.bias")}
-    expected = simple.fast(**shared, **own, **{"layer0.h": leaves["layer0.m"] @ leaves["layer0.h"]})
-    assert_close(network.fast(**leaves), expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("forgetting", [Lstm, LstmForget, LstmNoOutputTanh, Peephole, TwoGate])

@@ -68,7 +68,7 @@ def sentences(size: int, lengths: tuple[int, ...] = LENGTHS) -> tuple[Tensor, Te
 
 
 @settings(max_examples=20, deadline=None)
-@given(lengths=st.lists(st.integers(1, 12), min_size=1, max_size=5))
+@given(lengths=st.lists(st.integers(1, 20), min_size=1, max_size=5))
 def test_sentences_of_all_lengths_fold_to_their_naive_vectors(lengths: list[int]) -> None:
     for folding in FOLDINGS.values():
         x_SBD, lengths_B = sentences(4, tuple(lengths))

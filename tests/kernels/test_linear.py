@@ -8,20 +8,13 @@ from torch.testing import assert_close
 
 from anaphora.kernels.backends import Backend, backend_for, runs_in_c, without_c
 from anaphora.kernels.linear import linear
+from anaphora.kernels.matmul import Matmuls
 from tests.runtimes import updating
 
 from .exactness import drawn
 
 WIDTHS = st.sampled_from([16, 20, 33, 64])
 OUTER = st.sampled_from([1, 2, 3, 9, 16, 33, 64])
-
-
-@settings(max_examples=50, deadline=None)
-@given(rows=st.integers(1, 70), start=st.integers(0, 60), count=st.integers(1, 20), inner=WIDTHS, outer=OUTER)
-def test_a_row_has_the_same_bits_wherever_it_stands(rows: int, start: int, count: int, inner: int, outer: int) -> None:
-    block, weight = drawn(rows, inner), drawn(outer, inner, seed=1)
-    start = min(start, rows - 1)
-    assert torch.equal(linear(block[start : start + count], weight), linear(block, weight)[start : start + count])
 
 
 NEEDS_GEMM = pytest.mark.skipif(backend_for("fp32") != "gemm", reason="torch's own products lack this")
@@ -84,3 +77,12 @@ def test_training_leaves_out_what_lies_past_the_end_of_a_sentence(backend: Backe
     for whole, within in zip(*found, strict=True):
         assert_close(within, whole)
     assert not y[~there].any()
+
+
+def test_only_needed_matrices_have_gradients() -> None:
+    matmuls = Matmuls({"a.w": drawn(4, 5), "a.v": drawn(4, 5)}, {}, recording=True)
+    part, block, dy = matmuls.of("a"), drawn(2, 3, 5, seed=1), drawn(2, 3, 4, seed=2)
+    for name in ("w", "v"):
+        part(name, block)
+        part.back(name, dy)
+    assert matmuls.gradients(["a.w"]).keys() == {"a.w"}

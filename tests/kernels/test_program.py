@@ -11,41 +11,12 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.errors import ShapeError
-from anaphora.kernels.cells import Gru, Lstm
-from anaphora.kernels.parts import Mask, Part, Project, Unit, is_previous, previous, signal_of
+from anaphora.kernels.cells import Lstm
+from anaphora.kernels.parts import Mask, Part, Project, is_previous, previous, signal_of
 from anaphora.kernels.program import Program, leading_to, stages
-from anaphora.kernels.scan import advance, scan
+from anaphora.kernels.scan import scan
 from anaphora.kernels.scores import General
 from anaphora.kernels.sums import Activate
-
-
-def plan(program: Program) -> dict[str, bool]:
-    """The names of each stage's parts, and whether it loops."""
-    return {" ".join(part.name for part in stage.parts): stage.loops for stage in stages(program)}
-
-
-def test_each_layer_of_a_stack_loops_by_itself(layers: Callable) -> None:
-    found = plan(layers(Lstm(), 7, height=3, masked=True).program)
-    assert found == {f"{part}{n}": part == "layer" for n in range(3) for part in ("input", "layer", "dropout")}
-
-
-READOUT = ("combine_context", "combine_state", "combine", "dropout")
-
-
-@pytest.mark.parametrize(
-    ("query", "feeding", "loop", "at_once"),
-    [
-        ("current", False, "layer0", ("input0", "attention", *READOUT)),
-        ("current", True, " ".join(("feed", "layer0", "attention", *READOUT)), ("input0",)),
-        ("previous", False, "attention context layer0", ("input0", *READOUT)),
-    ],
-    ids=["the state after", "feeding", "the state before"],
-)
-def test_a_decoder_loops_over_what_waits_for_the_step_before_and_no_more(
-    query: str, feeding: bool, loop: str, at_once: tuple[str, ...], decoder: Callable
-) -> None:
-    found = plan(decoder(Gru(), General(), query, feeding, 7).program)
-    assert found == {loop: True} | dict.fromkeys(at_once, False)
 
 
 def test_what_is_read_one_step_back_is_carried_once_in_order(decoder: Callable) -> None:
@@ -241,19 +212,3 @@ def project(name: str, source: str, target: str) -> Project:
 def test_a_program_that_cannot_be_walked_is_refused(parts: Any, returns: tuple[str, ...], complaint: str) -> None:
     with pytest.raises(ShapeError, match=complaint):
         stages(Program(parts, returns))
-
-
-def test_a_unit_reads_its_own_state_one_step_back() -> None:
-    unit = Unit("layer0", Lstm(), ("a", "b"))
-    assert unit.reads == ("a", "b", previous("layer0.h"), previous("layer0.c"))
-    assert unit.writes == ("layer0.h", "layer0.c")
-
-
-def test_a_signal_that_comes_from_before_the_first_step_is_the_first_value() -> None:
-    program = Program((project("a", "x", "y"), Activate("b", (previous("y"),), "z")), ("z",))
-    x, first = torch.tensor([[[1.0]], [[2.0]], [[3.0]]]), torch.tensor([[0.5]])
-    outputs, state = scan(program, {"x": x}, {"y": first}, {"a.weight": torch.ones(1, 1)}, {}, torch.tensor([3]))
-    assert_close(outputs["z"].flatten(), torch.tensor([0.5, 1.0, 2.0]).tanh())
-    assert state["y"].item() == 3
-    signals = advance(program, {"x": x[:1]}, {"y": first.unsqueeze(0)}, {"a.weight": torch.ones(1, 1)}, {})
-    assert_close(signals["z"].flatten(), torch.tensor([0.5]).tanh())

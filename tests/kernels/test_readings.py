@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -13,77 +14,63 @@ from torch.testing import assert_close
 from anaphora.kernels import compiled
 from anaphora.kernels.cells import Cell, Gru, Lstm, Peephole
 from anaphora.kernels.naive import parts, units
-from anaphora.kernels.normalisation import Normalise
-from anaphora.kernels.parts import Part, Project, Unit
 from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import Kernels, Runtime, current, running
-from anaphora.kernels.scan import advance, scan
+from anaphora.kernels.scan import advance
 
-from .exactness import doubles
+from .conftest import Network
+from .exactness import gradients
+from .test_single_kernels import KERNELS
 
-SIZE, WIDTH, LENGTHS = 5, 3, torch.tensor([4, 6, 2])
 
-
-def computed(kernels: Kernels, cell: Cell, masked: bool, normalised: bool, conditioned: bool) -> dict[str, Tensor]:
-    """Outputs, state and every gradient of a layer in double precision, and its first step in search."""
-    read, middle = "a", tuple[Part, ...]()
-    if normalised:
-        middle, read = (Normalise("norm", ("a",), "n", False),), "n"
-    unit = Unit("unit", cell, (read,), masked, normalised, conditioned=conditioned)
-    program = Program((Project("in", "x", "a", True), *middle, unit), ("unit.h",))
-    shapes = {"in.weight": (cell.gates * SIZE, WIDTH), "in.bias": (cell.gates * SIZE,)}
-    shapes |= {"norm.gain": (cell.gates * SIZE,)} if normalised else {}
-    for name, blocks in cell.matmuls:
-        shapes[f"unit.{name}"] = (blocks * SIZE, SIZE)
-        shapes |= {f"unit.{name}_gain": (blocks * SIZE,)} if normalised else {}
-    shapes |= {f"unit.{name}": (SIZE,) for name in cell.vectors}
-    weights = {name: doubles(*shape, seed=n) for n, (name, shape) in enumerate(shapes.items())}
-    memory = {"unit.mask": doubles(3, SIZE, seed=20)} if masked else {}
-    memory |= {"unit.condition": doubles(3, cell.matmuls[0][1] * SIZE, seed=21)} if conditioned else {}
-    first = {name: doubles(3, SIZE, seed=30 + n) for n, name in enumerate(program.carried)}
-    inputs = {"x": doubles(6, 3, WIDTH, seed=40)}
-    leaves = {name: leaf for group in (inputs, first, weights) for name, leaf in group.items()}
-    leaves |= {name: leaf for name, leaf in memory.items() if name == "unit.condition"}
-    for leaf in leaves.values():
-        leaf.requires_grad_()
+def computed(kernels: Kernels, network: Network) -> dict[str, Tensor]:
+    """Outputs, state and every gradient in double precision, and the first step in search."""
     with running(replace(Runtime.inference(), kernels=kernels)):
-        found = scan(program, inputs, first, weights, memory, LENGTHS)
-        wanted = found.outputs["unit.h"].square().sum() + sum(end.sum() for end in found.state.values())
-        gradients = torch.autograd.grad(wanted, [*leaves.values()])
+        found = network.fast()
         step = advance(
-            program, {"x": inputs["x"][:2]}, {n: f.expand(2, -1, -1) for n, f in first.items()}, weights, memory
+            network.program,
+            {"x": network.leaves["x"][:2]},
+            {n: f.expand(2, -1, -1) for n, f in network.first(network.leaves).items()},
+            network.weights(network.leaves),
+            network.memory(network.leaves),
         )
-    return {
-        "h": found.outputs["unit.h"],
-        **found.state,
-        **dict(zip(leaves, gradients, strict=True)),
-        "step": step["unit.h"],
-    }
+        gradients = {f"d {name}": gradient for name, gradient in network.gradients(found).items()}
+    return found | gradients | {"step": step["layer0.h"]}
 
 
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize(
-    ("cell", "normalised", "conditioned"),
+    ("cell", "normalised"),
     [
-        (Lstm(), False, False),
-        (Lstm(), True, False),
-        (Gru(update="new"), False, True),
-        (Gru(recurrent_bias=True), True, False),
-        (Peephole(), False, False),
-        (Peephole(), True, False),
+        (Lstm(), False),
+        (Lstm(), True),
+        (Gru(update="new"), False),
+        (Gru(recurrent_bias=True), True),
+        (Peephole(), False),
+        (Peephole(), True),
     ],
     ids=str,
 )
 def test_torch_operations_and_reference_equations_agree(
-    cell: Cell, masked: bool, normalised: bool, conditioned: bool
+    cell: Cell, masked: bool, normalised: bool, layers: Callable[..., Network]
 ) -> None:
-    python, naive = (computed(kernels, cell, masked, normalised, conditioned) for kernels in ("python", "naive"))
-    assert python.keys() == naive.keys()
-    for name, expected in python.items():
-        assert_close(naive[name], expected, rtol=1e-9, atol=1e-9, msg=lambda text, name=name: f"{name}: {text}")
+    network = layers(cell, 5, lengths=(4, 6, 2), variational=masked, normalised=normalised)
+    assert_close(computed("naive", network), computed("python", network), rtol=1e-9, atol=1e-9)
 
 
-def test_naive_kernels_run_the_reference_equations(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_units_on_a_condition_agree_with_their_reference_equations() -> None:
+    kernel = KERNELS["conditioned-new"]
+    leaves, found = kernel.leaves(5), []
+    for kernels in ("python", "naive"):
+        with running(replace(Runtime.inference(), kernels=kernels)):
+            outputs = kernel.fast(*leaves)
+            found.append((outputs, *gradients(outputs, leaves)))
+    assert_close(*found, rtol=1e-9, atol=1e-9)
+
+
+def test_naive_kernels_run_the_reference_equations(
+    layers: Callable[..., Network], monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen = []
 
     def counted(cell: Cell, *rest: object) -> object:
@@ -91,9 +78,10 @@ def test_naive_kernels_run_the_reference_equations(monkeypatch: pytest.MonkeyPat
         return units.lstm_step(cell, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setitem(units.UNITS, Lstm, counted)
-    computed("python", Lstm(), False, False, False)
+    network = layers(Lstm(), 5, lengths=(4, 6, 2))
+    computed("python", network)
     assert not seen
-    computed("naive", Lstm(), False, False, False)
+    computed("naive", network)
     assert len(seen) == 6 + 2  # steps of training, hypotheses of search
     assert parts.with_naive_units(Program((), ())) == Program((), ())
 

@@ -10,6 +10,7 @@ from torch.testing import assert_close
 
 from anaphora.kernels import walk
 from anaphora.kernels.cells import Cell, Gru, Lstm
+from anaphora.kernels.rows import Rows
 from anaphora.kernels.scores import Concat, Dot, General, Score
 
 from .conftest import CELLS, FORMS, shown
@@ -99,15 +100,6 @@ def test_padding_full_of_nan_changes_nothing(unit: Cell, query: str, feeding: bo
     poisoned.assert_same(poisoned.fast(), network.fast(), atol=0, gradient_atol=0, of=network)
 
 
-def test_outputs_behind_the_end_are_zero_and_the_state_is_that_of_the_last_step(decoder: Callable) -> None:
-    network = decoder(Lstm(), Dot(), "current", True, 7)
-    outputs = network.fast()
-    for sentence, length in enumerate(network.lengths_B.tolist()):
-        assert outputs["o"][length:, sentence].count_nonzero() == 0
-        assert outputs["weights"][length:, sentence].count_nonzero() == 0
-        assert_close(outputs["last o"][sentence], outputs["o"][length - 1, sentence], rtol=0, atol=0)
-
-
 @UNITS
 def test_steps_behind_the_longest_sentence_change_nothing(unit: Cell, query: str, decoder: Callable) -> None:
     network = decoder(unit, General(), query, True, 7)
@@ -127,18 +119,6 @@ def test_steps_behind_the_longest_sentence_change_nothing(unit: Cell, query: str
 def test_two_chunks_with_carried_state_equal_one_pass(unit: Cell, query: str, feeding: bool, decoder: Callable) -> None:
     whole = decoder(unit, General(), query, feeding, 7, lengths=(4, 5, 5))
     whole.assert_same(whole.in_two_chunks(3), whole.fast(), atol=1e-12, gradient_atol=1e-12)
-
-
-@UNITS
-def test_the_order_of_sentences_changes_nothing_but_the_order(
-    unit: Cell, query: str, feeding: bool, decoder: Callable
-) -> None:
-    network = decoder(unit, General(), query, feeding, 7)
-    expected = network.fast()
-    order = torch.tensor([2, 0, 1])
-    shuffled = network.sentences(order).fast()
-    by_sentence = {name: block.index_select(0 if "last" in name else 1, order) for name, block in expected.items()}
-    network.assert_same(shuffled, by_sentence, atol=1e-12, gradient_atol=1e-12)
 
 
 def test_the_way_back_can_be_walked_twice(query: str, decoder: Callable) -> None:
@@ -201,3 +181,11 @@ def test_lengths_on_the_processor_do_for_tensors_on_any_device(
     for name, value in outputs.items():
         assert value.is_meta and value.shape == network.fast()[name].shape
     assert all(gradient.is_meta for gradient in gradients)
+
+
+@pytest.mark.parametrize("lengths", [[3, 3], [4]])
+def test_a_batch_without_padding_is_not_copied_on_its_way_in(lengths: list[int]) -> None:
+    steps, sentences = max(lengths), len(lengths)
+    rows, block = Rows(torch.tensor(lengths), steps, torch.device("cpu")), torch.rand(steps, sentences, 2)
+    assert rows.of_batch(block).data_ptr() == block.data_ptr()
+    assert rows.to_batch(rows.of_batch(block)).data_ptr() != block.data_ptr()

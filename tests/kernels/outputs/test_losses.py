@@ -241,13 +241,6 @@ def test_rows_without_weights_count_once(output: Output) -> None:
     assert_close(gradients(plain, leaves), gradients(ones, leaves), rtol=1e-12, atol=1e-14)
 
 
-def test_the_loss_of_a_batch_is_the_sum_of_those_of_its_rows(output: Output) -> None:
-    leaves, targets = tensors(output, 6, 5, 9)
-    h, *weights = leaves
-    alone = [output.loss([h[n : n + 1], *weights], targets[n : n + 1], None) for n in range(6)]
-    assert_close(output.loss(leaves, targets, None), torch.stack(alone).sum(), rtol=1e-13, atol=0)
-
-
 @pytest.mark.parametrize("name", EXACT)
 def test_the_probabilities_of_all_words_sum_to_1_and_the_loss_is_that_of_the_right_one(name: str) -> None:
     output = EXACT[name]
