@@ -11,7 +11,8 @@ from anaphora.kernels import cudnn, scan
 from anaphora.kernels.cells import Cell, Elman, Gru, Lstm
 from anaphora.kernels.parts import Project, previous
 
-from .conftest import CELLS, Network, shown
+from .conftest import CELLS, shown
+from .network import Network
 
 TORCH_HAS = [Lstm(), Gru(), Gru(recurrent_bias=True), Elman(), Elman(activation="relu")]
 BETWEEN = [{}, {"masked": True}, {"residual": True}, {"masked": True, "residual": True}]

@@ -13,7 +13,8 @@ from anaphora.kernels import graphs
 from anaphora.kernels.cells import Cell, Elman, Gru, Lstm
 from anaphora.kernels.scores import Concat, Dot, General, Score
 
-from .conftest import Network, shown
+from .conftest import shown
+from .network import Network
 
 
 @pytest.fixture(autouse=True)

@@ -18,8 +18,8 @@ from anaphora.kernels.program import Program
 from anaphora.kernels.runtime import Kernels, Runtime, current, running
 from anaphora.kernels.scan import advance
 
-from .conftest import Network
 from .exactness import gradients
+from .network import Network
 from .test_single_kernels import KERNELS
 
 
