@@ -1,10 +1,11 @@
 """Rows of ids as the batches that models and searches are handed."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
-from anaphora.batch import Batch, Constraints, pad
+from anaphora.batch import Batch, Constraints, Ids, pad
 
 Rows = Sequence[Sequence[int]]
 
@@ -30,3 +31,12 @@ def pair_batch(
             prefixes=None if prefixes is None else pad(prefixes, value=value),
         ),
     )
+
+
+def text_batch(ids: Any, continues: Any = False, lengths: Sequence[int] | None = None) -> Batch:
+    """Windows of running text: what is read, and the same one place later."""
+    ids_BL = torch.as_tensor(ids)
+    lengths_B = torch.tensor(lengths or [ids_BL.shape[1] - 1] * len(ids_BL))
+    carry_mask_B = torch.as_tensor(continues).expand(len(ids_BL))
+    rows = Ids(ids_BL[:, :-1], lengths_B), Ids(ids_BL[:, 1:], lengths_B)
+    return Batch(*rows, torch.arange(len(ids_BL)), carry_mask_B)

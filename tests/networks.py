@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
@@ -32,6 +32,31 @@ def build(
     )
     own = {name: tables[name] for name in config.model_fields if name in tables}
     return registry.build(found.network, config.parse(own, where), symbols, words)
+
+
+Net = TypeVar("Net", bound=nn.Module)
+
+
+def made(
+    of: type[Net],
+    task: str,
+    tables: Mapping[str, Any],
+    symbols: VocabularyInfo | Mapping[str, VocabularyInfo],
+    seed: int = 3,
+    *,
+    factor: float = 1.0,
+    words: Mapping[str, Sequence[str]] | None = None,
+) -> Net:
+    """A network of this class with its initial weights, whose predictions a ``factor`` makes uneven."""
+    sides = dict.fromkeys(("source", "target", "text"), symbols) if isinstance(symbols, VocabularyInfo) else symbols
+    network = build(task, tables, sides, "test.toml", words)
+    assert isinstance(network, of)
+    network.initialise(seed)  # type: ignore[operator]
+    if factor != 1:
+        with torch.no_grad():
+            for weight in network.parameters():
+                weight *= factor
+    return network
 
 
 def untrained(table: Mapping[str, Any], tokenizers: Mapping[str, Tokenizer]) -> Trained:

@@ -5,10 +5,15 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from anaphora.batch import Batch, pad
+from anaphora.kernels import naive
+from anaphora.kernels.naive.attention import Scored
 from anaphora.models.encoder_decoder import DecodingStepper
 from anaphora.models.translator import Translator
+from anaphora.nn.attention import AttentionConfig
+from anaphora.nn.decoder import Decoder
 from anaphora.protocols import VocabularyInfo
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
@@ -34,8 +39,16 @@ def translated(stepper: DecodingStepper, rows: list[int]) -> dict[int, Any]:
     return dict(zip(rows, beam(stepper, batch(rows), beam=3, max_length=6), strict=True))
 
 
-def assert_the_same_alone_and_in_any_batch(stepper: DecodingStepper) -> list[Hypothesis]:
-    """Every sentence is, and a translation's score is the one it has when it is forced; returns all hypotheses."""
+def assert_one_model(model: Translator) -> list[Hypothesis]:
+    """Return what it translates; a model is the same trained, stepped, alone and in any batch.
+
+    The scores of the four targets are their loss, and a translation's score is the one it has when it is forced.
+    """
+    model.eval()
+    with torch.no_grad():
+        loss = model(ALL)[0].sum.item()
+    stepper = model.stepper()
+    assert -sum(hypothesis.score for hypothesis in score(stepper, ALL)) == pytest.approx(loss, rel=1e-5)
     together = translated(stepper, [0, 1, 2, 3])
     for rows in ([2], [3, 1]):
         for number, hypotheses in translated(stepper, rows).items():
@@ -46,12 +59,37 @@ def assert_the_same_alone_and_in_any_batch(stepper: DecodingStepper) -> list[Hyp
     return [hypothesis for hypotheses in together.values() for hypothesis in hypotheses]
 
 
-def assert_search_steps_through_what_training_computes(model: Translator) -> None:
-    """The scores of the four targets are their loss."""
-    model.eval()
-    with torch.no_grad():
-        loss = model(ALL)[0].sum.item()
-    assert -sum(hypothesis.score for hypothesis in score(model.stepper(), ALL)) == pytest.approx(loss, rel=1e-5)
+def naive_reading(
+    decoder: Decoder,
+    x_TBD: Tensor,
+    memory_BSM: Tensor,
+    lengths_B: Tensor,
+    positions_B: Tensor,
+    first: dict[str, Tensor],
+    weights: dict[str, Tensor],
+    masks: dict[str, Tensor] | None,
+    language_TBL: Tensor | None = None,
+) -> dict[str, Tensor]:
+    """The outputs of a decoder by ``kernels.naive``, as its options say."""
+    config, attention = decoder.config, decoder.attention.config if decoder.attention else None
+    scored = isinstance(attention, AttentionConfig)
+    options = Scored(attention.score, attention.window, attention.normalizer) if scored else None
+    query = "between" if attention and attention.two_transitions else attention.query if attention else "never"
+    inputs = x_TBD, memory_BSM, lengths_B, positions_B, first, weights, masks
+    readout = config.residual, config.readout_layer, config.readout_state
+    return naive.decoder(config.cell, options, query, *inputs, *readout, language_TBL).outputs
+
+
+def naive_masks(decoder: Decoder, x_TBD: Tensor) -> dict[str, Tensor]:
+    """What the decoder draws, under the names and in the layout of the naive reading."""
+    config = decoder.config
+    widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_width}
+    units = {f"layer{n}": config.size for n in range(config.layers)}
+    units |= {"ask": config.size} if decoder.attention and decoder.attention.config.two_transitions else {}
+    inputs, memory = config.dropout.draw("decoder", widths, units, x_TBD)
+    every_step = {name.removesuffix(" mask"): mask for name, mask in inputs.items()}
+    every_step |= {name.removesuffix(".mask"): mask.expand(len(x_TBD), -1, -1) for name, mask in memory.items()}
+    return {name.replace("dropout", "mask").replace("layer", "recurrent"): mask for name, mask in every_step.items()}
 
 
 def cost_after_its_own_likeliest_words(model: Translator) -> float:

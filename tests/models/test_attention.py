@@ -15,7 +15,7 @@ from anaphora.kernels.spans import AnySpan
 from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
 from anaphora.search.scoring import score
-from tests.networks import build
+from tests.networks import made
 from tests.searches import beam
 
 from ..batches import pair_batch
@@ -43,10 +43,7 @@ def kinds(union: Any) -> list[str]:
 
 
 def make(tables: dict[str, Any]) -> Translator:
-    model = build("translate", tables, {"source": SYMBOLS, "target": SYMBOLS}, "test.toml")
-    assert isinstance(model, Translator)
-    model.initialise(seed=1)
-    return model
+    return made(Translator, "translate", tables, SYMBOLS, seed=1)
 
 
 def batch(rows: list[list[int]], turned: bool) -> Batch:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
-from tests.networks import build
+from tests.networks import made
 
 from ..batches import pair_batch
 
@@ -23,10 +23,7 @@ def model() -> Translator:
     tables["encoder"]["size"] = 4
     tables["decoder"] |= {"size": 6, "dropout": 0.0}
     tables["encoder"]["dropout"] = 0.0
-    translator = build("translate", tables, {"source": SOURCE, "target": TARGET}, "bilstm-attention.toml")
-    assert isinstance(translator, Translator)
-    translator.initialise(seed=7)
-    return translator.double()
+    return made(Translator, "translate", tables, {"source": SOURCE, "target": TARGET}, seed=7).double()
 
 
 def lstm(a_4n: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:

@@ -6,10 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from anaphora.batch import Batch, Ids
 from anaphora.models.language_model import LanguageModel, LanguageModelConfig
 from anaphora.protocols import Carry, VocabularyInfo
 from tests.runtimes import updating
+
+from ..batches import text_batch
 
 SYMBOLS, STEPS = 17, 12
 IDS = torch.randint(4, SYMBOLS, (3, STEPS + 1), generator=torch.Generator().manual_seed(1))
@@ -23,12 +24,6 @@ def make(truncation: Any, **recurrence: Any) -> LanguageModel:
     return model
 
 
-def window(ids: Tensor, continues: Any) -> Batch:
-    lengths = torch.full((len(ids),), ids.shape[1] - 1)
-    mask = torch.as_tensor(continues).expand(len(ids))
-    return Batch(Ids(ids[:, :-1], lengths), Ids(ids[:, 1:], lengths), torch.arange(len(ids)), mask)
-
-
 def summed(model: LanguageModel, borders: list[int]) -> tuple[float, list[Tensor], Carry]:
     """The loss of the text in chunks that end there, its gradients added up, and what is carried at the end."""
     carry: Carry = {}
@@ -36,7 +31,7 @@ def summed(model: LanguageModel, borders: list[int]) -> tuple[float, list[Tensor
     total = [torch.zeros_like(weight) for weight in weights]
     for start, end in zip([0, *borders], [*borders, STEPS], strict=True):
         with updating():
-            found, carry = model(window(IDS[:, start : end + 1], start > 0), carry or None)
+            found, carry = model(text_batch(IDS[:, start : end + 1], start > 0), carry or None)
         loss += found.sum.item()
         for whole, part in zip(total, torch.autograd.grad(found.sum, weights), strict=True):
             whole += part
@@ -52,10 +47,10 @@ def by_definition(back: int) -> list[Tensor]:
         start, carry = max(0, t - back), None
         if start:
             with torch.no_grad():
-                carry = model.carry_after(window(IDS[:, : start + 1], False))
-        loss = model(window(IDS[:, start : t + 2], start > 0), carry)[0].sum
+                carry = model.carry_after(text_batch(IDS[:, : start + 1], False))
+        loss = model(text_batch(IDS[:, start : t + 2], start > 0), carry)[0].sum
         if t > start:
-            loss = loss - model(window(IDS[:, start : t + 1], start > 0), carry)[0].sum
+            loss = loss - model(text_batch(IDS[:, start : t + 1], start > 0), carry)[0].sum
         for whole, part in zip(total, torch.autograd.grad(loss, weights), strict=True):
             whole += part
     return total
@@ -77,7 +72,7 @@ def test_the_carry_of_older_checkpoints_suffices() -> None:
     state = {name: h for name, h in carry.items() if name.startswith("layer")}
     assert carry.keys() > state.keys()
     with updating():
-        with_it, without = (model(window(IDS[:, :7], True), one)[0].sum for one in (carry, state))
+        with_it, without = (model(text_batch(IDS[:, :7], True), one)[0].sum for one in (carry, state))
     torch.testing.assert_close(with_it, without, rtol=1e-12, atol=0)
 
 
@@ -85,16 +80,18 @@ def test_rows_that_begin_anew_have_no_context() -> None:
     model = make({"kind": "window", "steps": 5})
     _, _, carry = summed(model, [6])
     with updating():
-        begun = model(window(IDS[:, :7], torch.tensor([True, False, True])), carry)[0]
-    alone = model(window(IDS[1:2, :7], False))[0]
-    others = model(window(IDS[[0, 2], :7], True), {n: h[[0, 2]] for n, h in carry.items() if n.startswith("layer")})[0]
+        begun = model(text_batch(IDS[:, :7], torch.tensor([True, False, True])), carry)[0]
+    alone = model(text_batch(IDS[1:2, :7], False))[0]
+    others = model(
+        text_batch(IDS[[0, 2], :7], True), {n: h[[0, 2]] for n, h in carry.items() if n.startswith("layer")}
+    )[0]
     torch.testing.assert_close(begun.sum, alone.sum + others.sum, rtol=1e-12, atol=0)
 
 
 @torch.no_grad()
 def test_evaluation_carries_the_state_alone() -> None:
     model = make({"kind": "window", "steps": 5}).eval()
-    _, carry = model(window(IDS, False))
+    _, carry = model(text_batch(IDS, False))
     assert carry.keys() == {"layer0.h", "layer0.c", "layer1.h", "layer1.c"}
 
 
@@ -104,6 +101,6 @@ def test_context_steps_have_dropout_and_no_loss(probability: Any) -> None:
     _, gradients, _ = summed(model, [6])
     assert all(gradient.isfinite().all() and gradient.any() for gradient in gradients)
     with updating():
-        first, carry = model(window(IDS[:, :7], False))
-        second, _ = model(window(IDS[:, 6:], True), carry)
+        first, carry = model(text_batch(IDS[:, :7], False))
+        second, _ = model(text_batch(IDS[:, 6:], True), carry)
     assert first.count == second.count == 18

@@ -7,23 +7,22 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from anaphora.kernels import naive
 from anaphora.kernels.cells import AnyCell
-from anaphora.kernels.naive.attention import Scored
 from anaphora.kernels.naive.normalised import NORMALISED_UNITS
 from anaphora.kernels.scores import AnyScore
 from anaphora.kernels.spans import AnySpan
 from anaphora.models.translator import Translator
 from anaphora.nn.decoder import Decoder
-from tests.networks import build
+from tests.networks import made
 from tests.runtimes import updating
 
 from .covering import covering, strangers
 from .four_pairs import (
     ALL,
     SYMBOLS,
-    assert_search_steps_through_what_training_computes,
-    assert_the_same_alone_and_in_any_batch,
+    assert_one_model,
+    naive_masks,
+    naive_reading,
 )
 
 
@@ -109,10 +108,7 @@ def make(row: dict[str, Any]) -> Translator:
         "attention": looking(row) | {"query": row["topology"][0], "context": row["topology"][1]},
         "output": {"bias": row["bias"]},
     }
-    model = build("translate", tables, {"source": SYMBOLS, "target": SYMBOLS}, "test.toml")
-    assert isinstance(model, Translator)
-    model.initialise(seed=3)
-    return model
+    return made(Translator, "translate", tables, SYMBOLS)
 
 
 def looking(row: dict[str, Any]) -> dict[str, Any]:
@@ -171,14 +167,8 @@ def test_every_weight_has_a_gradient_and_a_few_updates_lower_the_loss(row: dict[
 
 @pytest.mark.matrix
 @EVERY_ROW
-def test_a_sentence_is_the_same_alone_and_in_any_batch_and_scored_as_it_was_found(row: dict[str, Any]) -> None:
-    assert_the_same_alone_and_in_any_batch(make(row).stepper())
-
-
-@pytest.mark.matrix
-@EVERY_ROW
-def test_what_search_steps_through_is_what_training_computes(row: dict[str, Any]) -> None:
-    assert_search_steps_through_what_training_computes(make(row))
+def test_a_translator_is_one_model_trained_or_stepped_alone_or_in_any_batch(row: dict[str, Any]) -> None:
+    assert_one_model(make(row))
 
 
 @pytest.mark.matrix
@@ -190,28 +180,13 @@ def test_a_training_decoder_is_its_naive_reading(row: dict[str, Any]) -> None:
     leaves, lengths_B, positions_B = decoder_leaves(decoder), torch.tensor([4, 2, 3]), torch.tensor([3, 5, 1])
     weights = {name: leaf for name, leaf in leaves.items() if "." in name and not name.startswith("first ")}
     first = {name.removeprefix("first "): leaf for name, leaf in leaves.items() if name.startswith("first ")}
-    config, attention = decoder.config, decoder.attention.config
-    options = Scored(attention.score, attention.window, attention.normalizer) if attention.kind == "soft" else None
     memory = decoder.attention.prepare(leaves["memory"], positions_B, weights)
     with updating(1, 1):
         o_TBR, weights_TBS = decoder(leaves["x"], lengths_B, first, memory)
-        dropped = decoder.weights.dropped("decoder", config.weight_dropout)
+        dropped = decoder.weights.dropped("decoder", decoder.config.weight_dropout)
         masks = naive_masks(decoder, leaves["x"])
-    expected = naive.decoder(
-        config.cell,
-        options,
-        "between" if attention.two_transitions else attention.query,
-        leaves["x"],
-        leaves["memory"],
-        lengths_B,
-        positions_B,
-        first,
-        dropped,
-        masks,
-        config.residual,
-        config.readout_layer,
-        config.readout_state,
-    ).outputs
+    read = leaves["x"], leaves["memory"], lengths_B, positions_B
+    expected = naive_reading(decoder, *read, first, dropped, masks)
     got = {"o": o_TBR, "weights": weights_TBS}
     assert_close(got, expected, rtol=0, atol=1e-10)
     gradients, naive_gradients = (
@@ -237,15 +212,3 @@ def decoder_leaves(decoder: Decoder) -> dict[str, Tensor]:
     made |= {f"first {name}": value for name, value in decoder.attention.first(made["memory"]).items()}
     used = {n: w for n, w in decoder.weights.tensors().items() if not n.startswith("start")}
     return {name: leaf.requires_grad_() for name, leaf in made.items()} | used
-
-
-def naive_masks(decoder: Decoder, x_TBD: Tensor) -> dict[str, Tensor]:
-    """What the decoder draws, under the names and in the layout of the naive reading."""
-    config = decoder.config
-    widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_width}
-    units = {f"layer{n}": config.size for n in range(config.layers)}
-    units |= {"ask": config.size} if decoder.attention.config.two_transitions else {}
-    inputs, memory = config.dropout.draw("decoder", widths, units, x_TBD)
-    every_step = {name.removesuffix(" mask"): mask for name, mask in inputs.items()}
-    every_step |= {name.removesuffix(".mask"): mask.expand(len(x_TBD), -1, -1) for name, mask in memory.items()}
-    return {name.replace("dropout", "mask").replace("layer", "recurrent"): mask for name, mask in every_step.items()}

@@ -6,15 +6,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from anaphora.batch import Batch, Ids
 from anaphora.kernels.naive.normalised import normalised
 from anaphora.models.feed_forward import FeedForwardLanguageModel
 from anaphora.protocols import VocabularyInfo
 from anaphora.search.scoring import score
-from tests.networks import build
+from tests.networks import made
 from tests.runtimes import updating
 
-from ..batches import pair_batch
+from ..batches import pair_batch, text_batch
 
 SYMBOLS = VocabularyInfo(11, 0, 1, 2, 3)
 END = SYMBOLS.eos
@@ -38,20 +37,11 @@ TEXT = [END, 5, 6, 7, END, 8, 9, 5, 5, END, 10, 6]
 
 def make(window: dict[str, Any], embedding: int = 8) -> FeedForwardLanguageModel:
     tables = {"model": "feed-forward", "embedding": {"size": embedding}, "network": window}
-    model = build("language-model", tables, {"text": SYMBOLS}, "test.toml")
-    assert isinstance(model, FeedForwardLanguageModel)
-    model.initialise(seed=4)
+    model = made(FeedForwardLanguageModel, "language-model", tables, SYMBOLS, seed=4)
     with torch.no_grad():
         for weight in model.parameters():
             weight += 0.1 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(weight.numel()))
     return model.eval()
-
-
-def window_of(ids: list[list[int]], lengths: list[int] | None = None, continues: bool = False) -> Batch:
-    block = torch.tensor(ids)
-    lengths_B = torch.tensor(lengths or [block.shape[1] - 1] * len(ids))
-    going_on = torch.full((len(ids),), continues)
-    return Batch(Ids(block[:, :-1], lengths_B), Ids(block[:, 1:], lengths_B), torch.arange(len(ids)), going_on)
 
 
 def hidden(weights: dict[str, Tensor], name: str, x: Tensor) -> Tensor:
@@ -89,7 +79,7 @@ def test_a_window_of_text_costs_what_the_equations_say(window: dict[str, Any]) -
     expected = -sum(
         float(by_hand(model, padded[place - steps : place])[padded[place]]) for place in range(steps + 1, len(padded))
     )
-    loss, carry = model(window_of([TEXT]))
+    loss, carry = model(text_batch([TEXT]))
     assert float(loss.sum) == pytest.approx(expected, rel=1e-5) and loss.count == len(TEXT) - 1
     assert carry["ids"].tolist() == [padded[len(padded) - steps : -1]]
 
@@ -100,12 +90,12 @@ def test_a_window_of_text_costs_what_the_equations_say(window: dict[str, Any]) -
 @torch.no_grad()
 def test_carried_words_equal_one_long_pass(window: dict[str, Any], cut: int) -> None:
     model = make(window)
-    whole, _ = model(window_of([TEXT]))
-    first, carry = model(window_of([TEXT[: cut + 1]]))
-    second, _ = model(window_of([TEXT[cut:]], continues=True), carry)
+    whole, _ = model(text_batch([TEXT]))
+    first, carry = model(text_batch([TEXT[: cut + 1]]))
+    second, _ = model(text_batch([TEXT[cut:]], continues=True), carry)
     assert float(first.sum + second.sum) == pytest.approx(float(whole.sum), rel=1e-5)
-    afresh, _ = model(window_of([TEXT[cut:]]), carry)
-    assert float(afresh.sum) == pytest.approx(float(model(window_of([TEXT[cut:]]))[0].sum), rel=1e-6)
+    afresh, _ = model(text_batch([TEXT[cut:]]), carry)
+    assert float(afresh.sum) == pytest.approx(float(model(text_batch([TEXT[cut:]]))[0].sum), rel=1e-6)
 
 
 @EVERY_KIND
@@ -113,8 +103,8 @@ def test_carried_words_equal_one_long_pass(window: dict[str, Any], cut: int) -> 
 def test_what_stands_behind_a_row_is_never_looked_at(window: dict[str, Any]) -> None:
     model = make(window)
     short = [END, 8, 9]
-    both, carry = model(window_of([TEXT, [*short, *[0] * (len(TEXT) - 3)]], [len(TEXT) - 1, 2]))
-    one, other = model(window_of([TEXT])), model(window_of([short]))
+    both, carry = model(text_batch([TEXT, [*short, *[0] * (len(TEXT) - 3)]], lengths=[len(TEXT) - 1, 2]))
+    one, other = model(text_batch([TEXT])), model(text_batch([short]))
     assert float(both.sum) == pytest.approx(float(one[0].sum + other[0].sum), rel=1e-5)
     assert torch.equal(carry["ids"], torch.cat([one[1]["ids"], other[1]["ids"]]))
 
@@ -126,7 +116,7 @@ def test_search_steps_through_what_a_window_computes_in_any_batch(window: dict[s
     rows = [TEXT[1:], [8, 9, END], [5, END]]
     found = [hypothesis.score for hypothesis in score(model.stepper(), pair_batch([[END]] * 3, rows, multiple=1))]
     for number, row in enumerate(rows):
-        assert found[number] == pytest.approx(-float(model(window_of([[END, *row]]))[0].sum), rel=1e-5)
+        assert found[number] == pytest.approx(-float(model(text_batch([[END, *row]]))[0].sum), rel=1e-5)
         assert score(model.stepper(), pair_batch([[END]], [row], multiple=1))[0].score == found[number]
 
 
@@ -146,6 +136,6 @@ def test_a_row_has_the_same_bits_whatever_stands_beside_it(window: dict[str, Any
 def test_every_weight_learns(window: dict[str, Any]) -> None:
     model = make(window | {"dropout": 0.1}).train()
     with updating(1, 1):
-        loss, _ = model(window_of([TEXT]))
+        loss, _ = model(text_batch([TEXT]))
     loss.sum.backward()
     assert [name for name, weight in model.named_parameters() if weight.grad is None or not weight.grad.any()] == []

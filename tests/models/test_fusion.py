@@ -9,20 +9,18 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from anaphora.batch import Batch, Ids
 from anaphora.errors import ConfigError
-from anaphora.kernels import naive
-from anaphora.kernels.naive.attention import Scored
 from anaphora.models.translator import Translator
-from tests.networks import build
+from tests.networks import build, made
 from tests.runtimes import updating
 
+from ..batches import text_batch
 from .four_pairs import (
     ALL,
     SYMBOLS,
-    assert_search_steps_through_what_training_computes,
-    assert_the_same_alone_and_in_any_batch,
+    assert_one_model,
     cost_after_its_own_likeliest_words,
+    naive_reading,
 )
 
 BAHDANAU = {
@@ -51,13 +49,12 @@ def make(tables: dict[str, Any]) -> Translator:
     merged = {name: size | tables.get(name, {}) for name, size in sizes.items()}
     merged |= {name: tables[name] for name in ("attention", "output", "guided_alignment") if name in tables}
     merged["fusion"] = {"kind": "deep", "run": "runs/lm", "model": model}
-    made = build("translate", merged, {"source": SYMBOLS, "target": SYMBOLS}, "test.toml")
-    assert isinstance(made, Translator) and made.language_model is not None
-    made.initialise(seed=3)
+    fused = made(Translator, "translate", merged, SYMBOLS)
+    assert fused.language_model is not None
     source = torch.Generator().manual_seed(4)
-    for weight in made.language_model.parameters():
+    for weight in fused.language_model.parameters():
         nn.init.normal_(weight, generator=source)
-    return made
+    return fused
 
 
 @EVERY_SYSTEM
@@ -80,13 +77,8 @@ def test_readout_gate_and_output_learn_and_nothing_else_moves(tables: dict[str, 
 
 
 @EVERY_SYSTEM
-def test_a_sentence_is_the_same_alone_and_in_any_batch_and_scored_as_it_was_found(tables: dict[str, Any]) -> None:
-    assert_the_same_alone_and_in_any_batch(make(tables).stepper())
-
-
-@EVERY_SYSTEM
-def test_what_search_steps_through_is_what_training_computes(tables: dict[str, Any]) -> None:
-    assert_search_steps_through_what_training_computes(make(tables))
+def test_a_translator_is_one_model_trained_or_stepped_alone_or_in_any_batch(tables: dict[str, Any]) -> None:
+    assert_one_model(make(tables))
 
 
 def test_own_words_in_training_are_read_by_the_language_model_too() -> None:
@@ -107,10 +99,9 @@ def test_what_it_reads_beside_the_decoder_is_what_the_language_model_alone_makes
     assert not missing.unexpected_keys
     begin = SYMBOLS.bos if reads == "sentences" else SYMBOLS.eos
     ids, lengths = torch.tensor([[5, 6, 7], [9, 0, 0]]), torch.tensor([3, 1])
-    behind = torch.cat([torch.full((2, 1), begin), ids], 1)[:, :3]
-    window = Batch(Ids(behind, lengths), Ids(ids, lengths), torch.arange(2), torch.zeros(2, dtype=torch.bool))
+    text = text_batch(torch.cat([torch.full((2, 1), begin), ids], 1), lengths=[3, 1])
     with torch.no_grad():
-        states_BTL, *_ = alone.eval().states_and_target_log_probs(window)
+        states_BTL, *_ = alone.eval().states_and_target_log_probs(text)
     shifted_TB = torch.cat([torch.full((2, 1), SYMBOLS.bos), ids], 1)[:, :3].T
     assert torch.equal(fused.language_model(shifted_TB, lengths).transpose(0, 1), states_BTL)
 
@@ -118,7 +109,7 @@ def test_what_it_reads_beside_the_decoder_is_what_the_language_model_alone_makes
 @pytest.mark.parametrize("name", ["luong", "bahdanau", "conditional"])
 def test_a_fused_decoder_is_its_naive_reading(name: str) -> None:
     decoder = make(SYSTEMS[name]).double().eval().requires_grad_().decoder
-    config, attention = decoder.config, decoder.attention.config
+    config = decoder.config
     weights = {n: w for n, w in decoder.weights.tensors().items() if not n.startswith("start")}
     states = weights["gate.weight"].shape[1]
     source = torch.Generator().manual_seed(8)
@@ -132,22 +123,8 @@ def test_a_fused_decoder_is_its_naive_reading(name: str) -> None:
     lengths_B, positions_B = torch.tensor([4, 2, 3]), torch.tensor([3, 5, 1])
     memory = decoder.attention.prepare(memory_BSM, positions_B, weights)
     o_TBR, weights_TBS = decoder(x_TBD, lengths_B, first, memory, language_TBL)
-    expected = naive.decoder(
-        config.cell,
-        Scored(attention.score, attention.window, attention.normalizer),
-        "between" if attention.two_transitions else attention.query,
-        x_TBD,
-        memory_BSM,
-        lengths_B,
-        positions_B,
-        first,
-        weights,
-        None,
-        config.residual,
-        config.readout_layer,
-        config.readout_state,
-        language_TBL,
-    ).outputs
+    read = x_TBD, memory_BSM, lengths_B, positions_B
+    expected = naive_reading(decoder, *read, first, weights, None, language_TBL)
     assert_close({"o": o_TBR, "weights": weights_TBS}, expected, rtol=0, atol=1e-10)
     leaves = [x_TBD, language_TBL, memory_BSM, *first.values(), *weights.values()]
     gradients, naive_gradients = (
@@ -166,8 +143,8 @@ def test_a_fused_decoder_is_its_naive_reading(name: str) -> None:
     ids=["translator", "language model"],
 )
 def test_a_copy_is_the_same_even_where_tables_hold_rows(tables: dict[str, Any]) -> None:
-    made = make(tables)
-    assert_close(dict(deepcopy(made).state_dict()), dict(made.state_dict()), rtol=0, atol=0)
+    fused = make(tables)
+    assert_close(dict(deepcopy(fused).state_dict()), dict(fused.state_dict()), rtol=0, atol=0)
 
 
 def test_a_gate_starts_from_its_bias() -> None:

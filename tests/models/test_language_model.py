@@ -5,35 +5,21 @@ from typing import Any
 import pytest
 import torch
 
-from anaphora.batch import Batch, Ids
 from anaphora.errors import ConfigError
 from anaphora.kernels import naive
 from anaphora.models.language_model import LanguageModel
 from anaphora.protocols import VocabularyInfo
-from anaphora.tasks.registry import named_in
-from tests.networks import build
+from tests.networks import made
 from tests.runtimes import updating
+
+from ..batches import text_batch
 
 SYMBOLS = VocabularyInfo(17, 0, 1, 2, 3)
 
 
 def make(**tables: Any) -> LanguageModel:
     small = {"embedding": {"size": 6}, "recurrence": {"size": 8, "layers": 2}}
-    model = build("language-model", small | tables, {"text": SYMBOLS}, "test.toml")
-    assert isinstance(model, LanguageModel)
-    model.initialise(seed=3)
-    return model
-
-
-def window(ids_BT: torch.Tensor, continues: bool) -> Batch:
-    rows, steps = ids_BT.shape[0], ids_BT.shape[1] - 1
-    lengths = torch.full((rows,), steps)
-    return Batch(
-        Ids(ids_BT[:, :-1], lengths),
-        Ids(ids_BT[:, 1:], lengths),
-        torch.arange(rows),
-        torch.full((rows,), continues),
-    )
+    return made(LanguageModel, "language-model", small | tables, SYMBOLS)
 
 
 LEARNED = {"recurrence": {"size": 8, "layers": 2, "initial_state": "learned"}, "initializer": "uniform"}
@@ -44,10 +30,10 @@ LEARNED = {"recurrence": {"size": 8, "layers": 2, "initial_state": "learned"}, "
 def test_windows_with_carried_state_are_one_long_text(cell: str, initial: str) -> None:
     model = make(recurrence={"size": 8, "cell": cell, "initial_state": initial}, initializer="uniform").double()
     ids = torch.randint(4, 17, (3, 13), generator=torch.Generator().manual_seed(1))
-    whole, _ = model(window(ids, False))
+    whole, _ = model(text_batch(ids, False))
     carry, total = None, 0.0
     for start in 0, 4, 8:
-        loss, carry = model(window(ids[:, start : start + 5], start > 0), carry)
+        loss, carry = model(text_batch(ids[:, start : start + 5], start > 0), carry)
         total += loss.sum.item()
     assert total == pytest.approx(whole.sum.item(), rel=1e-12)
 
@@ -56,14 +42,14 @@ def test_windows_with_carried_state_are_one_long_text(cell: str, initial: str) -
 def test_a_row_that_does_not_go_on_starts_afresh(tables: dict[str, Any]) -> None:
     model = make(**tables)
     ids = torch.randint(4, 17, (3, 5), generator=torch.Generator().manual_seed(1))
-    _, carry = model(window(ids, False))
-    fresh, _ = model(window(ids, False), carry)
-    first, _ = model(window(ids, False))
+    _, carry = model(text_batch(ids, False))
+    fresh, _ = model(text_batch(ids, False), carry)
+    first, _ = model(text_batch(ids, False))
     assert torch.equal(fresh.sum, first.sum)
 
 
 def test_what_is_carried_has_no_gradient() -> None:
-    _, carry = make()(window(torch.full((2, 3), 5), False))
+    _, carry = make()(text_batch(torch.full((2, 3), 5), False))
     assert carry and not any(state.requires_grad for state in carry.values())
 
 
@@ -72,8 +58,8 @@ def test_stepping_a_text_gives_its_loss_and_starts_from_the_end_of_a_line(tables
     model = make(**tables)
     ids = torch.tensor([[3, 5, 9, 11, 3]])
     stepper = model.stepper()
-    loss, _ = model(window(ids, False))
-    memory, state, _ = stepper.start(window(ids, False))
+    loss, _ = model(text_batch(ids, False))
+    memory, state, _ = stepper.start(text_batch(ids, False))
     assert stepper.bos == stepper.eos == 3
     total = 0.0
     for before, after in zip(ids[0, :-1], ids[0, 1:], strict=True):
@@ -86,16 +72,16 @@ def test_stepping_a_text_gives_its_loss_and_starts_from_the_end_of_a_line(tables
 def test_a_learned_initial_state_is_trained_only_by_rows_that_start_from_it() -> None:
     model = make(**LEARNED)
     ids = torch.randint(4, 17, (3, 5), generator=torch.Generator().manual_seed(1))
-    loss, carry = model(window(ids, False))
+    loss, carry = model(text_batch(ids, False))
     initial = list(model.recurrence.initial.parameters())
     assert all(gradient.any() for gradient in torch.autograd.grad(loss.sum, initial))
-    loss, _ = model(window(ids, True), carry)
+    loss, _ = model(text_batch(ids, True), carry)
     assert not any(gradient.any() for gradient in torch.autograd.grad(loss.sum, initial))
 
 
 def gradients(model: LanguageModel, ids: torch.Tensor) -> tuple[torch.Tensor, ...]:
     with updating(1, 1):
-        loss, _ = model(window(ids, False))
+        loss, _ = model(text_batch(ids, False))
     weights = [weight for weight in model.parameters() if weight.numel()]
     return (loss.sum.detach(), *torch.autograd.grad(loss.sum, weights))
 
@@ -133,7 +119,7 @@ def test_what_states_cost_is_that_of_the_dropped_ones_size_and_of_the_others_cha
     model = make(recurrence=options | {"temporal_activation_regularization": 0.3}).double()
     ids, ones = torch.randint(4, 17, (3, 8), generator=torch.Generator().manual_seed(1)), torch.ones(3)
     with updating(1, 1):
-        loss, _ = model(window(ids, False))
+        loss, _ = model(text_batch(ids, False))
     with updating(1, 1):
         x_TBD = model.embedding.vectors(ids[:, :-1].T)
         outputs, state, _ = model.recurrence(x_TBD, torch.full((3,), 7))
@@ -144,8 +130,8 @@ def test_what_states_cost_is_that_of_the_dropped_ones_size_and_of_the_others_cha
     torch.testing.assert_close(loss.minimised, loss.sum + expected)
     plain = make(recurrence={"size": 8, "layers": 2, "dropout": dropout, "residual": residual}).double()
     with updating(1, 1):
-        assert torch.equal(plain(window(ids, False))[0].sum, loss.sum)
-    assert model.eval()(window(ids, False))[0].penalty is None
+        assert torch.equal(plain(text_batch(ids, False))[0].sum, loss.sum)
+    assert model.eval()(text_batch(ids, False))[0].penalty is None
 
 
 @pytest.mark.parametrize("dropout", DROPOUTS)
@@ -162,7 +148,7 @@ def test_what_states_cost_is_differentiated_through_windows_as_through_chunks(dr
         }
         model = make(recurrence=options | {"truncation": truncation}).double()
         with updating(1, 1):
-            penalty = model(window(ids, False))[0].penalty
+            penalty = model(text_batch(ids, False))[0].penalty
         assert penalty is not None
         weights = list(model.recurrence.parameters())
         found.append([penalty, *torch.autograd.grad(penalty, weights)])
@@ -186,24 +172,14 @@ def test_a_deep_model_with_everything_on_it_learns(cell: str, truncation: Any) -
     )
     ids = torch.randint(4, 17, (4, 9), generator=torch.Generator().manual_seed(2))
     model.eval()
-    before = model(window(ids, False))[0].sum.item()
+    before = model(text_batch(ids, False))[0].sum.item()
     model.train()
     for update in range(1, 21):
         with updating(1, update):
-            loss, _ = model(window(ids, False))
+            loss, _ = model(text_batch(ids, False))
         weights = [weight for weight in model.parameters() if weight.numel()]
         for weight, gradient in zip(weights, torch.autograd.grad(loss.sum, weights), strict=True):
             assert gradient.any()
             weight.data -= 0.01 * gradient.sign()
     model.eval()
-    assert model(window(ids, False))[0].sum.item() < 0.8 * before
-
-
-def test_an_unknown_task_names_its_file_and_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match=r"mine\.toml: .*Known: .*language-model"):
-        named_in({"task": "langage-model"}, "mine.toml")
-
-
-def test_an_unknown_model_is_answered_with_the_nearest() -> None:
-    with pytest.raises(ConfigError, match=r"mine\.toml: model 'ngrams' is unknown\. Did you mean 'ngram'\?"):
-        named_in({"task": "language-model", "model": "ngrams"}, "mine.toml")
+    assert model(text_batch(ids, False))[0].sum.item() < 0.8 * before

@@ -7,15 +7,14 @@ import pytest
 import torch
 from torch import nn
 
-from anaphora.batch import Batch, Ids
-from anaphora.models.feed_forward import FeedForwardLanguageModel
-from anaphora.models.language_model import LanguageModel
-from anaphora.models.translator import Translator
 from anaphora.nn.counts import Counts
+from anaphora.nn.weights import Network
 from anaphora.protocols import VocabularyInfo
 from anaphora.run.weights import fill, tensors_of
-from tests.networks import build
+from tests.networks import made
 from tests.runtimes import updating
+
+from ..batches import text_batch
 
 SYMBOLS = VocabularyInfo(23, 0, 1, 2, 3)
 OUTPUTS: list[Any] = ["full", "class-factored", "hierarchical", "sampled", "nce", "adaptive"]
@@ -28,18 +27,16 @@ NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {
     "translator": ("translate", {"encoder": {"size": 12}, "decoder": {"size": 24}}),
 }
 IDS = torch.tensor([[3, 5, 9, 11, 3, 22], [3, 4, 4, 21, 20, 3]])
+BATCH = text_batch(IDS)
 
 EVERY = pytest.mark.parametrize(
     ("network", "output"), [(network, output) for network in NETWORKS for output in OUTPUTS], ids=str
 )
 
 
-def make(network: str, output: Any) -> LanguageModel | FeedForwardLanguageModel | Translator:
+def make(network: str, output: Any) -> Network:
     task, tables = NETWORKS[network]
-    sides = dict.fromkeys(("text", "source", "target"), SYMBOLS)
-    model = build(task, tables | {"embedding": {"size": 8}, "output": output}, sides, "test.toml")
-    assert isinstance(model, LanguageModel | FeedForwardLanguageModel | Translator)
-    model.initialise(seed=3)
+    model = made(Network, task, tables | {"embedding": {"size": 8}, "output": output}, SYMBOLS)
     counts_of(model, 1 + 300 // (1 + torch.arange(23).flip(0)))
     return model
 
@@ -50,22 +47,12 @@ def counts_of(model: nn.Module, counts_V: torch.Tensor) -> None:
             module.set_token_counts(counts_V)
 
 
-def batch() -> Batch:
-    lengths = torch.full((2,), 5)
-    return Batch(
-        Ids(IDS[:, :-1].contiguous(), lengths),
-        Ids(IDS[:, 1:].contiguous(), lengths),
-        torch.arange(2),
-        torch.zeros(2, dtype=torch.bool),
-    )
-
-
 @EVERY
 def test_stepping_a_text_gives_its_loss_in_evaluation(network: str, output: Any) -> None:
     model = make(network, output).eval()
-    loss, _ = model(batch())
-    stepper: Any = model.stepper()
-    memory, state, _ = stepper.start(batch())
+    loss, _ = model(BATCH)
+    stepper: Any = model.stepper()  # type: ignore[operator]
+    memory, state, _ = stepper.start(BATCH)
     ids, total = torch.full((2,), stepper.bos), 0.0
     for step in range(5):
         log_probs, _, state, *_ = stepper.advance(memory, state, ids)
@@ -79,22 +66,22 @@ def test_stepping_a_text_gives_its_loss_in_evaluation(network: str, output: Any)
 @EVERY
 def test_a_network_learns_to_predict_through_its_output(network: str, output: Any) -> None:
     model = make(network, output)
-    before = model.eval()(batch())[0].sum.item()
+    before = model.eval()(BATCH)[0].sum.item()
     model.train()
     weights = [weight for weight in model.parameters() if weight.numel()]
     for update in range(1, 16):
         with updating(1, update):
-            loss, _ = model(batch())
+            loss, _ = model(BATCH)
         for weight, gradient in zip(weights, torch.autograd.grad(loss.sum, weights), strict=True):
             weight.data -= 0.01 * gradient.sign()
-    assert model.eval()(batch())[0].sum.item() < 0.8 * before
+    assert model.eval()(BATCH)[0].sum.item() < 0.8 * before
 
 
 @pytest.mark.parametrize("output", ["class-factored", "hierarchical", "adaptive"])
 def test_saved_weights_mean_the_same_words_in_another_network(output: str) -> None:
     model, other = make("recurrent", output), make("recurrent", output)
     counts_of(other, torch.arange(23))
-    expected = model.eval()(batch())[0].sum
-    assert other.eval()(batch())[0].sum != expected
+    expected = model.eval()(BATCH)[0].sum
+    assert other.eval()(BATCH)[0].sum != expected
     fill(other, tensors_of(model), Path("here"))
-    assert torch.equal(other.eval()(batch())[0].sum, expected)
+    assert torch.equal(other.eval()(BATCH)[0].sum, expected)

@@ -9,7 +9,7 @@ from anaphora.batch import Batch
 from anaphora.errors import ConfigError
 from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
-from tests.networks import build
+from tests.networks import made
 from tests.runtimes import updating
 
 from ..batches import pair_batch
@@ -19,10 +19,7 @@ from .four_pairs import SOURCES, SYMBOLS, TARGETS, cost_after_its_own_likeliest_
 def make(tables: dict[str, Any], source: VocabularyInfo = SYMBOLS) -> Translator:
     sizes = {"embedding": {"size": 8}, "encoder": {"size": 8}, "decoder": {"size": 24}}
     merged = {name: sizes.get(name, {}) | tables.get(name, {}) for name in sizes.keys() | tables.keys()}
-    model = build("translate", merged, {"source": source, "target": SYMBOLS}, "test.toml")
-    assert isinstance(model, Translator)
-    model.initialise(seed=3)
-    return model
+    return made(Translator, "translate", merged, {"source": source, "target": SYMBOLS})
 
 
 def batch(rows: list[int], multiple: int = 16) -> Batch:

@@ -6,10 +6,12 @@ import pytest
 import torch
 from torch import nn
 
-from anaphora.batch import Batch, Ids
+from anaphora.batch import Batch
 from anaphora.kernels.cells import AnyCell, Forgetting
 from anaphora.protocols import VocabularyInfo
-from tests.networks import build
+from tests.networks import made
+
+from ..batches import text_batch
 
 SYMBOLS = VocabularyInfo(11, 0, 1, 2, 3)
 KINDS = {unit.model_fields["kind"].default: unit for unit in get_args(get_args(AnyCell)[0])}
@@ -28,20 +30,12 @@ def networks(cell: dict[str, Any], bias: bool) -> tuple[nn.Module, nn.Module]:
     layers = {"cell": cell, "bias": bias, "size": 8, "layers": 2}
     translator = {"embedding": {"size": 6}, "encoder": layers, "decoder": layers}
     writer = {"embedding": {"size": 6}, "recurrence": layers}
-    return (
-        build("translate", translator, {"source": SYMBOLS, "target": SYMBOLS}, "test.toml"),
-        build("language-model", writer, {"text": SYMBOLS}, "test.toml"),
-    )
+    return made(nn.Module, "translate", translator, SYMBOLS), made(nn.Module, "language-model", writer, SYMBOLS)
 
 
 def batch() -> Batch:
     ids = torch.randint(4, 11, (3, 9), generator=torch.Generator().manual_seed(2))
-    return Batch(
-        Ids(ids[:, :8], torch.tensor([8, 5, 7])),
-        Ids(ids[:, 1:], torch.tensor([8, 5, 7])),
-        torch.arange(3),
-        torch.zeros(3, dtype=torch.bool),
-    )
+    return text_batch(ids, lengths=[8, 5, 7])
 
 
 @pytest.mark.matrix
@@ -49,7 +43,6 @@ def batch() -> Batch:
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: "-".join(cell.values()))
 def test_every_unit_learns_in_encoders_decoders_and_language_models(cell: dict[str, Any], bias: bool) -> None:
     for model in networks(cell, bias):
-        model.initialise(seed=3)
         optimizer, losses = torch.optim.Adam(model.parameters(), 0.01), []
         for _ in range(6):
             loss, _ = model(batch())

@@ -8,20 +8,20 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from anaphora.errors import ConfigError
-from anaphora.kernels import naive
 from anaphora.kernels.cells import AnyCell
 from anaphora.models.translator import Translator
 from anaphora.nn.decoder import Decoder
 from anaphora.nn.encoders.encoder import Encoded
-from tests.networks import build
+from tests.networks import made
 from tests.runtimes import updating
 
 from .covering import Never, covering, product, strangers
 from .four_pairs import (
     ALL,
     SYMBOLS,
-    assert_search_steps_through_what_training_computes,
-    assert_the_same_alone_and_in_any_batch,
+    assert_one_model,
+    naive_masks,
+    naive_reading,
 )
 
 ONE_WAY = {"size": 16, "bidirectional": False}
@@ -168,10 +168,7 @@ def make(tables: dict[str, Any]) -> Translator:
         merged[name] = own if own.get("kind") in ("convolution", "ngram-convolution") else size | own
     if "attention" in tables:
         merged["attention"] = tables["attention"]
-    model = build("translate", merged, {"source": SYMBOLS, "target": SYMBOLS}, "test.toml")
-    assert isinstance(model, Translator)
-    model.initialise(seed=3)
-    return model
+    return made(Translator, "translate", merged, SYMBOLS)
 
 
 @EVERY_SYSTEM
@@ -237,22 +234,15 @@ def assert_an_update_helps(row: dict[str, Any]) -> None:
 
 
 @EVERY_SYSTEM
-def test_a_sentence_is_the_same_alone_and_in_any_batch_and_scored_as_it_was_found(tables: dict[str, Any]) -> None:
-    found = assert_the_same_alone_and_in_any_batch(make(tables).stepper())
+def test_a_translator_is_one_model_trained_or_stepped_alone_or_in_any_batch(tables: dict[str, Any]) -> None:
+    found = assert_one_model(make(tables))
     assert all(hypothesis.weights is None for hypothesis in found)
 
 
 @pytest.mark.slow
 @EVERY_ROW
 def test_whatever_meets_is_the_same_alone_and_in_any_batch_and_stepped_through(row: dict[str, Any]) -> None:
-    model = make(tables(row))
-    assert_the_same_alone_and_in_any_batch(model.stepper())
-    assert_search_steps_through_what_training_computes(model)
-
-
-@EVERY_SYSTEM
-def test_what_search_steps_through_is_what_training_computes(tables: dict[str, Any]) -> None:
-    assert_search_steps_through_what_training_computes(make(tables))
+    assert_one_model(make(tables(row)))
 
 
 @pytest.mark.matrix
@@ -276,21 +266,8 @@ def test_a_decoder_is_its_naive_reading(tables: dict[str, Any]) -> None:
             "layer0.condition": condition
         }
     seen = memory["summary.columns"] if "summary.columns" in memory else memory["summary.vector"].unsqueeze(1)
-    expected = naive.decoder(
-        config.cell,
-        None,
-        "never",
-        x_TBD,
-        seen,
-        lengths_B,
-        torch.empty(0),
-        first,
-        used,
-        masks,
-        config.residual,
-        config.readout_layer,
-        config.readout_state,
-    ).outputs["o"]
+    lengths = lengths_B, torch.empty(0)
+    expected = naive_reading(decoder, x_TBD, seen, *lengths, first, used, masks)["o"]
     assert_close(o_TBR, expected, rtol=0, atol=1e-10)
     leaves = [x_TBD, *decoder.parameters(), *(field for layer in encoded.summaries for field in layer.values())]
     derived, plain = (
@@ -315,15 +292,3 @@ def summaries(model: Translator) -> Encoded:
     shape = (3, 2, spec.width) if spec.columns else (3, spec.width)
     layers = [{field: drawn(*shape) for field in spec.fields} for _ in range(spec.layers)]
     return Encoded(drawn(3, 5, spec.width), layers)
-
-
-def naive_masks(decoder: Decoder, x_TBD: Tensor) -> dict[str, Tensor]:
-    """What the decoder draws, under the names and in the layout of the naive reading."""
-    config = decoder.config
-    widths = {f"dropout{n}": config.size for n in range(config.layers - 1)} | {"dropout": config.readout_width}
-    inputs, memory = config.dropout.draw(
-        "decoder", widths, {f"layer{n}": config.size for n in range(config.layers)}, x_TBD
-    )
-    every_step = {name.removesuffix(" mask"): mask for name, mask in inputs.items()}
-    every_step |= {name.removesuffix(".mask"): mask.expand(len(x_TBD), -1, -1) for name, mask in memory.items()}
-    return {name.replace("dropout", "mask").replace("layer", "recurrent"): mask for name, mask in every_step.items()}

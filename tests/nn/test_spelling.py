@@ -12,8 +12,10 @@ from anaphora.nn.randomness import generator
 from anaphora.nn.spelling import CharactersConfig, Spelling
 from anaphora.nn.weights import Orthogonal
 from anaphora.protocols import VocabularyInfo
-from tests.networks import build
+from tests.networks import build, made
 from tests.runtimes import updating
+
+from ..batches import text_batch
 
 WORDS = ["the", "cat", "cats", "catalogue", "t", "act"]
 SYMBOLS = VocabularyInfo(4 + len(WORDS), 0, 1, 2, 3)
@@ -60,11 +62,8 @@ def test_of_an_endless_word_the_first_characters_are_read() -> None:
 
 def test_one_endless_word_takes_no_more_memory_than_a_long_one() -> None:
     words = [*WORDS[:-1], "zebra" * 2000]
-    network = build(
-        "language-model", {"embedding": SMALL, "recurrence": {"size": 8}}, {"text": SYMBOLS}, "t", {"text": words}
-    )
-    assert isinstance(network, LanguageModel) and isinstance(network.embedding, Spelling)
-    network.initialise(3)
+    network = model(words)
+    assert isinstance(network.embedding, Spelling)
     assert network.embedding.characters_VL.shape == (SYMBOLS.size, 66)
     with updating(1, 1):
         loss, _ = network(batch())
@@ -87,19 +86,13 @@ def test_highways_begin_almost_closed() -> None:
     assert torch.nn.functional.cosine_similarity(through, opened.vectors(ids)).min() > 0.9
 
 
-def model(**tables: Any) -> LanguageModel:
+def model(words: list[str] = WORDS, **tables: Any) -> LanguageModel:
     config = {"embedding": SMALL, "recurrence": {"size": 8}} | tables
-    found = build("language-model", config, {"text": SYMBOLS}, "test.toml", {"text": WORDS})
-    assert isinstance(found, LanguageModel)
-    found.initialise(3)
-    return found
+    return made(LanguageModel, "language-model", config, SYMBOLS, words={"text": words})
 
 
 def batch() -> Batch:
-    ids = torch.randint(3, SYMBOLS.size, (3, 7), generator=torch.Generator().manual_seed(1))
-    lengths = torch.full((3,), 6)
-    rows = Ids(ids[:, :-1], lengths), Ids(ids[:, 1:], lengths)
-    return Batch(*rows, torch.arange(3), torch.zeros(3, dtype=torch.bool))
+    return text_batch(torch.randint(3, SYMBOLS.size, (3, 7), generator=torch.Generator().manual_seed(1)))
 
 
 def test_a_language_model_learns_from_characters() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from hypothesis import strategies as st
+from torch import nn
 
 from anaphora.batch import Batch
 from anaphora.kernels import compiled, search_step
@@ -17,7 +18,7 @@ from anaphora.search.bounds import Bounds
 from anaphora.search.compiled_search import CompiledStepper, compiled_search
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.request import SearchRequest
-from tests.networks import build
+from tests import networks
 
 IN_C = pytest.mark.skipif(
     not compiled.has_loop() or not compiled.has_gemm(), reason="the library was not built, or the processor lacks AVX2"
@@ -93,12 +94,8 @@ class Stepwise:
 @cache
 def made(task: str, name: str) -> Searchable:
     """A network whose probabilities are so uneven that its outputs have many lengths; or all alike if "indifferent"."""
-    tables, symbols = dict(KINDS)[task].get(name, INDIFFERENT), {"source": SYMBOLS, "target": SYMBOLS, "text": SYMBOLS}
-    found = build(task, tables if "embedding" in tables else {"embedding": {"size": 8}, **tables}, symbols, "test.toml")
-    found.initialise(seed=3)  # type: ignore[operator]
-    with torch.no_grad():
-        for parameter in found.parameters():
-            parameter *= 0.0 if name == "indifferent" else 1.7
+    tables, factor = dict(KINDS)[task].get(name, INDIFFERENT), 0.0 if name == "indifferent" else 1.7
+    found = networks.made(nn.Module, task, {"embedding": {"size": 8}, **tables}, SYMBOLS, factor=factor)
     assert isinstance(found, Searchable)
     return found
 

@@ -13,7 +13,7 @@ from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.wrapper import Wrapper
-from tests.networks import build
+from tests.networks import made
 from tests.searches import beam, sample
 
 from ..batches import pair_batch
@@ -24,17 +24,14 @@ CANDIDATES = [[3, 5, 9, 40, 41], [3, 60], list(range(3, 90)), [77, 3, 50, 12, 13
 
 
 @cache
-def made() -> Translator:
+def translator() -> Translator:
     tables = {"embedding": {"size": 8}, "encoder": {"size": 8}, "decoder": {"size": 24}}
-    found = build("translate", tables, {"source": SYMBOLS, "target": SYMBOLS}, "test.toml")
-    assert isinstance(found, Translator)
-    found.initialise(seed=3)
-    return found
+    return made(Translator, "translate", tables, SYMBOLS)
 
 
 @pytest.fixture(scope="module")
 def model() -> Translator:
-    return made()
+    return translator()
 
 
 def batch(rows: list[int]) -> Batch:
@@ -76,7 +73,7 @@ def test_steps_over_the_candidates_alone_find_what_steps_over_all_words_do(sets:
     given_to = pair_batch(SOURCES, candidates=[sorted({3, *own}, reverse=True) for own in sets])
     narrow, whole = (
         beam(stepper, given_to, beam=size, n=2, max_length=6, banned_tokens=(0, 2))
-        for stepper in (made().stepper(), Wrapper(made().stepper()))
+        for stepper in (translator().stepper(), Wrapper(translator().stepper()))
     )
     for ours, theirs in zip(narrow, whole, strict=True):
         assert [(one.ids, one.score) for one in ours] == [(one.ids, one.score) for one in theirs]

@@ -9,11 +9,13 @@ from torch import Tensor
 
 from anaphora.batch import Batch
 from anaphora.errors import ConfigError
+from anaphora.models.language_model import LanguageModel
+from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
 from anaphora.search.ensemble import Ensemble, Fused, Mean
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
-from tests.networks import build
+from tests.networks import build, made
 from tests.searches import beam
 
 from ..batches import pair_batch
@@ -24,22 +26,17 @@ SOURCES = [[4, 5, 6, 3], [8, 4, 7, 3], [5, 5, 5, 3]]
 BOTH_MEANS = pytest.mark.parametrize("mean", ["arithmetic", "geometric"])
 
 
-def made(task: str, tables: dict[str, Any], seed: int) -> Any:
-    model: Any = build(task, tables, {"source": SOURCE, "target": TARGET, "text": TARGET}, "test.toml")
-    model.initialise(seed)
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight.mul_(3)  # so that outputs end and differ
-    return model.stepper()
+SIDES = {"source": SOURCE, "target": TARGET, "text": TARGET}
 
 
 def translator(seed: int, **tables: Any) -> Any:
     small = {"embedding": {"size": 8}, "encoder": {"size": 8, "cell": "gru"}, "decoder": {"size": 8, "cell": "gru"}}
-    return made("translate", small | tables, seed)
+    return made(Translator, "translate", small | tables, SIDES, seed, factor=3).stepper()
 
 
 def language_model(reads: str = "stream") -> Any:
-    return made("language-model", {"embedding": {"size": 8}, "recurrence": {"size": 8}, "reads": reads}, 2)
+    tables = {"embedding": {"size": 8}, "recurrence": {"size": 8}, "reads": reads}
+    return made(LanguageModel, "language-model", tables, SIDES, 2, factor=3).stepper()
 
 
 def found_alone_and_scored(stepper: Any) -> list[tuple[Hypothesis, Batch]]:

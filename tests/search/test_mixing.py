@@ -7,10 +7,11 @@ import torch
 from torch import Tensor
 
 from anaphora.errors import ConfigError
+from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
 from anaphora.search.ensemble import Ensemble
 from anaphora.search.mixing import Mixed, Neighbours
-from tests.networks import build
+from tests.networks import made
 from tests.searches import beam, greedy
 
 from ..batches import pair_batch
@@ -22,12 +23,7 @@ SOURCES = [[4, 5, 6, 3], [8, 4, 7, 3], [5, 5, 5, 3]]
 
 @pytest.fixture(scope="module")
 def stepper() -> Any:
-    model: Any = build("translate", SMALL, dict.fromkeys(("source", "target"), SYMBOLS), "test.toml")
-    model.initialise(1)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.mul_(3)
-    return model.stepper()
+    return made(Translator, "translate", SMALL, SYMBOLS, seed=1, factor=3).stepper()
 
 
 def states(stepper: Any, source: list[int], target: list[int]) -> Tensor:

@@ -8,7 +8,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anaphora.batch import Batch, Ids
 from anaphora.errors import ConfigError
 from anaphora.models.interpolation.model import Interpolation
 from anaphora.models.ngram.model import NgramModel
@@ -17,7 +16,7 @@ from anaphora.search.scoring import score
 from tests.networks import build
 from tests.searches import beam
 
-from ...batches import pair_batch
+from ...batches import pair_batch, text_batch
 
 SYMBOLS = VocabularyInfo(9, 0, 1, 2, 3)
 END = SYMBOLS.eos
@@ -52,22 +51,11 @@ def interpolation(request: pytest.FixtureRequest) -> Interpolation:
     return make(*MIXED[request.param])
 
 
-def window(ids: list[list[int]], lengths: list[int] | None = None, continues: bool = False) -> Batch:
-    block = torch.tensor(ids)
-    lengths_B = torch.tensor(lengths or [block.shape[1] - 1] * len(block))
-    return Batch(
-        Ids(block[:, :-1], lengths_B),
-        Ids(block[:, 1:], lengths_B),
-        torch.arange(len(block)),
-        torch.full((len(block),), continues),
-    )
-
-
 @settings(max_examples=10)
 @given(read=TOKENS)
 def test_probabilities_sum_to_one_behind_every_text(interpolation: Interpolation, read: list[int]) -> None:
     stepper = interpolation.stepper()
-    _, state, _ = stepper.start(window([[END, END]]))
+    _, state, _ = stepper.start(text_batch([[END, END]]))
     for unit in [END, *read]:
         step = stepper.advance(None, state, torch.tensor([unit]))
         state = step.state
@@ -81,13 +69,13 @@ def test_carried_windows_equal_one_long_pass(interpolation: Interpolation, ids: 
     ids = [END, *ids, 5]
     cut = min(cut, len(ids) - 2)
     with torch.no_grad():
-        whole, _ = interpolation.target_log_probs(window([ids]))
-        first, carry = interpolation.target_log_probs(window([ids[: cut + 1]]))
-        second, _ = interpolation.target_log_probs(window([ids[cut:]], continues=True), carry)
+        whole, _ = interpolation.target_log_probs(text_batch([ids]))
+        first, carry = interpolation.target_log_probs(text_batch([ids[: cut + 1]]))
+        second, _ = interpolation.target_log_probs(text_batch([ids[cut:]], continues=True), carry)
         torch.testing.assert_close(torch.cat([first, second], dim=1), whole, rtol=1e-5, atol=1e-6)
-        afresh, _ = interpolation.target_log_probs(window([ids[cut:]]), carry)
-        torch.testing.assert_close(afresh, interpolation.target_log_probs(window([ids[cut:]]))[0], rtol=0, atol=0)
-        loss, _ = interpolation(window([ids]))
+        afresh, _ = interpolation.target_log_probs(text_batch([ids[cut:]]), carry)
+        torch.testing.assert_close(afresh, interpolation.target_log_probs(text_batch([ids[cut:]]))[0], rtol=0, atol=0)
+        loss, _ = interpolation(text_batch([ids]))
     assert loss.count == len(ids) - 1 and float(loss.sum) == pytest.approx(-float(whole.sum()), rel=1e-6)
 
 
@@ -96,9 +84,9 @@ def test_carried_windows_equal_one_long_pass(interpolation: Interpolation, ids: 
 def test_every_kind_of_model_carries_the_same_on_where_it_predicts_nothing(
     interpolation: Interpolation, ids: list[int], continues: bool
 ) -> None:
-    read = window([[END, *ids]], continues=continues)
+    read = text_batch([[END, *ids]], continues=continues)
     with torch.no_grad():
-        before = interpolation.carry_after(window([[END, *reversed(ids)]]))
+        before = interpolation.carry_after(text_batch([[END, *reversed(ids)]]))
         _, expected = interpolation.target_log_probs(read, before)
         found = interpolation.carry_after(read, before)
     assert found.keys() == expected.keys()
@@ -109,9 +97,9 @@ def test_every_kind_of_model_carries_the_same_on_where_it_predicts_nothing(
 def test_padding_and_neighbours_change_nothing(interpolation: Interpolation) -> None:
     rows = [[3, 4, 5, 6, 7, 3], [3, 8, 3, -7, 99, -1]]
     with torch.no_grad():
-        together, carry = interpolation.target_log_probs(window(_safe(interpolation, rows), lengths=[5, 2]))
+        together, carry = interpolation.target_log_probs(text_batch(_safe(interpolation, rows), lengths=[5, 2]))
         for row, length in enumerate([5, 2]):
-            alone, its_carry = interpolation.target_log_probs(window([rows[row][: length + 1]]))
+            alone, its_carry = interpolation.target_log_probs(text_batch([rows[row][: length + 1]]))
             torch.testing.assert_close(together[row, :length], alone[0], rtol=1e-5, atol=1e-6)
             assert not together[row, length:].any()
             for name, rows_after in carry.items():
@@ -129,7 +117,7 @@ def test_steps_say_what_windows_say_alone_and_in_any_batch(interpolation: Interp
     together = [found.score for found in score(interpolation.stepper(), batch)]
     for place, row in enumerate(rows):
         with torch.no_grad():
-            loss, _ = interpolation(window([[END, *row]]))
+            loss, _ = interpolation(text_batch([[END, *row]]))
         assert together[place] == pytest.approx(-float(loss.sum), rel=1e-5)
         [alone] = score(interpolation.stepper(), pair_batch([[END]], [row], multiple=1))
         assert alone.score == together[place]
@@ -138,7 +126,7 @@ def test_steps_say_what_windows_say_alone_and_in_any_batch(interpolation: Interp
 
 def test_a_model_mixed_with_itself_is_itself() -> None:
     twice, alone = make([NGRAM, NGRAM], "none"), make([NGRAM], CACHE)
-    ids = window([[END, *TEXT[:40]]])
+    ids = text_batch([[END, *TEXT[:40]]])
     expected, _ = alone.members[0].target_log_probs(ids)  # type: ignore[operator]
     torch.testing.assert_close(twice.target_log_probs(ids)[0], expected, rtol=0, atol=1e-12)
 

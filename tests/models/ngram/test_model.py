@@ -17,7 +17,7 @@ from anaphora.protocols import VocabularyInfo
 from anaphora.search.scoring import score
 from tests.searches import beam, sample
 
-from ...batches import pair_batch
+from ...batches import pair_batch, text_batch
 
 SYMBOLS = VocabularyInfo(9, 0, 1, 2, 3)
 END = SYMBOLS.eos
@@ -34,14 +34,7 @@ def fitted(units: list[int], order: int, block: int = BLOCK) -> NgramModel:
 
 def window(ids: list[int], continues: bool = False, rows: int = 1) -> Batch:
     """A window of running text: what is read, and the same one place later."""
-    block = torch.tensor([ids] * rows)
-    lengths = torch.full((rows,), len(ids) - 1)
-    return Batch(
-        Ids(block[:, :-1], lengths),
-        Ids(block[:, 1:], lengths),
-        torch.arange(rows),
-        torch.full((rows,), continues),
-    )
+    return text_batch([ids] * rows, continues)
 
 
 def by_hand(units: list[int], order: int, context: list[int], unit: int) -> float:
