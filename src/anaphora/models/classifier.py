@@ -23,7 +23,7 @@ from anaphora.nn.encoders.recurrent import EncoderConfig
 from anaphora.nn.randomness import dropped
 from anaphora.nn.spelling import AnyEmbedding, Spelling, embedding_of
 from anaphora.nn.vectors import VectorScale, VectorsConfig
-from anaphora.nn.weights import AnyStart, Matrix, Orthogonal, Weights
+from anaphora.nn.weights import AnyStart, Matrix, Orthogonal, Weights, project
 from anaphora.protocols import Carry, Loss, VocabularyInfo
 
 
@@ -120,10 +120,10 @@ class PooledClassifier(SequenceNetwork):
             case "max":
                 pooled_BM = max_pooled(h_BSM, mask_BS)
             case "attention":
-                u_BSM = torch.tanh(linear(h_BSM, weights["pool.weight"]) + weights["pool.bias"])
+                u_BSM = torch.tanh(project(weights, "pool", h_BSM))
                 pooled_BM = attention_pooled(h_BSM, linear(u_BSM, weights["pool.query"]).squeeze(-1), mask_BS)
         pooled_BM = dropped(pooled_BM, "classes.pooled", self.config.classes.dropout, self.training)
-        return linear(pooled_BM, weights["output.weight"]) + weights["output.bias"]
+        return project(weights, "output", pooled_BM)
 
     def forward(self, batch: Batch, carry: Carry | None = None) -> tuple[Loss, Carry]:
         """Return the loss of a batch, one prediction a row; nothing is carried."""

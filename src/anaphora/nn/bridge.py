@@ -18,11 +18,10 @@ from torch import Tensor
 
 from anaphora.config import SET, Conflict
 from anaphora.errors import ConfigError
-from anaphora.kernels.linear import linear
 from anaphora.kernels.matmul import Matmuls
 from anaphora.nn.encoders.encoder import Encoded, EncoderSpec
 from anaphora.nn.stack import RecurrentConfig
-from anaphora.nn.weights import Matrix, projection_matrices
+from anaphora.nn.weights import Matrix, project, projection_matrices
 
 
 class BridgeConfig(RecurrentConfig):
@@ -156,7 +155,7 @@ class Bridge:
     def _summaries(self, encoded: Encoded, weights: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:
         if self.config.sentence_encoding_layer == "none":
             return encoded.summaries
-        return [{"h": torch.tanh(self._projected("summary", encoded.summaries[-1]["h"], weights))}]
+        return [{"h": torch.tanh(project(weights, "summary", encoded.summaries[-1]["h"]))}]
 
     def _start(self, part: str, whole_BM: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
         config = self.config
@@ -164,12 +163,8 @@ class Bridge:
             return whole_BM.new_zeros(len(whole_BM), self.config.size)
         if config.initial_state == "copy":
             return whole_BM
-        value_BH = self._projected(part, whole_BM, weights)
+        value_BH = project(weights, part, whole_BM)
         return torch.tanh(value_BH) if config.initial_state_activation == "tanh" else value_BH
-
-    def _projected(self, part: str, whole_BM: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
-        value_BH = linear(whole_BM, weights[f"{part}.weight"])
-        return value_BH + weights[f"{part}.bias"] if self.config.bias else value_BH
 
 
 def _form(layers: int, size: int, fields: tuple[str, ...]) -> str:

@@ -29,7 +29,6 @@ from torch import Tensor, nn
 from anaphora.config import SET, Conflict
 from anaphora.kernels.clock import Clock
 from anaphora.kernels.description import described
-from anaphora.kernels.linear import linear
 from anaphora.kernels.parts import Part, Project, previous
 from anaphora.kernels.program import Program
 from anaphora.kernels.scan import advance, scan
@@ -41,7 +40,7 @@ from anaphora.nn.fusion import AnyFusion
 from anaphora.nn.readout import Context, Readout, ReadoutConfig, context_projection
 from anaphora.nn.scheduled_sampling import AnySampling, NoSampling
 from anaphora.nn.stack import BetweenTransitions, Layers
-from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
+from anaphora.nn.weights import Matrix, Start, Weights, project, projection_matrices
 from anaphora.protocols import PartDescription
 
 CONFLICTS = (
@@ -194,9 +193,7 @@ class Decoder(nn.Module):
         names = {"context": "layer0.condition" if self.bridge.beside_state else f"context.{held}"}
         for part, name in (names | {"combine_context": f"combine_context.{held}"}).items():
             if f"{part}.weight" in weights:
-                of_part = linear(summary, weights[f"{part}.weight"])
-                bias = weights.get(f"{part}.bias")
-                memory[name] = of_part if bias is None else of_part + bias
+                memory[name] = project(weights, part, summary)
         return memory
 
     def first(self, encoded: Encoded, lengths_B: Tensor) -> dict[str, Tensor]:

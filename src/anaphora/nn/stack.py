@@ -8,7 +8,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from anaphora.config import MAX_LAYERS, MAX_UNITS, Config, Conflict
-from anaphora.kernels.cells import AnyCell, Cell, Lstm
+from anaphora.kernels.cells import AnyCell, Lstm
 from anaphora.kernels.description import described
 from anaphora.kernels.initial_state import initial_state
 from anaphora.kernels.normalisation import Normalise
@@ -59,11 +59,6 @@ class RecurrentConfig(Config):
     def input_bias(self) -> bool:
         """True if the projection before a unit has a bias; with normalisation, that has it."""
         return self.bias and not self.layer_norm
-
-
-def unit_matrices(name: str, cell: Cell, size: int) -> dict[str, Matrix]:
-    matrices = {f"{name}.{short}": Matrix(blocks * size, size, blocks, True) for short, blocks in cell.matmuls}
-    return matrices | {f"{name}.{short}": Matrix(size) for short in cell.vectors}
 
 
 class StackConfig(RecurrentConfig):
@@ -122,13 +117,14 @@ class Layers:
 
     def _of_unit(self, name: str, norm: str) -> dict[str, Matrix]:
         config, cell = self.config, self.config.cell
-        matrices = unit_matrices(name, cell, config.size)
+        size = config.size
+        matrices = {f"{name}.{short}": Matrix(blocks * size, size, blocks, True) for short, blocks in cell.matmuls}
+        matrices |= {f"{name}.{short}": Matrix(size) for short in cell.vectors}
         if config.layer_norm:
-            rows = cell.gates * config.size
-            matrices[f"{norm}.gain"] = Matrix(rows, gain=True)
-            matrices |= {f"{norm}.bias": Matrix(rows)} if config.bias else {}
+            matrices[f"{norm}.gain"] = Matrix(cell.gates * size, gain=True)
+            matrices |= {f"{norm}.bias": Matrix(cell.gates * size)} if config.bias else {}
             for short, blocks in cell.matmuls:
-                matrices[f"{name}.{short}_gain"] = Matrix(blocks * config.size, gain=True)
+                matrices[f"{name}.{short}_gain"] = Matrix(blocks * size, gain=True)
         return matrices
 
     @property

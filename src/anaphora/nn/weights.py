@@ -9,6 +9,7 @@ from torch import Size, Tensor, nn
 
 from anaphora.config import Config, by_kind
 from anaphora.errors import ShapeError
+from anaphora.kernels.linear import linear
 from anaphora.nn.randomness import dropout_mask, generator
 
 
@@ -29,6 +30,12 @@ class Matrix(NamedTuple):
 def projection_matrices(name: str, rows: int, columns: int, bias: bool, blocks: int = 1) -> dict[str, Matrix]:
     matrices = {f"{name}.weight": Matrix(rows, columns, blocks)}
     return matrices | ({f"{name}.bias": Matrix(rows)} if bias else {})
+
+
+def project(weights: Mapping[str, Tensor], name: str, x: Tensor) -> Tensor:
+    """W x + b of a projection, b where there is one; each row has the same bits in any batch."""
+    y, bias = linear(x, weights[f"{name}.weight"]), weights.get(f"{name}.bias")
+    return y if bias is None else y + bias
 
 
 class _Blocks(Config):

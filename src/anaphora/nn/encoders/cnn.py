@@ -13,9 +13,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from anaphora.config import MAX_LENGTH, MAX_UNITS, Config, Conflict
-from anaphora.kernels.linear import linear
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, annotations_alone, open_positions
-from anaphora.nn.weights import Weights, projection_matrices
+from anaphora.nn.weights import Weights, project, projection_matrices
 
 Width = Annotated[int, Field(ge=1, le=MAX_LENGTH)]
 
@@ -56,10 +55,7 @@ class CnnEncoder(Encoder):
         """Return an annotation for each word; the sentence encoding is the last."""
         x_BSD = x_BSD.masked_fill(~open_positions(x_BSD, lengths_B), 0)
         weights = self.weights.tensors()
-        sums = [
-            linear(_windows(x_BSD, w), weights[f"width{w}.weight"]) + weights[f"width{w}.bias"]
-            for w in self.config.widths
-        ]
+        sums = [project(weights, f"width{w}", _windows(x_BSD, w)) for w in self.config.widths]
         return annotations_alone(torch.relu(torch.cat(sums, -1)), lengths_B)
 
 

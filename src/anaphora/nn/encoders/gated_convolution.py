@@ -8,9 +8,8 @@ from torch import Tensor
 
 from anaphora.config import MAX_UNITS, Config
 from anaphora.kernels.gated_convolution import CHOICES, gated_convolution
-from anaphora.kernels.linear import linear
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec, summary_alone
-from anaphora.nn.weights import Matrix, Weights, projection_matrices
+from anaphora.nn.weights import Matrix, Weights, project, projection_matrices
 
 
 class GatedConvolutionConfig(Config):
@@ -49,10 +48,9 @@ class GatedConvolutionEncoder(Encoder):
         """One vector of each sentence."""
         weights, x_SBD = self.weights.tensors(), x_BSD.transpose(0, 1)
         closed_SB = torch.arange(len(x_SBD), device=x_SBD.device).unsqueeze(1) >= lengths_B.to(x_SBD.device)
-        h_SBH = linear(x_SBD.masked_fill(closed_SB.unsqueeze(-1), 0), weights["input.weight"])
+        h_SBH = project(weights, "input", x_SBD.masked_fill(closed_SB.unsqueeze(-1), 0))
         fold_NH = torch.cat([weights["parent.weight"], weights["choice.weight"]])
         bias_C = fold_NH.new_empty(0)
         if self.config.bias:
-            h_SBH = h_SBH + weights["input.bias"]
             bias_C = torch.cat([weights["parent.bias"], weights["choice.bias"]])
         return summary_alone(gated_convolution(h_SBH, fold_NH, bias_C, lengths_B))

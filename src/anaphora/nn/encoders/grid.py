@@ -14,12 +14,11 @@ from pydantic import Field
 from torch import Tensor
 
 from anaphora.config import MAX_UNITS, SET, Config, Conflict
-from anaphora.kernels.linear import linear
 from anaphora.kernels.pooling import mean_pooled
 from anaphora.nn.dropout import Rate
 from anaphora.nn.encoders.encoder import Encoded, Encoder, EncoderSpec
 from anaphora.nn.randomness import dropped
-from anaphora.nn.weights import Matrix, Start, Weights, projection_matrices
+from anaphora.nn.weights import Matrix, Start, Weights, project, projection_matrices
 
 
 class GridEncoderConfig(Config):
@@ -73,7 +72,7 @@ class GridEncoder(Encoder):
         """Return an annotation for each position; every row has them all."""
         config, weights, a_BSM = self.config, self.weights.tensors(), x_BSD
         if config.layer != "none":
-            a_BSM = linear(a_BSM, weights["grid.weight"]) + weights["grid.bias"]
+            a_BSM = project(weights, "grid", a_BSM)
         if config.layer in ("tanh", "relu"):
             a_BSM = torch.tanh(a_BSM) if config.layer == "tanh" else torch.relu(a_BSM)
         if config.positions:

@@ -18,10 +18,9 @@ from anaphora.config import Config, by_kind
 from anaphora.errors import ConfigError, ShapeError
 from anaphora.formats.span_tags import OUTSIDE, Encoding, Tag, may_follow, parsed
 from anaphora.kernels.labels import label_loss
-from anaphora.kernels.linear import linear
 from anaphora.kernels.outputs.linear_chain import Chain, best_tags, linear_chain_loss
 from anaphora.kernels.softmax import softmax_loss
-from anaphora.nn.weights import Layer, Matrix, Start, Weights
+from anaphora.nn.weights import Layer, Matrix, Start, Weights, project
 from anaphora.protocols import Loss
 
 
@@ -36,8 +35,7 @@ class TagOutput(Layer, ABC):
 
     def scores(self, states_TBH: Tensor) -> Tensor:
         """Return a score for each tag, T x B x C; each row has the same bits in any batch."""
-        weights = self.weights.tensors()
-        return linear(states_TBH, weights["tags.weight"]) + weights["tags.bias"]
+        return project(self.weights.tensors(), "tags", states_TBH)
 
     @abstractmethod
     def loss(self, states_TBH: Tensor, targets: Items | None, supervision: Supervision = NO_SUPERVISION) -> Loss:

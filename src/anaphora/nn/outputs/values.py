@@ -15,7 +15,6 @@ from anaphora.batch import NO_SUPERVISION, Items, Supervision, Values
 from anaphora.config import MAX_UNITS, Config, by_kind_or
 from anaphora.errors import ShapeError
 from anaphora.kernels.labels import label_loss
-from anaphora.kernels.linear import linear
 from anaphora.kernels.mixture import (
     MixtureShape,
     biased,
@@ -26,7 +25,7 @@ from anaphora.kernels.mixture import (
     mixture_of,
 )
 from anaphora.kernels.squared_error import squared_error
-from anaphora.nn.weights import Layer, Matrix, Start, Weights
+from anaphora.nn.weights import Layer, Matrix, Start, Weights, project
 from anaphora.protocols import Loss
 
 
@@ -123,8 +122,7 @@ class ValueOutput(Layer, ABC):
     def _outputs(self, states_XH: Tensor) -> tuple[Tensor, Tensor]:
         """Return the parameters of vectors and the scores of flags."""
         weights = self.weights.tensors()
-        parameters_XP = linear(states_XH, weights["values.weight"]) + weights["values.bias"]
-        return parameters_XP, linear(states_XH, weights["flags.weight"]) + weights["flags.bias"]
+        return project(weights, "values", states_XH), project(weights, "flags", states_XH)
 
     def _values(self, targets: Items | None) -> Values:
         width = self.size + self.flags
