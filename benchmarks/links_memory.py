@@ -15,7 +15,7 @@ from anaphora.data.sources import translation_splits
 from anaphora.events import silent
 from anaphora.formats.lines import read_lines, write_lines
 from anaphora.formats.pharaoh import to_pharaoh
-from anaphora.models.guide import GivenGuide
+from anaphora.models.translator import GivenGuide
 from anaphora.tasks.translation.word_links import GivenLinks
 from benchmarks.large_corpora import fitted, generate
 from benchmarks.watch import Watch, alone

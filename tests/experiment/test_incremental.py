@@ -15,7 +15,7 @@ from anaphora.events import Event, Note, Validated
 from anaphora.experiment.parent_run import incremental_table
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
-from anaphora.models.guide import LearntGuide
+from anaphora.models.translator import LearntGuide
 from anaphora.run import Run
 from anaphora.run.checkpoint import AVERAGE
 from anaphora.run.weights import tensors_of

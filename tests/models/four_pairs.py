@@ -17,6 +17,7 @@ from anaphora.nn.decoder import Decoder
 from anaphora.protocols import VocabularyInfo
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.scoring import score
+from tests.runtimes import updating
 from tests.searches import beam
 
 from ..batches import pair_batch
@@ -57,6 +58,22 @@ def assert_one_model(model: Translator) -> list[Hypothesis]:
         forced = replace(batch([number]), targets=pad([best.ids], end=SYMBOLS.eos if best.finished else None))
         assert score(stepper, forced)[0].score == best.score
     return [hypothesis for hypotheses in together.values() for hypothesis in hypotheses]
+
+
+def assert_an_update_helps(model: Translator) -> None:
+    """Gradients reach every weight but of kernels that no sentence here is long enough for, and lower the loss."""
+    weights = {name: weight for name, weight in model.named_parameters() if weight.numel()}
+    with torch.no_grad():
+        before = model.eval()(ALL)[0].sum
+    with updating(1, 1):
+        loss = model.train()(ALL)[0].sum
+        gradients = torch.autograd.grad(loss, list(weights.values()), materialize_grads=True)
+    unmoved = [name for name, gradient in zip(weights, gradients, strict=True) if not gradient.any()]
+    assert all(name.endswith(".kernel") for name in unmoved)
+    for weight, gradient in zip(weights.values(), gradients, strict=True):
+        weight.data -= 0.001 * gradient.sign()
+    with torch.no_grad():
+        assert model.eval()(ALL)[0].sum < before
 
 
 def naive_reading(

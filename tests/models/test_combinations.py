@@ -20,6 +20,7 @@ from .covering import covering, strangers
 from .four_pairs import (
     ALL,
     SYMBOLS,
+    assert_an_update_helps,
     assert_one_model,
     naive_masks,
     naive_reading,
@@ -132,15 +133,7 @@ def test_every_two_choices_of_different_options_meet(choices: dict[str, list[Any
 @pytest.mark.matrix
 @pytest.mark.parametrize("row", LOOKING_ROWS, ids=shown)
 def test_every_weight_of_every_attention_has_a_gradient_and_an_update_lowers_the_loss(row: dict[str, Any]) -> None:
-    model = make(FIRST | row)
-    loss = model(ALL)[0].sum
-    weights = [weight for weight in model.parameters() if weight.numel()]
-    gradients = torch.autograd.grad(loss, weights)
-    assert all(gradient.any() for gradient in gradients)
-    for weight, gradient in zip(weights, gradients, strict=True):
-        weight.data -= 0.002 * gradient.sign()
-    with torch.no_grad():
-        assert model(ALL)[0].sum < loss
+    assert_an_update_helps(make(FIRST | row))
 
 
 @pytest.mark.matrix

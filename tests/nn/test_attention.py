@@ -200,13 +200,6 @@ def test_the_derived_gradients_are_those_of_finite_differences(options: Options,
 @pytest.mark.matrix
 @EVERY
 @pytest.mark.parametrize("query", [1, 7, 63])
-def test_the_derived_gradients_are_right_in_a_random_direction(options: Options, query: int) -> None:
-    assert is_exact(asked(options, query), fast_mode=True)
-
-
-@pytest.mark.matrix
-@EVERY
-@pytest.mark.parametrize("query", [1, 7, 63])
 def test_values_and_gradients_equal_the_naive_reading(options: Options, query: int) -> None:
     assert_equal_to_the_naive_reading(asked(options, query))
 

@@ -42,6 +42,7 @@ def test_padding_never_changes_an_encoder(table: dict[str, Any]) -> None:
     spoilt = x_BSD.masked_fill((torch.arange(7) >= LENGTHS.unsqueeze(1)).unsqueeze(-1), torch.nan)
     clean, again = encoder(x_BSD, LENGTHS), encoder(spoilt, LENGTHS)
     assert_close(clean, again, rtol=0, atol=0)
+    assert not again.annotations_BSM[2, 1:].any()
     total = again.annotations_BSM.sum() + sum(field.sum() for layer in again.summaries for field in layer.values())
     total.backward()
     assert all(weight.grad.isfinite().all() for weight in encoder.parameters() if weight.grad is not None)

@@ -10,7 +10,7 @@ from anaphora.errors import ConfigError
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.settings import sentence_under
 from anaphora.kernels.cells import Lstm
-from anaphora.models.guide import GivenGuide
+from anaphora.models.translator import GivenGuide
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.language_model.config import LanguageModelExperiment, NgramExperiment
 from anaphora.tasks.registry import every_task, parse

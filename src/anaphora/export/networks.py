@@ -14,13 +14,12 @@ from anaphora.kernels.mixture import LARGEST, MixtureShape
 from anaphora.kernels.parts import previous
 from anaphora.kernels.program import Program
 from anaphora.models.classifier import Classifier, PooledClassifier, VectorClassifier, VectorClassifierConfig
-from anaphora.models.describer import Describer
 from anaphora.models.encoder_decoder import EncoderDecoder
 from anaphora.models.language_model import LanguageModel
 from anaphora.models.tagger import StepTagger, Tagger, VectorTagger
 from anaphora.models.translator import Translator
 from anaphora.models.values import PredictionNetwork, SynthesisNetwork, ValueNetwork
-from anaphora.models.vector_transducer import VectorTransducer
+from anaphora.models.writers import Describer, VectorTransducer
 from anaphora.nn.outputs.output import SoftmaxOutput
 from anaphora.nn.outputs.tags import LinearChainTags
 from anaphora.nn.outputs.values import MixtureOutput, ValueOutput

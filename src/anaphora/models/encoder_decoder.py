@@ -6,29 +6,26 @@ A subclass encodes its inputs; the decoder (``nn/decoder.py``) then writes token
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from anaphora.batch import Batch, Ids
-from anaphora.config import Config, Conflict
 from anaphora.kernels.coverage import doubly_stochastic
 from anaphora.kernels.search_step import Searched
 from anaphora.models.searches import lower_network
 from anaphora.nn.attention import AnyAttention, AttentionConfig
-from anaphora.nn.decoder import CONFLICTS, Decoder, DecoderConfig
+from anaphora.nn.decoder import Decoder
 from anaphora.nn.device import device_of
-from anaphora.nn.embedding import Embedding, EmbeddingConfig
+from anaphora.nn.embedding import Embedding
 from anaphora.nn.encoders.encoder import Encoded, Encoder
-from anaphora.nn.fusion import FrozenLanguageModel, NoFusion
-from anaphora.nn.outputs import AnyOutput
+from anaphora.nn.fusion import FrozenLanguageModel
 from anaphora.nn.outputs.candidates import CandidateOutput
-from anaphora.nn.outputs.full import Full
 from anaphora.nn.outputs.output import Output
 from anaphora.nn.randomness import present_update, uniform_draws
 from anaphora.nn.scheduled_sampling import NoSampling, Sampling, mixed
-from anaphora.nn.weights import AnyStart, Network, Orthogonal
+from anaphora.nn.weights import Network
 from anaphora.protocols import Carry, Loss, PartDescription, SearchStart, Step, VocabularyInfo
 
 
@@ -148,45 +145,6 @@ class EncoderDecoder(Network, ABC):
         if self.training:
             self.eval()
         return DecodingStepper(self)
-
-
-class WriterConfig(Config):
-    """The tables that every network has which writes a text over what is no text."""
-
-    embedding: EmbeddingConfig = EmbeddingConfig()
-    """Word vectors."""
-    encoder: Config
-    """Encoder."""
-    decoder: DecoderConfig = DecoderConfig()
-    """Decoder."""
-    attention: AnyAttention = AttentionConfig()
-    """Attention."""
-    output: AnyOutput = Full()
-    """Output layer."""
-    initializer: AnyStart = Orthogonal()
-    """Initial weights."""
-
-    conflicts: ClassVar[tuple[Conflict, ...]] = CONFLICTS
-
-
-class Writer(EncoderDecoder):
-    """An encoder of what is no text, and a decoder with the only word vectors; a subclass encodes its inputs."""
-
-    language_model = None
-
-    def __init__(self, config: WriterConfig, encoder: Encoder, text: VocabularyInfo) -> None:
-        """The network with all weights 0; ConfigError where the options do not go together."""
-        super().__init__()
-        self.config, self.symbols, self.attention = config, text, config.attention
-        self.embedding = Embedding(config.embedding, text.size, "words")
-        self.encoder = encoder
-        self.decoder = Decoder(config.decoder, config.attention, config.embedding.size, encoder.spec, NoFusion())
-        self.output = config.output.build(self.embedding, config.decoder.readout_width, text)
-
-    @property
-    def written(self) -> Embedding:
-        """Its only one."""
-        return self.embedding
 
 
 class DecodingState(NamedTuple):

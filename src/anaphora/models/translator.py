@@ -7,17 +7,18 @@ recipe ``bilstm-attention``; other options give the systems of Bahdanau et al. (
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
+from pydantic import Field
 from torch import Tensor
 
 from anaphora.batch import Batch, pad
-from anaphora.config import Config, Conflict, other_than
+from anaphora.config import Config, Conflict, by_kind, other_than
 from anaphora.errors import ConfigError
 from anaphora.kernels.guidance import guidance
 from anaphora.kernels.words import arranged
+from anaphora.models.alignment.aligner import AlignerConfig
 from anaphora.models.encoder_decoder import EncoderDecoder
-from anaphora.models.guide import AnyGuide, NoGuide
 from anaphora.nn.attention import AnyAttention, AttentionConfig
 from anaphora.nn.decoder import CONFLICTS, Decoder, DecoderConfig
 from anaphora.nn.embedding import Embedding, TableConfig
@@ -46,6 +47,39 @@ class TranslationEmbeddingConfig(TableConfig):
     def files(self) -> Mapping[str, str]:
         named = {"source": self.source_vectors, "target": self.target_vectors}
         return {side: file for side, file in named.items() if file != "none"}
+
+
+class NoGuide(Config):
+    """No supervision."""
+
+    kind: Literal["none"] = "none"
+    """Source of the word alignments."""
+
+
+class LearntGuide(Config):
+    """Alignments between the translator's own tokens, learnt by an aligner from the training split before training."""
+
+    kind: Literal["learn"] = "learn"
+    """Source of the word alignments."""
+    weight: float = Field(0.5, gt=0)
+    """Weight of the alignment loss beside the word loss (Chen et al. 2016)."""
+    aligner: AlignerConfig = AlignerConfig()
+    """The aligner."""
+
+
+class GivenGuide(Config):
+    """Alignments between the space-separated words of the training split, from a file."""
+
+    kind: Literal["file"] = "file"
+    """Source of the word alignments."""
+    file: str
+    """File in Pharaoh format, with a line for every line of the training files, skipped ones included."""
+    weight: float = Field(0.5, gt=0)
+    """Weight of the alignment loss beside the word loss (Chen et al. 2016)."""
+
+
+AnyGuide = Annotated[NoGuide | LearntGuide | GivenGuide, Field(discriminator="kind"), by_kind]
+"""Alignment supervision of attention while a translator is trained: the ``[guided_alignment]`` table."""
 
 
 class TranslatorConfig(Config):

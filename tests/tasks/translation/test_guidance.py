@@ -16,7 +16,7 @@ from anaphora.events import Event, silent
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
 from anaphora.formats.lines import write_lines
-from anaphora.models.guide import GivenGuide, LearntGuide
+from anaphora.models.translator import GivenGuide, LearntGuide
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.translation.word_links import GivenLinks, learnt_links
 from anaphora.text.characters import CharacterTokenizer

@@ -14,8 +14,8 @@ from anaphora.errors import ConfigError
 from anaphora.evaluation.descriptions import DescriptionScores, description_scores
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report, silent
-from anaphora.models.describer import Describer, DescriberConfig
 from anaphora.models.registry import NETWORKS
+from anaphora.models.writers import Describer, DescriberConfig
 from anaphora.run.logs import Metric
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig

@@ -14,7 +14,7 @@ from anaphora.data.fields.field import Field
 from anaphora.data.fields.grid import Grid
 from anaphora.formats.arrays import Floats
 from anaphora.kernels.runtime import Runtime
-from anaphora.models.describer import Describer
+from anaphora.models.writers import Describer
 from anaphora.options import with_known_names
 from anaphora.prediction.limits import UNLIMITED, Limits, Streaming
 from anaphora.prediction.predictor import WritingPredictor

@@ -16,7 +16,7 @@ from anaphora.errors import DataError
 from anaphora.events import Report, silent
 from anaphora.formats.strings import read_format, string_lines
 from anaphora.models.registry import NETWORKS
-from anaphora.models.vector_transducer import VectorTransducer
+from anaphora.models.writers import VectorTransducer
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, ValidationSplit

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Conflict
 from anaphora.formats.strings import STRINGS
-from anaphora.models.vector_transducer import VectorTransducerConfig
+from anaphora.models.writers import VectorTransducerConfig
 from anaphora.tasks.data_table import PairsData, TableData
 from anaphora.tasks.trace import ValuedExperiment, WrittenData
 from anaphora.tasks.translation import SearchConfig, TranslatorExperiment

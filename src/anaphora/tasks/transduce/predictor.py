@@ -15,7 +15,7 @@ from anaphora.data.traces import read_traces
 from anaphora.events import Note, Report, silent
 from anaphora.formats.labelled import read_vectors
 from anaphora.formats.traces import Trace, ink
-from anaphora.models.vector_transducer import VectorTransducer
+from anaphora.models.writers import VectorTransducer
 from anaphora.options import with_known_names
 from anaphora.prediction.arguments import demand_several
 from anaphora.prediction.limits import UNLIMITED, Limits, Streaming

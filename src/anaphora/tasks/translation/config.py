@@ -5,8 +5,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field
 
 from anaphora.config import MAX_BEAM, MAX_LENGTH, SET, Config, Conflict, other_than
-from anaphora.models.guide import GivenGuide, NoGuide
-from anaphora.models.translator import TranslatorConfig
+from anaphora.models.translator import GivenGuide, NoGuide, TranslatorConfig
 from anaphora.nn.fusion import DeepFusion
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import PairData, PairsData

@@ -19,8 +19,7 @@ from anaphora.evaluation.bleu import bleu, metric_of
 from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Note, Report
 from anaphora.kernels.runtime import Runtime
-from anaphora.models.guide import GivenGuide, LearntGuide
-from anaphora.models.translator import Translator
+from anaphora.models.translator import GivenGuide, LearntGuide, Translator
 from anaphora.nn.device import device_of
 from anaphora.nn.fusion import DeepFusion, FrozenLanguageModelConfig
 from anaphora.nn.lengths import Lengths

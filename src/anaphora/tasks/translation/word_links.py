@@ -33,7 +33,7 @@ from anaphora.events import Note, Report
 from anaphora.formats.pharaoh import Links, each_links, words_between_spaces
 from anaphora.models.alignment.aligner import BLOCK, Aligner, AlignerModelConfig, by_row
 from anaphora.models.alignment.groups import LONGEST
-from anaphora.models.guide import GivenGuide, LearntGuide
+from anaphora.models.translator import GivenGuide, LearntGuide
 from anaphora.prediction.arguments import pieces_of
 from anaphora.tasks.alignment import AlignmentPredictor
 from anaphora.tasks.translation.config import TranslatorExperiment
