@@ -91,14 +91,3 @@ def test_a_translator_without_weights_that_are_shares_cannot_be_guided(attention
             {"source": SYMBOLS, "target": SYMBOLS},
             "test",
         )
-
-
-def test_steps_along_the_gradient_lead_attention_to_the_links() -> None:
-    model = translator("current", "output")
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
-    for _ in range(40):
-        optimizer.zero_grad()
-        model(batch())[0].minimised.backward()
-        optimizer.step()
-    a_TBS = weights_of(model)
-    assert min(a_TBS[0, 0, 1], a_TBS[0, 1, 0]) > 0.9 and a_TBS[1, 0, [0, 2]].min() > 0.4

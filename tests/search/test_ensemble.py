@@ -142,12 +142,6 @@ def test_a_score_is_the_sum_of_both(reads: str) -> None:
         assert torch.equal(together.weights, one.weights)
 
 
-def test_the_least_weight_changes_nothing() -> None:
-    found = beam(Fused(translator(1), language_model(), 1e-30), pair_batch(SOURCES), beam=3, max_length=8)
-    plain = beam(translator(1), pair_batch(SOURCES), beam=3, max_length=8)
-    assert [[one.ids for one in some] for some in found] == [[one.ids for one in some] for some in plain]
-
-
 @pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_weight_is_above_nothing(weight: float) -> None:
     with pytest.raises(ConfigError, match="a finite weight above 0"):

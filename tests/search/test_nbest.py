@@ -126,15 +126,6 @@ def test_a_known_best_path_is_found_first_and_its_neighbours_next(
     assert all(one.score < found[0].score + torch.tensor(1e-3).log() + 0.1 for one in found[1:])
 
 
-def test_more_hypotheses_never_change_the_better_ones(automaton: Make, batch: MakeBatch) -> None:
-    stepper = automaton(size=7)
-    for ranking in Ranking(), Ranking(length_penalty=1.0):
-        every = beam(stepper, batch(SOURCES), beam=5, n=9, max_length=12, ranking=ranking)
-        for n in 1, 2, 5:
-            fewer = beam(stepper, batch(SOURCES), beam=5, n=n, max_length=12, ranking=ranking)
-            assert fewer == [found[:n] for found in every]
-
-
 def test_hopeless_hypotheses_are_not_computed(automaton: Make, batch: MakeBatch) -> None:
     """A single sentence, step by step: of the live rows only those that can still lead to a result are read."""
     stepper, rows, whole = automaton(size=30, sharpness=4.0), 0, 0

@@ -12,10 +12,9 @@ from anaphora.batch import Batch
 from anaphora.protocols import Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.pointing import Adjacency, Placeholders, Pointing
-from anaphora.search.scoring import score
 from tests.searches import beam
 
-from .naive import Make, MakeBatch, written
+from .naive import Make, MakeBatch
 
 SIZE, EOS, UNK = 7, 1, 2
 MOST = 12
@@ -139,11 +138,3 @@ def test_what_attention_is_on_is_written(automaton: Make, batch: MakeBatch) -> N
     trained = given._replace(attended_BK=torch.zeros(1, 1, dtype=torch.bool))
     [[unlikely, *_]] = search(Looking(), batch([[3, 4, 5]]), trained, 6)  # type: ignore[arg-type]
     assert unlikely.score < -50.0 < best.score
-
-
-def test_a_sentence_without_placeholders_scores_as_before(automaton: Make, batch: MakeBatch) -> None:
-    model = automaton(size=SIZE, seed=3)
-    sources = [[3, 4], [5, 6]]
-    found = search(model, batch(sources), placeholders(sources, [1, 0], [3]), 4)[1]
-    forced = score(model, batch([sources[1]] * len(found), written(found, EOS)))
-    assert [x.score for x in found] == pytest.approx([x.score for x in forced], abs=1e-9)

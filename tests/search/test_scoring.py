@@ -21,14 +21,6 @@ def test_a_score_is_the_sum_of_the_log_probabilities_of_its_symbols(automaton: M
         assert [*found.ids, *([stepper.eos] if found.finished else [])] == target
 
 
-def test_scores_do_not_depend_on_the_batch(automaton: Make, batch: MakeBatch) -> None:
-    stepper = automaton(size=6)
-    sources, targets = [[4, 7], [5], [3, 3, 9]], [[2, 3, 1], [1], [5, 1, 4, 4]]
-    alone = [score(stepper, batch([s], [t]))[0] for s, t in zip(sources, targets, strict=True)]
-    assert score(stepper, batch(sources, targets)) == alone
-    assert score(stepper, batch(sources[::-1], targets[::-1])) == alone[::-1]
-
-
 def test_without_targets_there_is_nothing_to_score(automaton: Make, batch: MakeBatch) -> None:
     with pytest.raises(ShapeError, match="inputs alone"):
         score(automaton(), batch([[4]]))

@@ -53,8 +53,7 @@ class Bonus(Steering):
         self.token, self.value = token, value
 
     def edits(self, ids_NT: Tensor, state: Any) -> Edits:
-        rows_N = torch.arange(len(ids_NT))
-        places = Entries(rows_N, torch.full_like(rows_N, self.token))
+        places = Entries.each(torch.arange(len(ids_NT)), self.token)
         return Edits(added=(places, torch.full((len(ids_NT),), self.value)))
 
 
@@ -71,14 +70,14 @@ class MustHave(Steering):
 
     def edits(self, ids_NT: Tensor, state: Tensor) -> Edits:
         (rows_X,) = (state == 0).nonzero(as_tuple=True)
-        return Edits(forbidden=Entries(rows_X, torch.full_like(rows_X, self.eos)))
+        return Edits(forbidden=Entries.each(rows_X, self.eos))
 
     def extended(self, state: Tensor, rows_N: Tensor, ids_N: Tensor) -> Tensor:
         return torch.maximum(state[rows_N], (ids_N == self.token).long())
 
     def proposals(self, ids_NT: Tensor, state: Tensor) -> Entries:
         (rows_X,) = (state == 0).nonzero(as_tuple=True)
-        return Entries(rows_X, torch.full_like(rows_X, self.token))
+        return Entries.each(rows_X, self.token)
 
     def constraints_met(self, state: Tensor, rows_X: Tensor, ids_X: Tensor) -> Tensor:
         return self.extended(state, rows_X, ids_X)
