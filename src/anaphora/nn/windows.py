@@ -37,11 +37,13 @@ class WindowConfig(Config, ABC):
     """The kind's name."""
     dropout: Rate = 0.0
     """Dropout probability of the state."""
+    words: int
+    """Number of words it sees."""
 
     @property
-    @abstractmethod
     def steps(self) -> int:
-        """Number of words it sees."""
+        """Number of words that a state depends on."""
+        return self.words
 
     @abstractmethod
     def width(self, embedding: int) -> int:
@@ -71,11 +73,6 @@ class Feedforward(WindowConfig):
     bias: bool = True
     """True if d is there."""
 
-    @property
-    def steps(self) -> int:
-        """``words``."""
-        return self.words
-
     def width(self, embedding: int) -> int:
         """Return the hidden units, and the words' vectors with direct connections."""
         return self.size + (self.words * embedding if self.direct else 0)
@@ -99,11 +96,6 @@ class LogBilinear(WindowConfig):
     """Number of words it sees."""
     diagonal: bool = False
     """True if each C_i is diagonal."""
-
-    @property
-    def steps(self) -> int:
-        """``words``."""
-        return self.words
 
     def width(self, embedding: int) -> int:
         """As wide as a vector, so that the output can be tied."""

@@ -18,11 +18,11 @@ from torch import Tensor, inf
 
 from anaphora.errors import ConfigError
 from anaphora.protocols import BeamEnds, SearchStart, Step, Stepper
-from anaphora.search.bounds import Bounds
+from anaphora.search.bounds import Bounds, Forced
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import coverage_penalty
 from anaphora.search.request import SearchRequest, advance
-from anaphora.search.selection import Forced, Found, Pool
+from anaphora.search.selection import Found, Pool
 from anaphora.search.steering import Steered
 from anaphora.search.trace import Trace
 
@@ -88,7 +88,7 @@ class _Search:
         read = advance(
             self.stepper, live.memory, live.state, live.ids_N, self.request.banned_tokens, self.request.check
         )
-        forced = Forced(*self.bounds.forced(step, live.sentences_B))
+        forced = self.bounds.forced(step, live.sentences_B)
         found, scores_BK = self._continuations(live, read.log_probs_NV, forced)
         if read.candidates_BC is not None:
             of_columns_BC = read.candidates_BC.where(read.candidates_BC < self.stepper.size, self.stepper.eos)

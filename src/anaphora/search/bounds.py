@@ -2,6 +2,7 @@
 
 from collections import abc
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -9,6 +10,14 @@ from torch import Tensor
 from anaphora.batch import Ids
 from anaphora.errors import ConfigError
 from anaphora.wording import counted
+
+
+class Forced(NamedTuple):
+    """Sentences that are within their prefix at a step."""
+
+    mask_B: Tensor
+    ids_B: Tensor
+    """The next token of the prefix; any token outside of it."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +60,12 @@ class Bounds:
         rows = zip(self.prefixes_BT.tolist(), self.prefix_lengths_B.tolist(), strict=True)
         return [row[:length] for row, length in rows]
 
-    def forced(self, step: int, sentences_B: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the sentences that are forced at ``step``, and to which token (any, where they are not)."""
+    def forced(self, step: int, sentences_B: Tensor) -> Forced:
+        """Return the sentences that are forced at ``step``."""
         if step >= self.prefixes_BT.shape[1]:
             free_B = torch.zeros_like(sentences_B)
-            return free_B.bool(), free_B
-        return step < self.prefix_lengths_B[sentences_B], self.prefixes_BT[sentences_B, step]
+            return Forced(free_B.bool(), free_B)
+        return Forced(step < self.prefix_lengths_B[sentences_B], self.prefixes_BT[sentences_B, step])
 
     def at_end(self, step: int, sentences_B: Tensor) -> Tensor:
         """Return a mask of the sentences that have reached their maximum length after ``step``."""

@@ -10,16 +10,9 @@ from torch import Tensor, inf
 
 from anaphora.errors import ConfigError
 from anaphora.kernels import compiled
+from anaphora.search.bounds import Forced
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.steering import Entries, Steered
-
-
-class Forced(NamedTuple):
-    """Sentences that are within their prefix at a step."""
-
-    mask_B: Tensor
-    ids_B: Tensor
-    """The next token of the prefix; any token outside of it."""
 
 
 class Found(NamedTuple):

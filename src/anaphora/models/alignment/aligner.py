@@ -99,7 +99,8 @@ class Direction(nn.Module):
             lexicon = lexicon.maximised(counts[1:])
             jumps = next_jumps if by_jumps else jumps
             report(Progress(task, number, rounds, "rounds"))
-        self._set(lexicon.pruned(), jumps)
+        learnt = lexicon.pruned()
+        self.keys, self.probs, self.jumps = map(torch.from_numpy, (learnt.keys, learnt.probs, jumps))
 
     def best(self, sources: Ragged, targets: Ragged) -> Best:
         """Return the most probable source word of every target word, one at a time, and how likely the targets are."""
@@ -125,11 +126,6 @@ class Direction(nn.Module):
         if jumps is not None:
             return hidden_markov(group, probs_RTS, jumps, self.config.null_probability, self.config.jump_smoothing)
         return model_1(group, probs_RTS)
-
-    def _set(self, lexicon: Lexicon, jumps: Floats) -> None:
-        self.keys, self.probs, self.jumps = (
-            torch.from_numpy(values) for values in (lexicon.keys, lexicon.probs, jumps)
-        )
 
 
 def model_1(group: Group, probs_RTS: Floats) -> Posteriors:
