@@ -9,9 +9,7 @@ from torch.testing import assert_close
 from anaphora.errors import ConfigError
 from anaphora.nn.encoders.encoder import Encoded
 
-from .four_pairs import (
-    ALL,
-)
+from .four_pairs import ALL
 from .test_without_attention import ONE_WAY, SYSTEMS, make
 
 

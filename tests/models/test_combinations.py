@@ -17,14 +17,7 @@ from tests.networks import made
 from tests.runtimes import updating
 
 from .covering import covering, strangers
-from .four_pairs import (
-    ALL,
-    SYMBOLS,
-    assert_an_update_helps,
-    assert_one_model,
-    naive_masks,
-    naive_reading,
-)
+from .four_pairs import ALL, SYMBOLS, assert_an_update_helps, assert_one_model, naive_masks, naive_reading
 
 
 def members(union: Any) -> dict[str, Any]:

@@ -15,13 +15,7 @@ from tests.networks import build, made
 from tests.runtimes import updating
 
 from ..batches import text_batch
-from .four_pairs import (
-    ALL,
-    SYMBOLS,
-    assert_one_model,
-    cost_after_its_own_likeliest_words,
-    naive_reading,
-)
+from .four_pairs import ALL, SYMBOLS, assert_one_model, cost_after_its_own_likeliest_words, naive_reading
 
 BAHDANAU = {
     "decoder": {"cell": "gru", "input_feeding": False, "readout_size": 10, "readout_layer": "maxout"}

@@ -16,13 +16,7 @@ from tests.networks import made
 from tests.runtimes import updating
 
 from .covering import Never, covering, product, strangers
-from .four_pairs import (
-    SYMBOLS,
-    assert_an_update_helps,
-    assert_one_model,
-    naive_masks,
-    naive_reading,
-)
+from .four_pairs import SYMBOLS, assert_an_update_helps, assert_one_model, naive_masks, naive_reading
 
 ONE_WAY = {"size": 16, "bidirectional": False}
 EVERY_STEP = {"sentence_encoding": "every-step", "input_feeding": False}

@@ -51,13 +51,7 @@ def everything(stepper: Stepper, batch: Batch, max_length: int) -> list[tuple[fl
 
 
 def n_best(
-    stepper: Stepper,
-    batch: Batch,
-    size: int,
-    n: int,
-    longest: int,
-    rank: Rank = plain,
-    allowed: Allowed = anything,
+    stepper: Stepper, batch: Batch, size: int, n: int, longest: int, rank: Rank = plain, allowed: Allowed = anything
 ) -> list[Finished]:
     """The ``n`` best of all that a beam of one sentence finishes where nothing stops it before its greatest length."""
     memory, start, _ = stepper.start(batch)

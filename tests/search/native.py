@@ -46,11 +46,7 @@ TRANSLATORS: dict[str, dict[str, Any]] = {
         "decoder": {"size": 18},
         "attention": {"score": {"kind": "concat", "coverage": True}},
     },
-    "deep": {
-        "encoder": {"size": 9},
-        "decoder": {"size": 18, "layers": 2},
-        "output": "sampled",
-    },
+    "deep": {"encoder": {"size": 9}, "decoder": {"size": 18, "layers": 2}, "output": "sampled"},
     "without attention": {"encoder": {"size": 9}, "decoder": {"size": 18}, "attention": "none"},
     "normalised": {
         "encoder": {"size": 9, "layer_norm": True},

@@ -76,12 +76,7 @@ def test_greedy_search_and_sampling_are_restrained_alike(
     seed=st.integers(0, 20),
 )
 def test_a_full_width_search_with_a_prefix_is_exhaustive_search_among_what_begins_with_it(
-    automaton: Make,
-    batch: MakeBatch,
-    prefixes: list[list[int]],
-    after: list[bool],
-    closed: list[bool],
-    seed: int,
+    automaton: Make, batch: MakeBatch, prefixes: list[list[int]], after: list[bool], closed: list[bool], seed: int
 ) -> None:
     stepper, longest = automaton(size=4, seed=seed), 5
     lengths = [len(prefix) * ends for prefix, ends in zip(prefixes, closed, strict=True)]

@@ -108,9 +108,7 @@ class WindowAttention(AttentionBase):
 
 
 AnyAttention = Annotated[
-    AttentionConfig | WindowAttention | NoAttention,
-    Field(discriminator="kind"),
-    by_kind_or("soft"),
+    AttentionConfig | WindowAttention | NoAttention, Field(discriminator="kind"), by_kind_or("soft")
 ]
 """Attention as a recipe names it: the table ``[attention]``, or ``attention = "none"``."""
 

@@ -145,11 +145,7 @@ def _rows(words: Sequence[str], special_tokens: int, longest: int) -> tuple[list
     return [torch.tensor([0, *row, 1]) for row in inner], 2 + special_tokens + len(letters)
 
 
-AnyEmbedding = Annotated[
-    EmbeddingConfig | CharactersConfig,
-    Field(discriminator="kind"),
-    by_kind_or("table"),
-]
+AnyEmbedding = Annotated[EmbeddingConfig | CharactersConfig, Field(discriminator="kind"), by_kind_or("table")]
 """Word vectors as a recipe names them: ``"character-cnn"``, or ``{size = 200}``, which is a table."""
 
 
