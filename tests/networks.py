@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import torch
 from torch import nn
@@ -16,6 +16,12 @@ from anaphora.tasks.task import Trained
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.subwords import SubwordTokenizer
 from anaphora.text.tokenizer import Tokenizer
+
+
+def members(union: Any) -> dict[str, Any]:
+    """The classes of ``Annotated[A | B, ..]`` by their kinds."""
+    inner = get_args(union)[0]
+    return {member.model_fields["kind"].default: member for member in get_args(inner) or (inner,)}
 
 
 def build(

@@ -15,7 +15,7 @@ from anaphora.kernels.spans import AnySpan
 from anaphora.models.translator import Translator
 from anaphora.protocols import VocabularyInfo
 from anaphora.search.scoring import score
-from tests.networks import made
+from tests.networks import made, members
 from tests.searches import beam
 
 from ..batches import pair_batch
@@ -37,11 +37,6 @@ READINGS: dict[str, dict[str, Any]] = {
 """What an encoder of annotations as wide as a decoder of size 4 may be."""
 
 
-def kinds(union: Any) -> list[str]:
-    """The names of ``Annotated[A | B, ..]``."""
-    return [member.model_fields["kind"].default for member in union.__origin__.__args__]
-
-
 def make(tables: dict[str, Any]) -> Translator:
     return made(Translator, "translate", tables, SYMBOLS, seed=1)
 
@@ -54,11 +49,11 @@ def batch(rows: list[list[int]], turned: bool) -> Batch:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("encoder", READINGS.values(), ids=READINGS)
-@pytest.mark.parametrize("cell", kinds(AnyCell))
+@pytest.mark.parametrize("cell", members(AnyCell))
 def test_every_encoder_unit_score_span_topology_and_feeding_take_an_update_together(
     cell: str, encoder: dict[str, Any]
 ) -> None:
-    looks = [{"score": name, "window": span} for name, span in itertools.product(kinds(AnyScore), kinds(AnySpan))]
+    looks = [{"score": name, "window": span} for name, span in itertools.product(members(AnyScore), members(AnySpan))]
     given = batch([[4, 5, 6], [7]], turned=False)
     for look, topology, feeding in itertools.product(
         [*looks, {"kind": "gaussian-window", "components": 2}], (LUONG, BAHDANAU, SENNRICH), FEEDINGS

@@ -1,6 +1,6 @@
 """Options combine: every two choices of different options meet in some translator below, and each of them works."""
 
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import torch
@@ -13,18 +13,11 @@ from anaphora.kernels.scores import AnyScore
 from anaphora.kernels.spans import AnySpan
 from anaphora.models.translator import Translator
 from anaphora.nn.decoder import Decoder
-from tests.networks import made
+from tests.networks import made, members
 from tests.runtimes import updating
 
 from .covering import covering, strangers
 from .four_pairs import ALL, SYMBOLS, assert_an_update_helps, assert_one_model, naive_masks, naive_reading
-
-
-def members(union: Any) -> dict[str, Any]:
-    """The classes of ``Annotated[A | B, ..]`` by their names."""
-    inner = get_args(union)[0]
-    return {member.model_fields["kind"].default: member for member in get_args(inner) or (inner,)}
-
 
 CELLS, SCORES, SPANS = members(AnyCell), members(AnyScore), members(AnySpan)
 

@@ -26,16 +26,6 @@ def batch(rows: list[int], multiple: int = 16) -> Batch:
     return pair_batch([SOURCES[n] for n in rows], [TARGETS[n] for n in rows], rows, multiple=multiple)
 
 
-def test_keeping_sentences_is_starting_with_them_alone() -> None:
-    stepper = make({}).stepper()
-    memory, state, _ = stepper.start(batch([0, 1, 2, 3]))
-    kept = torch.tensor([3, 1])
-    ids = torch.tensor([2, 2])
-    some = stepper.advance(stepper.keep(memory, kept), stepper.select(state, kept), ids)
-    all_of_them = stepper.advance(memory, state, torch.full((4,), 2))
-    assert torch.equal(some.log_probs_NV, all_of_them.log_probs_NV[kept])
-
-
 def test_shared_and_tied_tables_are_one() -> None:
     model = make({"embedding": {"shared": True}, "decoder": {"readout_size": 8}, "output": {"tied": True}})
     assert model.source_embedding.weight is model.target_embedding.weight is model.output.weight

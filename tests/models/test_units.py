@@ -1,6 +1,6 @@
 """Every unit in every place that takes one: encoders, decoders and language models learn with it."""
 
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import torch
@@ -9,12 +9,12 @@ from torch import nn
 from anaphora.batch import Batch
 from anaphora.kernels.cells import AnyCell, Forgetting
 from anaphora.protocols import VocabularyInfo
-from tests.networks import made
+from tests.networks import made, members
 
 from ..batches import text_batch
 
 SYMBOLS = VocabularyInfo(11, 0, 1, 2, 3)
-KINDS = {unit.model_fields["kind"].default: unit for unit in get_args(get_args(AnyCell)[0])}
+KINDS = members(AnyCell)
 CELLS: list[dict[str, Any]] = [
     *({"kind": kind} for kind in KINDS),
     {"kind": "elman", "activation": "relu"},

@@ -1,6 +1,6 @@
 """Translators without attention, and their bridges: trained, stepped and read naively, they are one model."""
 
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ from anaphora.kernels.cells import AnyCell
 from anaphora.models.translator import Translator
 from anaphora.nn.decoder import Decoder
 from anaphora.nn.encoders.encoder import Encoded
-from tests.networks import made
+from tests.networks import made, members
 from tests.runtimes import updating
 
 from .covering import Never, covering, product, strangers
@@ -85,7 +85,7 @@ SYSTEMS: dict[str, dict[str, Any]] = {
         }
     },
 }
-CELLS = {unit.model_fields["kind"].default: unit for unit in get_args(get_args(AnyCell)[0])}
+CELLS = members(AnyCell)
 UNITS: dict[str, dict[str, Any]] = {
     name: {"decoder": EVERY_STEP | {"cell": name, "layers": 2, "residual": True}} for name in CELLS
 }

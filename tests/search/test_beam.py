@@ -6,11 +6,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 
-from anaphora.batch import Batch
 from anaphora.errors import ConfigError
-from anaphora.protocols import Stepper
 from anaphora.search.ranking import Ranking
 from anaphora.search.scoring import score
 from tests.searches import beam, greedy
@@ -18,31 +15,6 @@ from tests.searches import beam, greedy
 from .naive import SOURCES, Make, MakeBatch, same, written
 
 PREFIXES = [[3], [2, 4, 4], [5, 1], [6, 2, 3, 2], [4], [2, 2], [3]]
-
-
-def likeliest_tokens(stepper: Stepper, batch: Batch, max_length: int) -> tuple[list[int], float, Tensor]:
-    """One sentence, one symbol at a time, always the likeliest."""
-    memory, state, _ = stepper.start(batch)
-    symbols: list[int] = []
-    total, looks, symbol = 0.0, [], stepper.bos
-    while (len(symbols) < max_length and symbol != stepper.eos) or not symbols:
-        log_probs, weights, state, *_ = stepper.advance(memory, state, torch.tensor([symbol]))
-        row = log_probs[0].tolist()
-        symbol = row.index(max(row))
-        symbols.append(symbol)
-        total += row[symbol]
-        looks.append(weights[0] if weights is not None else torch.zeros(0))
-    return symbols, total, torch.stack(looks)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_beam_of_one_is_greedy(automaton: Make, batch: MakeBatch, seed: int) -> None:
-    stepper = automaton(size=6, seed=seed)
-    for source, [found] in zip(SOURCES, beam(stepper, batch(SOURCES), beam=1, max_length=9), strict=True):
-        symbols, total, weights = likeliest_tokens(stepper, batch([source]), 9)
-        assert list(found.ids) + [stepper.eos] * found.finished == symbols
-        assert found.score == total
-        assert found.weights is not None and torch.equal(found.weights, weights)
 
 
 @settings(deadline=None, max_examples=40)

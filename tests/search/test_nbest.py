@@ -3,13 +3,11 @@
 from collections.abc import Callable
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from anaphora.batch import Batch
-from anaphora.protocols import SearchStart, Step, Stepper
+from anaphora.protocols import Step, Stepper
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.search.ranking import Ranking
 from tests.searches import beam
@@ -79,51 +77,6 @@ class Counted:
     def advance(self, memory: Tensor, state: Tensor, ids_N: Tensor) -> Step:
         self.rows += len(ids_N)
         return self.model.advance(memory, state, ids_N)
-
-
-class Path:
-    """A Stepper with a known best path: its next token has p = 1 - 3e for a small e, every other one e.
-
-    Its state is the number of tokens of the path that were read, and -1 off the path, where </s> follows.
-    """
-
-    bos, eos, unk, size = 0, 1, 2, 4
-
-    def __init__(self, path: tuple[int, ...]) -> None:
-        self.path = path
-
-    def start(self, batch: Batch) -> SearchStart:
-        places_B = torch.zeros(batch.size, dtype=torch.int64)
-        return SearchStart(None, places_B, places_B)
-
-    def advance(self, memory: None, state: Tensor, ids_N: Tensor) -> Step:
-        rows, after = [], []
-        for place, token in zip(state.tolist(), ids_N.tolist(), strict=True):
-            on = place >= 0 and token == (self.bos if place == 0 else (*self.path, self.eos)[place - 1])
-            due = (*self.path, self.eos)[place] if on and place <= len(self.path) else self.eos
-            row = torch.full((self.size,), 1e-3).index_fill_(0, torch.tensor([due]), 1 - 3e-3)
-            rows.append(row.log())
-            after.append(place + 1 if on else -1)
-        return Step(torch.stack(rows), None, torch.tensor(after))
-
-    def select(self, state: Tensor, rows_N: Tensor) -> Tensor:
-        return state[rows_N]
-
-    def keep(self, memory: None, sentences_B: Tensor) -> None:
-        return None
-
-
-@settings(deadline=None, max_examples=30)
-@given(path=st.lists(st.integers(2, 3), max_size=8), size=st.integers(2, 6), n=st.integers(1, 5))
-def test_a_known_best_path_is_found_first_and_its_neighbours_next(
-    batch: MakeBatch, path: list[int], size: int, n: int
-) -> None:
-    [found] = beam(Path(tuple(path)), batch([[5]]), beam=size, n=n, max_length=20)  # type: ignore[arg-type]
-    assert list(found[0].ids) == path and found[0].score == pytest.approx(
-        (len(path) + 1) * torch.tensor(1 - 3e-3).log()
-    )
-    # every other output leaves the path once, at the price of one token with p = e
-    assert all(one.score < found[0].score + torch.tensor(1e-3).log() + 0.1 for one in found[1:])
 
 
 def test_hopeless_hypotheses_are_not_computed(automaton: Make, batch: MakeBatch) -> None:

@@ -79,13 +79,6 @@ def test_far_jumps_count_as_the_furthest() -> None:
     assert (far > 10 * near).all() and np.ptp(far) < 1e-12
 
 
-def test_long_sentences_keep_their_likelihood() -> None:
-    group, probs, jumps = drawn(2, 90, [300])
-    links = hidden_markov(group, probs * 1e-6, jumps, EMPTY, EVEN)
-    assert np.isfinite(links.log_probs_R).all() and links.log_probs_R[0] < -1000
-    np.testing.assert_allclose(links.posteriors_RTS.sum(2), 1.0)
-
-
 def test_a_pair_of_thousands_of_words_has_the_posteriors_of_sums_in_logarithms() -> None:
     width, height = 4, LONGEST
     group, probs, jumps = drawn(3, width, [height])
