@@ -64,7 +64,7 @@ def server() -> Iterator[str]:
 
 
 def table(address: str, text: bytes = TEXT) -> Mapping[str, KnownCorpus]:
-    file = RemoteFile("train.en", len(text), hashlib.sha256(text).hexdigest(), address)
+    file = RemoteFile("train.en", len(text), hashlib.sha256(text).hexdigest(), address=address)
     return {"toy": KnownCorpus("A toy.", "public domain", (file,))}
 
 

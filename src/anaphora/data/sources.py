@@ -130,13 +130,9 @@ def _parts(
             f"{_paths(_flat(files))}: no validation split can be held out, since each source is in too many "
             f"of the {counted(usable, 'pair')}: give a validation split, or more different sources."
         )
-    report(
-        Note(
-            f"No validation split was given, so {len(pairs):,} of {counted(usable, 'pair')} "
-            f"{agreeing(len(pairs), 'are')} held out of training "
-            f"for it (seed {seed}; pairs with the same source stay together)."
-        )
-    )
+    held_pairs = f"{len(pairs):,} of {counted(usable, 'pair')} {agreeing(len(pairs), 'are')}"
+    how = f"held out of training for it (seed {seed}; pairs with the same source stay together)"
+    report(Note(f"No validation split was given, so {held_pairs} {how}."))
     train = part(names.train, usable - len(pairs), kept, "without the held-out part", seed)
     return Splits(train, part(names.valid, len(pairs), held_out, "the held-out part", seed, pairs=pairs), tests)
 
@@ -159,12 +155,8 @@ def text_splits(data: Sequence[Path], names: Names = USUAL, *, report: Report = 
         )
     tail = max(1, min(LARGEST_COUNT, int(whole.count * LARGEST_SHARE)))
     body = whole.count - tail
-    report(
-        Note(
-            f"No validation split was given, so the last {tail:,} of {counted(whole.count, 'line')} "
-            f"{agreeing(tail, 'are')} held out for it."
-        )
-    )
+    lines = f"the last {tail:,} of {counted(whole.count, 'line')} {agreeing(tail, 'are')}"
+    report(Note(f"No validation split was given, so {lines} held out for it."))
     return Splits(part(names.train, 0, body), part(names.valid, body, tail), tests)
 
 
@@ -236,12 +228,8 @@ def _told(file: PairFiles, read: set[str], report: Report) -> Iterator[Pair]:
 
 def _tell_special_tokens(count: int, paths: Sequence[Path], report: Report) -> None:
     if count:
-        report(
-            Note(
-                f"{counted(count, 'line')} of {_paths(paths)} {agreeing(count, 'begin or end')} with special tokens "
-                f"such as <s> or </s>: these are no part of the text, and are left out."
-            )
-        )
+        begin = f"{counted(count, 'line')} of {_paths(paths)} {agreeing(count, 'begin or end')} with special tokens"
+        report(Note(f"{begin} such as <s> or </s>: these are no part of the text, and are left out."))
 
 
 def _every_pair(name: str, files: Sequence[PairFiles]) -> PairCorpus:

@@ -104,13 +104,12 @@ class Connection(H11Protocol):
         cycle: Any = self.cycle
         if cycle and not cycle.response_complete:
             self._end_wait()
-        elif self._deadline is None:
+        elif self._deadline is None or self._deadline.cancelled():
             self._deadline = self.loop.call_later(self.limits.upload, self.transport.close)
 
     def _end_wait(self) -> None:
         if self._deadline:
             self._deadline.cancel()
-            self._deadline = None
 
     def _look(self) -> None:
         if self.transport.get_write_buffer_size() <= self._unsent - self.limits.download * self.limits.pace:
@@ -125,7 +124,6 @@ class Connection(H11Protocol):
     def _end_look(self) -> None:
         if self._stalled:
             self._stalled.cancel()
-            self._stalled = None
 
 
 def connections(of: ServingLimits) -> type[Connection]:
