@@ -1,47 +1,71 @@
-"""Batches keep to their budget, and their order is a pure function."""
+"""Batches keep to their budget, and their order is a pure function, shuffled as a whole or in windows."""
 
 import itertools
+from collections.abc import Callable, Sequence
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.data.buckets import buckets, shuffled
+from anaphora.data.columns import Integers
+from anaphora.data.shuffle_window import WindowedBuckets
 
-LENGTHS = st.lists(st.integers(1, 60), max_size=300).map(lambda lengths: np.array(lengths, dtype=np.int64))
+LENGTHS = st.lists(st.integers(1, 60), max_size=400).map(lambda lengths: np.array(lengths, dtype=np.int64))
+Make = Callable[[Integers, int, int, int], Sequence[Integers]]
 
 
-@given(LENGTHS, st.integers(1, 200), st.integers(-5, 5), st.integers(1, 5))
-def test_every_row_comes_once_and_no_batch_is_over_budget(
-    lengths: np.ndarray, budget: int, seed: int, epoch: int
-) -> None:
-    batches = buckets(lengths, budget, seed, epoch)
+class Lengths:
+    """The lengths of rows, and which were asked for."""
+
+    def __init__(self, lengths_R: Integers) -> None:
+        self.lengths_R = lengths_R
+        self.asked: list[tuple[int, int]] = []
+
+    def __call__(self, start: int, stop: int) -> tuple[Integers, Integers]:
+        self.asked.append((start, stop))
+        return self.lengths_R[start:stop], self.lengths_R[start:stop] // 2
+
+
+def windowed(
+    lengths_R: Integers, budget: int = 120, seed: int = 1, epoch: int = 1, window: int = 128
+) -> WindowedBuckets:
+    return WindowedBuckets(Lengths(lengths_R), len(lengths_R), budget, seed, epoch, window)
+
+
+BOTH = pytest.mark.parametrize("make", [buckets, windowed])
+
+
+def check(lengths: Integers, budget: int, batches: Sequence[Integers]) -> None:
+    """Every row comes once, and no batch is over budget."""
     assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
     assert all(len(batch) * lengths[batch].max() <= budget or len(batch) == 1 for batch in batches)
 
 
-@given(LENGTHS, st.integers(0, 5), st.integers(1, 5))
-def test_the_same_question_has_the_same_answer(lengths: np.ndarray, seed: int, epoch: int) -> None:
-    one, two = (buckets(lengths, 120, seed, epoch) for _ in range(2))
-    assert [batch.tolist() for batch in one] == [batch.tolist() for batch in two]
+@given(LENGTHS, st.integers(1, 200), st.integers(-5, 5), st.integers(1, 5), st.integers(1, 500))
+def test_every_row_comes_once_and_no_batch_is_over_budget(
+    lengths: Integers, budget: int, seed: int, epoch: int, window: int
+) -> None:
+    check(lengths, budget, buckets(lengths, budget, seed, epoch))
+    check(lengths, budget, windowed(lengths, budget, seed, epoch, window))
 
 
-def test_seed_and_epoch_change_the_order() -> None:
-    lengths = np.arange(1000) % 50 + 1
-    orders = {tuple(np.concatenate(buckets(lengths, 500, seed, epoch))) for seed in (1, 2) for epoch in (1, 2, 3)}
-    assert len(orders) == 6
+@BOTH
+def test_seed_and_epoch_change_the_order(make: Make) -> None:
+    lengths = np.arange(3000) % 50 + 1
+    firsts = {tuple(np.concatenate(make(lengths, 500, seed, epoch)[:20])) for seed in (1, 2) for epoch in (1, 2, 3)}
+    assert len(firsts) == 6
+    assert len({tuple(sorted(first)) for first in firsts}) == 6
 
 
-def test_little_of_a_batch_is_padding() -> None:
+@BOTH
+def test_little_of_a_batch_is_padding_and_short_and_long_batches_are_mixed(make: Make) -> None:
     lengths = np.array([5 + (number * 7919) % 40 for number in range(20_000)])
-    batches = buckets(lengths, 4000, 1, 1)
-    cells = sum(len(batch) * int(lengths[batch].max()) for batch in batches)
-    assert lengths.sum() / cells > 0.97
-
-
-def test_short_and_long_batches_are_mixed() -> None:
-    lengths = np.arange(1, 2001) % 100 + 1
-    longest = [int(lengths[batch].max()) for batch in buckets(lengths, 400, 1, 1)]
+    more = {} if make is buckets else {"window": 10_000}
+    batches = make(lengths, 4000, 1, 1, **more)
+    longest = [int(lengths[batch].max()) for batch in batches]
+    assert lengths.sum() / sum(len(batch) * most for batch, most in zip(batches, longest, strict=True)) > 0.97
     rising = sum(one < two for one, two in itertools.pairwise(longest))
     assert 0.3 < rising / len(longest) < 0.7
 
@@ -53,8 +77,31 @@ def test_a_shuffle_is_a_permutation(count: int, seed: int, epoch: int) -> None:
 
 def test_the_order_never_changes_between_versions() -> None:
     assert shuffled(8, 1, 1, 0).tolist() == [1, 7, 2, 6, 5, 4, 0, 3]
+    batches = [batch.tolist() for batch in windowed(np.arange(100) % 4 + 1, budget=8, window=64)]
+    assert batches[:3] + batches[-1:] == [[22, 6], [17, 89, 45, 37], [82, 26], [19, 35]]
 
 
 def test_a_shuffle_is_even() -> None:
     firsts = np.bincount([int(shuffled(10, 1, epoch)[0]) for epoch in range(5000)], minlength=10)
     assert abs(firsts - 500).max() < 100
+
+
+@given(LENGTHS.filter(len), st.integers(1, 300), st.data())
+def test_any_position_is_the_same_whatever_was_read_before(lengths: Integers, window: int, data: st.DataObject) -> None:
+    whole = [batch.tolist() for batch in windowed(lengths, window=window)]
+    places = data.draw(st.lists(st.integers(-len(whole), len(whole) - 1), max_size=8))
+    asked = windowed(lengths, window=window)
+    assert [asked[place].tolist() for place in places] == [whole[place] for place in places]
+    assert [batch.tolist() for batch in asked[1:-1]] == whole[1:-1]
+    with pytest.raises(IndexError):
+        asked[len(whole)]
+
+
+def test_rows_are_read_in_stretches_and_a_window_at_a_time() -> None:
+    lengths = Lengths(np.arange(100_000) % 50 + 1)
+    batches = WindowedBuckets(lengths, 100_000, 500, 1, 1, window=6400)
+    assert sorted(lengths.asked) == [(start, start + 100) for start in range(0, 100_000, 100)]
+    lengths.asked.clear()
+    first = [row for place in range(50) for row in batches[place]]
+    assert len(lengths.asked) == 64
+    assert {row // 100 for row in first} <= {start // 100 for start, _ in lengths.asked}
