@@ -52,31 +52,51 @@ async def started(limits: ServingLimits = ServingLimits()) -> AsyncIterator[Batc
     await batching.stop()
 
 
-async def given(translator: Upper, limits: ServingLimits, *requests: list[str]) -> list[Any]:
-    async with started(limits) as batching:
-        search = searching(translator)
-        answers = await asyncio.gather(
-            *(batching.translate(search, texts) for texts in requests), return_exceptions=True
-        )
-        return [one if isinstance(one, BaseException) else [answer.text for answer in one] for one in answers]
+Request = tuple[list[str], str, int]
+"""Texts, the client, and the beam."""
+
+
+def answered(
+    translator: Upper,
+    *waves: list[Request],
+    limits: ServingLimits = ServingLimits(),  # noqa: B008  (a frozen value)
+) -> list[Any]:
+    """The answers to requests; those of a wave come at once, and the translator works once all have come."""
+
+    async def ask() -> list[Any]:
+        async with started(limits) as batching:
+            tasks = []
+            for wave in waves:
+                for texts, client, beam in wave:
+                    tasks.append(asyncio.create_task(batching.translate(searching(translator, beam), texts, client)))
+                await asyncio.sleep(0.1)
+            translator.goes.set()
+            return await asyncio.gather(*tasks, return_exceptions=True)
+
+    found = asyncio.run(ask())
+    return [one if isinstance(one, BaseException) else [answer.text for answer in one] for one in found]
+
+
+def at_once(*requests: list[str]) -> list[Request]:
+    return [(texts, "", 5) for texts in requests]
 
 
 def test_requests_share_a_batch_and_each_gets_its_own_answers() -> None:
     translator = Upper()
     requests = [[f"{number} {place}" for place in range(number % 3 + 1)] for number in range(20)]
-    answers = asyncio.run(given(translator, ServingLimits(), *requests))
+    answers = answered(translator, at_once(*requests))
     assert answers == [[text.upper() for text in texts] for texts in requests]
     assert len(translator.batches) < len(requests)
 
 
 def test_a_long_request_does_not_fill_more_than_a_batch() -> None:
     translator = Upper()
-    asyncio.run(given(translator, ServingLimits(), [f"{number}" for number in range(3 * TEXTS)], ["short"]))
+    answered(translator, at_once([f"{number}" for number in range(3 * TEXTS)], ["short"]))
     assert max(map(len, translator.batches)) == TEXTS
 
 
 def test_a_text_that_cannot_be_translated_fails_alone() -> None:
-    first, refused, last = asyncio.run(given(Upper(), ServingLimits(), ["a"], ["bad"], ["b"]))
+    first, refused, last = answered(Upper(), at_once(["a"], ["bad"], ["b"]))
     assert (first, last) == (["A"], ["B"])
     assert isinstance(refused, Refusal) and refused.status == 400
 
@@ -96,33 +116,17 @@ def test_a_fault_reaches_those_of_its_batch_and_the_next_batch_is_translated() -
 
 
 def test_different_searches_do_not_share_a_batch() -> None:
-    async def both() -> None:
-        async with started() as batching:
-            searches = [searching(translator, beam) for beam in (1, 5, 1, 5)]
-            await asyncio.gather(*(batching.translate(search, [str(place)]) for place, search in enumerate(searches)))
-
     translator = Upper()
-    asyncio.run(both())
+    answered(translator, [([str(place)], "", beam) for place, beam in enumerate((1, 5, 1, 5))])
     assert sorted(translator.batches) == [["0", "2"], ["1", "3"]]
 
 
 def test_a_full_queue_refuses_after_its_patience_and_answers_the_others() -> None:
-    async def crowd() -> list[Any]:
-        async with started(ServingLimits(waiting=10, patience=0.2)) as batching:
-            search = searching(translator)
-            working = asyncio.create_task(batching.translate(search, ["first"]))
-            await asyncio.sleep(0.1)
-            waiting = asyncio.create_task(batching.translate(search, ["x" * 10]))
-            await asyncio.sleep(0.05)
-            refused = await asyncio.gather(batching.translate(search, ["late"]), return_exceptions=True)
-            translator.goes.set()
-            answers = await asyncio.gather(working, waiting)
-            return [*refused, *(one.text for [one] in answers)]
-
-    translator = Upper(goes=False)
-    refused, *answers = asyncio.run(crowd())
+    limits = ServingLimits(waiting=10, patience=0.08)
+    waves = at_once(["first"]), at_once(["x" * 10]), at_once(["late"])
+    *answers, refused = answered(Upper(goes=False), *waves, limits=limits)
     assert isinstance(refused, Refusal) and refused.status == 503 and "Retry-After" in refused.headers
-    assert answers == ["FIRST", "X" * 10]
+    assert answers == [["FIRST"], ["X" * 10]]
 
 
 def test_the_search_of_a_request_that_is_given_up_ends() -> None:
@@ -139,63 +143,28 @@ def test_the_search_of_a_request_that_is_given_up_ends() -> None:
 @pytest.mark.parametrize("beams", [[5, 5], [5, 1]], ids=["same-search", "other-search"])
 @pytest.mark.parametrize("size", [1, 5, 3 * TEXTS])
 def test_each_client_has_its_turn_however_much_others_ask_for(beams: list[int], size: int) -> None:
-    async def crowd() -> list[str]:
-        async with started() as batching:
-            greedy, modest = (searching(translator, beam) for beam in beams)
-            tasks = [
-                asyncio.create_task(
-                    batching.translate(greedy, [f"{number} {place}" for place in range(size)], "greedy")
-                )
-                for number in range(6 * TEXTS // size + 1)
-            ]
-            await asyncio.sleep(0.05)
-            tasks.append(asyncio.create_task(batching.translate(modest, ["modest"], "modest")))
-            await asyncio.sleep(0.05)
-            translator.goes.set()
-            await asyncio.gather(*tasks)
-            return [text for batch in translator.batches[:3] for text in batch]
-
-    translator = Upper(goes=False)
-    assert "modest" in asyncio.run(crowd())
+    count, translator = 6 * TEXTS // size + 1, Upper(goes=False)
+    greedy = [([f"{number} {place}" for place in range(size)], "greedy", beams[0]) for number in range(count)]
+    answered(translator, greedy, [(["modest"], "modest", beams[1])])
+    assert "modest" in [text for batch in translator.batches[:3] for text in batch]
 
 
 def test_each_request_of_a_client_has_its_turn() -> None:
-    async def crowd() -> None:
-        async with started() as batching:
-            search = searching(translator)
-            long = asyncio.create_task(batching.translate(search, [str(place) for place in range(5 * TEXTS)]))
-            await asyncio.sleep(0.05)
-            short = asyncio.create_task(batching.translate(search, ["short"]))
-            await asyncio.sleep(0.05)
-            translator.goes.set()
-            await asyncio.gather(long, short)
-
     translator = Upper(goes=False)
-    asyncio.run(crowd())
+    answered(translator, at_once([str(place) for place in range(5 * TEXTS)]), at_once(["short"]))
     assert "short" in translator.batches[1]
 
 
 def test_a_client_with_a_full_queue_leaves_room_for_others() -> None:
-    async def crowd() -> list[Any]:
-        async with started(ServingLimits(waiting=10, patience=0.2)) as batching:
-            search = searching(translator)
-            greedy = [asyncio.create_task(batching.translate(search, ["first"], "greedy"))]
-            await asyncio.sleep(0.1)
-            greedy.append(asyncio.create_task(batching.translate(search, ["x" * 10], "greedy")))
-            modest = asyncio.create_task(batching.translate(search, ["modest"], "modest"))
-            await asyncio.sleep(0.1)
-            translator.goes.set()
-            answers = await asyncio.gather(*greedy, modest)
-            return [one.text for [one] in answers]
-
-    translator = Upper(goes=False)
-    assert asyncio.run(crowd()) == ["FIRST", "X" * 10, "MODEST"]
+    waves = [(["first"], "greedy", 5)], [(["x" * 10], "greedy", 5), (["modest"], "modest", 5)]
+    answers = answered(Upper(goes=False), *waves, limits=ServingLimits(waiting=10, patience=0.2))
+    assert answers == [["FIRST"], ["X" * 10], ["MODEST"]]
 
 
 @pytest.mark.parametrize("texts", [["x" * 5_000] * 5, ["x" * 20_000] * 3], ids=["several-fit", "none-fits"])
 def test_a_batch_of_several_texts_has_bounded_characters(texts: list[str]) -> None:
     translator = Upper()
-    asyncio.run(given(translator, ServingLimits(), texts))
+    answered(translator, at_once(texts))
     assert all(len(batch) == 1 or sum(map(len, batch)) <= CHARACTERS for batch in translator.batches)
 
 

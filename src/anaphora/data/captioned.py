@@ -109,10 +109,8 @@ def _held_out(captions: Sequence[Caption]) -> tuple[list[Caption], list[Caption]
     found = fraction_of(caption.image for caption in captions)
     if not found:
         raise DataError("There are too few images to hold some out for validation: give a validation split.")
-    sides = [list[Caption](), list[Caption]()]
-    for caption in captions:
-        sides[is_held_out(caption.image, found[0])].append(caption)
-    return sides[0], sides[1]
+    held = [caption for caption in captions if is_held_out(caption.image, found[0])]
+    return [caption for caption in captions if not is_held_out(caption.image, found[0])], held
 
 
 def _check(rows: Mapping[str, Sequence[Caption]], features: Features) -> None:
@@ -154,9 +152,7 @@ def _split_of(texts: Sequence[Path], names: Names) -> Callable[[Path, Caption], 
 
 def _named(word: str, names: Names) -> str:
     """The split that a word names; nothing where it names none."""
-    if word in (names.train, *names.validation()):
-        return word
-    return word if word.startswith(names.test) else ""
+    return word if word in (names.train, *names.validation()) or word.startswith(names.test) else ""
 
 
 def _files(data: Sequence[Path]) -> tuple[list[Path], list[Path]]:

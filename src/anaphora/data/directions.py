@@ -76,10 +76,8 @@ def _directed(path: Path, sides: tuple[str, ...], given: tuple[str, str], usual:
 
 def _by_name(path: Path) -> Direction | None:
     """The languages of a name such as ``Tatoeba.en-fr.tsv``."""
-    for first, second in _DIRECTION.findall(path.absolute().name):
-        if _is_code(first) and _is_code(second) and first != second:
-            return Direction(first, second)
-    return None
+    pairs = _DIRECTION.findall(path.absolute().name)
+    return next((Direction(*two) for two in pairs if all(map(_is_code, two)) and two[0] != two[1]), None)
 
 
 def _by_heading(path: Path, layout: Layout) -> Direction | None:

@@ -168,6 +168,7 @@ async def languages(service: Service, given: Parameters) -> list[dict[str, Any]]
 async def settings(service: Service, given: Parameters) -> dict[str, Any]:
     """``GET /frontend/settings``: what a page has to know."""
     first = next(iter(service.translators))
+    sides = {"source": first.source, "target": first.target}
     return {
         "alternativesLimit": service.limits.alternatives,
         "apiKeys": service.doorkeeper.required,
@@ -175,10 +176,7 @@ async def settings(service: Service, given: Parameters) -> dict[str, Any]:
         "filesTranslation": True,
         "frontendTimeout": 300,
         "keyRequired": service.doorkeeper.required,
-        "language": {
-            side: {"code": code, "name": name_of(code)}
-            for side, code in (("source", first.source), ("target", first.target))
-        },
+        "language": {side: {"code": code, "name": name_of(code)} for side, code in sides.items()},
         "neighbours": any(one.nearest is not None for one in service.translators),
         "suggestions": service.learns_from(given.by),
         "supportedFilesFormat": [f".{ending}" for ending in ENDINGS],

@@ -1,7 +1,7 @@
 """Sequences of real-valued vectors."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -12,17 +12,6 @@ from anaphora.data.fields.field import Field, Place
 from anaphora.data.ragged import Ragged
 from anaphora.errors import DataError
 from anaphora.formats.arrays import Floats
-
-
-class Placed(Protocol):
-    """A sequence with a place, for errors."""
-
-    @property
-    def place(self) -> str:
-        """File, and place in it."""
-
-
-_Placed = TypeVar("_Placed", bound=Placed)
 
 
 class Vectors(Field[Floats]):
@@ -76,8 +65,8 @@ def finite_vectors(place: str, values: Any) -> Floats:
     return values_TD.reshape(-1, values_TD.shape[-1])
 
 
-def moments(traces: Iterator[_Placed], scale: Callable[[_Placed], Floats]) -> tuple[list[float], list[float]]:
-    """Return mean and standard deviation of each number; 1 for one that never varies.
+def moments(traces: Iterator[Any], scale: Callable[[Any], Floats]) -> tuple[list[float], list[float]]:
+    """Return mean and standard deviation of each number of sequences with a ``place``; 1 for one that never varies.
 
     Raises DataError for vectors of several widths.
     """
