@@ -15,13 +15,12 @@ import httpx2
 import pytest
 from starlette.applications import Starlette
 
-from anaphora.cli.app import main
 from anaphora.memory import Memory
 from anaphora.serving.keys import FAILURES, new_key, read_keys
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.log import LogLines
 from anaphora.serving.translators import Served
-from tests.serving.conftest import RUN, Serve, running, server_process
+from tests.serving.conftest import Serve, running, server_process
 
 Assemble = Callable[..., Starlette]
 PAIR = {"source": "en", "target": "fr"}
@@ -237,9 +236,3 @@ def test_two_hundred_idle_connections_leave_a_server_with_few_files_at_work() ->
         log = process.stderr.read()
         assert process.wait(10) == 0
     assert len(log.splitlines()) <= 3
-
-
-@pytest.mark.parametrize("proxy", ["localhost", "*", "", "10.0.0.1/8"])
-def test_a_proxy_is_an_address_or_a_network(capsys: pytest.CaptureFixture[str], proxy: str) -> None:
-    assert main(["serve", str(RUN), "--port", "0", "--proxy", proxy]) == 2
-    assert "--proxy should be an address or a network" in capsys.readouterr().err

@@ -9,7 +9,6 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from anaphora.cli.app import main
 from anaphora.errors import RunError
 from anaphora.memory import Memory, store
 from anaphora.serving.app import ACTIONS
@@ -166,12 +165,6 @@ def test_what_a_killed_server_had_learnt_is_known_to_the_next(tmp_path: Path) ->
         assert httpx2.post(f"{address}suggest", json=FIELDS).status_code == 403
         process.terminate()
         assert process.wait() == 0
-
-
-@pytest.mark.parametrize("option", ["--learn", "--adapt"])
-def test_memories_are_asked_for_by_themselves(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["serve", str(RUN), option, "--port", "0"]) == 2
-    assert f"{option} belongs to --memory" in capsys.readouterr().err
 
 
 def test_a_run_without_a_memory_is_named(tmp_path: Path) -> None:

@@ -2,14 +2,12 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from anaphora.cli.app import main
 from anaphora.serving.translators import Served
-from tests.serving.conftest import RUN, Serve
+from tests.serving.conftest import Serve
 
 ASKED = {"q": "A man.", "s": "Un homme.", "source": "en", "target": "fr"}
 PAIR = {"source": "A man walks.", "target": "[Un] homme", "distance": 0.5}
@@ -63,11 +61,3 @@ def test_one_request_looks_at_a_time(serve: Serve, stored: Served) -> None:
     with ThreadPoolExecutor(4) as clients:
         answers = list(clients.map(lambda _: client.post("/neighbours", json=ASKED).status_code, range(4)))
     assert answers == [200] * 4 and most == 1
-
-
-def test_a_run_without_its_training_data_is_refused_at_the_start(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["serve", str(RUN), "--neighbours", "--port", "0"]) == 2
-    assert "the training data of" in capsys.readouterr().err

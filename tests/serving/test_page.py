@@ -113,26 +113,17 @@ def test_markup_in_a_text_stays_text(page: Any) -> None:
     assert page.locator("main img, main b").count() == 0
 
 
-def test_an_error_is_said_and_the_next_text_is_translated(page: Any) -> None:
+def test_an_error_is_said_and_a_text_that_could_not_be_sent_is_sent_again(page: Any, stored: Served) -> None:
     assert translated(page, "A man.")
     page.route("**/translate", lambda route: route.abort())
     page.fill("#source", TEXT)
     page.wait_for_selector("#status.error")
-    assert page.inner_text("#translation") == "" and page.is_hidden("#details") and page.is_disabled("#copy")
-    page.unroute("**/translate")
-    assert translated(page, "Two dogs run.")
-    assert page.locator("#status.error").count() == 0
-
-
-def test_a_text_that_could_not_be_sent_is_sent_again(page: Any, stored: Served) -> None:
-    page.route("**/translate", lambda route: route.abort())
-    page.fill("#source", TEXT)
-    page.wait_for_selector("#status.error")
     assert page.inner_text("#status") == "The server cannot be reached."
+    assert page.inner_text("#translation") == "" and page.is_hidden("#details") and page.is_disabled("#copy")
     page.unroute("**/translate")
     [wanted] = stored.predictor.translate_text([TEXT])
     page.wait_for_function("text => document.getElementById('translation').textContent === text", arg=wanted.text)
-    assert page.inner_text("#status") == ""
+    assert page.inner_text("#status") == "" and page.locator("#status.error").count() == 0
 
 
 def test_a_page_that_met_no_server_asks_again(browser: Any, address: str) -> None:

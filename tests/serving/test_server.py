@@ -4,19 +4,17 @@ import asyncio
 import re
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, suppress
-from typing import Any
+from pathlib import Path
 
 import httpx2
 import pytest
 from starlette.applications import Starlette
 
+from anaphora.cli.app import main
 from anaphora.serving.limits import ServingLimits
 from anaphora.serving.server import Server, bound
 from anaphora.serving.translators import Served
@@ -37,21 +35,6 @@ def test_unmodified_clients_get_their_translations(stored: Served) -> None:
         assert client.detect("A man.")[0]["language"] == "en"
         deep = deep_translator.LibreTranslator(source="en", target="fr", api_key="any", custom_url=address)
         assert deep.translate("A man is walking.") == wanted
-
-
-@pytest.mark.slow
-def test_sixty_four_clients_at_once_each_get_what_one_gets_alone(stored: Served) -> None:
-    texts = [f"A man and {number} dogs." for number in range(64)]
-    wanted = [one.text for one in stored.predictor.translate_text(texts)]
-
-    def ask(number: int) -> list[Any]:
-        with httpx2.Client(base_url=address, timeout=60) as client:
-            answers = [client.post("translate", json={"q": texts[number], **PAIR}) for _ in range(5)]
-        return [one.json() for one in answers]
-
-    with server_process("--quiet") as (_, address), ThreadPoolExecutor(64) as clients:
-        found = list(clients.map(ask, range(64)))
-    assert found == [[{"translatedText": text}] * 5 for text in wanted]
 
 
 @pytest.mark.slow
@@ -84,20 +67,35 @@ def test_a_header_without_end_is_refused() -> None:
                 client.sendall(b"x" * (1 << 20))
 
 
-@pytest.mark.slow
-def test_a_taken_port_and_a_run_of_another_task_are_refused_in_one_sentence() -> None:
-    with server_process() as (_, address):
-        port = address.rstrip("/").rsplit(":", 1)[1]
-        for arguments, message in (
-            ([str(RUN), "--port", port], f"port {port} cannot be used: Address already in use"),
-            ([str(RUN.parent / "kinds-2" / "aligner"), "--port", "0"], "only translators can be served"),
-            ([str(RUN), str(RUN), "--port", "0"], "Two of the runs translate en to fr"),
-            ([], "Give the run folders"),
-        ):
-            command = [sys.executable, "-m", "anaphora", "serve", *arguments]
-            ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
-            assert (ended.returncode, len(ended.stderr.splitlines())) == (2, 1)
-            assert message in ended.stderr
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([RUN, "--port", "TAKEN"], "cannot be used: Address already in use"),
+        ([RUN.parent / "kinds-2" / "aligner", "--port", "0"], "only translators can be served"),
+        ([RUN, RUN, "--port", "0"], "Two of the runs translate en to fr"),
+        ([], "Give the run folders"),
+        ([RUN, "--learn"], "--learn belongs to --memory"),
+        ([RUN, "--adapt"], "--adapt belongs to --memory"),
+        ([RUN, "--memory", "--adapt", "--shortlist"], "--adapt may write any word of known translations"),
+        ([RUN, "--neighbours", "--port", "0"], "the training data of"),
+        *(([RUN, "--proxy", one], "--proxy should be an address or a network") for one in ("*", "", "10.0.0.1/8")),
+        ([RUN, "--proxy", "localhost"], "--proxy should be an address or a network"),
+    ],
+)
+def test_what_cannot_be_served_is_refused_in_one_sentence(
+    arguments: list[object],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where no training data is
+    with bound("127.0.0.1", 0) as taken:
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        assert main(["serve", *(port if one == "TAKEN" else str(one) for one in arguments)]) == 2
+    said = capsys.readouterr().err
+    assert message in said and len(said.splitlines()) == 1
 
 
 SECONDS = 0.4

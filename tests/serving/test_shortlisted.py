@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from anaphora.cli.app import main
 from anaphora.errors import ConfigError
 from anaphora.prediction.candidates import Shortlist
 from anaphora.run import shortlists
@@ -38,8 +37,3 @@ def test_every_translation_is_of_the_shortlist_and_a_run_without_one_is_refused(
     [expected] = few.predictor.translate_text([text["q"]], candidates=Shortlist(5, 0))
     [whole] = few.predictor.translate_text([text["q"]])
     assert found == expected.text != whole.text
-
-
-def test_a_shortlist_and_adaptation_are_refused_together(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["serve", str(RUN), "--memory", "--adapt", "--shortlist"]) == 2
-    assert "--adapt may write any word of known translations" in capsys.readouterr().err
