@@ -162,21 +162,18 @@ def test_ray_that_is_missing_or_cannot_be_reached_is_one_error_and_nothing_is_ma
     assert "Ray (nowhere) cannot be reached or started: Invalid address format: nowhere." in capsys.readouterr().err
 
 
-def test_a_worker_of_another_version_refuses_to_translate(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    load = LoadTranslator((run,), SearchOptions())
-    load = replace(load, model=load.model_digest())
-    monkeypatch.setattr("anaphora.bulk.translation.VERSION", "another")
-    with pytest.raises(RunError, match="has another version of Anaphora or of its kernels"):
-        load()
-
-
-def test_a_worker_refuses_a_run_that_was_trained_on_in_the_meantime(run: Path) -> None:
+def test_a_worker_refuses_another_version_and_a_run_that_was_trained_on_in_the_meantime(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     load = LoadTranslator((run,), SearchOptions())
     digest = load.model_digest()
-    assert digest == load.model_digest() != LoadTranslator((run,), SearchOptions(), precision="bf16").model_digest()
-    LoadTranslator((run,), SearchOptions(), model=digest)()
+    assert digest == load.model_digest() != replace(load, precision="bf16").model_digest()
+    replace(load, model=digest)()
     with pytest.raises(RunError, match="has another best checkpoint than when the work began"):
-        LoadTranslator((run,), SearchOptions(), model="another")()
+        replace(load, model="another")()
+    monkeypatch.setattr("anaphora.bulk.translation.VERSION", "another")
+    with pytest.raises(RunError, match="has another version of Anaphora or of its kernels"):
+        replace(load, model=digest)()
 
 
 def test_every_search_option_counts_and_the_order_of_a_dictionary_does_not() -> None:

@@ -8,7 +8,7 @@ from anaphora.data.directions import direction_of
 from anaphora.data.finding import Names, find_pairs
 from anaphora.errors import DataError
 from anaphora.events import silent
-from anaphora.formats.tsv import Layout
+from anaphora.formats.tsv import PLAIN, Layout
 
 USUAL = ("en", "de")
 
@@ -82,23 +82,24 @@ def test_the_only_pair_of_a_folder_is_what_is_trained_on(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("heading", "expected"),
-    [("fr\ten", ("fr", "en")), ("English\tCzech", ("en", "cs")), ("A man.\tUn homme.", None), ("en", None)],
+    ("file", "heading", "layout", "expected"),
+    [
+        ("a.tsv", "fr\ten", PLAIN, ("fr", "en")),
+        ("a.tsv", "English\tCzech", PLAIN, ("en", "cs")),
+        ("a.tsv", "A man.\tUn homme.", PLAIN, None),
+        ("a.tsv", "en", PLAIN, None),
+        ("a.tsv", "id\tfr\ten", Layout(("en", "fr")), ("en", "fr")),
+        ("a.csv", "ID,en,Deutsch", PLAIN, ("en", "de")),
+        ("a.csv", "No,Note,de,fr", PLAIN, ("de", "fr")),
+        ("a.csv", "en,id", PLAIN, ("en", "id")),
+        ("a.csv", "en,de,fr", PLAIN, None),
+    ],
 )
-def test_of_a_heading(tmp_path: Path, heading: str, expected: tuple[str, str] | None) -> None:
-    (tmp_path / "pairs.tsv").write_text(f"{heading}\na\tb\n", encoding="utf-8")
-    assert direction_of([tmp_path / "pairs.tsv"], ("", ""), USUAL) == expected
-
-
-@pytest.mark.parametrize(
-    ("heading", "expected"),
-    [("ID,en,Deutsch", ("en", "de")), ("No,Note,de,fr", ("de", "fr")), ("en,id", ("en", "id")), ("en,de,fr", None)],
-)
-def test_a_column_that_numbers_the_rows_is_no_language(
-    tmp_path: Path, heading: str, expected: tuple[str, str] | None
+def test_of_a_heading_in_which_a_number_of_rows_is_no_language(
+    tmp_path: Path, file: str, heading: str, layout: Layout, expected: tuple[str, str] | None
 ) -> None:
-    (tmp_path / "pairs.csv").write_text(f"{heading}\na,b,c\n", encoding="utf-8")
-    assert direction_of([tmp_path / "pairs.csv"], ("", ""), ("en", "")) == expected
+    (tmp_path / file).write_text(f"{heading}\na\tb\n1,a,b\n", encoding="utf-8")
+    assert direction_of([tmp_path / file], ("", ""), ("en", ""), layout) == expected
 
 
 def test_no_target_is_usual_where_no_recipe_names_one(tmp_path: Path) -> None:
@@ -109,9 +110,3 @@ def test_no_target_is_usual_where_no_recipe_names_one(tmp_path: Path) -> None:
             direction_of([tmp_path / folder], ("", ""), ("en", ""))
     files(tmp_path / "english", "train.cs", "train.en")
     assert direction_of([tmp_path / "english"], ("", ""), ("en", "")) == ("en", "cs")
-
-
-def test_of_chosen_columns(tmp_path: Path) -> None:
-    (tmp_path / "pairs.tsv").write_text("id\tfr\ten\n1\ta\tb\n", encoding="utf-8")
-    layout = Layout(("en", "fr"))
-    assert direction_of([tmp_path / "pairs.tsv"], ("", ""), ("en", ""), layout=layout) == ("en", "fr")

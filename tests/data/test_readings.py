@@ -87,16 +87,12 @@ def test_a_damaged_note_is_not_believed(home: Path, reader: Reader, damage: str)
     assert reader.times == 2
 
 
-def test_a_file_that_just_changed_is_read_again(home: Path, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
-    monkeypatch.setenv("ANAPHORA_DATA", str(home))
-    monkeypatch.setattr(readings, "SMALL", 0)
-    reader.known()
-    assert not home.exists()
-
-
-def test_small_files_leave_nothing(home: Path, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readings, "SMALL", 7)
+@pytest.mark.parametrize(("small", "settled"), [(0, 2 * 10**9), (7, -(10**9))], ids=["just changed", "small"])
+def test_readings_of_files_that_just_changed_or_are_small_are_not_kept(
+    home: Path, reader: Reader, monkeypatch: pytest.MonkeyPatch, small: int, settled: int
+) -> None:
+    monkeypatch.setattr(readings, "SMALL", small)
+    monkeypatch.setattr(readings, "_SETTLED", settled)
     reader.known()
     assert not home.exists()
 

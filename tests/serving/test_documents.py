@@ -47,12 +47,6 @@ def test_html_keeps_its_tags_and_what_is_not_translated(serve: Serve) -> None:
     assert (empty, answer["alternatives"]) == ("", [[], []])
 
 
-def test_plain_text_in_html_is_translated_as_text(serve: Serve, stored: Served) -> None:
-    [wanted] = stored.predictor.translate_text(["A man is walking."])
-    answer = serve().post("/translate", json={"q": "A man is walking.", "format": "html", **PAIR}).json()
-    assert answer == {"translatedText": wanted.text}
-
-
 def test_a_document_comes_back_with_its_gaps_filled(serve: Serve) -> None:
     client = serve()
     answer = client.post("/translate_file", data=PAIR, files={"file": ("app.po", PO)})

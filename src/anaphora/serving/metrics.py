@@ -12,20 +12,16 @@ class Metrics:
     """The counters of one server."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
+        self._registry = registry = CollectorRegistry()
         self._requests = Counter(
-            "anaphora_requests", "Requests by route and status.", ("route", "status"), registry=self._registry
+            "anaphora_requests", "Requests by route and status.", ("route", "status"), registry=registry
         )
         self._seconds = Histogram(
-            "anaphora_request_seconds",
-            "Seconds until the answer.",
-            ("route",),
-            buckets=_SECONDS,
-            registry=self._registry,
+            "anaphora_request_seconds", "Seconds until the answer.", ("route",), buckets=_SECONDS, registry=registry
         )
-        self._waiting = Gauge("anaphora_waiting_texts", "Texts in the queue.", registry=self._registry)
-        self._batches = Histogram("anaphora_batch_texts", "Texts of a batch.", buckets=_SIZES, registry=self._registry)
-        self._translating = Counter("anaphora_translating_seconds", "Seconds of translation.", registry=self._registry)
+        self._waiting = Gauge("anaphora_waiting_texts", "Texts in the queue.", registry=registry)
+        self._batches = Histogram("anaphora_batch_texts", "Texts of a batch.", buckets=_SIZES, registry=registry)
+        self._translating = Counter("anaphora_translating_seconds", "Seconds of translation.", registry=registry)
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """Count a request; ``route`` is the path of the route, not what the client wrote."""
