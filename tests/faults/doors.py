@@ -22,11 +22,6 @@ from anaphora.cli.app import main
 from anaphora.formats.entries.kinds import kind_of, read_entries
 from anaphora.serving.actions import Service
 from anaphora.serving.app import application
-from anaphora.serving.batching import Batching
-from anaphora.serving.detection import Detector
-from anaphora.serving.keys import Doorkeeper
-from anaphora.serving.limits import ServingLimits
-from anaphora.serving.metrics import Metrics
 from anaphora.serving.translators import Translators
 from anaphora.text.placeholders import USUAL
 from tests.faults.folders import trained
@@ -132,16 +127,7 @@ def _through_all(folder: Path, run: Path, texts: Sequence[str], plain: Sequence[
     answers: dict[str, Answers] = {"plain": _lines(run, plain), "command line": _lines(run, texts)}
     answers["Python"] = [one.text for one in anaphora.load(run).translate_text(texts)]
     answers["evaluate"] = _evaluated(run, texts)
-    translators = Translators.load([run])
-    limits, metrics = ServingLimits(), Metrics()
-    service = Service(
-        translators,
-        Batching(limits, metrics.translated),
-        Detector(translators.sources),
-        Doorkeeper([]),
-        limits,
-        metrics,
-    )
+    service = Service(Translators.load([run]))
     with TestClient(application(service), base_url="http://localhost:5000") as client:
         for door, sent, read in (("text", str, str), ("html", partial(escape, quote=False), unescape)):
             answers[f"server, {door}"] = []

@@ -20,11 +20,8 @@ from starlette.testclient import TestClient
 from anaphora.memory import Memory
 from anaphora.serving.actions import Service
 from anaphora.serving.app import application
-from anaphora.serving.batching import Batching
-from anaphora.serving.detection import Detector
-from anaphora.serving.keys import Doorkeeper, Key
+from anaphora.serving.keys import Key
 from anaphora.serving.limits import ServingLimits
-from anaphora.serving.metrics import Metrics
 from anaphora.serving.server import Server, bound
 from anaphora.serving.translators import Served, Translators
 
@@ -48,25 +45,10 @@ def assemble(stored: Served) -> Callable[..., Starlette]:
         translators: Sequence[Served] = (),
         limits: ServingLimits = ServingLimits(),  # noqa: B008  (a frozen value)
         keys: Sequence[Key] = (),
-        names: Sequence[str] = (),
-        origins: Sequence[str] = (),
         lines: list[str] | None = None,
-        learns: bool = False,
-        proxies: Sequence[str] = (),
+        **others: Any,
     ) -> Starlette:
-        served, metrics = Translators(translators or [stored]), Metrics()
-        service = Service(
-            served,
-            Batching(limits, metrics.translated),
-            Detector(served.sources),
-            Doorkeeper(list(keys)),
-            limits,
-            metrics,
-            names=names,
-            origins=origins,
-            learns=learns,
-            proxies=proxies,
-        )
+        service = Service(Translators(translators or [stored]), keys, limits, **others)
         app = application(service, (lambda line: None) if lines is None else lines.append)
         app.state.service = service
         return app

@@ -129,12 +129,8 @@ def run(
     try:
         from anaphora.serving.actions import Service
         from anaphora.serving.app import application
-        from anaphora.serving.batching import Batching
-        from anaphora.serving.detection import Detector
-        from anaphora.serving.keys import Doorkeeper, read_keys
-        from anaphora.serving.limits import ServingLimits
+        from anaphora.serving.keys import read_keys
         from anaphora.serving.log import LogLines
-        from anaphora.serving.metrics import Metrics
         from anaphora.serving.server import Server, bound
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "starlette", "serve") from None
@@ -142,14 +138,9 @@ def run(
     known: list[Key] = read_keys(keys) if keys else []
     with bound(host, port) as listener:
         translators = files.load(runs, processor.known_precision(), known)
-        limits, metrics = ServingLimits(), Metrics()
         service = Service(
             translators,
-            Batching(limits, metrics.translated),
-            Detector(translators.sources),
-            Doorkeeper(known),
-            limits,
-            metrics,
+            known,
             names={one.lower() for one in (host, *(network.name or []))},
             origins=network.allow_origin or [],
             proxies=network.proxy or [],

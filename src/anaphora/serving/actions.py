@@ -42,11 +42,9 @@ class Service:
     """Everything that actions share."""
 
     translators: Translators
-    batching: Batching
-    detector: Detector
-    doorkeeper: Doorkeeper
-    limits: ServingLimits
-    metrics: Metrics
+    keys: Sequence[Key] = ()
+    """Those of which one is needed; without any everybody may ask."""
+    limits: ServingLimits = field(default_factory=ServingLimits)
     downloads: Downloads = field(default_factory=Downloads)
     names: Collection[str] = ()
     """Host names that clients call it by, beside localhost and addresses."""
@@ -63,6 +61,12 @@ class Service:
     """Looks for training pairs, for one request at a time."""
     stopping: bool = False
     """True if the server was asked to stop."""
+
+    def __post_init__(self) -> None:
+        self.metrics = Metrics()
+        self.batching = Batching(self.limits, self.metrics.translated)
+        self.detector = Detector(self.translators.sources)
+        self.doorkeeper = Doorkeeper(self.keys)
 
     def learns_from(self, key: Key) -> bool:
         """True if the holder of a key may add to memories."""

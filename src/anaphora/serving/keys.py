@@ -9,6 +9,7 @@ import re
 import secrets
 import time
 from collections import deque
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -75,7 +76,7 @@ def new_key(path: Path, name: str, *, learns: bool = False) -> str:
 class Doorkeeper:
     """Decides who may do what; without keys everybody may."""
 
-    def __init__(self, keys: list[Key]) -> None:
+    def __init__(self, keys: Sequence[Key]) -> None:
         self._keys = keys
         self._failures: dict[str, deque[float]] = {}
 
