@@ -8,7 +8,6 @@ its shard, down to one line, which is given up after ``LAST_TRIES`` deaths.
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from anaphora.bulk.folder import ShardFolder
@@ -55,15 +54,27 @@ class Task:
         self._pieces = [Piece(begin, min(begin + WINDOW, count)) for begin in range(0, count, WINDOW)]
         self._deaths = Counter[Piece]()
         self._given_up = list(shard.unreadable)
+        self._piece: Piece | None = None
+        """The lines that its worker began with."""
+        self.translated = 0
+        """Lines before these."""
 
-    @property
-    def assignment(self) -> Assignment:
-        """Return the next shard for a worker: those of workers that died come first."""
+    def begin(self) -> Assignment:
+        """Return it for a worker that begins with it: lines that workers died with come first."""
+        self._piece, self.translated = None, 0
         pieces = sorted(self._pieces, key=lambda piece: -self._deaths[piece])  # stable
         return Assignment(self.shard, tuple(pieces), tuple(self._given_up))
 
-    def died_at(self, piece: Piece) -> None:
-        """A worker died with a piece."""
+    def go_on(self, piece: Piece) -> None:
+        """Its worker begins with a piece."""
+        self.translated += self._piece.end - self._piece.begin if self._piece else 0
+        self._piece = piece
+
+    def fail(self) -> None:
+        """Its worker died."""
+        piece = self._piece
+        if not piece:
+            return
         self._deaths[piece] += 1
         deaths, count = self._deaths[piece], piece.end - piece.begin
         if count == 1 and deaths >= LAST_TRIES:
@@ -78,25 +89,14 @@ class Task:
             self._deaths |= Counter(dict.fromkeys(halves, TRIES - 1))  # the next death tells which half it is
 
 
-@dataclass
-class _State:
-    """Work of one worker."""
-
-    ready: bool = False
-    task: Task | None = None
-    piece: Piece | None = None
-    """The lines that it began with."""
-    translated: int = 0
-    """Lines of its shard before these."""
-
-
 class Dispatcher(Generic[Worker]):
     """``count`` workers of an engine that share the shards of a folder."""
 
     def __init__(self, engine: Engine[Worker], count: int, folder: ShardFolder, report: Report) -> None:
         """No worker is started yet."""
         self._engine, self._count, self._folder, self._report = engine, count, folder, report
-        self._workers = dict[Worker, _State]()
+        self._workers = dict[Worker, Task | None]()
+        """The task of each; None while it loads the translator."""
         self._waiting = deque[Task]()
         self._finished = 0  # lines
         self._unready = 0  # deaths
@@ -120,7 +120,7 @@ class Dispatcher(Generic[Worker]):
         tasks = missing()
         while True:
             self._employ(tasks)
-            if not self._waiting and not any(state.task for state in self._workers.values()):
+            if not self._waiting and not any(self._workers.values()):
                 return there
             for worker, said in self._engine.received():
                 self._receive(worker, said, tasks)
@@ -128,25 +128,25 @@ class Dispatcher(Generic[Worker]):
     def _employ(self, tasks: Iterator[Task]) -> None:
         """Start workers as long as a shard waits for each; they take it when they are ready, which may be never."""
         while len(self._workers) < self._count:
-            if sum(not state.ready for state in self._workers.values()) >= len(self._waiting):
+            if list(self._workers.values()).count(None) >= len(self._waiting):
                 if not (task := next(tasks, None)):
                     return
                 self._waiting.append(task)
-            self._workers[self._engine.start()] = _State()
+            self._workers[self._engine.start()] = None
 
     def _receive(self, worker: Worker, said: Said | Died, tasks: Iterator[Task]) -> None:
-        state = self._workers[worker]
+        task = self._workers[worker]
         match said:
             case Ready():
-                state.ready, self._unready = True, 0
+                self._unready = 0
                 self._assign(worker, tasks)
             case At(piece):
-                state.translated += state.piece.end - state.piece.begin if state.piece else 0
-                state.piece = piece
+                assert task
+                task.go_on(piece)
                 self._tell()
             case Done():
-                assert state.task
-                self._finish(state.task.shard)
+                assert task
+                self._finish(task.shard)
                 self._assign(worker, tasks)
             case Failed(message, exit_code):
                 raise ReportedError(message, exit_code)
@@ -156,8 +156,8 @@ class Dispatcher(Generic[Worker]):
     def _assign(self, worker: Worker, tasks: Iterator[Task]) -> None:
         """Give a worker what is next, or let it end."""
         if task := self._next(tasks):
-            self._workers[worker] = _State(ready=True, task=task)
-            self._engine.assign(worker, task.assignment)
+            self._workers[worker] = task
+            self._engine.assign(worker, task.begin())
         else:
             del self._workers[worker]
             self._engine.dismiss(worker)
@@ -172,14 +172,11 @@ class Dispatcher(Generic[Worker]):
 
     def _bury(self, worker: Worker, died: Died) -> None:
         """Put back the shard of a worker that died."""
-        state = self._workers.pop(worker)
-        if state.task:
-            if state.piece:
-                state.task.died_at(state.piece)
-            self._waiting.appendleft(state.task)
-            shard = state.task.shard
-            last = shard.first + len(shard.lines) - 1
-            then = f"within lines {shard.first:,} to {last:,}; they are tried again"
+        if task := self._workers.pop(worker):
+            task.fail()
+            self._waiting.appendleft(task)
+            first, last = task.shard.first, task.shard.first + len(task.shard.lines) - 1
+            then = f"within lines {first:,} to {last:,}; they are tried again"
         else:
             self._unready += 1
             if self._unready >= MOST_UNREADY:
@@ -195,6 +192,6 @@ class Dispatcher(Generic[Worker]):
         self._tell()
 
     def _tell(self) -> None:
-        done = self._finished + sum(state.translated for state in self._workers.values())
+        done = self._finished + sum(task.translated for task in self._workers.values() if task)
         with suppress(OSError):
             self._report(Progress("translate", done, 0, "lines"))

@@ -187,9 +187,7 @@ class PairCorpus:
             return iter(self.pairs)
         return (pair for pair in self.lines() if pair is not None)
 
-    def examples(self) -> Iterator[Pair]:
-        """Return the pairs, read again unless they are few."""
-        return iter(self)
+    examples = __iter__
 
     def place(self, example: Pair) -> str:
         """Return the place of a pair, for errors."""
