@@ -12,13 +12,15 @@ from anaphora.cli.progress import listening
 from anaphora.cli.talk import say
 from anaphora.config import check_known
 from anaphora.errors import ConfigError, RunError
+from anaphora.formats.json_text import figures_as_json
+from anaphora.formats.pharaoh import Links, each_links, to_pharaoh, words_between_spaces
+from anaphora.formats.tsv import split_pairs
 from anaphora.options import Excludes, Needs
 from anaphora.wording import counted
 
 if TYPE_CHECKING:
     from anaphora.evaluation.alignment import SoftLinks
     from anaphora.events import Report
-    from anaphora.formats.pharaoh import Links
 
 EXAMPLES = (
     "anaphora align runs/links pairs.tsv --output pairs.links",
@@ -55,9 +57,6 @@ def run(
     check_writable(output, read=[file, source, target, gold, possible])
 
     from anaphora.evaluation.alignment import agreement
-    from anaphora.formats.json_text import figures_as_json
-    from anaphora.formats.pharaoh import each_links, to_pharaoh, words_between_spaces
-    from anaphora.formats.tsv import split_pairs
 
     pairs = _aligned(source, target) if source and target else split_pairs(given_texts(file), named(file))
     sure: list[Links] = []
@@ -91,9 +90,7 @@ def _aligned(source: Path, target: Path) -> Iterator[tuple[str, str]]:
     return iter(pairs)
 
 
-def _links(
-    run_folder: Path, pairs: "Iterable[tuple[str, str]]", symmetrise: str, report: "Report"
-) -> "Iterator[Links]":
+def _links(run_folder: Path, pairs: Iterable[tuple[str, str]], symmetrise: str, report: "Report") -> Iterator[Links]:
     from anaphora.models.alignment.symmetrise import Symmetrise
     from anaphora.tasks.runs import load, task_at
 
@@ -106,7 +103,7 @@ def _links(
     return found
 
 
-def _soft_links(run_folder: Path, pairs: "Iterable[tuple[str, str]]", report: "Report") -> "Iterator[SoftLinks]":
+def _soft_links(run_folder: Path, pairs: Iterable[tuple[str, str]], report: "Report") -> "Iterator[SoftLinks]":
     from anaphora.tasks.runs import load_as
     from anaphora.tasks.translation import NO_LINKS, TranslationPredictor
 

@@ -10,6 +10,7 @@ from anaphora.cli.talk import put
 from anaphora.cli.translations import Outputs
 from anaphora.errors import AnaphoraError, ConfigError, DataError
 from anaphora.events import Note, Report
+from anaphora.formats.lines import packed_by_name, replacing
 from anaphora.wording import agreeing, counted
 
 if TYPE_CHECKING:
@@ -58,7 +59,6 @@ def translate_document(
     if kind == PROJECT:
         return translate_project(translator, file, outputs, how)
     from anaphora.formats.entries.document import REPLACED, Document
-    from anaphora.formats.lines import packed_by_name, replacing
     from anaphora.tasks.translation.documents import fill
 
     report: Report = how["report"]

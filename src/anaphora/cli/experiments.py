@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tomli_w
 import typer
 
+from anaphora import recipes
 from anaphora.cli.options import ColumnsOption, SettingsOption, TrainingThreads, columns_in
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
 from anaphora.files import MEGABYTE
+from anaphora.tasks.registry import TASKS, named_in, tasks_named
 
 if TYPE_CHECKING:
     from anaphora.experiment.overrides import Table
@@ -94,7 +96,7 @@ def with_languages(asked: Asked, report: Report) -> Asked:
     from anaphora.data.directions import direction_of
     from anaphora.data.entry_files import holds_pairs, languages_of_entries
     from anaphora.experiment.auto import layout_in
-    from anaphora.experiment.overrides import override
+    from anaphora.experiment.overrides import override, read_table
 
     recipe, data, source, target, settings = asked.recipe, asked.files, asked.source, asked.target, asked.changes
     named_elsewhere = any(setting.startswith(("data.source", "data.target")) for setting in settings)
@@ -102,9 +104,6 @@ def with_languages(asked: Asked, report: Report) -> Asked:
         return asked
     usual = ("en", "")
     if recipe not in ("", AUTO):
-        from anaphora import recipes
-        from anaphora.experiment.overrides import read_table
-
         table = read_table(recipes.read(recipe), recipe).get("data", {})
         if not isinstance(table, dict) or "source" not in table:
             return asked
@@ -140,8 +139,6 @@ def experiment_asked(
 
 def _of_pairs(task: str) -> bool:
     """True if the data of a task, or of the one that is chosen by the data, may be pairs in two languages."""
-    from anaphora.tasks.registry import TASKS, tasks_named
-
     kinds = tasks_named(task) if task in TASKS else ()
     tables: list[Any] = [kind.experiment.model_fields["data"].annotation for kind in kinds]
     return not task or any("source" in table.model_fields for table in tables)
@@ -149,9 +146,7 @@ def _of_pairs(task: str) -> bool:
 
 def _recipe(name: str, own_text: bool, settings: Sequence[str], report: Report) -> str:
     """Return the TOML of a recipe, with the settings that its task has for text of one's own."""
-    from anaphora import recipes
     from anaphora.experiment.overrides import override, read_table
-    from anaphora.tasks.registry import named_in
 
     if name not in recipes.names() and Path(name).exists():
         use = f"--resume --run {quote(name)}" if (Path(name) / "experiment.toml").exists() else f"--data {quote(name)}"

@@ -14,6 +14,7 @@ from anaphora.cli.progress import listening
 from anaphora.config import check_known
 from anaphora.errors import AnaphoraError, ConfigError
 from anaphora.events import Note, Report
+from anaphora.tasks.registry import every_task, task_of
 
 if TYPE_CHECKING:
     from anaphora.export.folder import Example
@@ -48,7 +49,6 @@ def run(
     int8: Annotated[bool, typer.Option("--int8", help="With onnx: round weights to 8 bits.")] = False,
 ) -> None:
     """Export an n-gram model (ARPA), a dictionary (TSV) or a network (HTML, ONNX)."""
-    from anaphora.tasks.registry import every_task, task_of
     from anaphora.tasks.runs import experiment_of
 
     known = [name for task in every_task() for name in task.exports]
@@ -103,8 +103,6 @@ def _write_graphs(run_folder: Path, output: Path, int8: bool) -> None:
 
 def _examples(trained: "Trained", report: Report) -> "Iterator[Example]":
     """Some of the validation split; none where the data is no longer there, with a Note."""
-    from anaphora.tasks.registry import task_of
-
     try:
         yield from islice(task_of(trained.experiment).job(trained.experiment, report).splits.valid, _MEASURED)
     except AnaphoraError as error:

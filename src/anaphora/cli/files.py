@@ -5,13 +5,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from anaphora.cli.talk import put, say
 from anaphora.errors import DataError
-
-if TYPE_CHECKING:
-    from anaphora.formats.lines import Refuse
+from anaphora.formats.lines import Refuse, decode_lines, read_lines, writing_lines, writing_text
+from anaphora.text.special_tokens import without_special_tokens
 
 
 def is_typed(file: str) -> bool:
@@ -33,10 +31,8 @@ def typed_texts() -> Iterator[str]:
         yield line
 
 
-def given_texts(file: str, refuse: "Refuse | None" = None) -> Iterator[str]:
+def given_texts(file: str, refuse: Refuse | None = None) -> Iterator[str]:
     """Yield the lines of ``given_lines`` without special tokens at the ends of their columns, which is said once."""
-    from anaphora.text.special_tokens import without_special_tokens
-
     said = False
     for number, line in enumerate(given_lines(file, refuse=refuse), 1):
         text = "\t".join(map(without_special_tokens, line.split("\t")))
@@ -46,15 +42,13 @@ def given_texts(file: str, refuse: "Refuse | None" = None) -> Iterator[str]:
         yield text
 
 
-def given_lines(file: str, *, exact: bool = False, refuse: "Refuse | None" = None) -> Iterator[str]:
+def given_lines(file: str, *, exact: bool = False, refuse: Refuse | None = None) -> Iterator[str]:
     """Return the lines of a file as they are read, or of standard input for ``-``.
 
     ``refuse`` and errors as ``formats.lines``.
 
     With ``exact``, those of any format, with their ends.
     """
-    from anaphora.formats.lines import decode_lines, read_lines
-
     if file != "-":
         return read_lines(Path(file), any_format=exact, exact=exact, pipes=True, refuse=refuse)
     if sys.stdin is None:
@@ -106,8 +100,6 @@ def writing(path: Path | None) -> Iterator[Callable[[str], None]]:
     if path is None:
         yield lambda line: put(f"{line}\n".encode())
         return
-    from anaphora.formats.lines import writing_lines
-
     with writing_lines(path) as write:
         yield write
 
@@ -118,7 +110,5 @@ def writing_exact(path: Path | None) -> Iterator[Callable[[str], None]]:
     if path is None:
         yield lambda text: put(text.encode())
         return
-    from anaphora.formats.lines import writing_text
-
     with writing_text(path) as write:
         yield write

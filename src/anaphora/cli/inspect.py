@@ -14,6 +14,8 @@ from anaphora.cli.progress import listening
 from anaphora.cli.tables import is_on_command_line
 from anaphora.cli.talk import print_json, say
 from anaphora.errors import ConfigError, DataError
+from anaphora.formats.json_text import figures_as_json
+from anaphora.formats.lines import writing_text
 from anaphora.options import Needs
 from anaphora.wording import counted
 
@@ -179,7 +181,6 @@ def _as_json(result: Any) -> Any:
 
 def _write(shown: Shown, request: Request, output: Path) -> None:
     """Write lessons as HTML, everything else as PNG and SVG; and the numbers as JSON."""
-    from anaphora.formats.json_text import figures_as_json
     from anaphora.inspection import drawing
 
     if (output / "experiment.toml").exists() or output.is_file():
@@ -201,8 +202,6 @@ def _write(shown: Shown, request: Request, output: Path) -> None:
 
 
 def _text_file(path: Path, text: str) -> Path:
-    from anaphora.formats.lines import writing_text
-
     with writing_text(path) as write:
         write(f"{text}\n")
     return path

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from anaphora import recipes
 from anaphora.cli.experiments import AUTO
 from anaphora.cli.options import Json
 from anaphora.cli.talk import print_json
@@ -32,7 +33,6 @@ def run(
     as_json: Json = False,
 ) -> None:
     """List the recipes, or print one to start your own from."""
-    from anaphora import recipes
     from anaphora.experiment import auto
 
     if program:
@@ -47,7 +47,6 @@ def run(
 
 def _print_program(name: str, as_json: bool) -> None:
     """The steps of a recipe, for people or as JSON; a sentence where it has none."""
-    from anaphora import recipes
     from anaphora.experiment.reading import read_experiment
     from anaphora.inspection.programs import programs_of
     from anaphora.tasks.registry import task_of

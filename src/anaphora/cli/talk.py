@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from anaphora.formats.json_text import figures_as_json
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -73,8 +75,6 @@ def put(content: bytes) -> None:
 
 def print_json(value: Any) -> None:
     """Print a result as one line of JSON on standard output."""
-    from anaphora.formats.json_text import figures_as_json
-
     print(figures_as_json(value), flush=True)
 
 

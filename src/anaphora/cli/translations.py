@@ -15,6 +15,8 @@ from anaphora.cli.files import check_writable, writing
 from anaphora.cli.tables import given_in
 from anaphora.errors import ConfigError
 from anaphora.events import Note, Report
+from anaphora.formats.json_text import figures_as_json
+from anaphora.formats.pharaoh import to_pharaoh
 from anaphora.options import Needs
 from anaphora.wording import agreeing, counted
 
@@ -139,8 +141,6 @@ class Outputs:
 
         With the name of a ``model``, JSON says of each whether it comes from that or from its memory.
         """
-        from anaphora.formats.json_text import figures_as_json
-        from anaphora.formats.pharaoh import to_pharaoh
         from anaphora.text.quality import differences
         from anaphora.text.tokenizer import MARKS, UNK
 
@@ -210,7 +210,6 @@ class Outputs:
         self, number: int, translation: "Translation", differing: "list[Difference]", model: str
     ) -> Iterable[str]:
         """Return the lines of translation ``number``, from 0."""
-        from anaphora.formats.json_text import figures_as_json
         from anaphora.formats.nbest import moses_line
 
         if self.as_json:

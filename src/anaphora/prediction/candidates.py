@@ -8,15 +8,40 @@ words instead of all.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from anaphora.batch import Ids, pad
 from anaphora.errors import ConfigError
-from anaphora.prediction.lookup import Lookup
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer
 from anaphora.text.tokenizer import EOS, MARKS, UNK, Tokenizer
 from anaphora.text.words import WordTokenizer
 from anaphora.wording import counted
+
+Value = TypeVar("Value")
+
+
+class Lookup(Generic[Value]):
+    """Entries of a table by word, in any case.
+
+    Dictionaries and translators write words in cases of their own: one learnt from lower-cased text has ``hund`` for
+    the ``Hund`` of the other.
+    """
+
+    def __init__(self, table: Mapping[str, Value]) -> None:
+        """``table`` by words; of those that differ in their case alone, the first stands for all others."""
+        self._table = table
+        self._lower: dict[str, Value] = {}
+        for word, value in table.items():
+            self._lower.setdefault(word.lower(), value)
+
+    def exact(self, word: str) -> Value | None:
+        """Return the entry of the word as it is written, or None."""
+        return self._table.get(word)
+
+    def find(self, word: str) -> Value | None:
+        """Return the entry of the word as it is written, or in any case; or None."""
+        found = self.exact(word)
+        return self._lower.get(word.lower()) if found is None else found
 
 
 class Shortlist(NamedTuple):

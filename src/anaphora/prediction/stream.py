@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from queue import Empty, Full, Queue
 from threading import Event, Thread
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from anaphora.batch import Batch
 from anaphora.errors import AnaphoraError
@@ -118,11 +118,10 @@ def windows(
         reader.close()
 
 
-class _Ended:
+class _Ended(NamedTuple):
     """The end of the items, with what reading raised."""
 
-    def __init__(self, error: BaseException | None) -> None:
-        self.error = error
+    error: BaseException | None
 
 
 class _Reader(Generic[T]):

@@ -15,7 +15,7 @@ from torch.nn.functional import pad
 
 from anaphora.errors import ConfigError
 from anaphora.prediction.arguments import pieces_of
-from anaphora.prediction.lookup import Lookup
+from anaphora.prediction.candidates import Lookup
 from anaphora.search.hypothesis import Hypothesis
 from anaphora.tasks.translation.confidence import signals_of
 from anaphora.tasks.translation.constraints import SentenceRequest
