@@ -47,16 +47,6 @@ def assert_used(run: Path) -> None:
         assert model.generate("line", length=5).text.startswith("line")
 
 
-def test_new_bounds_are_those_of_the_run_from_then_on(translator: ExperimentBase, tmp_path: Path) -> None:
-    one, run = changed(translator, "training", epochs=1), tmp_path / "run"
-    train(one, run)
-    train(translator, run, resume=True, stop=lambda: True)
-    assert experiment_of(run) == translator
-    events = list[Event]()
-    train(experiment_of(run), run, events.append, resume=True)
-    assert not [event for event in events if isinstance(event, Note) and "unknown" not in event.text]
-
-
 def with_tokenizer(experiment: ExperimentBase, **options: object) -> ExperimentBase:
     return parse(experiment.tables() | {"text": options}, "text.toml")
 

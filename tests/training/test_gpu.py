@@ -30,7 +30,7 @@ def updated(model: nn.Module, device: torch.device, times: int) -> tuple[list[fl
         model.zero_grad()
         with running(Runtime(device, training=True, seed=1, update=1)):
             loss, _ = model(given, carry)
-        objective = reduced(loss, 4, "mean_per_sequence")
+        objective = reduced(loss, 4, loss.count, "mean_per_sequence")
         objective.backward()
         losses.append(float(objective.detach()))
     return losses, {name: weight.grad.cpu() for name, weight in model.named_parameters() if weight.grad is not None}
