@@ -14,8 +14,6 @@ from anaphora.events import Event
 from anaphora.files import write_durably
 from anaphora.run import Run
 from anaphora.run.layout import check_free
-from anaphora.text import tokenization
-from anaphora.text.characters import CharacterTokenizer
 
 Save = Callable[[Run, int], Path]
 
@@ -33,14 +31,6 @@ def test_an_experiment_comes_back_as_it_was_given(tmp_path: Path) -> None:
     assert Run.create(tmp_path / "run", experiment, {}).experiment == experiment
     assert Run.open(tmp_path / "run").experiment == experiment
     assert (tmp_path / "run" / "experiment.toml").read_text().startswith("format = 2\n")
-
-
-def test_the_vocabulary_comes_back_as_it_was_given(tmp_path: Path) -> None:
-    tokenizer = CharacterTokenizer.learn(["abc", "cde"], lowercase=False, least=1)
-    run = Run.create(tmp_path / "run", {}, {"text": tokenizer})
-    assert tokenization.load(tokenization.Character(), run.path / "vocabulary")["text"].encode(
-        "bed"
-    ) == tokenizer.encode("bed")
 
 
 def test_an_empty_folder_is_taken_for_a_new_run(tmp_path: Path) -> None:
@@ -186,11 +176,6 @@ def test_the_manifest_says_what_the_checkpoint_is_and_where_it_was_made(run: Run
     environment = manifest["environment"]
     assert environment["threads"] == torch.get_num_threads() and environment["torch"] == torch.__version__
     assert environment["precision"] == "float32" and environment["processor"]
-
-
-def test_equal_tensors_give_equal_files(run: Run, save: Save) -> None:
-    first = (save(run, 50) / "model.safetensors").read_bytes()
-    assert (save(run, 50) / "model.safetensors").read_bytes() == first
 
 
 def test_tensors_that_share_memory_or_are_not_contiguous_are_saved(run: Run) -> None:

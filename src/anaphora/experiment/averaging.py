@@ -68,10 +68,10 @@ def average_run(path: Path, last: int = 5, report: Report = silent) -> Averaged:
         best = BestCheckpoint(experiment.training.metric, experiment.better)
         best.observe(figures[0], 0)
         better = best.observe(figures[1], updates[-1])
-        if not better and run.best() == AVERAGE:
-            return Averaged(tuple(updates), figures[1], figures[0], better, None)
-        state = {"averaged": updates, "validation": dict(figures[1])}
-        saved = run.save(updates[-1], tensors, {}, state, average=True, report=report)
+        saved = None
+        if better or run.best() != AVERAGE:
+            state = {"averaged": updates, "validation": dict(figures[1])}
+            saved = run.save(updates[-1], tensors, {}, state, average=True, report=report)
         if better:
             run.mark_best(AVERAGE)
             run.write_card(figures[1], report)
