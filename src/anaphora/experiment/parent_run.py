@@ -161,7 +161,8 @@ class Parent:
             elif old.shape[1:] == tensor.shape[1:] and (len(old), len(tensor)) in grown:
                 tensor[: len(old)] = old  # tokens are only ever appended
             else:
-                unfit.append(_difference(name, old, tensor))
+                then, now = (" x ".join(map(str, one.shape)) for one in (old, tensor))
+                unfit.append(f"{name} is {then} there and {now} here")
         if unfit and self._mode == "extend":
             raise ConfigError(
                 f"The vocabulary of {self._path} cannot be extended, since the network is laid out by it: "
@@ -200,11 +201,6 @@ class Parent:
 def _part(name: str) -> str:
     """The part of the network that a tensor belongs to."""
     return name.partition(".")[0]
-
-
-def _difference(name: str, old: torch.Tensor, new: torch.Tensor) -> str:
-    then, now = (" x ".join(map(str, tensor.shape)) for tensor in (old, new))
-    return f"{name} is {then} there and {now} here"
 
 
 def _shortened(differences: list[str]) -> str:

@@ -27,11 +27,14 @@ def render(
     task = str(experiment.get("task", "unknown"))
     parts = [f"# {name}", f"Task: {task}. Trained with Anaphora; every option is in `experiment.toml`."]
     parts.append("## Data")
-    if isinstance(experiment.get("data"), Mapping):
-        parts.append(_fenced("toml", tomli_w.dumps({"data": _without_places(experiment["data"])})))
+    source = experiment.get("data")
+    if isinstance(source, Mapping):
+        # names of files alone: where they lie is nobody else's business
+        own = {"files": [PurePath(file).name for file in source["files"]]} if source.get("files") else {}
+        parts.append(_fenced("toml", tomli_w.dumps({"data": {**source, **own}})))
     digests = [f"- `{part}`: SHA-256 `{digest}`" for part, digest in sorted(data.items())]
     parts.append("\n".join(digests) or "Its files were not recorded.")
-    parts.append(f"Licence: {licence_of(experiment.get('data')) or 'that of the files; it was not recorded'}.")
+    parts.append(f"Licence: {licence_of(source) or 'that of the files; it was not recorded'}.")
     parts.append("## Scores")
     lines = [f"| validation {metric} | {value:.4f} |" for metric, value in sorted(scores.items())]
     parts.append("\n".join(["| metric | value |", "| --- | --- |", *lines]) if lines else "None yet.")
@@ -42,12 +45,6 @@ def render(
     if use:
         parts += ["## Use", _fenced("python", "import anaphora\n\n" + use.format(path=name))]
     return "\n\n".join(parts) + "\n"
-
-
-def _without_places(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a ``[data]`` table with the names of files alone: where they lie is nobody else's business."""
-    files = data.get("files", ())
-    return {**data, **({"files": [PurePath(file).name for file in files]} if files else {})}
 
 
 def _measured(evaluations: Iterable[Evaluation]) -> list[str]:

@@ -70,12 +70,16 @@ def name_of(which: CheckpointName) -> str:
     return AVERAGE if which == AVERAGE else f"step-{which}"
 
 
-def named_in(pointer: str) -> CheckpointName | None:
-    """Return the checkpoint that a one-line text such as ``step-40`` names, or None."""
-    if pointer.strip() == AVERAGE:
-        return AVERAGE
-    match = _STEP.fullmatch(pointer.strip())
-    return int(match[1]) if match else None
+def named_in(pointer: Path) -> CheckpointName | None:
+    """Return the checkpoint that a file of one line such as ``step-40`` names, or None."""
+    try:
+        name = files.read(pointer).decode("ascii", "replace").strip()
+    except DamagedError:
+        return None
+    match = _STEP.fullmatch(name)
+    if match:
+        return int(match[1])
+    return AVERAGE if name == AVERAGE else None
 
 
 def write(
