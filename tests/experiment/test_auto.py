@@ -50,12 +50,6 @@ def test_placeholders_are_learnt_where_one_of_a_hundred_pairs_has_some(
     assert experiment.data.placeholders == expected
 
 
-def test_a_file_of_pairs_needs_no_languages(tmp_path: Path) -> None:
-    path = tmp_path / "pairs.tsv"
-    path.write_text("".join(f"word {n}\tmot {n}\n" for n in range(30)))
-    assert 'task = "translate"' in automatic([path])
-
-
 @pytest.mark.parametrize("folder", [False, True])
 def test_running_text_becomes_a_language_model_and_that_is_said(toy_book: Path, folder: bool) -> None:
     if folder:

@@ -14,10 +14,7 @@ from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse
 from anaphora.tasks.runs import experiment_of
 
-
-def changed(experiment: ExperimentBase, table: str, **options: object) -> ExperimentBase:
-    tables = experiment.tables()
-    return parse(tables | {table: tables[table] | options}, "changed.toml")
+from .test_run_training import changed
 
 
 def resumed(experiment: ExperimentBase, run: Path) -> list[str]:
