@@ -36,7 +36,12 @@ class Rule(Config):
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
         """Return what makes the steps: by default plain ones, which keep no state."""
-        return torch.optim.SGD(parameters, lr=self.learning_rate, weight_decay=self.weight_decay, fused=True)
+        return torch.optim.SGD(parameters, **self._common, fused=True)
+
+    @property
+    def _common(self) -> dict[str, Any]:
+        """Arguments of every optimizer of torch."""
+        return {"lr": self.learning_rate, "weight_decay": self.weight_decay}
 
     def build_sparse(self, tables: Parameters) -> torch.optim.Optimizer:
         """Return the same for such tables, of a rule that is sparse."""
@@ -76,14 +81,7 @@ class Momentum(Rule):
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
         """Steps that keep v."""
-        return torch.optim.SGD(
-            parameters,
-            lr=self.learning_rate,
-            momentum=self.momentum,
-            nesterov=self.nesterov,
-            weight_decay=self.weight_decay,
-            fused=True,
-        )
+        return torch.optim.SGD(parameters, **self._common, momentum=self.momentum, nesterov=self.nesterov, fused=True)
 
 
 class AveragedSgd(Rule):
@@ -123,9 +121,7 @@ class Adadelta(Rule):
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
         """Steps that keep E and D."""
-        return torch.optim.Adadelta(
-            parameters, lr=self.learning_rate, rho=self.decay, eps=self.epsilon, weight_decay=self.weight_decay
-        )
+        return torch.optim.Adadelta(parameters, **self._common, rho=self.decay, eps=self.epsilon)
 
 
 class RmsProp(Rule):
@@ -148,15 +144,10 @@ class RmsProp(Rule):
         """Steps that keep E, and v with momentum."""
         if self.centered:
             return CentredRmsProp(
-                parameters, self.learning_rate, self.decay, self.epsilon, self.momentum, weight_decay=self.weight_decay
+                parameters, **self._common, decay=self.decay, epsilon=self.epsilon, momentum=self.momentum
             )
         return torch.optim.RMSprop(
-            parameters,
-            lr=self.learning_rate,
-            alpha=self.decay,
-            eps=self.epsilon,
-            weight_decay=self.weight_decay,
-            momentum=self.momentum,
+            parameters, **self._common, alpha=self.decay, eps=self.epsilon, momentum=self.momentum
         )
 
 
@@ -172,14 +163,7 @@ class Moments(Rule):
 
     def build(self, parameters: Parameters) -> torch.optim.Optimizer:
         """Steps that keep both means."""
-        return torch.optim.Adam(
-            parameters,
-            lr=self.learning_rate,
-            betas=self.betas,
-            eps=self.epsilon,
-            weight_decay=self.weight_decay,
-            fused=True,
-        )
+        return torch.optim.Adam(parameters, **self._common, betas=self.betas, eps=self.epsilon, fused=True)
 
 
 class Adam(Moments):
