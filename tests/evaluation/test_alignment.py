@@ -9,24 +9,20 @@ from anaphora.evaluation.alignment import SoftLinks, agreement, hard_links, merg
 links = st.frozensets(st.tuples(st.integers(0, 30), st.integers(0, 30)))
 
 
-def test_every_unit_is_linked_to_what_it_looked_at_most() -> None:
-    weights = np.array([[0.1, 0.7, 0.2], [0.5, 0.4, 0.1], [0.2, 0.2, 0.6]])
-    assert hard_links(weights, 3, 3) == {(1, 0), (0, 1), (2, 2)}
-
-
-def test_what_looks_at_the_end_mark_or_is_one_gets_no_link() -> None:
-    weights = np.array([[0.1, 0.7, 0.2], [0.1, 0.3, 0.6], [0.9, 0.1, 0.0]])
-    assert hard_links(weights, 2, 2) == {(1, 0)}
-
-
-def test_what_looked_nowhere_gets_no_link_and_weights_need_not_sum_to_one() -> None:
-    weights = np.array([[0.0, 0.0, 0.0], [0.1, 7.5, 3.0], [0.0, 0.0, 1e-9]])
-    assert hard_links(weights, 3, 3) == {(1, 1), (2, 2)}
-
-
-def test_an_empty_side_has_no_links() -> None:
-    assert hard_links(np.ones((1, 1)), 0, 0) == frozenset()
-    assert hard_links(np.ones((1, 3)), 2, 0) == frozenset()
+@pytest.mark.parametrize(
+    ("weights", "source", "target", "found"),
+    [
+        ([[0.1, 0.7, 0.2], [0.5, 0.4, 0.1], [0.2, 0.2, 0.6]], 3, 3, {(1, 0), (0, 1), (2, 2)}),
+        ([[0.1, 0.7, 0.2], [0.1, 0.3, 0.6], [0.9, 0.1, 0.0]], 2, 2, {(1, 0)}),  # </s> is the last of either side
+        ([[0.0, 0.0, 0.0], [0.1, 7.5, 3.0], [0.0, 0.0, 1e-9]], 3, 3, {(1, 1), (2, 2)}),  # the first looked nowhere
+        ([[1.0]], 0, 0, set()),
+        ([[1.0, 1.0, 1.0]], 2, 0, set()),
+    ],
+)
+def test_every_token_is_linked_to_what_it_looked_at_most(
+    weights: list[list[float]], source: int, target: int, found: set[tuple[int, int]]
+) -> None:
+    assert hard_links(np.array(weights), source, target) == found
 
 
 @pytest.mark.parametrize(

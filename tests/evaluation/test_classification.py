@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anaphora.errors import DataError
-from anaphora.evaluation.classification import BINS, area_under_curve, calibration_error, classification_scores
+from anaphora.evaluation.classification import (
+    BINS,
+    area_under_curve,
+    best_thresholds,
+    calibration_error,
+    classification_scores,
+    several_label_scores,
+)
 from anaphora.evaluation.logistic import Logistic
 from anaphora.evaluation.strings import in_common
 
@@ -61,14 +68,8 @@ def test_a_regression_finds_the_probabilities_that_made_its_labels() -> None:
 def test_labels_that_are_all_alike_and_features_that_never_change_have_a_probability(label: float) -> None:
     function = Logistic.fit(np.ones((50, 3)), np.full(50, label))
     [p] = function.probabilities(np.array([[1.0, 7.0, -2.0]]))
-    assert (
-        0 < p < 1
-        and abs(
-            Logistic.fit(np.ones((50, 3)), np.full(50, label)).probabilities(np.ones((1, 3)))[0]
-            - (51 / 52 if label else 1 / 52)
-        )
-        < 1e-3
-    )
+    assert 0 < p < 1
+    assert function.probabilities(np.ones((1, 3))) == pytest.approx(51 / 52 if label else 1 / 52, abs=1e-3)
     with pytest.raises(DataError, match="needs examples"):
         Logistic.fit(np.ones((0, 3)), np.ones(0))
 
@@ -90,3 +91,33 @@ def test_what_is_in_common_is_a_longest_common_subsequence(first: list[str], sec
         return max(longest(i + 1, j), longest(i, j + 1))
 
     assert len(kept) == longest(0, 0)
+
+
+TRUE_NC = np.array([[True, False], [True, True], [False, False]])
+PROBABILITIES_NC = np.array([[0.9, 0.2], [0.3, 0.8], [0.4, 0.1]])
+
+
+def test_metrics_of_several_labels_equal_a_case_worked_out_by_hand() -> None:
+    scores = several_label_scores(("a", "b"), TRUE_NC, PROBABILITIES_NC, np.array([0.5, 0.5]))
+    assert scores.by_label["a"].json() == {"precision": 1.0, "recall": 0.5, "f1": pytest.approx(2 / 3), "support": 2}
+    assert (scores.micro_f1, scores.macro_f1) == (pytest.approx(0.8), pytest.approx((2 / 3 + 1) / 2))
+    assert scores.accuracy == pytest.approx(2 / 3)
+    assert scores.loss == pytest.approx(-np.log([0.9, 0.8, 0.3, 0.8, 0.6, 0.9]).sum() / 3)
+    assert "micro-F1 80.00%" in str(scores) and scores.json()["by_label"]["b"]["f1"] == 1.0
+
+
+def test_thresholds_lie_where_f1_is_largest() -> None:
+    # of the first label, taking all three gives 2 * 2 / (3 + 2) = 0.8, more than the first alone
+    assert best_thresholds(TRUE_NC, PROBABILITIES_NC) == pytest.approx([0.15, 0.5])
+    assert best_thresholds(np.zeros((3, 2), bool), PROBABILITIES_NC).tolist() == [0.5, 0.5]
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from([0.1, 0.2, 0.5, 0.7, 0.9])), min_size=1, max_size=12))
+def test_no_other_threshold_has_a_larger_f1(examples: list[tuple[bool, float]]) -> None:
+    true_N1, found_N1 = (np.array(one)[:, None] for one in zip(*examples, strict=True))
+    [best] = best_thresholds(true_N1, found_N1)
+
+    def f1(threshold: float) -> float:
+        return several_label_scores(["a"], true_N1, found_N1, np.array([threshold])).micro_f1
+
+    assert all(f1(best) >= f1(other) - 1e-12 for other in (0.05, 0.15, 0.3, 0.6, 0.8, 0.95))

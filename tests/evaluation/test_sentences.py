@@ -1,45 +1,115 @@
-"""What lines cost, each read by itself."""
+"""The loss of lines, each read by itself, and of those that begin alike as a tree of their prefixes."""
+
+from typing import Any
 
 import pytest
 import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from torch import Tensor
 
 from anaphora.batch import Batch, Ids
 from anaphora.errors import DataError
 from anaphora.evaluation import sentences
-from anaphora.evaluation.sentences import line_log_probs, sentence_log_probs
+from anaphora.evaluation.sentences import PrefixTree, line_log_probs, sentence_log_probs
+from anaphora.kernels.backends import InferencePrecision
+from anaphora.kernels.runtime import Runtime, running
+from anaphora.models.language_model import LanguageModel
 from anaphora.protocols import VocabularyInfo
 from tests.networks import build
 
 SYMBOLS = VocabularyInfo(17, 0, 1, 2, 3)
-LINES = [[5, 9, 11], [], [4], [16, 16, 5, 6, 7], [4, 5]]
+LINES = st.lists(st.lists(st.integers(4, 6), max_size=5).map(lambda line: [*line, 3]), min_size=1, max_size=12)
+SOME = [[5, 9, 11], [], [4], [16, 16, 5, 6, 7], [4, 5]]
+KINDS: dict[str, dict[str, Any]] = {
+    "plain": {"recurrence": {"size": 8}},
+    "lstm": {"recurrence": {"size": 8, "layers": 2}},
+    "sentences": {"reads": "sentences", "recurrence": {"size": 8, "initial_state": "learned"}},
+    "gru, normalized": {"recurrence": {"size": 8, "cell": {"kind": "gru"}, "layer_norm": True}},
+    "elman, adaptive": {"recurrence": {"size": 8, "cell": {"kind": "elman"}}, "output": {"kind": "adaptive"}},
+    "window of gradients": {"recurrence": {"size": 8, "truncation": {"kind": "window", "steps": 2}}},
+}
+
+
+def network(kind: str) -> LanguageModel:
+    model = build("language-model", {"embedding": {"size": 6}, **KINDS[kind]}, {"text": SYMBOLS}, "test")
+    assert isinstance(model, LanguageModel)
+    model.initialise(3)
+    return model.eval()
+
+
+def by_place(model: LanguageModel, rows: list[list[int]]) -> list[Tensor]:
+    found = {}
+    for places, log_probs in line_log_probs(model, rows, 3):
+        found |= dict(zip(places, log_probs, strict=True))
+    return [found[place] for place in range(len(rows))]
+
+
+@pytest.mark.parametrize(
+    ("kind", "precision"), [*((kind, "fp32") for kind in KINDS), ("lstm", "bf16"), ("gru, normalized", "int8")]
+)
+@settings(max_examples=12)
+@given(rows=LINES)
+@example(rows=[[3]])
+def test_a_line_of_a_tree_has_the_bits_that_it_has_alone(
+    kind: str, precision: InferencePrecision, rows: list[list[int]]
+) -> None:
+    model = network(kind)
+    with running(Runtime.inference(precision=precision)):
+        together = PrefixTree(sorted(rows)).log_probs(model, 3)
+        for row, found_T in zip(sorted(rows), together, strict=True):
+            [([_], [alone_T])] = line_log_probs(model, [row], 3)
+            assert torch.equal(found_T, alone_T)
+
+
+@given(rows=LINES)
+def test_each_distinct_prefix_is_in_the_tree_once(rows: list[list[int]]) -> None:
+    tree = PrefixTree(sorted(rows))
+    for length, level in enumerate(tree.levels, 1):
+        there = [tuple(row[:length]) for row in sorted(rows) if len(row) >= length]
+        assert len(level.ids) == len(set(there))
+    for row, path in zip(sorted(rows), tree.paths, strict=True):
+        assert [level.ids[place] for place, level in zip(path, tree.levels, strict=False)] == row
+        for before, place, level in zip(path, path[1:], tree.levels[1:], strict=False):
+            assert level.parents[place] == before
+
+
+def test_lines_are_read_as_trees_where_that_is_less_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentences, "TREE", 3)
+    monkeypatch.setattr(sentences, "LEVEL", 1)
+    model, read = network("lstm"), list[int]()
+    of_tree = PrefixTree.log_probs
+
+    def noted(tree: PrefixTree, *arguments: Any) -> list[Tensor]:
+        read.append(len(tree.paths))
+        return of_tree(tree, *arguments)
+
+    monkeypatch.setattr(PrefixTree, "log_probs", noted)
+    alike = [[5, 5, 5, 5, last, 3] for last in (7, 4, 6)]
+    rows = [alike[0], [9, 3], alike[1], [8, 3], [12, 13, 14, 3], alike[2]]
+    found = by_place(model, rows)
+    assert read == [3]
+    assert all(torch.equal(one, by_place(model, [row])[0]) for one, row in zip(found, rows, strict=True))
 
 
 def test_units_cost_what_they_cost_in_their_lines_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentences, "ROWS", 2)
-    tables = {"reads": "sentences", "embedding": {"size": 6}, "recurrence": {"size": 8}}
-    model = build("language-model", tables, {"text": SYMBOLS}, "test.toml")
-    model.initialise(3)
-    model.eval()
-    alone = 0.0
-    for line in LINES:
+    model, alone = network("sentences"), 0.0
+    for line in SOME:
         lengths_B = torch.tensor([len(line) + 1])
         rows = Ids(torch.tensor([[2, *line]]), lengths_B), Ids(torch.tensor([[*line, 3]]), lengths_B)
         loss, carry = model(Batch(*rows, torch.arange(1), torch.tensor([False])))
         assert not carry
         alone += loss.sum.item()
-    found = list(sentence_log_probs(model, (unit for line in LINES for unit in [*line, 3]), 2, 3))
+    found = list(sentence_log_probs(model, (unit for line in SOME for unit in [*line, 3]), 2, 3))
     assert -sum(float(log_probs.sum()) for _, log_probs in found) == pytest.approx(alone, rel=1e-6)
-    assert sorted(torch.cat([ids for ids, _ in found]).tolist()) == sorted(
-        unit for line in LINES for unit in [*line, 3]
-    )
+    assert sorted(torch.cat([ids for ids, _ in found]).tolist()) == sorted(unit for line in SOME for unit in [*line, 3])
     assert list(sentence_log_probs(model, [], 2, 3)) == []
 
 
 def test_a_line_of_any_length_costs_what_it_costs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = build("language-model", {"embedding": {"size": 6}, "recurrence": {"size": 8}}, {"text": SYMBOLS}, "test")
-    model.initialise(3)
-    model.eval()
-    units = [unit for line in [[5, 9, 11] * 300, *LINES, [7] * 40] for unit in [*line, 3]]
+    model = network("plain")
+    units = [unit for line in [[5, 9, 11] * 300, *SOME, [7] * 40] for unit in [*line, 3]]
     at_once = list(sentence_log_probs(model, units, 3, 3))
     monkeypatch.setattr(sentences, "TOKENS", 30)
     sizes: list[int] = []
@@ -55,21 +125,15 @@ def test_a_line_of_any_length_costs_what_it_costs_at_once(monkeypatch: pytest.Mo
 
 def test_every_line_is_given_back_at_its_place_with_the_bits_that_it_has_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentences, "TOKENS", 30)
-    model = build("language-model", {"embedding": {"size": 6}, "recurrence": {"size": 8}}, {"text": SYMBOLS}, "test")
-    model.initialise(3)
-    model.eval()
-    rows = [[*line, 3] for line in [*LINES, [5, 9, 11] * 20, [7] * 12]]
-    found = {}
-    for places, log_probs in line_log_probs(model, rows, 3):
-        found |= dict(zip(places, log_probs, strict=True))
-    assert sorted(found) == list(range(len(rows)))
-    for place, row in enumerate(rows):
-        [([_], [alone_T])] = line_log_probs(model, [row], 3)
-        assert len(alone_T) == len(row) and torch.equal(found[place], alone_T)
+    model = network("plain")
+    rows = [[*line, 3] for line in [*SOME, [5, 9, 11] * 20, [7] * 12]]
+    for row, found_T in zip(rows, by_place(model, rows), strict=True):
+        [alone_T] = by_place(model, [row])
+        assert len(alone_T) == len(row) and torch.equal(found_T, alone_T)
 
 
 def test_a_sentence_too_long_to_be_read_at_once_is_refused_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentences, "TOKENS", 4)
-    model = build("language-model", {"reads": "sentences"}, {"text": SYMBOLS}, "test")
+    model = network("sentences")
     with pytest.raises(DataError, match="Line 4 should be a sentence of at most 4 tokens, but has 6: split it"):
-        list(sentence_log_probs(model, (unit for line in LINES for unit in [*line, 3]), 2, 3))
+        list(sentence_log_probs(model, (unit for line in SOME for unit in [*line, 3]), 2, 3))

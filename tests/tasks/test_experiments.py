@@ -59,14 +59,8 @@ def test_the_task_decides_which_tables_there_are() -> None:
     ("text", "sentence"),
     [
         ("", f"mine.toml: task is missing. Known: {TASKS}."),
-        (
-            "task = 3",
-            f"mine.toml: task is missing. Known: {TASKS}.",
-        ),
-        (
-            'task = "translat"',
-            f"mine.toml: task 'translat' is unknown. Did you mean 'translate'? Known: {TASKS}.",
-        ),
+        ("task = 3", f"mine.toml: task is missing. Known: {TASKS}."),
+        ('task = "translat"', f"mine.toml: task 'translat' is unknown. Did you mean 'translate'? Known: {TASKS}."),
         (TRANSLATE + "[training]\nepoch = 3", "mine.toml: training.epoch is not an option. Did you mean 'epochs'?"),
         (
             TRANSLATE + '[training]\nepochs = "five"',

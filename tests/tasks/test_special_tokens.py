@@ -1,30 +1,70 @@
-"""Text given in Python is read like text in files: special tokens at the ends of lines are no part of it."""
+"""Special tokens are neither written, whatever a model gives them, nor read at the ends of lines."""
 
 from typing import Any
 
 import pytest
+import torch
 
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.translation import TranslationPredictor
+from anaphora.text.tokenizer import BOS, PAD
 from anaphora.text.words import WordTokenizer
 from tests.networks import build
 
-LINES = ["the man walks", "a big dog sees the man"]
+LINES = ["the man walks", "a big dog sees the man", "the dog walks"]
 MARKED = [f"<s> {line} </s>" for line in LINES]
-TOKENIZER = WordTokenizer.learn(LINES, size=50, least=1, lowercase=False, segmentation="whitespace", language="en")
-SIZES = {"size": 8}
+CODER = WordTokenizer.learn(LINES, size=50, least=1, lowercase=False, segmentation="whitespace", language="en")
+TABLES: dict[str, dict[str, Any]] = {
+    "language-model": {"embedding": {"size": 8}, "recurrence": {"size": 8}},
+    "feed-forward": {
+        "model": "feed-forward",
+        "embedding": {"size": 8},
+        "network": {"kind": "feed-forward", "words": 2, "size": 8},
+    },
+    "translate": {"embedding": {"size": 8}, "encoder": {"size": 8}, "decoder": {"size": 8}},
+}
 
 
-def network(task: str, **tables: Any) -> Any:
-    sides = dict.fromkeys(("text", "source", "target"), TOKENIZER.symbols)
-    model: Any = build(task, {"embedding": SIZES, **tables}, sides, "a test")
+def network(name: str) -> Any:
+    sides = dict.fromkeys(("text", "source", "target"), CODER.symbols)
+    model: Any = build("language-model" if name == "feed-forward" else name, TABLES[name], sides, "a test")
     model.initialise(3)
     return model
 
 
+def fond_of_marks(name: str) -> Any:
+    """A network that gives nearly all of its probability to the marks."""
+    model = network(name)
+    with torch.no_grad():
+        model.output.bias[[PAD, BOS]] = 20.0
+    return model
+
+
+@pytest.mark.parametrize("name", ["language-model", "feed-forward"])
+@pytest.mark.parametrize("beam", [0, 1, 4])
+def test_a_language_model_goes_on_with_units_of_the_text_alone(name: str, beam: int) -> None:
+    model = LanguageModelPredictor(fond_of_marks(name), CODER)
+    for seed in range(3):
+        written = model.generate("the man", length=6, lines=1, beam=beam, seed=seed)
+        assert written.finished or len(written.text.split(" ")) == 2 + 6
+    assert model.generate("", length=9, temperature=1e6).text.split() != []
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_translator_writes_words_and_scores_them_as_it_always_does(beam: int) -> None:
+    translator = TranslationPredictor(fond_of_marks("translate").stepper, CODER, CODER)
+    for found in translator.translate(LINES, beam=beam, alternatives=3, attention=True):
+        for one in (found, *found.alternatives):
+            assert not {"<pad>", "<s>"} & set(one.target_pieces)
+    [found] = translator.translate(LINES[:1], beam=beam, known=True)
+    assert found.finished and "<unk>" not in found.text
+    [scored] = translator.score_pairs(LINES[:1], [found.text])
+    assert scored.score == found.score
+
+
 def test_a_translator_leaves_them_out() -> None:
-    model = network("translate", encoder=SIZES, decoder=SIZES)
-    translator = TranslationPredictor(model.stepper, TOKENIZER, TOKENIZER)
+    model = network("translate")
+    translator = TranslationPredictor(model.stepper, CODER, CODER)
     for call in (translator.translate, translator.translate_text):
         assert [found.text for found in call(MARKED)] == [found.text for found in call(LINES)]
     assert translator.translate(["<s> </s>"])[0].text == ""
@@ -36,5 +76,5 @@ def test_a_translator_leaves_them_out() -> None:
 
 @pytest.mark.parametrize("method", ["score_lines", "evaluate"])
 def test_a_language_model_leaves_them_out(method: str) -> None:
-    model = LanguageModelPredictor(network("language-model", recurrence=SIZES), TOKENIZER)
+    model = LanguageModelPredictor(network("language-model"), CODER)
     assert getattr(model, method)(MARKED) == getattr(model, method)(LINES)

@@ -13,6 +13,7 @@ from anaphora.experiment.run_training import train
 from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.registry import parse, task_of
+from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.training_job import TrainingContext
 from anaphora.tasks.translation import Translation, TranslationPredictor
 from anaphora.tasks.translation.training import TranslationJob
@@ -93,3 +94,14 @@ def test_validation_by_bleu_searches_as_it_is_told_to_and_compares_each_output_w
         figures = validate(model)
     assert figures["bleu"] == pytest.approx(bleu(sources[1:], references[1:], language="fr").value)
     assert 0 < figures["bleu"] < 100 and asked == [3]
+
+
+def test_what_is_missing_around_a_checkpoint_is_put_in_order(count_model: str, toy_book: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    train(read_experiment(count_model, "counts.toml", data=[toy_book]), path)
+    for name in ("latest", "best"):
+        (path / name).unlink()
+    (path / "checkpoints" / ".unfinished-half").mkdir()
+    train(experiment_of(path), path, resume=True)
+    assert {(path / name).read_text() for name in ("latest", "best")} == {"step-1\n"}
+    assert [entry.name for entry in (path / "checkpoints").iterdir()] == ["step-1"]

@@ -12,7 +12,6 @@ from torch import Tensor
 from anaphora.errors import ConfigError, DataError
 from anaphora.formats.json_text import Jsonable
 from anaphora.inspection.subject import LONGEST, Layer, Subject, demand_page, layers_of
-from anaphora.prediction.examples import GivesSearches
 from anaphora.wording import counted
 
 LOW, HIGH = 0.1, 0.9
@@ -170,7 +169,7 @@ def saturation(subject: Subject, texts: Iterable[str]) -> Saturation:
 
 def _targets(subject: Subject, texts: Sequence[str]) -> Sequence[str | None]:
     """Return the greedy translations of all texts; nothing for a model that does not translate."""
-    if "target" not in subject.trained.tokenizers or not isinstance(subject.predictor, GivesSearches):
+    if "target" not in subject.trained.tokenizers or not hasattr(subject.predictor, "searched"):
         return [None] * len(texts)
     return [found for found, _ in subject.predictor.searched(texts, 1)]
 

@@ -1,6 +1,6 @@
 """Capabilities that inspection asks of a predictor: a text as its network reads it, and as a search begins with it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -51,6 +51,3 @@ class GivesSearches(Protocol):
 
     def search_for(self, text: str) -> Search:
         """The search that translates or continues a text; DataError for one that is too long."""
-
-    def searched(self, texts: Sequence[str], beam: int) -> Iterator[tuple[str, float]]:
-        """Yield the output that beam search finds for each text, with its ln p."""

@@ -16,6 +16,7 @@ from anaphora.training.config import TrainingConfig
 AnyExperiment = TypeVar("AnyExperiment", bound="ExperimentBase")
 
 
+_PRETRAINED: dict[str, Any] = {"start.encoder": other_than("none")}
 _CHOSEN = ("training.batch_tokens", "training.micro_batches")
 """Options that are chosen when a run is begun, where they are 0."""
 
@@ -85,23 +86,19 @@ class ExperimentBase(Config):
             "start.encoder gives vectors of tokens, and so does a file that embedding names: keep one of the two",
         ),
         Conflict(
-            {"start.encoder": other_than("none"), "embedding.kind": other_than("table")},
+            _PRETRAINED | {"embedding.kind": other_than("table")},
             'it gives a table of word vectors; leave it out, or set embedding.kind = "table"',
         ),
         Conflict(
-            {"start.encoder": other_than("none"), "encoder.kind": other_than("recurrent")},
+            _PRETRAINED | {"encoder.kind": other_than("recurrent")},
             'it gives layers of recurrence; leave it out, or set encoder.kind = "recurrent"',
         ),
         Conflict(
-            {"start.encoder": other_than("none"), "encoder.reversed": True},
+            _PRETRAINED | {"encoder.reversed": True},
             "it gives a forward encoder; set encoder.reversed = false, or leave start.encoder out",
         ),
         Conflict(
-            {
-                "start.encoder": other_than("none"),
-                "encoder.bidirectional": True,
-                "encoder.layers": lambda count: count > 1,
-            },
+            _PRETRAINED | {"encoder.bidirectional": True, "encoder.layers": lambda count: count > 1},
             "it fits the bottom layer alone, since those above read both ways; set encoder.layers = 1, or "
             "encoder.bidirectional = false",
         ),

@@ -58,10 +58,9 @@ class Row:
         return self.adjusted_p is not None and self.adjusted_p < LEVEL
 
     def json(self) -> dict[str, Any]:
-        runs = dict(zip(map(str, self.system.runs), self.values, strict=True))
-        found: dict[str, Any] = {"text": self.text, "metric": self.metric, "conditions": self.conditions}
-        found |= {"better": self.better, "system": self.system.name, "value": self.value}
-        found |= {"deviation": self.deviation, "runs": runs}
+        found: dict[str, Any] = {name: getattr(self, name) for name in ("text", "metric", "conditions", "better")}
+        found |= {"system": self.system.name, "value": self.value, "deviation": self.deviation}
+        found |= {"runs": dict(zip(map(str, self.system.runs), self.values, strict=True))}
         if self.against_first is None:
             return found
         return found | self.against_first.json() | {"adjusted_p": self.adjusted_p, "significant": self.significant}
@@ -97,11 +96,12 @@ def compare_runs(
     metrics = {path: _metrics(one) for path, one in zip(paths, scored, strict=True)}
     systems, rows = _systems(paths), list[Row]()
     shared = [key for key in metrics[paths[0]] if all(key in of_run for of_run in metrics.values())]
-    _report_left_out(metrics.values(), shared, report)
+    left_out = dict.fromkeys(key[1] for of_run in metrics.values() for key in of_run if key not in shared)
+    if left_out:
+        report(Note(f"Left out, since the runs do not count the same things: {', '.join(left_out)}."))
     for key in shared:
-        rows += _rows(
-            key[0], [(system, [metrics[run][key] for run in system.runs]) for system in systems], samples, seed
-        )
+        by_system = [(system, [metrics[run][key] for run in system.runs]) for system in systems]
+        rows += _rows(key[0], by_system, samples, seed)
     return Table(tuple(rows), samples, seed)
 
 
@@ -141,12 +141,6 @@ def _metrics(scored: Scored) -> Mapping[Key, SegmentMetric]:
             raise ConfigError(f"{scored.name} has no metrics that can be compared: evaluate it by itself.")
         found |= {(part, one.name, one.conditions): one for one in scores.segment_metrics()}
     return found
-
-
-def _report_left_out(metrics: Any, shared: Sequence[Key], report: Report) -> None:
-    names = dict.fromkeys(key[1] for of_run in metrics for key in of_run if key not in shared)
-    if names:
-        report(Note(f"Left out, since the runs do not count the same things: {', '.join(names)}."))
 
 
 def _systems(paths: Sequence[Path]) -> list[System]:

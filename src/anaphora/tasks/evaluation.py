@@ -84,15 +84,8 @@ _WORDS = {
 }
 
 
-class Scores(Protocol):
-    """The scores of one text; ``str`` of it is for people."""
-
-    def json(self) -> dict[str, Any]:
-        """Everything, for ``json.dumps``."""
-
-
 @runtime_checkable
-class Comparable(Scores, Protocol):
+class Comparable(Protocol):
     """Scores whose metrics are sums over the segments of the text, so that those of two runs can be tested."""
 
     def segment_metrics(self) -> Sequence[SegmentMetric]:
@@ -100,7 +93,7 @@ class Comparable(Scores, Protocol):
 
 
 Results = Mapping[str, Any]
-"""``Scores`` by split."""
+"""Scores by split: ``str`` of them is for people, their method ``json`` for ``json.dumps``."""
 
 
 class Scored(NamedTuple):

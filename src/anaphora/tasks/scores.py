@@ -5,6 +5,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -47,13 +48,10 @@ class Fingerprinted(Protocol):
         """SHA-256 of it."""
 
 
-_Text = TypeVar("_Text", bound=Fingerprinted)
-
-
 def scored(
     path: Path,
-    texts: Callable[[Any], Mapping[str, _Text]],
-    score: Callable[[Any, _Text], Any],
+    texts: Callable[[Any], Mapping[str, Fingerprinted]],
+    score: Callable[[Any, Any], Any],
     metrics: Callable[[Any], tuple[Metric, ...]],
     request: Request,
     report: Report,
@@ -122,7 +120,5 @@ class ScoredTask(Task):
         def texts(model: Any) -> Mapping[str, Fingerprinted]:
             return {name: self.text_to_score(model, text) for name, text in found.items()}
 
-        def score(model: Any, text: Any) -> Any:
-            return self.score(model, text, request, report)
-
+        score = partial(self.score, request=request, report=report)
         return Answer([scored(path, texts, score, self.metrics, request, report)])

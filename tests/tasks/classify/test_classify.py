@@ -77,16 +77,6 @@ def test_a_prediction_never_depends_on_the_texts_beside_it(films: Path, pooling:
     assert together == [model.predict([text])[0].probabilities for text in texts]
 
 
-def test_resumed_training_takes_the_same_steps(films: Path) -> None:
-    settings = ["--set", "classes.balanced=true", "--set", "training.schedule=constant"]
-    begin = ["train", "--data", str(films), "--task", "classify", *SMALL, *settings]
-    assert main([*begin, "--run", "whole", "--set", "training.epochs=4"]) == 0
-    assert main([*begin, "--run", "parts", "--set", "training.epochs=2"]) == 0
-    assert main(["train", "--resume", "--run", "parts", "--set", "training.epochs=4"]) == 0
-    whole, parts = (anaphora.load(name, "latest").model.state_dict() for name in ("whole", "parts"))
-    assert all(tensor.equal(parts[name]) for name, tensor in whole.items())
-
-
 def test_faults_of_the_data_end_with_one_sentence(films: Path, capsys: pytest.CaptureFixture[str]) -> None:
     begin = ["train", "--data", str(films), "--task", "classify", "--run", "run"]
     with (films / "test.tsv").open("a") as stream:
@@ -109,13 +99,6 @@ def test_without_a_validation_split_a_tenth_is_held_out(films: Path, capsys: pyt
     assert "of 80 texts are held out" in capsys.readouterr().err
     assert main(["evaluate", "run"]) == 0
     assert "has no test split, so its validation split is scored" in capsys.readouterr().err
-
-
-def test_the_data_of_classifiers_is_checked(films: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    begin = ["check", "--data", str(films), "--task", "classify", "--json", *SMALL]
-    assert main([*begin, "--trial", "0.1"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["trainable"] and found["estimate"]["updates"] > 0
 
 
 TOPICS = ("film", "music", "sport")

@@ -80,10 +80,6 @@ def test_a_describer_is_trained_without_a_recipe_evaluated_and_asked(
     [found] = model.predict([features(7)])
     assert found.weights is not None and found.weights.shape == (len(found.pieces), 2, 2)
     np.testing.assert_allclose(found.weights.sum((1, 2)), 1, rtol=1e-5)
-
-
-def test_attention_is_drawn_for_each_image(dots: Path) -> None:
-    train(dots, "run")
     np.savez("two.npz", x=features(1), y=features(2))
     assert main(["predict", "run", "two.npz", "--pictures", "pictures"]) == 0
     assert sorted(path.name for path in Path("pictures").iterdir()) == ["x.png", "y.png"]
@@ -120,21 +116,6 @@ def test_one_vector_is_described_without_attention(
     assert found[0].weights is None
     assert main(["predict", "run", str(data / "test.npz"), "--pictures", "pictures"]) == 2
     assert not Path("pictures").exists()
-
-
-def test_resumed_training_takes_the_same_steps(dots: Path) -> None:
-    train(dots, "whole", "attention.doubly_stochastic=0.5", epochs=4)
-    train(dots, "parts", "attention.doubly_stochastic=0.5", epochs=2)
-    assert main(["train", "--resume", "--run", "parts", "--set", "training.epochs=4"]) == 0
-    whole, parts = (anaphora.load(name, "latest").model.state_dict() for name in ("whole", "parts"))
-    assert all(tensor.equal(parts[name]) for name, tensor in whole.items())
-
-
-def test_a_run_whose_features_changed_cannot_go_on(dots: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    train(dots, "run")
-    np.savez(dots / "val.npz", **{str(n): features(n + 1) for n in range(100, 112)})
-    assert main(["train", "--resume", "--run", "run", "--set", "training.epochs=2"]) == 2
-    assert "features has changed" in capsys.readouterr().err
 
 
 def test_describers_are_searched_as_one_and_the_penalty_is_no_part_of_the_loss(dots: Path) -> None:
@@ -189,13 +170,9 @@ def test_faults_of_features_to_describe_end_with_one_sentence(dots: Path, capsys
     assert "An array file was expected, but missing.npz is no file" in capsys.readouterr().err
     assert main(["predict", "run"]) == 2
     assert "name a file of them" in capsys.readouterr().err
-
-
-def test_the_data_of_describers_is_checked(dots: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    begin = ["check", "--data", str(dots), "--task", "describe", "--json", *SMALL]
-    assert main([*begin, "--trial", "0.1"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["trainable"] and found["estimate"]["updates"] > 0
+    np.savez(dots / "val.npz", **{str(n): features(n + 1) for n in range(100, 112)})
+    assert main(["train", "--resume", "--run", "run", "--set", "training.epochs=2"]) == 2
+    assert "features has changed" in capsys.readouterr().err
 
 
 def test_every_caption_is_in_one_batch_with_the_features_of_its_image(dots: Path) -> None:

@@ -20,7 +20,7 @@ from anaphora.tasks.language_model.arpa import load_arpa, save_arpa
 from anaphora.tasks.language_model.word_scores import State
 from anaphora.tasks.runs import is_file_of_another_program, load
 from anaphora.text.characters import CharacterTokenizer
-from anaphora.text.tokenizer import EOS
+from anaphora.text.tokenizer import EOS, Tokenizer
 from anaphora.text.words import WordTokenizer
 
 WORDS = ["the", "man", "walks", "sees", "na\u00efve", "no\u00a0break", "a"]
@@ -192,6 +192,10 @@ def test_a_file_of_another_program_is_read_as_it_is_meant(tmp_path: Path) -> Non
     scores = [word.log_prob for word in model.full_scores("a b a")]
     assert scores == pytest.approx([-0.1, -0.25 - 0.9, -0.4, -0.2], abs=1e-6)
     assert [word.oov for word in model.full_scores("a c")] == [False, True, False]
+    # what stands in front of a begin or behind an end is in no line
+    more = "-0.2\ta </s>\n-9\t</s> a\n-9\ta <s>"
+    path.write_text(SMALL.replace("ngram 2=2", "ngram 2=4").replace("-0.2\ta </s>", more))
+    assert [word.log_prob for word in load(path).full_scores("a")] == pytest.approx([-0.1, -0.2], abs=1e-6)
     assert main(["score", str(path), str(path)]) == 0
 
 
@@ -256,6 +260,12 @@ def test_a_file_is_evaluated_on_a_text_that_is_given(
         ("\\end\\\n", "", "breaks off"),
         ("\\end\\", "end", r"should read \\end\\"),
         ("\\end\\", "\\end\\\n\nmore", r"should read nothing after \\end\\"),
+        (SMALL, "\\data\\\nngram 1=0\n\n\\1-grams:\n\n\\end\\\n", "the end of a line, among its 0 n-grams"),
+        (
+            SMALL,
+            SMALL.replace("2=2", "2=2\nngram 3=1").replace("\\end\\", "\\3-grams:\n-0.1\ta b a\n\n\\end\\"),
+            "order 3 whose beginning is no n-gram of order 2",
+        ),
     ],
 )
 def test_a_damaged_file_is_named_with_its_line(tmp_path: Path, old: str, new: str, said: str) -> None:
@@ -263,13 +273,6 @@ def test_a_damaged_file_is_named_with_its_line(tmp_path: Path, old: str, new: st
     assert old in SMALL
     path.write_text(SMALL.replace(old, new))
     with pytest.raises(DataError, match=said):
-        load(path)
-
-
-def test_a_file_without_a_word_is_no_model(tmp_path: Path) -> None:
-    path = tmp_path / "empty.arpa"
-    path.write_text("\\data\\\nngram 1=0\n\n\\1-grams:\n\n\\end\\\n")
-    with pytest.raises(DataError, match="should have </s>, the end of a line, among its 0 n-grams"):
         load(path)
 
 
@@ -306,14 +309,6 @@ def test_both_spellings_of_the_unknown_word_are_one_word_and_the_later_counts(tm
             load(path)
 
 
-def test_a_word_that_is_read_as_the_unknown_one_is_not_written(tmp_path: Path) -> None:
-    tokenizer = WordTokenizer(["a", "<UNK>"], lowercase=False, segmentation="whitespace", language="en")
-    with pytest.raises(DataError, match="the token <UNK> is read as the unknown word"):
-        save_arpa(
-            NgramModel(NgramModelConfig(ngram=NgramConfig(order=1)), tokenizer.symbols), tokenizer, tmp_path / "a.arpa"
-        )
-
-
 @pytest.mark.parametrize("sign", ["\u00a0", "\u3000", "\u2003", "\x1c", "\x85", "\u2028"])
 def test_a_word_of_a_file_ends_at_ascii_white_space_alone(tmp_path: Path, sign: str) -> None:
     path, word = tmp_path / "spaces.arpa", f"a{sign}b"
@@ -337,19 +332,21 @@ def test_a_word_is_found_however_its_letters_are_composed(tmp_path: Path) -> Non
         model.score("a \ud800")
 
 
-def test_what_stands_in_front_of_a_begin_or_behind_an_end_is_in_no_line(tmp_path: Path) -> None:
-    path = tmp_path / "marks.arpa"
-    path.write_text(
-        SMALL.replace("ngram 2=2", "ngram 2=4").replace("-0.2\ta </s>", "-0.2\ta </s>\n-9\t</s> a\n-9\ta <s>")
-    )
-    model = load(path)
-    assert isinstance(model, LanguageModelPredictor)
-    assert [word.log_prob for word in model.full_scores("a")] == pytest.approx([-0.1, -0.2], abs=1e-6)
-
-
-def test_a_model_whose_tokens_are_no_words_of_a_file_is_refused(tmp_path: Path) -> None:
-    tokenizer, path = CharacterTokenizer(list("a\tb"), lowercase=False), tmp_path / "units.arpa"
-    with pytest.raises(DataError, match=r"hold no white space, but the token '\\t' does"):
+@pytest.mark.parametrize(
+    ("tokenizer", "said"),
+    [
+        (CharacterTokenizer(list("a\tb"), lowercase=False), r"hold no white space, but the token '\\t' does"),
+        (
+            WordTokenizer(["a", "<UNK>"], lowercase=False, segmentation="whitespace", language="en"),
+            "the token <UNK> is read as the unknown word",
+        ),
+    ],
+)
+def test_a_model_whose_tokens_are_no_words_of_a_file_is_refused(
+    tokenizer: Tokenizer, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "tokens.arpa"
+    with pytest.raises(DataError, match=said):
         save_arpa(NgramModel(NgramModelConfig(ngram=NgramConfig(order=1)), tokenizer.symbols), tokenizer, path)
     assert not path.exists()
 
@@ -377,15 +374,6 @@ def test_a_file_of_counts_is_known_by_its_name_in_any_case(run: Path, tmp_path: 
     assert isinstance(load(other), LanguageModelPredictor)
     with pytest.raises(RunError, match=r"is a file: name a folder; files of counts \(\.arpa, \.lm, or gzipped\) are"):
         load(other.rename(tmp_path / "model.txt"))
-
-
-def test_an_ngram_whose_context_is_missing_is_no_model(tmp_path: Path) -> None:
-    path = tmp_path / "pruned.arpa"
-    path.write_text(
-        SMALL.replace("ngram 2=2", "ngram 2=2\nngram 3=1").replace("\\end\\", "\\3-grams:\n-0.1\ta b a\n\n\\end\\")
-    )
-    with pytest.raises(DataError, match="order 3 whose beginning is no n-gram of order 2"):
-        load(path)
 
 
 def test_a_model_that_is_not_counted_is_no_arpa_file(

@@ -79,7 +79,9 @@ def test_taking_the_likeliest_tokens_is_a_search_with_a_beam_of_one(
 
 
 @EVERY_CODER
-@pytest.mark.parametrize("prompt", ["Zürich ζ", "the man ", "THE\n  the", "\u00a0the", "字 ", " ", "", "e\u0301"])
+@pytest.mark.parametrize(
+    "prompt", ["Zürich ζ", "the man ", "THE\n  the", "\u00a0the", "字 ", " ", "", "e\u0301", "a man\nthe dog"]
+)
 def test_a_prompt_is_written_as_it_was_given(tokenizer: Callable[[], Tokenizer], prompt: str) -> None:
     model, heard = counted(tokenizer()), list[str]()
     written = model.generate(prompt, seed=2, length=9, on_text=heard.append)
@@ -123,8 +125,9 @@ def test_a_text_goes_on_for_a_length_past_line_ends_or_for_lines(make: Make) -> 
     assert model.generate("the man", length=9, beam=3).text.count("\n") == 0
     with pytest.raises(ConfigError, match="sample them, or take the most probable"):
         model.generate("the man", lines=2, beam=3)
-    with pytest.raises(ConfigError, match="at least 1 token and 1 line"):
-        model.generate("the man", lines=0)
+    for options in ({"lines": 0}, {"length": 0}):
+        with pytest.raises(ConfigError, match="at least 1 token and 1 line"):
+            model.generate("the man", **options)
 
 
 def test_sampling_from_the_most_probable_token_alone_is_greedy() -> None:

@@ -166,12 +166,10 @@ def test_a_count_model_says_how_long_an_ngram_it_found() -> None:
     seen = LINES[8].split()
     assert [word.ngram_length for word in model.full_scores(LINES[8])] == [2, *[3] * len(seen)]
     assert next(model.full_scores("zebra", bos=False)).ngram_length == 1
-
-
-def test_a_recurrent_model_remembers_every_word() -> None:
-    model = recurrent(word_tokenizer())
-    assert model.order == 0
-    assert [word.ngram_length for word in model.full_scores("the man walks")] == [2, 3, 4, 5]
+    assert model.path == b""  # it was loaded from nowhere
+    remembering = recurrent(word_tokenizer())
+    assert remembering.order == 0
+    assert [word.ngram_length for word in remembering.full_scores("the man walks")] == [2, 3, 4, 5]
 
 
 def test_without_a_begin_a_count_model_knows_nothing_of_what_came_before() -> None:
@@ -198,14 +196,10 @@ def test_states_that_a_model_cannot_tell_apart_are_equal(make: Make) -> None:
     assert one == again and hash(one) == hash(again) and one != other
     assert copy.copy(one) == one == copy.deepcopy(one)
     assert model.State() == model.State() != one
-    # two words before count to a model of order 3, all words to a recurrent one
-    assert (behind("a big man walks") == behind("red dogs man walks")) is (model.order == 3)
-
-
-def test_a_state_is_written_before_it_is_read() -> None:
-    model = counted(word_tokenizer())
     with pytest.raises(ValueError, match="BeginSentenceWrite"):
         model.BaseScore(model.State(), "man", model.State())
+    # two words before count to a model of order 3, all words to a recurrent one
+    assert (behind("a big man walks") == behind("red dogs man walks")) is (model.order == 3)
 
 
 @pytest.mark.parametrize("given", [None, 3, ["the man"]])
@@ -239,10 +233,6 @@ def test_bytes_are_the_text_that_they_spell() -> None:
         assert model.BaseScore(state, word.encode(), model.State()) == model.BaseScore(state, word, model.State())
     with pytest.raises(DataError, match=r"should be UTF-8, but byte 3 of this one is 0xFF .*: decode it"):
         model.score(b"a \xff")
-
-
-def test_a_model_that_was_loaded_from_nowhere_has_no_path() -> None:
-    assert counted(word_tokenizer()).path == b""
 
 
 @EVERY_CODER

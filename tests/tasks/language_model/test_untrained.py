@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from anaphora.batch import Batch, Ids
-from anaphora.errors import ConfigError, DataError
+from anaphora.errors import DataError
 from anaphora.evaluation.perplexity import TextSize, size_of_line
 from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.runs import load
@@ -15,28 +15,9 @@ from anaphora.tasks.runs import load
 from ..conftest import LANGUAGE_MODEL, saved, sentences
 
 
-def test_generation_goes_on_from_its_prompt(untrained_language_model: LanguageModelPredictor) -> None:
-    for beam in (0, 1, 4):
-        found = untrained_language_model.generate("the man", length=30, beam=beam)
-        assert found.text.startswith("the man")
-        assert found.finished or len(found.text) == len("the man") + 30
-        assert found.score < 0
-
-
-def test_a_prompt_may_have_several_lines_or_none(untrained_language_model: LanguageModelPredictor) -> None:
-    assert untrained_language_model.generate("a man\nthe dog", length=5).text.startswith("a man\nthe dog")
-    assert untrained_language_model.generate("a man\n", length=5).text.startswith("a man\n")
-    assert len(untrained_language_model.generate(length=5, beam=1).text) <= 5
-
-
 def test_the_same_seed_writes_the_same_text(untrained_language_model: LanguageModelPredictor) -> None:
     texts = [untrained_language_model.generate("the", seed=seed).text for seed in (1, 1, 2)]
     assert texts[0] == texts[1] != texts[2]
-
-
-def test_a_length_of_none_is_refused(untrained_language_model: LanguageModelPredictor) -> None:
-    with pytest.raises(ConfigError, match="at least 1 token"):
-        untrained_language_model.generate("the", length=0)
 
 
 def test_a_text_is_predicted_in_one_pass_with_the_state_carried(
@@ -71,10 +52,6 @@ def test_the_score_of_a_line_is_what_predicting_it_costs(untrained_language_mode
         if (f := untrained_language_model.generate("the", seed=seed)).finished and "\n" not in f.text
     )
     assert untrained_language_model.evaluate([found.text]).nats == pytest.approx(-found.score, rel=1e-5)
-
-
-def test_unknown_units_are_counted(untrained_language_model: LanguageModelPredictor) -> None:
-    assert untrained_language_model.evaluate(["the Ünknown", "man"]).unknown == 1
 
 
 def test_a_text_without_lines_is_refused_and_an_empty_line_is_one_prediction(

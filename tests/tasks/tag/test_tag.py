@@ -107,16 +107,6 @@ def test_a_tagger_is_trained_without_a_recipe_evaluated_and_asked(
     assert tagger.predict(["Ada sees 77 cats."])[0].words == found.words
 
 
-def test_arrays_given_to_a_tagger_of_text_are_refused_by_what_they_are(
-    treebank: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    trained(treebank, "--set", "training.epochs=1")
-    np.savez("frames.npz", first=np.zeros((3, 2)))
-    assert main(["predict", "run", "frames.npz"]) == 2
-    refused = capsys.readouterr().err
-    assert "frames.npz is an archive of NumPy arrays, but lines of text are expected: name a file of text" in refused
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_file_comes_back_with_nothing_but_its_tags_changed(
@@ -148,16 +138,6 @@ def test_tags_never_depend_on_the_sentences_beside_them(treebank: Path, output: 
     together = [one.tags for one in tagger.predict(sentences)]
     assert together == [tagger.predict([sentence])[0].tags for sentence in sentences]
     assert together == [one.tags for one in tagger.predict(sentences[::-1])][::-1]
-
-
-@pytest.mark.parametrize(("column", "output"), [("UPOS", "crf"), ("FEATS", "sigmoid"), ("XPOS", "softmax")])
-def test_resumed_training_takes_the_same_steps(treebank: Path, column: str, output: str) -> None:
-    settings = ["--set", f"data.column={column}", "--set", f"output.kind={output}"]
-    trained(treebank, *settings, "--set", "training.epochs=4", run="whole")
-    trained(treebank, *settings, "--set", "training.epochs=2", run="parts")
-    assert main(["train", "--resume", "--run", "parts", "--set", "training.epochs=4"]) == 0
-    whole, parts = (anaphora.load(name, "latest").model.state_dict() for name in ("whole", "parts"))
-    assert all(tensor.equal(parts[name]) for name, tensor in whole.items())
 
 
 def test_several_labels_a_token_are_predicted_one_by_one(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,25 +177,25 @@ def test_spans_are_found_in_columns_and_offsets(
         assert sum(new == old for new, old in pairs) > 15
 
 
-@pytest.mark.parametrize(
-    ("given", "printed"),
-    [
-        ("Ada sees cats.\n\nBo.\n", ["Ada", "sees", "cats", ".", "", "Bo", ".", ""]),
-        ("Ada\tx\nBo\tx\n\nCy\tx", ["Ada", "Bo", "", "Cy"]),
-    ],
-)
-def test_text_and_columns_come_through_standard_input(
-    treebank: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    given: str,
-    printed: list[str],
+def test_text_columns_and_files_are_read_as_what_they_are(
+    treebank: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trained(treebank, "--set", "training.epochs=1")
-    capsys.readouterr()
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(given.encode()), isatty=lambda: False))
-    assert main(["predict", "run"]) == 0
-    assert [line.partition("\t")[0] for line in capsys.readouterr().out.splitlines()] == printed
+    for given, printed in (
+        ("Ada sees cats.\n\nBo.\n", ["Ada", "sees", "cats", ".", "", "Bo", ".", ""]),
+        ("Ada\tx\nBo\tx\n\nCy\tx", ["Ada", "Bo", "", "Cy"]),
+    ):
+        capsys.readouterr()
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(given.encode()), isatty=lambda: False))
+        assert main(["predict", "run"]) == 0
+        assert [line.partition("\t")[0] for line in capsys.readouterr().out.splitlines()] == printed
+    assert main(["predict", "run", str(treebank / "xx_yy-ud-test.conllu"), "--json"]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [one["words"] for one in found] == [[word for word, _, _ in one] for one in rows(15, 3)]
+    np.savez("frames.npz", first=np.zeros((3, 2)))
+    assert main(["predict", "run", "frames.npz"]) == 2
+    refused = capsys.readouterr().err
+    assert "frames.npz is an archive of NumPy arrays, but lines of text are expected: name a file of text" in refused
 
 
 def test_a_line_that_may_be_text_or_columns_is_reported(
@@ -230,14 +210,6 @@ def test_a_line_that_may_be_text_or_columns_is_reported(
         assert main(["predict", "run"]) == 0
         shown = capsys.readouterr().err
         assert ("standard input:1 is read as a word and 2 columns: --format text reads a sentence." in shown) is noted
-
-
-def test_json_has_words_and_tags(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    trained(treebank, "--set", "training.epochs=1")
-    capsys.readouterr()
-    assert main(["predict", "run", str(treebank / "xx_yy-ud-test.conllu"), "--json"]) == 0
-    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [one["words"] for one in found] == [[word for word, _, _ in one] for one in rows(15, 3)]
 
 
 def test_without_a_validation_split_a_tenth_is_held_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -265,6 +237,7 @@ def test_faults_of_the_data_end_with_one_sentence(treebank: Path, capsys: pytest
     )
     assert f"{train}:2 should have the 10 columns" in refused(whole.replace("\troot\t_", "\troot", 1))
     assert "data.column 'LEMMAS' is unknown" in refused(whole, "--set", "data.column=LEMMAS")
+    assert "a tagger takes the tokens of its files" in refused(whole, "--set", "text.segmentation=moses")
     (treebank / train).write_text(whole)
     test = treebank / "xx_yy-ud-test.conllu"
     test.write_text(test.read_text().replace("\tVERB\t", "\tFROB\t", 1))
@@ -293,12 +266,6 @@ def test_the_data_of_taggers_is_checked_with_its_lines(treebank: Path, capsys: p
     assert found["trainable"] and found["estimate"]["updates"] > 0
     [control] = [finding for finding in found["findings"] if finding["kind"] == "control"]
     assert control["places"][0]["file"] == str(train) and control["places"][0]["line"] == 2  # that of its first word
-
-
-def test_a_tagger_takes_the_tokens_of_its_files(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    begin = ["train", "--data", str(treebank), "--task", "tag", "--run", "run"]
-    assert main([*begin, "--set", "text.segmentation=moses"]) == 2
-    assert "a tagger takes the tokens of its files" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,12 @@ def test_a_text_is_written_evaluated_and_drawn(lines: Path, capsys: pytest.Captu
     start = [point for stroke in primed["strokes"] for point in stroke][: primed["primed"]]
     assert np.allclose(start, again[0].values_TD, atol=0.01)
     assert main(["info", "run"]) == 0
+    check = ["check", "--task", "trace", "--data", str(lines), "--trial", "0.1", "--set", "decoder.size=6"]
+    assert main(check) == 0
+    assert main(begin("synthesis", lines, "parts", "--set", "training.epochs=1")) == 0
+    assert main(["train", "--resume", "--run", "parts", "--set", "training.epochs=2"]) == 0
+    whole, parts = (anaphora.load(name, "latest").network.state_dict() for name in ("run", "parts"))
+    assert all(tensor.equal(parts[name]) for name, tensor in whole.items())
 
 
 @pytest.mark.parametrize("kind", ["mixture", "squared-error"])
@@ -86,15 +92,6 @@ def test_what_is_drawn_never_depends_on_what_is_drawn_beside_it(model: str, line
     for one, other in zip(together, shorter, strict=False):
         assert np.array_equal(one.points_TD, other.points_TD)
     assert not np.array_equal(together[0].points_TD, predictor.generate(texts[0], length=20, seed=4).points_TD)
-
-
-@pytest.mark.parametrize("model", ["prediction", "synthesis"])
-def test_resumed_training_takes_the_same_steps(model: str, lines: Path) -> None:
-    assert main(begin(model, lines, "whole", "--set", "training.epochs=3")) == 0
-    assert main(begin(model, lines, "parts", "--set", "training.epochs=1")) == 0
-    assert main(["train", "--resume", "--run", "parts", "--set", "training.epochs=3"]) == 0
-    whole, parts = (anaphora.load(name, "latest").network.state_dict() for name in ("whole", "parts"))
-    assert all(tensor.equal(parts[name]) for name, tensor in whole.items())
 
 
 def test_offsets_and_positions_in_either_direction_of_y_are_the_same_data(lines: Path) -> None:
@@ -168,16 +165,6 @@ def test_faults_of_the_data_end_with_one_sentence(lines: Path, capsys: pytest.Ca
     assert "should end in .svg or .jsonl" in capsys.readouterr().err
     assert main(["predict", "run", str(train)]) == 2
     assert "see anaphora draw" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("task", [["--task", "trace"], ["prediction.toml"]])
-def test_the_data_is_checked_without_and_with_texts(
-    task: list[str], lines: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    size = "decoder.size=6" if task[0] == "--task" else "recurrence.size=6"
-    assert main(["check", *task, "--data", str(lines), "--json", "--trial", "0.1", "--set", size]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["trainable"] and found["estimate"]["updates"] > 0
 
 
 def test_the_page_that_records_strokes_makes_no_request(tmp_path: Path) -> None:

@@ -144,33 +144,24 @@ def test_json_lines_of_strings_are_trained_on_and_scored(dictionary: Path, capsy
     assert "no use for --text" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("data", ["dictionary", "inflection"])
-def test_resumed_training_takes_the_same_steps(dictionary: Path, data: str) -> None:
-    given = ["--set", "training.schedule=constant"]
-    if data == "inflection":
-        dictionary = dictionary / "inflection"
-        stems = sorted({line.split("\t")[0] for line in spoken(60, 4).splitlines()})
-        rows = (f"{stem}en\tge{stem}t\tV;PST\n{stem}en\t{stem}en\tV;NFIN\n" for stem in stems)
-        dictionary.write_text("".join(rows))
-        given += ["--set", "data.hallucinate=30"]
-    trained(dictionary, *given, "--set", "training.epochs=3", run="whole")
-    trained(dictionary, *given, "--set", "training.epochs=1", run="parts")
-    assert main(["train", "--resume", "--run", "parts", "--set", "training.epochs=3"]) == 0
-    models = [anaphora.load(name, "latest").translator.stepper()._model.state_dict() for name in ("whole", "parts")]
-    assert all(tensor.equal(models[1][name]) for name, tensor in models[0].items())
-
-
-def test_hallucinated_pairs_are_trained_on_beside_the_others(tmp_path: Path) -> None:
+def test_hallucinated_pairs_are_trained_on_beside_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "train").write_text(
         "".join(f"{stem}en\tge{stem}t\tV;PST\n" for stem in ("sag", "fass", "mach", "klag"))
     )
     begin = ["train", "--task", "transduce", "--data", str(tmp_path / "train"), *SMALL, "--set", "training.epochs=1"]
+    begin += ["--set", "training.schedule=constant"]
     tokens = []
     for count in (0, 40):
         assert main([*begin, "--run", str(tmp_path / f"{count}"), "--set", f"data.hallucinate={count}"]) == 0
         log = (tmp_path / f"{count}" / "metrics.jsonl").read_text().splitlines()
         tokens.append(sum(json.loads(line).get("tokens", 0) for line in log))
     assert tokens[1] > 8 * tokens[0] > 0
+    assert main([*begin, "--run", "whole", "--set", "data.hallucinate=40", "--set", "training.epochs=2"]) == 0
+    assert main(["train", "--resume", "--run", str(tmp_path / "40"), "--set", "training.epochs=2"]) == 0
+    models = [anaphora.load(run, "latest").translator._stepper()._model for run in ("whole", tmp_path / "40")]
+    weights, others = (model.state_dict() for model in models)
+    assert all(tensor.equal(others[name]) for name, tensor in weights.items())
 
 
 def test_a_transducer_is_the_network_of_a_translator() -> None:

@@ -187,8 +187,7 @@ class TextClassification(FieldTask):
         what = counted(len(found.labels), "label" if found.several else "class")
         what += ", several a text" if found.several else ""
         noun = "vector sequence" if vectors else "text"
-        table = _vector_table(tier) if vectors else _text_table(tier, found.several)
-        return Sized(table | {"training": _training(tier, found)}, f"{counted(count, noun)} of {what}")
+        return Sized(_table(tier, found, vectors), f"{counted(count, noun)} of {what}")
 
     def describe(self, table: Table, text: AnyTokenizer | None) -> str:
         size = figure(table, "encoder.size", " of two directions of {:,} hidden units")
@@ -263,26 +262,20 @@ def _with_classes(experiment: ClassifyExperiment, splits: LabelledSplits) -> Cla
     return experiment if experiment.classes.names else experiment.with_options({"classes.names": splits.labels})
 
 
-def _text_table(tier: Tier, several: bool) -> dict[str, Any]:
-    return {
+def _table(tier: Tier, found: LabelledSplits, vectors: bool) -> dict[str, Any]:
+    shared = {
         "task": "classify",
-        "text": {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": 1 if tier.texts <= _FEW else 2},
-        "embedding": {
-            "size": tier.embedding,
-            "dropout": {"kind": "variational", "probability": 0.6 * tier.dropout, "words": 0.8 * tier.dropout},
-        },
         "encoder": {"cell": "lstm", "size": tier.size},
-        "classes": {"pooling": "mean", "dropout": tier.dropout} | ({"output": "sigmoid"} if several else {}),
-        "initializer": {"kind": "uniform", "range": 0.1},
+        "classes": {"pooling": "mean", "dropout": tier.dropout} | ({"output": "sigmoid"} if found.several else {}),
+        "training": _training(tier, found),
     }
-
-
-def _vector_table(tier: Tier) -> dict[str, Any]:
-    return {
-        "task": "classify",
-        "model": "vectors",
-        "encoder": {"cell": "lstm", "size": tier.size},
-        "classes": {"pooling": "mean", "dropout": tier.dropout},
+    if vectors:
+        return shared | {"model": "vectors"}
+    dropout = {"kind": "variational", "probability": 0.6 * tier.dropout, "words": 0.8 * tier.dropout}
+    return shared | {
+        "text": {"tokenizer": "word", "lowercase": True, "size": 50_000, "min_count": 1 if tier.texts <= _FEW else 2},
+        "embedding": {"size": tier.embedding, "dropout": dropout},
+        "initializer": {"kind": "uniform", "range": 0.1},
     }
 
 

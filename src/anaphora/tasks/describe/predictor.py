@@ -1,6 +1,6 @@
 """A trained describer: features of images in, sentences about them out."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -8,6 +8,7 @@ from typing import Any, Unpack, cast
 import numpy as np
 import numpy.typing as npt
 
+from anaphora.batch import Batch
 from anaphora.data.example_batches import padded_width
 from anaphora.data.features import Features, GridShape, array_files, grid_of
 from anaphora.data.fields.field import Field
@@ -92,7 +93,7 @@ class DescriberPredictor(WritingPredictor[Description]):
             place = f"Image {number}"
             return "", place, grid_of(np.asarray(array), self.shape, place)
 
-        return self._described(features, read, beam, **streaming)
+        return self._stream(features, read, self._writer(beam, self._longest), **streaming)
 
     @with_known_names
     def predict_file(
@@ -109,17 +110,10 @@ class DescriberPredictor(WritingPredictor[Description]):
             place = f"{path}, image '{image}',"
             return image, place, grid_of(found[image], self.shape, place)
 
-        return self._described(list(found), read, beam, **streaming)
+        return self._stream(list(found), read, self._writer(beam, self._longest), **streaming)
 
-    def _described(
-        self,
-        items: Iterable[Any],
-        read: Callable[[Any, int], tuple[str, str, Floats]],
-        beam: int | None,
-        **streaming: Unpack[Streaming],
-    ) -> Iterator[Description]:
-        writer = self._writer(beam, lambda batch: int(self.experiment.data.max_length) + 1)
-        return self._stream(items, read, writer, **streaming)
+    def _longest(self, batch: Batch) -> int:
+        return int(self.experiment.data.max_length) + 1
 
     def _finish(self, kept: str, found: Description | None) -> Description:
         assert found is not None

@@ -124,11 +124,8 @@ def save_arpa(model: NgramModel, tokenizer: Tokenizer, path: Path) -> None:
     _check(name for token, name in enumerate(names) if token not in (PAD, BOS))
     words, begin, orders = [*names, _BEGIN], len(names), list[ArpaOrder]()
     for order, (tokens_NK, log_probs_N, log_gammas_N) in enumerate(model.ngrams(), 1):
-        places_NK, log10_N, backoffs_N = (
-            tokens_NK.numpy(),
-            (log_probs_N / LN_10).numpy(),
-            (log_gammas_N / LN_10).numpy(),
-        )
+        places_NK = tokens_NK.numpy()
+        log10_N, backoffs_N = (log_probs_N / LN_10).numpy(), (log_gammas_N / LN_10).numpy()
         if order == 1:
             shown = np.array([token for token, name in enumerate(names) if name])
             places_NK, log10_N, backoffs_N = (numbers[shown] for numbers in (places_NK, log10_N, backoffs_N))

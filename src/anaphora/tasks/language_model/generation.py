@@ -76,9 +76,8 @@ class StreamedText:
         """One more token, whatever its text's number; bytes that are no character yet wait for the others."""
         self._ids.append(token)
         self._written += 1
-        if (
-            token == self._eos or self._written < self._due
-        ):  # all of it is decoded every time, which would take the square of its length
+        # all of it is decoded every time, which would take the square of its length
+        if token == self._eos or self._written < self._due:
             return
         self._due += 1 + self._written // _ONE_BY_ONE
         text = self._decode(self._ids)

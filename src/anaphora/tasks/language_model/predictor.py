@@ -59,19 +59,6 @@ class InspectedLanguageModel(LineScores):
         request = SearchRequest(max_length=len(ids) + _LINE, banned_tokens=self._tokenizer.symbols.unwritten)
         return Search(model, prompt_batch(model.bos, [ids], [0]), len(ids), request, self._tokenizer.pieces)
 
-    def searched(self, texts: Sequence[str], beam: int) -> Iterator[tuple[str, float]]:
-        """The rests of lines by a beam of this size."""
-        rows, model = [self._readable(text) for text in texts], self._stepper()
-        for start in range(0, len(rows), _BESIDE // 2):
-            own = rows[start : start + _BESIDE // 2]
-            batch = prompt_batch(model.bos, own, range(len(own)))
-            lengths = [len(ids) + _LINE for ids in own]
-            request = SearchRequest(max_length=lengths, beam=beam, banned_tokens=self._tokenizer.symbols.unwritten)
-            with running(self._runtime):
-                found = search(model, batch, request)
-            for [best, *_] in found:
-                yield self._tokenizer.decode(best.ids), best.score
-
     def _encode(self, text: str) -> list[int]:
         """The tokens of a text, its line ends among them."""
         eos = self._tokenizer.symbols.eos
@@ -192,14 +179,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
             return (found[number] for number, _, _ in rows)
 
         return answers(
-            prompts,
-            read,
-            answer,
-            task="generate",
-            unit="prompts",
-            runtime=self._runtime,
-            limits=limits,
-            report=report,
+            prompts, read, answer, task="generate", unit="prompts", runtime=self._runtime, limits=limits, report=report
         )
 
     def _request(self, beam: int, sampling: Sampling, lines: int | None = 1) -> SearchRequest:

@@ -42,13 +42,10 @@ class TextJob(TrainingJob):
         """Find and check the data; errors as for ``data.sources.text_splits``."""
         self._experiment, self.splits = experiment, language_model_splits(experiment, report)
 
-    def train_ids(self, context: TrainingContext, report: Report) -> Column:
-        """Return the training text as ids."""
-        return encoded_text(self.splits.train, context.tokenizers["text"], context.encoded / "train", report=report)
-
-    def valid_ids(self, context: TrainingContext, report: Report) -> Column:
-        """Return the validation text as ids."""
-        return encoded_text(self.splits.valid, context.tokenizers["text"], context.encoded / "valid", report=report)
+    def ids(self, split: str, context: TrainingContext, report: Report) -> Column:
+        """Return the text of a split, "train" or "valid", as ids."""
+        text = getattr(self.splits, split)
+        return encoded_text(text, context.tokenizers["text"], context.encoded / split, report=report)
 
     def metrics(self, loss: float, ids: Column) -> Mapping[str, float]:
         """Return what a mean loss in nats a prediction of the validation text says; ``ids`` are those of the text."""
@@ -68,12 +65,12 @@ class LanguageModelJob(TextJob, UpdatingJob):
 
     def counts(self, context: TrainingContext, report: Report) -> Integers:
         """Return how often each token is predicted: every one of the text but the first."""
-        return token_counts(self.train_ids(context, report)[1:], context.tokenizers["text"].symbols.size)
+        return token_counts(self.ids("train", context, report)[1:], context.tokenizers["text"].symbols.size)
 
     def batches(self, context: TrainingContext, report: Report) -> Batches:
         """Return windows over as many streams as a batch has room for, or sentences of like length."""
         data, training = self._experiment.data, context.training
-        train = self.train_ids(context, report)
+        train = self.ids("train", context, report)
         if not self._experiment.reads_stream:
             symbols = context.tokenizers["text"].symbols
             sentences = TextSentences(
@@ -93,7 +90,7 @@ class LanguageModelJob(TextJob, UpdatingJob):
     def validation(self, context: TrainingContext, report: Report) -> Validate:
         """Return the loss of the validation text."""
         symbols, batch_tokens = context.tokenizers["text"].symbols, context.training.batch_tokens
-        valid = self.valid_ids(context, report)
+        valid = self.ids("valid", context, report)
         report_unknown(valid, symbols, context.run, report)
         batches: Batches
         if self._experiment.reads_stream:
@@ -115,7 +112,7 @@ class NgramJob(FittingJob, TextJob):
 
     def fit(self, context: TrainingContext, report: Report) -> Mapping[str, float]:
         model = cast(NgramModel, context.model)
-        train, valid = self.train_ids(context, report), self.valid_ids(context, report)
+        train, valid = self.ids("train", context, report), self.ids("valid", context, report)
         report_unknown(valid, context.tokenizers["text"].symbols, context.run, report)
         guessed: list[int] = []
         model.fit(train, guessed.append, report, folder=context.encoded)
@@ -177,7 +174,7 @@ class InterpolationJob(FittingJob, TextJob):
         mixture = cast(Interpolation, context.model)
         for place, path in enumerate(self._config.runs):
             mixture.members[place] = load_trained(Path(path), "best", report).model
-        valid = self.valid_ids(context, report)
+        valid = self.ids("valid", context, report)
         found = list(stream_components(mixture, valid[1:].tolist(), int(valid[0])))
         sources = ComponentPredictions(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
         mixture.weights.copy_(fitted_weights(*sources))

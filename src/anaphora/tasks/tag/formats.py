@@ -47,11 +47,9 @@ def resolved(experiment: TaggerExperiment) -> TaggerExperiment:
     data, spans = experiment.data, experiment.spans
     train = find_tagged(data.paths(), data.names).train
     first = _first_row(train[0])
-    kind = (
-        data.format
-        if data.format != "auto"
-        else kind_by_name(train[0]) or ("conllu" if _is_conllu(first) else "columns")
-    )
+    kind = data.format
+    if kind == "auto":
+        kind = kind_by_name(train[0]) or ("conllu" if _is_conllu(first) else "columns")
     table = _table(data, kind, first, train[0])
     column = table.chosen[-1] if kind != "columns" else str(table.numbers[-1])
     found = {"data.format": kind, "data.column": column}

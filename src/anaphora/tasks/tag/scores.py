@@ -1,12 +1,12 @@
 """The scores of tags, of all and of each sentence."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from anaphora.evaluation.segments import Floats, SegmentMetric, counts, f1, fraction, macro_f1
+from anaphora.evaluation.segments import Floats, Score, SegmentMetric, counts, f1, fraction, macro_f1
 from anaphora.evaluation.tags import Matches, TagCounts, by_frequency, most_frequent_shown
 from anaphora.run.logs import Metric
 from anaphora.wording import counted
@@ -30,25 +30,33 @@ class TagScores:
         for counted_in in (self.counts, self.sentences[-1]):
             counted_in.add(expected, predicted, known)
 
+    def _table(self) -> Iterator[tuple[str, float, str, Floats, Score]]:
+        """Yield the name, value and conditions of each metric, its counts in each sentence and their score."""
+        total, rows, of_labels = self.counts, self.sentences, [one.labels for one in self.sentences]
+        one, row = ("vector", "sequence") if self.of_vectors else ("token", "sentence")
+        how = f"{counted(total.tokens, one)}, {counted(total.sentences, row)}"
+        yield "accuracy", total.accuracy, how, _column(rows, "right", "tokens"), fraction
+        if total.unknown:
+            unknown = _column(rows, "unknown_right", "unknown")
+            how_many = counted(total.unknown, "token")
+            yield "accuracy of unknown words", total.unknown_accuracy, how_many, unknown, fraction
+        whole = _column(rows, "sentences_right", "sentences")
+        yield f"{row}s without an error", total.sentence_accuracy, how, whole, fraction
+        if total.encoding or total.several:
+            of = f"{how}, spans in {total.encoding.upper()}, strict" if total.encoding else f"{how}, labels"
+            yield "precision", total.labels.precision, of, _column(of_labels, "right", "predicted"), fraction
+            yield "recall", total.labels.recall, of, _column(of_labels, "right", "expected"), fraction
+            yield "F1", total.labels.f1, of, _column(of_labels, *_MATCHES), f1
+        none = Matches()
+        by_tag = [_column([one.by_tag.get(name, none) for one in rows], *_MATCHES) for name in total.by_tag]
+        yield "macro-F1", total.macro_f1, how, np.concatenate([np.zeros((len(rows), 0)), *by_tag], axis=1), macro_f1
+
     def segment_metrics(self) -> list[SegmentMetric]:
         """Accuracies and F1 as sums over sentences."""
-        rows, names = self.sentences, list(self.counts.by_tag)
-        none = Matches()
-        by_tag = [[one.by_tag.get(name, none) for one in rows] for name in names]
-        labels = [one.labels for one in rows]
-        found = [SegmentMetric("accuracy", _column(rows, "right", "tokens"), fraction)]
-        if self.counts.unknown:
-            unknown = _column(rows, "unknown_right", "unknown")
-            found.append(SegmentMetric("accuracy of unknown words", unknown, fraction))
-        found.append(SegmentMetric(self._without_error, _column(rows, "sentences_right", "sentences"), fraction))
-        if self.counts.encoding or self.counts.several:
-            found += [
-                SegmentMetric("precision", _column(labels, "right", "predicted"), fraction),
-                SegmentMetric("recall", _column(labels, "right", "expected"), fraction),
-                SegmentMetric("F1", _column(labels, *_MATCHES), f1),
-            ]
-        of_tags = np.concatenate([_column(of_one, *_MATCHES) for of_one in by_tag], axis=1)
-        return [*found, SegmentMetric("macro-F1", of_tags, macro_f1)]
+        return [SegmentMetric(name, counts_SK, score) for name, _, _, counts_SK, score in self._table()]
+
+    def metrics(self) -> tuple[Metric, ...]:
+        return tuple(Metric(name, value, how) for name, value, how, _, _ in self._table())
 
     def json(self) -> dict[str, Any]:
         counts = self.counts
@@ -66,24 +74,6 @@ class TagScores:
             "sentences": counts.sentences,
             "by_tag": {name: one.json() for name, one in by_frequency(counts.by_tag)},
         }
-
-    @property
-    def _without_error(self) -> str:
-        return f"{'sequences' if self.of_vectors else 'sentences'} without an error"
-
-    def metrics(self) -> tuple[Metric, ...]:
-        counts = self.counts
-        one, row = ("vector", "sequence") if self.of_vectors else ("token", "sentence")
-        how = f"{counted(counts.tokens, one)}, {counted(counts.sentences, row)}"
-        found = [Metric("accuracy", counts.accuracy, how)]
-        if counts.unknown:
-            unknown = counted(counts.unknown, "token")
-            found.append(Metric("accuracy of unknown words", counts.unknown_accuracy, unknown))
-        found.append(Metric(self._without_error, counts.sentence_accuracy, how))
-        if counts.encoding or counts.several:
-            of = f"{how}, spans in {counts.encoding.upper()}, strict" if counts.encoding else f"{how}, labels"
-            found += [Metric(name, getattr(counts.labels, name.lower()), of) for name in ("precision", "recall", "F1")]
-        return (*found, Metric("macro-F1", counts.macro_f1, how))
 
     def __str__(self) -> str:
         lines = [f"{metric.name} {metric.shown}  ({metric.conditions})" for metric in self.metrics()]

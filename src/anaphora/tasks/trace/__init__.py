@@ -1,7 +1,7 @@
 """Real-valued sequences: pen strokes and signals predicted, drawn, and written from texts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from math import pi
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -57,66 +57,9 @@ _BATCH = 4000
 """Vectors of a batch."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TraceScores:
-    """The metrics of one split; numbers are scaled by the deviations of the training split."""
-
-    vectors: int
-    """Vectors that are predicted."""
-    sequences: int
-    log_likelihood: float
-    """Sum of ln p of all vectors and flags."""
-    flags: float
-    """Part of the loss that is of flags."""
-    squared_error: float
-    """Mean over vectors of the squared distance to the expected vector."""
-    by_sequence: Floats = field(compare=False, repr=False)
-    """Of every sequence: ln p of its vectors and flags, its squared distances, its vectors."""
-    residual: bool = False
-    """True if the density is a Gaussian with the residual variance of the validation split, of a model without one."""
-
-    def segment_metrics(self) -> list[SegmentMetric]:
-        """Log-likelihood and squared error as sums over sequences."""
-        log_likelihood_S, squares_S, vectors_S = self.by_sequence.T
-        ones_S = np.ones(self.sequences)
-        how = "residual variance" if self.residual else ""
-        return [
-            SegmentMetric("log-likelihood a vector", counts((log_likelihood_S, vectors_S)), fraction, conditions=how),
-            SegmentMetric("log-likelihood a sequence", counts((log_likelihood_S, ones_S)), fraction, conditions=how),
-            SegmentMetric("squared error", counts((squares_S, vectors_S)), fraction, "lower"),
-        ]
-
-    def json(self) -> dict[str, Any]:
-        return {
-            "log_likelihood": self.log_likelihood / self.vectors,
-            "log_likelihood_sequence": self.log_likelihood / self.sequences,
-            "flag_log_likelihood": self.flags / self.vectors,
-            "squared_error": self.squared_error,
-            "vectors": self.vectors,
-            "sequences": self.sequences,
-            "residual_variance": self.residual,
-        }
-
-    def metrics(self) -> tuple[Metric, ...]:
-        how = f"{self.vectors:,} vectors, {self.sequences:,} sequences, scaled"
-        density = f"{how}, residual variance" if self.residual else how
-        return (
-            Metric("log-likelihood a vector", self.log_likelihood / self.vectors, density),
-            Metric("log-likelihood a sequence", self.log_likelihood / self.sequences, density),
-            Metric("squared error", self.squared_error, how),
-        )
-
-    def __str__(self) -> str:
-        how = ", as a Gaussian with the residual variance" if self.residual else ""
-        return (
-            f"log-likelihood {self.log_likelihood / self.vectors:.4f} a vector ({self.flags / self.vectors:.4f} of its "
-            f"flags), {self.log_likelihood / self.sequences:.2f} a sequence{how}; squared error "
-            f"{self.squared_error:.4f} ({self.vectors:,} vectors, {self.sequences:,} sequences)"
-        )
-
-
-class Measured(NamedTuple):
-    """Results for every vector of a split, in the order of the split."""
+    """Results for every vector of a split, in its order; numbers are scaled by deviations of the training split."""
 
     errors_ND: Floats
     """Differences from the expected vectors."""
@@ -125,28 +68,63 @@ class Measured(NamedTuple):
     flag_log_probs_N: Floats
     lengths: Sequence[int]
     """Vectors of each sequence."""
+    residual: bool = False
+    """True if the density is a Gaussian with the residual variance of the validation split, of a model without one."""
 
-    def scores(self, variance_D: Floats | None) -> TraceScores:
-        """The metrics; ``variance_D`` is that of the Gaussian, for a model without a density."""
-        log_probs_N = self.log_probs_N
-        if log_probs_N is None:
-            assert variance_D is not None
-            log_probs_N = -0.5 * (self.errors_ND**2 / variance_D + np.log(2 * pi * variance_D)).sum(1)
-        flags, squares_N = float(self.flag_log_probs_N.sum()), (self.errors_ND**2).sum(1)
-        vectors = counts((log_probs_N + self.flag_log_probs_N, squares_N, np.ones(len(squares_N))))
-        starts = np.cumsum([0, *self.lengths[:-1]])
-        return TraceScores(
-            len(squares_N),
-            len(self.lengths),
-            float(log_probs_N.sum()) + flags,
-            flags,
-            float(squares_N.mean()),
-            np.add.reduceat(vectors, starts),
-            variance_D is not None,
+    def with_residual(self, variance_D: Floats) -> "TraceScores":
+        """Return the scores by the density of a Gaussian with this variance."""
+        log_probs_N = -0.5 * (self.errors_ND**2 / variance_D + np.log(2 * pi * variance_D)).sum(1)
+        return replace(self, log_probs_N=log_probs_N, residual=True)
+
+    def segment_metrics(self) -> list[SegmentMetric]:
+        """Log-likelihood and squared error as sums over sequences."""
+        assert self.log_probs_N is not None
+        ones_N, ones_S = np.ones(len(self.errors_ND)), np.ones(len(self.lengths))
+        of_vectors = counts((self.log_probs_N + self.flag_log_probs_N, (self.errors_ND**2).sum(1), ones_N))
+        log_likelihood_S, squares_S, vectors_S = np.add.reduceat(of_vectors, np.cumsum([0, *self.lengths[:-1]])).T
+        how = "residual variance" if self.residual else ""
+        return [
+            SegmentMetric("log-likelihood a vector", counts((log_likelihood_S, vectors_S)), fraction, conditions=how),
+            SegmentMetric("log-likelihood a sequence", counts((log_likelihood_S, ones_S)), fraction, conditions=how),
+            SegmentMetric("squared error", counts((squares_S, vectors_S)), fraction, "lower"),
+        ]
+
+    def json(self) -> dict[str, Any]:
+        """Log-likelihoods are of vectors and flags, the squared error is the mean distance to the expected vector."""
+        assert self.log_probs_N is not None
+        flags, vectors, sequences = float(self.flag_log_probs_N.sum()), len(self.errors_ND), len(self.lengths)
+        log_likelihood = float(self.log_probs_N.sum()) + flags
+        return {
+            "log_likelihood": log_likelihood / vectors,
+            "log_likelihood_sequence": log_likelihood / sequences,
+            "flag_log_likelihood": flags / vectors,
+            "squared_error": float((self.errors_ND**2).sum(1).mean()),
+            "vectors": vectors,
+            "sequences": sequences,
+            "residual_variance": self.residual,
+        }
+
+    def metrics(self) -> tuple[Metric, ...]:
+        found = self.json()
+        how = f"{found['vectors']:,} vectors, {found['sequences']:,} sequences, scaled"
+        density = f"{how}, residual variance" if self.residual else how
+        return (
+            Metric("log-likelihood a vector", found["log_likelihood"], density),
+            Metric("log-likelihood a sequence", found["log_likelihood_sequence"], density),
+            Metric("squared error", found["squared_error"], how),
+        )
+
+    def __str__(self) -> str:
+        found = self.json()
+        how = ", as a Gaussian with the residual variance" if self.residual else ""
+        return (
+            f"log-likelihood {found['log_likelihood']:.4f} a vector ({found['flag_log_likelihood']:.4f} of its flags), "
+            f"{found['log_likelihood_sequence']:.2f} a sequence{how}; squared error {found['squared_error']:.4f} "
+            f"({found['vectors']:,} vectors, {found['sequences']:,} sequences)"
         )
 
 
-def measure(model: TracePredictor, fields: Fields, corpus: TraceCorpus) -> Measured:
+def measure(model: TracePredictor, fields: Fields, corpus: TraceCorpus) -> TraceScores:
     """Return what a model says of every vector of a corpus."""
     network, examples, found = model.network, list(corpus.examples()), dict[int, list[Any]]()
     inputs, targets = (
@@ -163,7 +141,7 @@ def measure(model: TracePredictor, fields: Fields, corpus: TraceCorpus) -> Measu
             found[row] = [None if numbers is None else numbers[at, :length].cpu().numpy() for numbers in of_batch]
     errors, log_probs, flags = zip(*(found[row] for row in range(len(found))), strict=True)
     whole = None if log_probs[0] is None else np.concatenate(log_probs)
-    return Measured(np.concatenate(errors), whole, np.concatenate(flags), list(map(len, errors)))
+    return TraceScores(np.concatenate(errors), whole, np.concatenate(flags), list(map(len, errors)))
 
 
 _NEGATIVE, _POSITIVE = "with negative numbers", "without any"
@@ -274,12 +252,12 @@ class ValuePrediction(ValueTask):
 
     def score(self, model: TracePredictor, text: TraceCorpus, request: Request, report: Report) -> TraceScores:
         """Return log-likelihood and squared error; without a density, that of a Gaussian fitted to validation."""
-        experiment = model.experiment
-        fields = self.fields(experiment, {"text": model.tokenizer} if model.tokenizer else {})
-        if cast(Any, experiment).output.has_density:
-            return measure(model, fields, text).scores(None)
-        errors_ND = measure(model, fields, self.splits(experiment).valid).errors_ND
-        return measure(model, fields, text).scores((errors_ND**2).mean(0))
+        fields = self.fields(model.experiment, {"text": model.tokenizer} if model.tokenizer else {})
+        found = measure(model, fields, text)
+        if found.log_probs_N is not None:
+            return found
+        valid = measure(model, fields, self.splits(model.experiment).valid)
+        return found.with_residual((valid.errors_ND**2).mean(0))
 
     def choose(self, data: GivenData) -> Sized:
         """Choose the model for as many vectors, of texts where nearly all have one; DataError for faulty data."""

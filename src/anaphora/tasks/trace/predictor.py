@@ -98,11 +98,7 @@ class TracePredictor:
     """A trained model of real-valued sequences."""
 
     def __init__(
-        self,
-        network: ValueNetwork,
-        experiment: TraceExperiment,
-        tokenizer: Tokenizer | None,
-        runtime: Runtime = ON_CPU,
+        self, network: ValueNetwork, experiment: TraceExperiment, tokenizer: Tokenizer | None, runtime: Runtime = ON_CPU
     ) -> None:
         """``tokenizer`` is that of the texts it writes; None for a model without."""
         self.network, self.experiment = network, experiment

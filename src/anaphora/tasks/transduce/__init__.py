@@ -25,11 +25,7 @@ from anaphora.tasks.sizing import figure, tier_for, value_at
 from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers, Trained, WeightSource, both_sides
 from anaphora.tasks.trace import ValueTask
 from anaphora.tasks.training_job import TrainingJob, mean_loss
-from anaphora.tasks.transduce.config import (
-    TransductionEvaluation,
-    TransductionExperiment,
-    VectorTransductionExperiment,
-)
+from anaphora.tasks.transduce.config import TransductionEvaluation, TransductionExperiment, VectorTransductionExperiment
 from anaphora.tasks.transduce.data import (
     TransducerJob,
     TransductionScores,

@@ -50,8 +50,7 @@ class TransductionExperiment(TranslatorExperiment):
     metrics: ClassVar[dict[str, Better]] = METRICS
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
-            {"guided_alignment.kind": "file"},
-            'its lines are of words between spaces; set guided_alignment = "learn"',
+            {"guided_alignment.kind": "file"}, 'its lines are of words between spaces; set guided_alignment = "learn"'
         ),
     )
 
