@@ -48,7 +48,7 @@ def run(
 
     from anaphora.data.traces import read_traces
     from anaphora.tasks.runs import load_as
-    from anaphora.tasks.trace import Series, TracePredictor, svg
+    from anaphora.tasks.trace.predictor import Series, TracePredictor, svg
 
     as_json = as_json or (output is not None and output.suffix.lower() == ".jsonl")
     with listening() as report:

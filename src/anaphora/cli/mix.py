@@ -33,7 +33,7 @@ def run(
     from anaphora.experiment.overrides import Setting
     from anaphora.experiment.reading import read_experiment
     from anaphora.experiment.run_training import train
-    from anaphora.tasks.language_model import interpolation_table
+    from anaphora.tasks.language_model.training import interpolation_table
 
     with listening() as report:
         of_cache = [text for text in settings or [] if Setting.parse(text).key.startswith("interpolation.cache.")]

@@ -15,7 +15,7 @@ from anaphora.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
     from anaphora.events import Report
-    from anaphora.tasks.describe import Description
+    from anaphora.tasks.describe.predictor import Description
 
 EXAMPLES = (
     "anaphora predict runs/reviews reviews.txt",

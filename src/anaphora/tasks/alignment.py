@@ -35,8 +35,6 @@ from anaphora.text.tokenization import TextConfig, Word
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer, written
 
-__all__ = ["TASKS", "AlignerExperiment", "AlignmentPredictor"]
-
 
 class AlignmentPredictor:
     """Links the words of sentences and their translations."""

@@ -17,7 +17,7 @@ from anaphora.data.fields.grid import Grid
 from anaphora.events import silent
 from anaphora.run import Run
 from anaphora.search.ensemble import Ensemble
-from anaphora.tasks.describe import DescriberPredictor
+from anaphora.tasks.describe.predictor import DescriberPredictor
 from tests.searches import beam
 
 SMALL = [

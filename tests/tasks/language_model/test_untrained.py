@@ -38,6 +38,9 @@ def test_a_text_is_predicted_in_one_pass_with_the_state_carried(
         state, last = step.state, unit
     found = untrained_language_model.evaluate(iter(lines))
     assert found.tokens == len(ids) and found.unknown == 0
+    with pytest.raises(DataError, match="there is no line"):
+        untrained_language_model.evaluate([])
+    assert untrained_language_model.evaluate([""]).tokens == 1
     assert found.nats == pytest.approx(nats, rel=1e-5)
     assert found.size == sum(map(size_of_line, lines), start=TextSize(0, 0, 0))
     assert found.bits_per_character == pytest.approx(
@@ -52,14 +55,6 @@ def test_the_score_of_a_line_is_what_predicting_it_costs(untrained_language_mode
         if (f := untrained_language_model.generate("the", seed=seed)).finished and "\n" not in f.text
     )
     assert untrained_language_model.evaluate([found.text]).nats == pytest.approx(-found.score, rel=1e-5)
-
-
-def test_a_text_without_lines_is_refused_and_an_empty_line_is_one_prediction(
-    untrained_language_model: LanguageModelPredictor,
-) -> None:
-    with pytest.raises(DataError, match="there is no line"):
-        untrained_language_model.evaluate([])
-    assert untrained_language_model.evaluate([""]).tokens == 1
 
 
 def test_a_saved_language_model_writes_as_before(

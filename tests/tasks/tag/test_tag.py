@@ -11,7 +11,7 @@ import pytest
 
 import anaphora
 from anaphora.cli.app import main
-from anaphora.tasks.tag import TaggerPredictor
+from anaphora.tasks.tag.predictor import TaggerPredictor
 
 SMALL = [
     *("--set", "embedding.size=8", "--set", "encoder.size=6", "--set", "training.batch_tokens=60"),
@@ -250,12 +250,26 @@ def test_faults_of_the_data_end_with_one_sentence(treebank: Path, capsys: pytest
     assert "The format 'xml' is unknown" in capsys.readouterr().err
 
 
-def test_a_crf_refuses_tags_that_it_bars(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "train.conll").write_text("a B-X\nb I-X\n\na O\nb I-X\n\n")
+@pytest.mark.parametrize(
+    ("text", "settings", "message"),
+    [
+        ("", [], "train.conll should hold tagged sentences, but has none"),
+        ("word,tag\nAda,PROPN\n", [], "its first row is 'word,tag': put spaces or tabs between its columns"),
+        ("Ada\nsees\n", [], "its first row is 'Ada': add a column"),
+        (
+            "a B-X\nb I-X\n\na O\nb I-X\n\n",
+            ["--set", "spans=iob2", "--set", "output.kind=crf"],
+            "train.conll:5 has the tag 'I-X', which IOB2 does not allow there",
+        ),
+    ],
+)
+def test_columns_without_tags_or_with_barred_ones_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, settings: list[str], message: str
+) -> None:
+    (tmp_path / "train.conll").write_text(text)
     (tmp_path / "valid.conll").write_text("a O\n\n")
-    begin = ["train", "--data", str(tmp_path), "--task", "tag", "--run", str(tmp_path / "run"), *SMALL]
-    assert main([*begin, "--set", "spans=iob2", "--set", "output.kind=crf"]) == 2
-    assert "train.conll:5 has the tag 'I-X', which IOB2 does not allow there" in capsys.readouterr().err
+    assert main(["train", "--data", str(tmp_path), "--task", "tag", "--run", str(tmp_path / "run"), *settings]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_the_data_of_taggers_is_checked_with_its_lines(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -266,19 +280,3 @@ def test_the_data_of_taggers_is_checked_with_its_lines(treebank: Path, capsys: p
     assert found["trainable"] and found["estimate"]["updates"] > 0
     [control] = [finding for finding in found["findings"] if finding["kind"] == "control"]
     assert control["places"][0]["file"] == str(train) and control["places"][0]["line"] == 2  # that of its first word
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "train.conll should hold tagged sentences, but has none"),
-        ("word,tag\nAda,PROPN\n", "its first row is 'word,tag': put spaces or tabs between its columns"),
-        ("Ada\nsees\n", "its first row is 'Ada': add a column"),
-    ],
-)
-def test_files_without_tags_are_answered_with_what_is_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
-) -> None:
-    (tmp_path / "train.conll").write_text(text)
-    assert main(["train", "--data", str(tmp_path), "--task", "tag", "--run", str(tmp_path / "run")]) == 2
-    assert message in capsys.readouterr().err

@@ -53,6 +53,8 @@ def test_a_text_is_written_evaluated_and_drawn(lines: Path, capsys: pytest.Captu
     start = [point for stroke in primed["strokes"] for point in stroke][: primed["primed"]]
     assert np.allclose(start, again[0].values_TD, atol=0.01)
     assert main(["info", "run"]) == 0
+    sized = tasks_named("trace")[0].choose(GivenData([lines], Names()))
+    assert sized.table["training"]["batch_tokens"] == 400  # few strokes make small batches
     check = ["check", "--task", "trace", "--data", str(lines), "--trial", "0.1", "--set", "decoder.size=6"]
     assert main(check) == 0
     assert main(begin("synthesis", lines, "parts", "--set", "training.epochs=1")) == 0
@@ -75,11 +77,6 @@ def test_strokes_are_predicted_without_a_text(kind: str, lines: Path, capsys: py
     assert capsys.readouterr().out.startswith("<svg")
     assert main(["draw", "run", "--text", "no"]) == 2
     assert "writes no given text" in capsys.readouterr().err
-
-
-def test_few_strokes_make_small_batches(lines: Path) -> None:
-    sized = tasks_named("trace")[0].choose(GivenData([lines], Names()))
-    assert sized.table["training"]["batch_tokens"] == 400
 
 
 @pytest.mark.parametrize("model", ["prediction", "synthesis"])

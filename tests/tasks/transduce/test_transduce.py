@@ -18,7 +18,7 @@ from anaphora.models.translator import Translator
 from anaphora.prediction.options import SearchOptions
 from anaphora.protocols import SearchStart
 from anaphora.tasks.registry import tasks_named
-from anaphora.tasks.transduce import TransducerPredictor
+from anaphora.tasks.transduce.predictor import TransducerPredictor
 
 SMALL = [
     *("--set", "embedding.size=16", "--set", "encoder.size=16", "--set", "decoder.size=16"),
@@ -87,8 +87,8 @@ def test_a_transducer_is_trained_without_a_recipe_evaluated_and_asked(
     assert main(["info", "run"]) == 0
 
 
-def test_lines_are_predicted_by_the_command_line_and_unknown_symbols_are_named(
-    dictionary: Path, capsys: pytest.CaptureFixture[str]
+def test_strings_are_answered_alike_alone_side_by_side_and_by_the_command_line(
+    dictionary: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     transducer = trained(dictionary, "--set", "training.epochs=1")
     Path("words").write_text("ab\ndax\n\ncy\n")
@@ -104,32 +104,22 @@ def test_lines_are_predicted_by_the_command_line_and_unknown_symbols_are_named(
     assert rows == [found.json() for found in expected]
     with pytest.raises(TypeError, match="Several texts"):
         transducer.predict("ab")
-
-
-def test_outputs_never_depend_on_the_strings_beside_them(dictionary: Path) -> None:
-    transducer = trained(dictionary, "--set", "training.epochs=1")
     draw = random.Random(1)
     strings = ["".join(draw.choices("abcdx", k=draw.randint(1, 24))) for _ in range(12)]
     together = transducer.predict(strings, beam=2)
     assert together == [transducer.predict([string], beam=2)[0] for string in strings]
     assert together == transducer.predict(strings[::-1], beam=2)[::-1]
     assert together == list(transducer.predict_stream(iter(strings), SearchOptions(beam=2)))
-
-
-def test_hundreds_of_short_strings_over_few_symbols_are_searched_side_by_side(
-    dictionary: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    transducer = trained(dictionary, "--set", "training.epochs=1")
     [alone] = transducer.predict(["abc"])
-    rows, start = list[int](), DecodingStepper.start
+    searched, start = list[int](), DecodingStepper.start
 
-    def counted(stepper: DecodingStepper, batch: Batch) -> SearchStart:
-        rows.append(len(batch.example_ids_B))
+    def noted(stepper: DecodingStepper, batch: Batch) -> SearchStart:
+        searched.append(len(batch.example_ids_B))
         return start(stepper, batch)
 
-    monkeypatch.setattr(DecodingStepper, "start", counted)
+    monkeypatch.setattr(DecodingStepper, "start", noted)
     assert transducer.predict(["abc"] * 500) == [alone] * 500
-    assert rows == [500]
+    assert searched == [500]
 
 
 def test_json_lines_of_strings_are_trained_on_and_scored(dictionary: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ import anaphora
 from anaphora.cli.app import main
 from anaphora.inspection.attention import vector_alignments
 from anaphora.inspection.subject import Subject
-from anaphora.tasks.transduce import Transduction
+from anaphora.tasks.transduce.predictor import Transduction
 
 SIZES = ["encoder.size=12", "decoder.size=12", "decoder.readout_size=8", "embedding.size=8", "attention.size=6"]
 TRAINING = ["encoder.dropout=0", "decoder.dropout=0", "training.batch_tokens=150", "training.epochs=6"]

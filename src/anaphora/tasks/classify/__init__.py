@@ -10,17 +10,9 @@ from anaphora.data.example_store import ExampleStore
 from anaphora.data.fields.label import Label, Targets
 from anaphora.data.fields.tokens import Tokens
 from anaphora.data.fields.vectors import Vectors, moments
-from anaphora.data.labelled import (
-    LabelledCorpus,
-    LabelledFormat,
-    LabelledSplits,
-    hold_vectors,
-    labelled_corpus,
-    labelled_splits,
-)
+from anaphora.data.labelled import LabelledCorpus, LabelledFormat, hold_vectors, labelled_corpus, labelled_splits
 from anaphora.errors import DataError
 from anaphora.evaluation.classification import (
-    ClassificationScores,
     SeveralLabelScores,
     best_thresholds,
     classification_scores,
@@ -31,18 +23,8 @@ from anaphora.formats.labelled import TEXTS
 from anaphora.models.classifier import ClassesConfig, PooledClassifier
 from anaphora.models.registry import NETWORKS
 from anaphora.run.logs import Metric
-from anaphora.tasks.classify.config import (
-    ClassifierExperiment,
-    ClassifyExperiment,
-    LabelledData,
-    VectorClassifierExperiment,
-)
-from anaphora.tasks.classify.predictor import (
-    Classification,
-    ClassifierPredictor,
-    PooledPredictor,
-    VectorClassifierPredictor,
-)
+from anaphora.tasks.classify.config import ClassifierExperiment, LabelledData, VectorClassifierExperiment
+from anaphora.tasks.classify.predictor import ClassifierPredictor, PooledPredictor, VectorClassifierPredictor
 from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
@@ -52,16 +34,6 @@ from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import counted
 
-__all__ = [
-    "TASKS",
-    "Classification",
-    "ClassifierExperiment",
-    "ClassifierPredictor",
-    "VectorClassifierExperiment",
-    "VectorClassifierPredictor",
-]
-
-Scores = ClassificationScores | SeveralLabelScores
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -93,7 +65,7 @@ class TextClassification(FieldTask):
 
     name, model = "classify", "text"
     noun, plural = "a classifier", "classifiers"
-    experiment: ClassVar[type[ClassifyExperiment]] = ClassifierExperiment
+    experiment: ClassVar[Any] = ClassifierExperiment
     network = NETWORKS["classifier"]
     see = "see anaphora predict"
     next_command = "echo 'Your text.' | anaphora predict {run}"
@@ -102,7 +74,7 @@ class TextClassification(FieldTask):
     predictor_class: ClassVar[type[PooledPredictor]] = ClassifierPredictor
     takes: ClassVar[Sequence[str]] = ("data", "columns")
 
-    def splits(self, experiment: ClassifyExperiment, report: Report = silent) -> LabelledSplits:
+    def splits(self, experiment: Any, report: Report = silent) -> Any:
         """Return the splits; errors as for ``data.labelled.labelled_splits``."""
         return labelled_splits(experiment.data.paths(), experiment.data.names, format_of(experiment), report)
 
@@ -111,7 +83,7 @@ class TextClassification(FieldTask):
         _, columns, header = splits.train.format.columns
         return _with_classes(experiment, splits).with_options(chosen_columns(columns, header))
 
-    def check_data(self, experiment: ClassifyExperiment, splits: Any, report: Report) -> None:
+    def check_data(self, experiment: Any, splits: Any, report: Report) -> None:
         """Raise DataError where the data has other classes than the experiment names."""
         names = experiment.classes.names
         if sorted(names) != list(splits.labels):
@@ -125,7 +97,7 @@ class TextClassification(FieldTask):
         text = Tokens("text", tokenizers["text"], lambda example: example.text, longest=experiment.data.max_length)
         return Fields(text, label_field(experiment.classes))
 
-    def weights(self, experiment: ClassifyExperiment, fields: Fields, store: ExampleStore) -> Floats | None:
+    def weights(self, experiment: Any, fields: Fields, store: ExampleStore) -> Floats | None:
         """Return the inverse of the frequency of each example's class, 1 on average, where classes are balanced."""
         if not experiment.classes.balanced:
             return None
@@ -147,14 +119,14 @@ class TextClassification(FieldTask):
     def tokenizers_of(self, tokenizers: dict[str, Tokenizer], path: Path) -> dict[str, Tokenizer]:
         return {"text": tokenizers["text"] if "text" in tokenizers else tokenizers["source"]}
 
-    def given(self, experiment: ClassifyExperiment, request: Request) -> Mapping[str, LabelledCorpus]:
+    def given(self, experiment: Any, request: Request) -> Mapping[str, LabelledCorpus]:
         """Return the data that is requested; DataError with its line for a label that training does not have."""
         if request.data is None:
             return {}
         format_ = format_of(request.reading(experiment))
         return {request.data.name: labelled_corpus(request.data, experiment.classes.names, format_)}
 
-    def score(self, model: Any, text: LabelledCorpus, request: Request, report: Report) -> Scores:
+    def score(self, model: Any, text: LabelledCorpus, request: Request, report: Report) -> Any:
         examples = list(text.examples())
         found = model.predict_stream(map(model.field.get, examples), report=report)
         probabilities_NC = np.array([list(one.probabilities.values()) for one in found])
@@ -162,7 +134,7 @@ class TextClassification(FieldTask):
         rows = field.encode([one.labels for one in examples], lambda number: examples[number].place)
         return scores_of(model.model, field.targets(field.held(rows)), probabilities_NC)
 
-    def metrics(self, scores: Scores) -> tuple[Metric, ...]:
+    def metrics(self, scores: Any) -> tuple[Metric, ...]:
         if isinstance(scores, SeveralLabelScores):
             how = f"{counted(scores.count, 'example')}, {counted(len(scores.by_label), 'label')}"
             first = [Metric("micro-F1", scores.micro_f1, how), Metric("exact matches", scores.accuracy, how)]
@@ -234,7 +206,7 @@ TASKS = (TextClassification, VectorClassification)
 """Classification."""
 
 
-def format_of(experiment: ClassifyExperiment) -> LabelledFormat:
+def format_of(experiment: Any) -> LabelledFormat:
     """Return how the files of an experiment are read."""
     data = experiment.data
     separator = data.label_separator if experiment.classes.several else None
@@ -248,7 +220,7 @@ def label_field(classes: ClassesConfig) -> Label:
     return Label("labels", classes.names, lambda example: example.labels, several=classes.several)
 
 
-def scores_of(model: PooledClassifier, targets: Targets, probabilities_NC: Floats, *, tune: bool = False) -> Scores:
+def scores_of(model: PooledClassifier, targets: Targets, probabilities_NC: Floats, *, tune: bool = False) -> Any:
     """Return the metrics of N predictions; with ``tune``, the model first gets the best thresholds for them."""
     classes = model.config.classes
     if not classes.several:
@@ -258,11 +230,11 @@ def scores_of(model: PooledClassifier, targets: Targets, probabilities_NC: Float
     return several_label_scores(classes.names, targets, probabilities_NC, model.thresholds)
 
 
-def _with_classes(experiment: ClassifyExperiment, splits: LabelledSplits) -> ClassifyExperiment:
+def _with_classes(experiment: Any, splits: Any) -> Any:
     return experiment if experiment.classes.names else experiment.with_options({"classes.names": splits.labels})
 
 
-def _table(tier: Tier, found: LabelledSplits, vectors: bool) -> dict[str, Any]:
+def _table(tier: Tier, found: Any, vectors: bool) -> dict[str, Any]:
     shared = {
         "task": "classify",
         "encoder": {"cell": "lstm", "size": tier.size},
@@ -279,7 +251,7 @@ def _table(tier: Tier, found: LabelledSplits, vectors: bool) -> dict[str, Any]:
     }
 
 
-def _training(tier: Tier, found: LabelledSplits) -> dict[str, Any]:
+def _training(tier: Tier, found: Any) -> dict[str, Any]:
     shared = {"metric": "micro_f1" if found.several else "accuracy", "precision": "fp32"}
     if tier.texts > _FEW:
         return shared | {

@@ -19,7 +19,7 @@ from anaphora.models.writers import Describer, DescriberConfig
 from anaphora.run.logs import Metric
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig
-from anaphora.tasks.describe.predictor import DescriberPredictor, Description
+from anaphora.tasks.describe.predictor import DescriberPredictor
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask, ValidationSplit
 from anaphora.tasks.fitting import segmented_alike
@@ -30,8 +30,6 @@ from anaphora.tasks.translation import SearchConfig
 from anaphora.text.tokenization import AnyTokenizer, TextConfig, Word
 from anaphora.training.best_checkpoint import Better
 from anaphora.wording import counted
-
-__all__ = ["TASKS", "DescriberExperiment", "DescriberPredictor", "Description"]
 
 
 class CaptionData(DataConfig):

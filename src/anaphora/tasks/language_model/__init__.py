@@ -30,7 +30,6 @@ from anaphora.tasks.language_model.training import (
     InterpolationJob,
     LanguageModelJob,
     NgramJob,
-    interpolation_table,
     language_model_splits,
     with_members,
 )
@@ -43,14 +42,7 @@ from anaphora.text.tokenization import AnyTokenizer, Word
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import counted
 
-__all__ = [
-    "TASKS",
-    "LanguageModelExperiment",
-    "LanguageModelPredictor",
-    "RecurrentExperiment",
-    "adapted_to_data",
-    "interpolation_table",
-]
+__all__ = ["TASKS", "LanguageModelPredictor", "adapted_to_data"]
 
 
 def _export_arpa(run: Path, output: Path, report: Report) -> None:

@@ -28,7 +28,7 @@ from anaphora.tasks.scores import Digested
 from anaphora.tasks.sizing import figure, tier_for, value_at
 from anaphora.tasks.tag.config import TagExperiment, TaggerExperiment, VectorTaggerExperiment
 from anaphora.tasks.tag.formats import encoding_in, format_of, kind_by_name, resolved, vector_format
-from anaphora.tasks.tag.predictor import Tagged, TaggedVectors, TaggerPredictor, VectorTaggerPredictor, tags_of
+from anaphora.tasks.tag.predictor import TaggerPredictor, VectorTaggerPredictor, tags_of
 from anaphora.tasks.tag.scores import TagScores
 from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers
 from anaphora.tasks.training_job import mean_loss
@@ -38,16 +38,6 @@ from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import MARKS, Tokenizer
 from anaphora.text.words import WordTokenizer
 from anaphora.wording import counted
-
-__all__ = [
-    "TASKS",
-    "Tagged",
-    "TaggedVectors",
-    "TaggerExperiment",
-    "TaggerPredictor",
-    "VectorTaggerExperiment",
-    "VectorTaggerPredictor",
-]
 
 Expected = tuple[Any, Sequence[str]]
 """The words of a sentence, or the vectors of a sequence, and their tags."""

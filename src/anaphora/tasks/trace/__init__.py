@@ -28,30 +28,11 @@ from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask
 from anaphora.tasks.sizing import figure, tier_for, value_at
 from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers, Trained
-from anaphora.tasks.trace.config import (
-    PredictionExperiment,
-    SynthesisExperiment,
-    TraceExperiment,
-    ValuedExperiment,
-    WrittenData,
-)
-from anaphora.tasks.trace.predictor import Drawing, Series, TracePredictor, svg
+from anaphora.tasks.trace.config import PredictionExperiment, SynthesisExperiment, TraceExperiment, ValuedExperiment
+from anaphora.tasks.trace.predictor import TracePredictor
 from anaphora.text import tokenization
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import Tokenizer
-
-__all__ = [
-    "TASKS",
-    "Drawing",
-    "Series",
-    "TraceExperiment",
-    "TracePredictor",
-    "ValueTask",
-    "ValuedExperiment",
-    "WrittenData",
-    "svg",
-]
-
 
 _BATCH = 4000
 """Vectors of a batch."""

@@ -18,6 +18,7 @@ from anaphora.formats.strings import read_format, string_lines
 from anaphora.models.registry import NETWORKS
 from anaphora.models.writers import VectorTransducer
 from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, ValidationSplit
 from anaphora.tasks.scores import Digested, ScoredTask
@@ -26,31 +27,13 @@ from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers, Trained, We
 from anaphora.tasks.trace import ValueTask
 from anaphora.tasks.training_job import TrainingJob, mean_loss
 from anaphora.tasks.transduce.config import TransductionEvaluation, TransductionExperiment, VectorTransductionExperiment
-from anaphora.tasks.transduce.data import (
-    TransducerJob,
-    TransductionScores,
-    answers_of,
-    scores_of,
-    splits_of,
-    transduction_scores,
-    with_data_statistics,
-)
-from anaphora.tasks.transduce.predictor import TransducerPredictor, Transduction, VectorTransducerPredictor
+from anaphora.tasks.transduce.data import TransducerJob, TransductionScores, answers_of, scores_of, splits_of
+from anaphora.tasks.transduce.predictor import TransducerPredictor, VectorTransducerPredictor
 from anaphora.tasks.translation import TranslationPredictor, with_fused_run
 from anaphora.text.symbols import are_separated
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import counted
-
-__all__ = [
-    "TASKS",
-    "TransducerPredictor",
-    "Transduction",
-    "TransductionExperiment",
-    "VectorTransducerPredictor",
-    "VectorTransductionExperiment",
-]
-
 
 _PEEK = 1000
 """Lines by which the format of a given text is recognised."""
@@ -97,7 +80,11 @@ class StringTransduction(ScoredTask):
 
     def with_runs(self, experiment: Any, parent: Any) -> tuple[Any, Sequence[WeightSource]]:
         experiment, sources = with_fused_run(experiment, parent)
-        return with_data_statistics(experiment), sources
+        if not experiment.data.header:
+            found = cast(StringFile, splits_of(experiment).train.files[0]).found
+            if found.header:  # it is a table
+                experiment = experiment.with_options(chosen_columns(found.chosen, found.header))
+        return experiment, sources
 
     def job(self, experiment: Any, report: Report) -> TrainingJob:
         return TransducerJob(experiment, report)
@@ -138,7 +125,7 @@ class StringTransduction(ScoredTask):
         search = request.search.resolved(own.beam, own.length_penalty)
         texts = [found.text for found in model.predict_stream(list(answers), search, report=report)]
         outputs = {source: (text, of_one) for (source, of_one), text in zip(answers.items(), texts, strict=True)}
-        return transduction_scores(outputs, model.target, own.without, ", ".join(search.how()))
+        return TransductionScores.of(outputs, model.target, own.without, ", ".join(search.how()))
 
     def inspected(self, predictor: Any) -> Any:
         return getattr(predictor, "translator", predictor)
@@ -202,7 +189,7 @@ class VectorTransduction(ValueTask):
         beam = request.search.beam or evaluation.beam
         found = model.predict_stream(traces, beam=beam, report=report)
         outputs = {trace.place: (one.text, [written_in(trace)]) for trace, one in zip(traces, found, strict=True)}
-        return transduction_scores(outputs, model.targets.tokenizer, evaluation.without, f"beam {beam}")
+        return TransductionScores.of(outputs, model.targets.tokenizer, evaluation.without, f"beam {beam}")
 
 
 TASKS = (StringTransduction, VectorTransduction)

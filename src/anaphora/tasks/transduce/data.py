@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from anaphora.data.columns import Integers
-from anaphora.data.corpora import Pair, PairCorpus, Splits, StringFile
+from anaphora.data.corpora import Pair, PairCorpus, Splits
 from anaphora.data.example_store import ExampleStore
 from anaphora.data.hallucination import hallucinated
 from anaphora.data.sources import string_splits
@@ -16,7 +16,6 @@ from anaphora.events import Report, silent
 from anaphora.formats.json_text import figures_as_json
 from anaphora.run.logs import Metric
 from anaphora.tasks.base import ExperimentBase
-from anaphora.tasks.data_table import chosen_columns
 from anaphora.tasks.transduce.config import TransductionExperiment
 from anaphora.tasks.translation import TranslationPredictor, TranslatorJob
 from anaphora.text.symbols import SymbolTokenizer
@@ -36,6 +35,22 @@ class TransductionScores:
     """Description of the search."""
     outputs: Mapping[str, tuple[str, Sequence[str]]]
     """The output and the answers of each input."""
+
+    @classmethod
+    def of(
+        cls, outputs: Mapping[str, tuple[str, Sequence[str]]], target: SymbolTokenizer, left_out: str, how: str
+    ) -> Self:
+        """Return the scores of the output for each input; second ones go without the characters ``left_out``."""
+        bare = str.maketrans("", "", left_out)
+
+        def stripped(text: str) -> str:
+            return text.translate(bare)
+
+        texts, answers = zip(*outputs.values(), strict=True)
+        scores, without = scores_of(texts, answers, target), None
+        if left_out:
+            without = scores_of(map(stripped, texts), (map(stripped, of_one) for of_one in answers), target)
+        return cls(scores, without, left_out, how, outputs)
 
     def json(self) -> dict[str, Any]:
         without = {"without": self.without.json() | {"characters": self.left_out}} if self.without else {}
@@ -70,25 +85,6 @@ def scores_of(outputs: Iterable[str], answers: Iterable[Iterable[str]], target: 
     return StringScores.of([split(one) for one in outputs], [[split(one) for one in of_one] for of_one in answers])
 
 
-def transduction_scores(
-    outputs: Mapping[str, tuple[str, Sequence[str]]], target: SymbolTokenizer, left_out: str, how: str
-) -> TransductionScores:
-    """Return the scores of the output for each input; ``left_out`` are characters that the second ones go without."""
-    bare = str.maketrans("", "", left_out)
-
-    def stripped(text: str) -> str:
-        return text.translate(bare)
-
-    texts, answers = zip(*outputs.values(), strict=True)
-    return TransductionScores(
-        scores_of(texts, answers, target),
-        scores_of(map(stripped, texts), (map(stripped, of_one) for of_one in answers), target) if left_out else None,
-        left_out,
-        how,
-        outputs,
-    )
-
-
 def _metrics(scores: StringScores, how: str) -> tuple[Metric, ...]:
     return (
         Metric("accuracy", scores.accuracy, how),
@@ -102,14 +98,6 @@ def splits_of(experiment: TransductionExperiment, report: Report = silent) -> Sp
     """Return the splits of an experiment; errors as for ``data.sources.string_splits``."""
     data, seed = experiment.data, experiment.training.seed
     return string_splits(data.paths(), data.names, columns=data.table_columns, seed=seed, report=report)
-
-
-def with_data_statistics(experiment: TransductionExperiment) -> TransductionExperiment:
-    """Return the experiment with the columns that its training split has, where it is a table."""
-    if experiment.data.header:
-        return experiment
-    found = cast(StringFile, splits_of(experiment).train.files[0]).found
-    return experiment.with_options(chosen_columns(found.chosen, found.header)) if found.header else experiment
 
 
 def answers_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
