@@ -42,7 +42,7 @@ from anaphora.text.tokenization import AnyTokenizer, Word
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.wording import counted
 
-__all__ = ["TASKS", "LanguageModelPredictor", "adapted_to_data"]
+__all__ = ["TASKS", "LanguageModelPredictor", "RecurrentExperiment", "adapted_to_data"]
 
 
 def _export_arpa(run: Path, output: Path, report: Report) -> None:

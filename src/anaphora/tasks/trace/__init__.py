@@ -28,11 +28,13 @@ from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask
 from anaphora.tasks.sizing import figure, tier_for, value_at
 from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers, Trained
-from anaphora.tasks.trace.config import PredictionExperiment, SynthesisExperiment, TraceExperiment, ValuedExperiment
+from anaphora.tasks.trace.config import PredictionExperiment, SynthesisExperiment, ValuedExperiment, WrittenData
 from anaphora.tasks.trace.predictor import TracePredictor
 from anaphora.text import tokenization
 from anaphora.text.tokenization import AnyTokenizer
 from anaphora.text.tokenizer import Tokenizer
+
+__all__ = ["TASKS", "ValueTask", "ValuedExperiment", "WrittenData"]
 
 _BATCH = 4000
 """Vectors of a batch."""
@@ -211,7 +213,7 @@ class ValuePrediction(ValueTask):
 
     name, model = "trace", "prediction"
     noun, plural = "a model of real-valued sequences", "prediction networks"
-    experiment: ClassVar[type[TraceExperiment]] = PredictionExperiment
+    experiment: ClassVar[Any] = PredictionExperiment
     network = NETWORKS["prediction"]
     see = "see anaphora draw"
     next_command = "anaphora evaluate {run}"

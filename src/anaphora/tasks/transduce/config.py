@@ -8,7 +8,7 @@ from anaphora.config import MAX_COUNT, MAX_LENGTH, SET, Conflict
 from anaphora.formats.strings import STRINGS
 from anaphora.models.writers import VectorTransducerConfig
 from anaphora.tasks.data_table import PairsData, TableData
-from anaphora.tasks.trace.config import ValuedExperiment, WrittenData
+from anaphora.tasks.trace import ValuedExperiment, WrittenData
 from anaphora.tasks.translation import SearchConfig, TranslatorExperiment
 from anaphora.text.tokenization import Symbol
 from anaphora.training.best_checkpoint import Better
