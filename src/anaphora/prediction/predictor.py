@@ -37,7 +37,7 @@ class FieldPredictor(Generic[Found]):
 
     def __init__(self, model: Any, fields: Sequence[Field[Any]], experiment: Any, runtime: Runtime = ON_CPU) -> None:
         """``fields`` are those of inputs and targets, ``experiment`` the resolved one that ``model`` was trained by."""
-        self.model, self.experiment, self._runtime = model, experiment, runtime
+        self.model, self.experiment, self.runtime = model, experiment, runtime
         self.field: Any
         self.targets: Any
         self.field, self.targets = fields
@@ -81,7 +81,7 @@ class FieldPredictor(Generic[Found]):
                 count(len(found))
             return [self._finish(kept, found.get(row)) for row, (kept, _) in enumerate(window)]
 
-        return answers(items, encoded, answered, task=self.activity, unit=self.unit, runtime=self._runtime, **streaming)
+        return answers(items, encoded, answered, task=self.activity, unit=self.unit, runtime=self.runtime, **streaming)
 
 
 class WritingPredictor(FieldPredictor[Found]):

@@ -59,7 +59,7 @@ def test_a_text_is_written_evaluated_and_drawn(lines: Path, capsys: pytest.Captu
     assert main(check) == 0
     assert main(begin("synthesis", lines, "parts", "--set", "training.epochs=1")) == 0
     assert main(["train", "--resume", "--run", "parts", "--set", "training.epochs=2"]) == 0
-    whole, parts = (anaphora.load(name, "latest").network.state_dict() for name in ("run", "parts"))
+    whole, parts = (anaphora.load(name, "latest").model.state_dict() for name in ("run", "parts"))
     assert all(tensor.equal(parts[name]) for name, tensor in whole.items())
 
 
@@ -111,7 +111,7 @@ def test_offsets_and_positions_in_either_direction_of_y_are_the_same_data(lines:
         (valid / "train.jsonl").write_text(file.read_text())
         (valid / "val.jsonl").write_text(file.read_text())
         assert main(begin("prediction", valid, f"run-{name}", *settings)) == 0
-        weights[name] = anaphora.load(f"run-{name}").network.state_dict()
+        weights[name] = anaphora.load(f"run-{name}").model.state_dict()
     for name in ("up", "offsets"):
         assert all(tensor.allclose(weights[name][key], atol=1e-5) for key, tensor in weights["train"].items())
     drawn = {name: anaphora.load(f"run-{name}").generate(length=15) for name in ("train", "up")}

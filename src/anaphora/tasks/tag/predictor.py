@@ -145,7 +145,7 @@ class TaggerPredictor(StepPredictor):
         if not words:
             raise DataError("There is no word in the sentence: give one that has some.")
         [batch] = prediction_batches(Side.of(self.field, [self.field.encode([words], str)]), self.batch_size)
-        with running(self._runtime):
+        with running(self.runtime):
             found = deepcopy(self.model.predict(batch))  # which autograd may save
         return Example(replace(batch, targets=found), {"encoder": words}, self.predict([words])[0].tags)
 

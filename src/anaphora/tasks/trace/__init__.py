@@ -27,7 +27,7 @@ from anaphora.run.logs import Metric
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.field_task import Fields, FieldTask
 from anaphora.tasks.sizing import figure, tier_for, value_at
-from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers, Trained
+from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers
 from anaphora.tasks.trace.config import PredictionExperiment, SynthesisExperiment, ValuedExperiment, WrittenData
 from anaphora.tasks.trace.predictor import TracePredictor
 from anaphora.text import tokenization
@@ -107,12 +107,12 @@ class TraceScores:
         )
 
 
-def measure(model: TracePredictor, fields: Fields, corpus: TraceCorpus) -> TraceScores:
+def measure(model: TracePredictor, corpus: TraceCorpus) -> TraceScores:
     """Return what a model says of every vector of a corpus."""
-    network, examples, found = model.network, list(corpus.examples()), dict[int, list[Any]]()
+    network, examples, found = model.model, list(corpus.examples()), dict[int, list[Any]]()
     inputs, targets = (
         Side.of(field, [field.encode([field.get(trace) for trace in examples], lambda row: examples[row].place)])
-        for field in fields
+        for field in (model.field, model.targets)
     )
     for batch in prediction_batches(inputs, _BATCH, targets, aligned=isinstance(inputs.field, PreviousValues)):
         with running(model.runtime):
@@ -218,6 +218,7 @@ class ValuePrediction(ValueTask):
     see = "see anaphora draw"
     next_command = "anaphora evaluate {run}"
     example = 'model = anaphora.load("{path}")\nprint(model.generate("...").svg())'
+    predictor_class = TracePredictor
     text_options = "a file whose name begins with test"
     takes = ()
     counted, tiers = "vectors (--task trace)", TIERS
@@ -230,16 +231,12 @@ class ValuePrediction(ValueTask):
     def sized_by(self, fields: Fields) -> Sequence[Field[Any]]:
         return [fields.targets]
 
-    def predictor(self, trained: Trained) -> TracePredictor:
-        return TracePredictor(trained.model, trained.experiment, trained.tokenizers.get("text"), trained.runtime)
-
     def score(self, model: TracePredictor, text: TraceCorpus, request: Request, report: Report) -> TraceScores:
         """Return log-likelihood and squared error; without a density, that of a Gaussian fitted to validation."""
-        fields = self.fields(model.experiment, {"text": model.tokenizer} if model.tokenizer else {})
-        found = measure(model, fields, text)
+        found = measure(model, text)
         if found.log_probs_N is not None:
             return found
-        valid = measure(model, fields, self.splits(model.experiment).valid)
+        valid = measure(model, self.splits(model.experiment).valid)
         return found.with_residual((valid.errors_ND**2).mean(0))
 
     def choose(self, data: GivenData) -> Sized:

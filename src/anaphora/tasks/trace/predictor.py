@@ -12,19 +12,18 @@ from torch import Tensor
 from anaphora.batch import Batch
 from anaphora.data.example_batches import WIDTH, Side, prediction_batches
 from anaphora.data.fields.tokens import Tokens
+from anaphora.data.fields.values import Scale
 from anaphora.data.fields.vectors import Vectors
 from anaphora.errors import ConfigError
 from anaphora.events import Progress, Report, silent
 from anaphora.formats.traces import Booleans, Floats, Trace
-from anaphora.kernels.runtime import Runtime, running
+from anaphora.kernels.runtime import running
 from anaphora.models.values import ValueNetwork
 from anaphora.nn.device import device_of
 from anaphora.nn.outputs.values import Draws
 from anaphora.prediction.arguments import demand_text
 from anaphora.prediction.limits import UNLIMITED, Limits, Watch
-from anaphora.prediction.running import ON_CPU
-from anaphora.tasks.trace.config import TraceExperiment
-from anaphora.text.tokenizer import Tokenizer
+from anaphora.prediction.predictor import FieldPredictor
 
 LENGTH = 700
 """Vectors that are drawn at most, where nobody says."""
@@ -94,19 +93,12 @@ class Sampled(NamedTuple):
     """True if the network ended it, before the greatest length."""
 
 
-class TracePredictor:
+class TracePredictor(FieldPredictor[Any]):
     """A trained model of real-valued sequences."""
-
-    def __init__(
-        self, network: ValueNetwork, experiment: TraceExperiment, tokenizer: Tokenizer | None, runtime: Runtime = ON_CPU
-    ) -> None:
-        """``tokenizer`` is that of the texts it writes; None for a model without."""
-        self.network, self.experiment = network, experiment
-        self.tokenizer, self.runtime, self._scale = tokenizer, runtime, experiment.scale
 
     @property
     def writes_text(self) -> bool:
-        return self.tokenizer is not None
+        return isinstance(self.field, Tokens)
 
     def generate(self, text: str = "", **options: Any) -> Drawing | Series:
         """One sequence; ``options`` and errors as for ``generate_stream``."""
@@ -148,11 +140,11 @@ class TracePredictor:
         read_PX = self._read(prime)
         watch, done = limits.start(), 0
         found: dict[int, Sampled] = {}
-        device = device_of(self.network)
+        device = device_of(self.model)
         for batch in prediction_batches(self._inputs(given, prime), _ROWS * WIDTH):
             rows = batch.example_ids_B.tolist()
             with running(self.runtime):
-                drawn = _sample(self.network, batch.to(device), read_PX, length, watch, bias=bias, seed=seed)
+                drawn = _sample(self.model, batch.to(device), read_PX, length, watch, bias=bias, seed=seed)
             found |= dict(zip(rows, drawn, strict=True))
             done += len(rows)
             report(Progress("draw", done, len(given), "sequences"))
@@ -163,11 +155,11 @@ class TracePredictor:
             if text:
                 raise ConfigError('This model writes no given text: leave the text out, or train model = "synthesis".')
             return
-        assert self.tokenizer is not None
         if not text.strip():
             raise ConfigError("This model writes a given text, but it is empty: give one.")
-        if self.tokenizer.symbols.unk in self.tokenizer.encode(text):
-            known = {c for c in text if self.tokenizer.symbols.unk not in self.tokenizer.encode(c)}
+        encode, unknown = self.field.tokenizer.encode, self.field.tokenizer.symbols.unk
+        if unknown in encode(text):
+            known = {c for c in text if unknown not in encode(c)}
             strange = ", ".join(sorted({repr(c) for c in text if c not in known and not c.isspace()})) or "its spaces"
             raise ConfigError(f"The text '{text:.40}' has {strange}, which the training texts have not: write others.")
         if prime is not None and not prime.text.strip():
@@ -175,31 +167,25 @@ class TracePredictor:
 
     def _read(self, prime: Trace | None) -> Floats:
         """Input before the first draw."""
-        width = self._scale.pen + self.network.output.size
-        if self.writes_text or not self._scale.pen:
-            first_1X = np.zeros((1, width))
-        else:
-            origin = np.array([[0.0, 0.0]])
-            first_1X = self._scale.encoded(Trace("the origin", origin, np.array([False])))
+        scale: Scale = self.experiment.scale
+        if scale.pen and not self.writes_text:
+            return scale.encoded(prime or Trace("the origin", np.array([[0.0, 0.0]]), np.array([False])))
+        first_1X = np.zeros((1, scale.pen + self.model.output.size))
         if prime is None:
             return first_1X
-        encoded_TX = self._scale.encoded(prime)
-        if self._scale.pen and not self.writes_text:
-            return encoded_TX
-        return np.concatenate([first_1X, encoded_TX[int(self._scale.pen) :].astype(np.float32)])
+        return np.concatenate([first_1X, scale.encoded(prime)[int(scale.pen) :].astype(np.float32)])
 
     def _inputs(self, texts: Sequence[str], prime: Trace | None) -> Side:
         """Return what the network reads besides vectors: the texts, or nothing in as many rows."""
-        if self.tokenizer is None:
+        if not self.writes_text:
             nothing = Vectors("nothing", 1, lambda example: example)
             return Side.of(nothing, [nothing.encode([np.zeros((1, 1), np.float32)] * len(texts), str)])
         whole = [f"{prime.text.strip()} {text}" for text in texts] if prime else texts
-        tokens = Tokens("text", self.tokenizer)
-        return Side.of(tokens, [tokens.encode(whole, str)])
+        return Side.of(self.field, [self.field.encode(whole, str)])
 
     def _finished(self, drawn: Sampled, text: str, prime: Trace | None) -> Drawing | Series:
         """The sequence as the data has it, after what it was primed with."""
-        size, scale = self.network.output.size, self._scale
+        size, scale = self.model.output.size, self.experiment.scale
         values_TD = scale.decoded(drawn.values_TX[:, :size])
         given = 0 if prime is None else len(prime.values_TD)
         if not scale.pen:
