@@ -25,18 +25,6 @@ class Bin(NamedTuple):
     examples: int
 
 
-class Predictions(NamedTuple):
-    """Predictions of a classifier for N examples."""
-
-    true_N: Integers
-    predicted_N: Integers
-    """Classes."""
-    confidence_N: Floats
-    """Probability of the predicted class."""
-    nats_N: Floats
-    """Negative log-likelihood of the true class."""
-
-
 @dataclass(frozen=True)
 class ClassificationScores:
     """The metrics of one text collection."""
@@ -50,8 +38,8 @@ class ClassificationScores:
     """Expected calibration error over ten bins of confidence (Guo et al. 2017)."""
     reliability: tuple[Bin, ...]
     """The bins of confidence that are not empty, from the lowest."""
-    predictions: "Predictions" = field(compare=False, repr=False)
-    """Of every example."""
+    predictions: tuple[Integers, Integers, Floats, Floats] = field(compare=False, repr=False)
+    """True and predicted class of every example, probability of the predicted one and -ln p of the true one."""
 
     @property
     def count(self) -> int:
@@ -156,7 +144,7 @@ def classification_scores(
         if inside_N.any()
     )
     gap = sum(abs(one.accuracy - one.confidence) * one.examples for one in bins) / len(true_N)
-    predictions = Predictions(true_N, predicted_N, confidence_N, nats_N)
+    predictions = true_N, predicted_N, confidence_N, nats_N
     table = tuple(tuple(int(cell) for cell in row) for row in confusion)
     return ClassificationScores(tuple(labels), table, float(nats_N.mean()), gap, bins, predictions)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Annotated, Any, NamedTuple, Protocol, cast, runtime_checkable
 
 from anaphora.data.corpora import Corpus, Splits
 from anaphora.errors import ConfigError, DataError
@@ -27,32 +27,37 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True)
 class Request:
-    """Request of an evaluation; a task says which fields it takes. Without a text, test splits are scored."""
+    """Request of an evaluation; a task says which fields it takes. Without a text, test splits are scored.
 
-    pairs: tuple[Path, Path] | None = None
+    A field is annotated with its words in errors.
+    """
+
+    pairs: Annotated[tuple[Path, Path] | None, "--source and --reference"] = None
     """A text to translate and its reference."""
-    text: Text | None = None
+    text: Annotated[Text | None, "--text"] = None
     """A text to predict."""
-    data: Path | None = None
+    data: Annotated[Path | None, "--data"] = None
     """Labelled data, in a format that the task trains on."""
-    search: SearchOptions = field(default_factory=SearchOptions)
-    adaptation: Adaptation = field(default_factory=Static)
+    search: Annotated[SearchOptions, "a beam, a length penalty, candidates, known words or replaced unknown words"] = (
+        field(default_factory=SearchOptions)
+    )
+    adaptation: Annotated[Adaptation, "a neural cache or dynamic evaluation"] = field(default_factory=Static)
     """Adaptation of a language model to the text that it has read."""
-    ensemble: bool = False
+    ensemble: Annotated[bool, "--ensemble"] = False
     """True if several runs are scored as one."""
-    mean: str = ""
+    mean: Annotated[str, "--mean"] = ""
     """Mean of the predictions of several runs."""
-    fusion: tuple[Path, float] | None = None
+    fusion: Annotated[tuple[Path, float] | None, "--language-model"] = None
     """A run of a language model, and how much it counts beside a translator."""
-    precision: InferencePrecision = "fp32"
+    precision: Annotated[InferencePrecision, "--precision"] = "fp32"
     """Precision of matrix products."""
-    details: bool = False
+    details: Annotated[bool, "--details"] = False
     """True if groups of sentences are scored too."""
-    sentences: bool = False
+    sentences: Annotated[bool, "--output"] = False
     """True if every sentence is scored too."""
     keep: bool = True
     """True if scores are added to the run folders."""
-    columns: tuple[int | str, ...] = ()
+    columns: Annotated[tuple[int | str, ...], "--columns"] = ()
     """The columns of a table that are read, in place of those of training."""
 
     def reading(self, experiment: AnyExperiment) -> AnyExperiment:
@@ -64,24 +69,11 @@ class Request:
         for option in fields(self):
             if option.name in (*taken, "keep") or getattr(self, option.name) == getattr(_NOTHING, option.name):
                 continue
-            raise ConfigError(f"{path} is {noun}, which has no use for {_WORDS[option.name]}: leave it out.")
+            [words] = cast(Any, option.type).__metadata__
+            raise ConfigError(f"{path} is {noun}, which has no use for {words}: leave it out.")
 
 
 _NOTHING = Request()
-_WORDS = {
-    "pairs": "--source and --reference",
-    "text": "--text",
-    "data": "--data",
-    "columns": "--columns",
-    "search": "a beam, a length penalty, candidates, known words or replaced unknown words",
-    "adaptation": "a neural cache or dynamic evaluation",
-    "ensemble": "--ensemble",
-    "mean": "--mean",
-    "fusion": "--language-model",
-    "precision": "--precision",
-    "details": "--details",
-    "sentences": "--output",
-}
 
 
 @runtime_checkable

@@ -35,13 +35,9 @@ FILES = dict.fromkeys((".arpa", ".arpa.gz", ".lm", ".lm.gz"), "language-model")
 
 
 @cache
-def _imported(home: str) -> tuple[Task, ...]:
-    return tuple(task() for task in cast("tuple[type[Task], ...]", import_module(home).TASKS))
-
-
 def tasks_named(name: str) -> tuple[Task, ...]:
     """Return the kinds of models of the task of that name, the usual one first; KeyError for none."""
-    return _imported(TASKS[name])
+    return tuple(task() for task in cast("tuple[type[Task], ...]", import_module(TASKS[name]).TASKS))
 
 
 def every_task() -> Iterator[Task]:

@@ -92,27 +92,26 @@ def test_signals_and_phones_come_from_a_table_of_files(strokes: Path, capsys: py
     assert printed == anaphora.load("run").predict([np.load(signals / "0.npy")])[0].text
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
+def test_faulty_strokes_are_named_and_unknown_letters_are_found_by_a_check(
+    strokes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*BEGIN, "--run", "run", "--set", "training.epochs=1"]) == 0
+    test = strokes / "test.jsonl"
+    good = test.read_text()
+    for line, message in (
         ('{"strokes": [[[0, 0], [1, 2]]]}', "test.jsonl:21 has no text, which is needed here"),
         ('{"text": "a", "strokes": [[[0, NaN], [1, 2]]]}', "point 1 has a number that is not finite"),
         ('{"text": "a", "strokes": [[[0, 0, 5], [1, 2, 4]]]}', "point 2 is out of order"),
-    ],
-)
-def test_faulty_strokes_are_named(strokes: Path, line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*BEGIN, "--run", "run", "--set", "training.epochs=1"]) == 0
-    with (strokes / "test.jsonl").open("a") as file:
-        file.write(line + "\n")
-    assert main(["evaluate", "run"]) == 2
-    assert message in capsys.readouterr().err
+    ):
+        test.write_text(f"{good}{line}\n")
+        capsys.readouterr()
+        assert main(["evaluate", "run"]) == 2
+        assert message in capsys.readouterr().err
     np.save(strokes / "wide.npy", np.ones((4, 3)))
     assert main(["predict", "run", "strokes/wide.npy"]) == 2
     assert "no pen, but the others have a pen" in capsys.readouterr().err
-
-
-def test_the_data_is_checked(strokes: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (strokes / "test.jsonl").write_text(_lines([("ac", _written(1, 4)[0][1])]))
+    (strokes / "wide.npy").unlink()
+    test.write_text(_lines([("ac", _written(1, 4)[0][1])]))
     assert main(["check", "--data", "strokes", "--task", "transduce", "--trial", "0.1", "--json", *SETTINGS]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["trainable"] and found["estimate"]["updates"] > 0

@@ -16,6 +16,7 @@ from anaphora.evaluation.perplexity import perplexity
 from anaphora.events import Report, silent
 from anaphora.models.registry import NETWORKS
 from anaphora.models.writers import Describer, DescriberConfig
+from anaphora.prediction.options import SearchOptions
 from anaphora.run.logs import Metric
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.data_table import DataConfig
@@ -147,7 +148,8 @@ class ImageDescription(FieldTask):
         experiment, loss = valid.experiment, mean_loss(model, valid.batches)
         found = {"loss": loss, "perplexity": perplexity(loss, 1)}
         if experiment.training.metric in ("bleu", "exact_match"):
-            scores = _scores(self.predictor_of(model, valid), valid.corpus, experiment.evaluation.validation_beam)
+            request = Request(search=SearchOptions(beam=experiment.evaluation.validation_beam))
+            scores = self.score(self.predictor_of(model, valid), valid.corpus, request, silent)
             found |= {"bleu": scores.bleu.value, "exact_match": scores.exact_match}
         return found
 
@@ -155,7 +157,10 @@ class ImageDescription(FieldTask):
         self, model: DescriberPredictor, text: CaptionCorpus, request: Request, report: Report
     ) -> DescriptionScores:
         """Return BLEU and CIDEr-D with several references, and exact match with any."""
-        return _scores(model, text, request.search.beam or model.experiment.evaluation.beam, report)
+        references, beam = text.references(), request.search.beam or model.experiment.evaluation.beam
+        found = model.predict_stream([text.features[image] for image in references], beam=beam, report=report)
+        texts, language = [description.text for description in found], model.experiment.data.language
+        return description_scores(texts, list(references.values()), language=language, beam=beam)
 
     def metrics(self, scores: DescriptionScores) -> tuple[Metric, ...]:
         how = f"{counted(scores.count, 'image')}, {counted(scores.references, 'reference')}, beam {scores.beam}"
@@ -180,13 +185,6 @@ class ImageDescription(FieldTask):
 
 TASKS = (ImageDescription,)
 """Description."""
-
-
-def _scores(model: DescriberPredictor, corpus: CaptionCorpus, beam: int, report: Report = silent) -> DescriptionScores:
-    references = corpus.references()
-    found = model.predict_stream([corpus.features[image] for image in references], beam=beam, report=report)
-    texts, language = [description.text for description in found], model.experiment.data.language
-    return description_scores(texts, list(references.values()), language=language, beam=beam)
 
 
 def _table(tier: Tier, is_grid: bool) -> dict[str, Any]:

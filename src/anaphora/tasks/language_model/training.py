@@ -152,13 +152,13 @@ def with_members(experiment: InterpolationExperiment) -> InterpolationExperiment
 
 
 class InterpolationJob(FittingJob, TextJob):
-    def __init__(self, experiment: InterpolationExperiment, report: Report) -> None:
-        super().__init__(experiment, report)
-        self._config = experiment.interpolation
+    """An interpolation whose weights are fitted in one go."""
+
+    _experiment: InterpolationExperiment
 
     def learn_vocabulary(self, report: Report) -> dict[str, Tokenizer]:
         """The tokenizer that all runs share; ConfigError when they do not."""
-        first, *others = self._config.runs
+        first, *others = self._experiment.interpolation.runs
         tokenizers = Run.open(Path(first)).tokenizers()
         for other in others:
             tokenizer = Run.open(Path(other)).tokenizers()["text"]
@@ -172,13 +172,13 @@ class InterpolationJob(FittingJob, TextJob):
 
     def fit(self, context: TrainingContext, report: Report) -> Mapping[str, float]:
         mixture = cast(Interpolation, context.model)
-        for place, path in enumerate(self._config.runs):
+        for place, path in enumerate(self._experiment.interpolation.runs):
             mixture.members[place] = load_trained(Path(path), "best", report).model
         valid = self.ids("valid", context, report)
         found = list(stream_components(mixture, valid[1:].tolist(), int(valid[0])))
         sources = ComponentPredictions(*(torch.cat(parts, dim=1) for parts in zip(*found, strict=True)))
         mixture.weights.copy_(fitted_weights(*sources))
-        shares = zip(self._config.component_names, mixture.weights.tolist(), strict=True)
+        shares = zip(self._experiment.interpolation.component_names, mixture.weights.tolist(), strict=True)
         report(Note("Weights: " + ", ".join(f"{name} {weight:.4f}" for name, weight in shares)))
         loss = -float(interpolated(*sources, mixture.weights).mean())
         return self.metrics(loss, valid)
@@ -192,14 +192,12 @@ def _begun(run: str) -> LanguageModelExperiment:
             f"An interpolation is made of language models, but the task of {path} is {begun.task!r}: leave it out."
         )
     if isinstance(begun, InterpolationExperiment):
-        raise ConfigError(f"{path} is an interpolation itself: name its runs, {_listed(begun)}.")
+        raise ConfigError(
+            f"{path} is an interpolation itself: name its runs, {' and '.join(begun.interpolation.runs)}."
+        )
     if not begun.reads_stream:
         raise ConfigError(f"An interpolation reads running text, but {path} is a model of sentences: leave it out.")
     return begun
-
-
-def _listed(mixture: InterpolationExperiment) -> str:
-    return " and ".join(mixture.interpolation.runs)
 
 
 def _member(begun: LanguageModelExperiment) -> dict[str, object]:
