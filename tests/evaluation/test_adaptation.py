@@ -168,11 +168,6 @@ def test_segments_side_by_side_are_those_of_equal_stretches() -> None:
     torch.testing.assert_close(found, tuple(square.sqrt() for square in squares))
 
 
-def test_a_training_text_shorter_than_a_segment_gives_no_sizes() -> None:
-    with pytest.raises(DataError, match="fewer than 7 predictions"):
-        fitted_adaptation(make(), iter(TEXT), iter(TEXT[:6]), 3, Dynamic(rule="rms", steps=7))
-
-
 def test_a_rate_of_nothing_or_the_whole_way_back_learns_nothing_and_a_good_rate_does(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -193,6 +188,8 @@ def test_a_rate_of_nothing_or_the_whole_way_back_learns_nothing_and_a_good_rate_
 def test_the_rule_rms_is_refused_before_anything_was_gathered_and_its_option_without_it() -> None:
     with pytest.raises(ConfigError, match="the rule 'rms' need numbers that are not known yet"):
         adapted_log_probs(make(), TEXT, 3, Dynamic(rule="rms", learning_rate=0.1))
+    with pytest.raises(DataError, match="fewer than 7 predictions"):
+        fitted_adaptation(make(), iter(TEXT), iter(TEXT[:6]), 3, Dynamic(rule="rms", steps=7))
     with pytest.raises(ConfigError, match=r'epsilon = 2\.0 does not go with rule = "sgd"'):
         Dynamic.parse({"epsilon": 2.0}, "--dynamic")
 

@@ -12,7 +12,6 @@ from torch import Tensor
 from anaphora.batch import Batch, Ids
 from anaphora.evaluation import stream
 from anaphora.evaluation.stream import stream_components, stream_log_probs, stream_loss
-from anaphora.kernels.backends import InferencePrecision
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.protocols import Carry, Loss
 from anaphora.text.tokenizer import symbols_of
@@ -83,24 +82,16 @@ def test_a_network_that_forgets_is_read_side_by_side_and_one_that_does_not_is_re
         stream_loss(model, text(480), 3)
     assert 2 * (60 + 16) <= forgetful.steps < 2 * (60 + 60)  # read again until the states meet, by whole windows
     assert remembering.steps == 2 * (60 + 2 * 60 + 240)
-
-
-@pytest.mark.parametrize("precision", ["bf16", "int8"])
-def test_a_network_that_forgets_is_read_side_by_side_with_rounded_operands_too(precision: InferencePrecision) -> None:
-    model, ids = Counted(-1.0), text(480)
-    with running(Runtime.inference(precision=precision)):
-        nats, _ = stream_loss(model, ids, 3)
-        assert model.steps < 2 * (60 + 60)
-        assert nats == pytest.approx(model.one_by_one(ids, 3), rel=1e-3)
-
-
-def test_a_short_text_is_read_in_few_segments() -> None:
-    model = Counted(-1.0)
-    stream_loss(model, text(100), 3)
-    assert 50 + 16 <= model.steps < 100
-    model.steps = 0
-    stream_loss(model, text(59), 3)
-    assert model.steps == 59
+    for length, least, most in ((100, 50 + 16, 99), (59, 59, 59)):  # short texts have few segments
+        forgetful.steps = 0
+        stream_loss(forgetful, text(length), 3)
+        assert least <= forgetful.steps <= most
+    for precision in ("bf16", "int8"):
+        with running(Runtime.inference(precision=precision)):
+            forgetful.steps, ids = 0, text(480)
+            nats, _ = stream_loss(forgetful, ids, 3)
+            assert forgetful.steps < 2 * (60 + 60)
+            assert nats == pytest.approx(forgetful.one_by_one(ids, 3), rel=1e-3)
 
 
 def test_as_many_readings_as_segments_are_enough_for_a_network_that_forgets_nothing(

@@ -44,6 +44,11 @@ def complaint(text: str, *settings: str) -> str:
 def test_an_experiment_survives_being_written_and_read(experiment: ExperimentBase) -> None:
     assert read_experiment(experiment.to_toml(), "x") == experiment
     assert parse(experiment.tables(), "x") == experiment
+    for key in ("epochs = ", "learning_rate = "):
+        assert re.search(rf"^{key}", experiment.to_toml(), re.MULTILINE), key  # defaults are written out
+    if experiment.task == "language-model":
+        with pytest.raises(ConfigError, match="no task of two languages, as --source and --target are for"):
+            read_experiment(experiment.to_toml(), "mine.toml", source="en")
 
 
 def test_the_task_decides_which_tables_there_are() -> None:
@@ -130,18 +135,26 @@ def test_a_wrong_file_is_refused_in_one_sentence(text: str, sentence: str) -> No
     assert complaint(text) == sentence
 
 
-@pytest.mark.parametrize("reduction", ["sum", "sum_per_sentence"])
-def test_a_rate_never_follows_the_length_of_a_window_twice(reduction: str) -> None:
-    settings = ["data.windows=random", f"training.reduction={reduction}"]
-    assert complaint(LANGUAGE_MODEL, *settings).endswith(
-        'length of a window; set training.reduction = "mean_per_token".'
-    )
-
-
-def test_changes_cost_nothing_where_no_step_follows_another() -> None:
-    settings = ["recurrence.temporal_activation_regularization=1", "data.steps=1"]
-    assert "the text is cut between any two" in complaint(LANGUAGE_MODEL, *settings)
-    read_experiment(LANGUAGE_MODEL, "x", [settings[0], "data.steps=2"])
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        *(
+            (["data.windows=random", f"training.reduction={one}"], 'set training.reduction = "mean_per_token"')
+            for one in ("sum", "sum_per_sentence")
+        ),
+        (["recurrence.temporal_activation_regularization=1", "data.steps=1"], "the text is cut between any two"),
+        *(
+            ([f"text.tokenizer={tokens}", f"text.{option}=0.1"], f"text.{option} segments the sentences of translators")
+            for tokens, option in (("bpe", "dropout"), ("unigram", "alpha"))
+        ),
+    ],
+)
+def test_options_of_language_models_that_do_not_go_together_are_refused(settings: list[str], said: str) -> None:
+    assert said in complaint(LANGUAGE_MODEL, *settings)
+    if settings[0].startswith("text"):
+        read_experiment(TRANSLATE, "x", settings)  # translators segment their text anew
+    if "data.steps=1" in settings:
+        read_experiment(LANGUAGE_MODEL, "x", [settings[0], "data.steps=2"])
 
 
 def test_what_going_on_needs_again_is_kept_by_its_whole_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -184,22 +197,6 @@ def test_every_option_has_a_sentence() -> None:
     ] == []
 
 
-def test_defaults_are_written_out_in_full() -> None:
-    text = read_experiment(TRANSLATE, "x").to_toml()
-    for key in ("epochs = ", "learning_rate = ", "forget_bias = ", "beam = "):
-        assert re.search(rf"^{key}", text, re.MULTILINE), key
-
-
-@pytest.mark.parametrize(("units", "option"), [("bpe", "dropout"), ("unigram", "alpha")])
-def test_only_translators_cut_their_text_anew(units: str, option: str) -> None:
-    settings = [f"text.tokenizer={units}", f"text.{option}=0.1"]
-    read_experiment('task = "translate"', "mine.toml", settings)
-    with pytest.raises(
-        ConfigError, match=rf"text\.{option} segments the sentences of translators differently every epoch"
-    ):
-        read_experiment('task = "language-model"', "mine.toml", settings)
-
-
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
@@ -236,8 +233,3 @@ def test_a_table_of_another_model_is_said_to_be_of_it_before_one_of_another_task
         'embedding is for model = "recurrent" or "feed-forward", but that is "ngram": leave it out, or set model ='
         in said
     )
-
-
-def test_languages_are_for_pairs() -> None:
-    with pytest.raises(ConfigError, match="no task of two languages, as --source and --target are for"):
-        read_experiment('task = "language-model"', "mine.toml", source="en")

@@ -51,17 +51,14 @@ def test_a_task_shows_up_in_settings_recipes_check_and_info(toy: Path, capsys: p
     assert main(["check", "letter-counts", "--data", str(toy), "--trial", "0"]) == 0
     assert main(["train", "letter-counts", "--data", str(toy), "--run", "run", "--set", "letters.start=-1.0"]) == 2
     assert "letters.start" in capsys.readouterr().err
+    assert main(["train", "letter-counts", "--data", str(toy), "--run", "run", "--set", "start.run=other"]) == 2
+    assert "letters start from no other run" in capsys.readouterr().err
     assert main(["train", "letter-counts", "--data", str(toy), "--run", "run", "--set", "letters.start=1.0"]) == 0
     capsys.readouterr()
     assert main(["info", "run"]) == 0
     shown = capsys.readouterr().out
     assert "count-letters" in shown and "letters.start=1.0" in shown
     assert "letters.predict" in Path("run/card.md").read_text()
-
-
-def test_its_rules_refuse_in_one_sentence(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["train", "letter-counts", "--data", str(toy), "--run", "run", "--set", "start.run=other"]) == 2
-    assert "letters start from no other run" in capsys.readouterr().err
 
 
 def test_only_what_is_registered_is_imported(tmp_path: Path) -> None:

@@ -2,16 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from anaphora.errors import ConfigError
+from anaphora.tasks.language_model import LanguageModelPredictor
 from anaphora.tasks.language_model.generation import StreamedText
 from anaphora.tasks.language_model.word_scores import prompt_batch
+from anaphora.tasks.runs import load
 from anaphora.text.tokenizer import Tokenizer
 from anaphora.text.words import WordTokenizer
 from tests.searches import beam
 
+from ..conftest import LANGUAGE_MODEL, saved
 from .test_predictor import (
     EVERY_CODER,
     EVERY_MODEL,
@@ -147,3 +151,24 @@ def test_options_of_drawing_are_refused_before_the_prompt_is_shown() -> None:
         with pytest.raises(ConfigError, match="Sampling needs"):
             model.generate("the", length=3, on_text=heard.append, **options)  # type: ignore[arg-type]
     assert not heard
+
+
+def test_the_seed_decides_a_text_whose_score_is_that_of_its_evaluation(
+    untrained_language_model: LanguageModelPredictor,
+) -> None:
+    model = untrained_language_model
+    found = [model.generate("the", seed=seed) for seed in (1, 1, *range(2, 100))]
+    assert found[0] == found[1] != found[2]
+    line = next(one for one in found if one.finished and "\n" not in one.text)
+    assert model.evaluate([line.text]).nats == pytest.approx(-line.score, rel=1e-5)
+
+
+def test_a_saved_language_model_writes_as_before(
+    untrained_language_model: LanguageModelPredictor, tmp_path: Path
+) -> None:
+    experiment = {"task": "language-model", "text": {"tokenizer": "character"}, **LANGUAGE_MODEL}
+    saved(tmp_path / "run", experiment, untrained_language_model._model, {"text": untrained_language_model._tokenizer})
+    loaded = load(str(tmp_path / "run"))
+    assert isinstance(loaded, LanguageModelPredictor) and loaded.path == bytes(tmp_path / "run")
+    assert loaded.generate("the") == untrained_language_model.generate("the")
+    assert loaded.evaluate(["the man", "a dog"]) == untrained_language_model.evaluate(["the man", "a dog"])

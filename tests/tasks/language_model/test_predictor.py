@@ -261,6 +261,9 @@ def test_a_text_is_measured_in_one_pass_and_line_by_line(make: Make) -> None:
     assert found.tokens == sum(line.tokens for line in each)
     assert found.unknown == sum(line.unknown for line in each) == 1
     assert 0 < found.unknown_nats < found.nats
+    with pytest.raises(DataError, match="there is no line"):
+        model.evaluate([])
+    assert model.evaluate([""]).tokens == 1
     first = model.evaluate(lines[:1])
     assert first.known_bits_per_character == first.bits_per_character
     assert first.nats == pytest.approx(first.sentence_nats, rel=1e-5) == pytest.approx(-each[0].nats, rel=1e-5)

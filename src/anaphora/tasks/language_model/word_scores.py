@@ -1,6 +1,7 @@
 """Words scored one by one, each at its place in a text."""
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -69,13 +70,8 @@ class State:
         """Equal states have equal ones; a state that is written again has another."""
         return hash(self._key())
 
-    def __copy__(self) -> "State":
-        other = State()
-        other._context = self._context
-        return other
-
     def __deepcopy__(self, memo: object) -> "State":
-        return self.__copy__()
+        return copy(self)
 
 
 def _tensors(state: Any) -> Iterator[Tensor]:
