@@ -15,7 +15,6 @@ from anaphora.evaluation.classification import (
     several_label_scores,
 )
 from anaphora.evaluation.logistic import Logistic
-from anaphora.evaluation.strings import in_common
 
 
 def test_metrics_equal_a_case_worked_out_by_hand() -> None:
@@ -72,25 +71,6 @@ def test_labels_that_are_all_alike_and_features_that_never_change_have_a_probabi
     assert function.probabilities(np.ones((1, 3))) == pytest.approx(51 / 52 if label else 1 / 52, abs=1e-3)
     with pytest.raises(DataError, match="needs examples"):
         Logistic.fit(np.ones((0, 3)), np.ones(0))
-
-
-WORDS = st.lists(st.sampled_from("abc"), max_size=7)
-
-
-@given(WORDS, WORDS)
-def test_what_is_in_common_is_a_longest_common_subsequence(first: list[str], second: list[str]) -> None:
-    kept = [symbol for symbol, right in zip(first, in_common(first, second), strict=True) if right]
-    rest = iter(second)
-    assert all(symbol in rest for symbol in kept)
-
-    def longest(i: int, j: int) -> int:
-        if i == len(first) or j == len(second):
-            return 0
-        if first[i] == second[j]:
-            return 1 + longest(i + 1, j + 1)
-        return max(longest(i + 1, j), longest(i, j + 1))
-
-    assert len(kept) == longest(0, 0)
 
 
 TRUE_NC = np.array([[True, False], [True, True], [False, False]])

@@ -26,17 +26,8 @@ def test_the_size_of_a_text_is_that_of_its_file(lines: list[str]) -> None:
 
 
 def test_one_bit_a_character_is_half_a_bit_a_byte_of_two_byte_letters() -> None:
-    prediction = Prediction(
-        nats=10 * math.log(2),
-        tokens=5,
-        unknown=1,
-        size=TextSize(characters=10, bytes=20, words=2),
-        known_size=TextSize(characters=8, bytes=16, words=2),
-        unknown_nats=6 * math.log(2),
-        sentence_nats=15 * math.log(2),
-        carried=True,
-        adaptation="",
-    )
+    bit, size, known_size = math.log(2), TextSize(10, 20, words=2), TextSize(8, 16, words=2)
+    prediction = Prediction(10 * bit, 5, 1, size, known_size, 6 * bit, 15 * bit, carried=True, adaptation="")
     assert prediction.perplexity == pytest.approx(4)
     assert prediction.known_perplexity == pytest.approx(2)
     assert prediction.sentence_perplexity == pytest.approx(8)

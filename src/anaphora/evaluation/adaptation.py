@@ -1,6 +1,6 @@
 """Adaptation of a language model to the text that it has predicted so far, beside carrying its state."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
@@ -10,7 +10,7 @@ from anaphora.config import Config
 from anaphora.errors import ConfigError
 from anaphora.evaluation.dynamic import Dynamic, dynamic_log_probs, fitted_dynamic, gradient_sizes
 from anaphora.evaluation.neural_cache import NeuralCache, fitted_cache, neural_cache_log_probs
-from anaphora.evaluation.stream import stream_log_probs
+from anaphora.evaluation.stream import LogProbs, stream_log_probs
 from anaphora.protocols import StateModel, TextModel
 
 
@@ -37,9 +37,7 @@ class Scaled:
 Adaptation = Static | NeuralCache | Dynamic | Scaled
 
 
-def adapted_log_probs(
-    model: TextModel, tokens: Iterable[int], before: int, adaptation: Adaptation
-) -> Iterator[tuple[Tensor, Tensor]]:
+def adapted_log_probs(model: TextModel, tokens: Iterable[int], before: int, adaptation: Adaptation) -> LogProbs:
     """Return the tokens of a text and ln p of each, some at a time; ``before`` stands in front of them.
 
     Raises ConfigError for a model that cannot adapt so, and for an adaptation that leaves something to be found.

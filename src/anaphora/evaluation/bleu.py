@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU, BLEUScore
     from sacrebleu.metrics.chrf import CHRF, CHRFScore
 
+Texts = Sequence[str]
 Condition = Literal["raw", "moses-lowercase"]
 MetricName = Literal["BLEU", "chrF2"]
 METRICS: tuple[MetricName, ...] = ("BLEU", "chrF2")
@@ -50,7 +51,7 @@ class Score(Jsonable):
         return f"{self.name} = {self.value:.2f} ({self.condition}; {self.signature})"
 
 
-def bleu(hypotheses: Sequence[str], references: Sequence[str], *, language: str, condition: Condition = "raw") -> Score:
+def bleu(hypotheses: Texts, references: Texts, *, language: str, condition: Condition = "raw") -> Score:
     """Corpus BLEU (Papineni et al. 2002) of outputs in ``language``, a two-letter code.
 
     Raises DataError for unequal counts or none at all, MissingExtraError where the language's tokeniser is missing.
@@ -59,7 +60,7 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], *, language: str,
     return _score("BLEU", texts, [correct], language, condition)
 
 
-def bleu_of_several(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, language: str) -> Score:
+def bleu_of_several(hypotheses: Texts, references: Sequence[Texts], *, language: str) -> Score:
     """Corpus BLEU of outputs with several references each, at least one and not equally many; raw text.
 
     The length of the closest reference counts. Errors as for ``bleu``.
@@ -67,14 +68,14 @@ def bleu_of_several(hypotheses: Sequence[str], references: Sequence[Sequence[str
     return _score("BLEU", *_several(hypotheses, references, language), language, "raw")
 
 
-def chrf(hypotheses: Sequence[str], references: Sequence[str], *, language: str, condition: Condition = "raw") -> Score:
+def chrf(hypotheses: Texts, references: Texts, *, language: str, condition: Condition = "raw") -> Score:
     """Corpus chrF2 (Popovic 2015), which counts characters and needs no tokens; errors as for ``bleu``."""
     texts, correct = prepared(hypotheses, references, language, condition)
     return _score("chrF2", texts, [correct], language, condition)
 
 
 def sentence_scores(
-    hypotheses: Sequence[str], references: Sequence[str], *, language: str, condition: Condition = "raw"
+    hypotheses: Texts, references: Texts, *, language: str, condition: Condition = "raw"
 ) -> list[dict[MetricName, float]]:
     """Both metrics of every sentence alone; BLEU counts only the orders that a sentence has (effective order)."""
     hypotheses, references = prepared(hypotheses, references, language, condition)
@@ -86,21 +87,14 @@ def sentence_scores(
 
 
 def segment_metric(
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    name: MetricName,
-    *,
-    language: str,
-    condition: Condition = "raw",
+    hypotheses: Texts, references: Texts, name: MetricName, *, language: str, condition: Condition = "raw"
 ) -> SegmentMetric:
     """Return a metric as sums over sentences, for resampling; errors as for ``bleu``."""
     texts, correct = prepared(hypotheses, references, language, condition)
     return _segments(name, texts, [correct], language, condition)
 
 
-def segment_bleu_of_several(
-    hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, language: str
-) -> SegmentMetric:
+def segment_bleu_of_several(hypotheses: Texts, references: Sequence[Texts], *, language: str) -> SegmentMetric:
     """``bleu_of_several`` as sums over sentences; errors as for that."""
     return _segments("BLEU", *_several(hypotheses, references, language), language, "raw")
 
@@ -135,9 +129,7 @@ def metric_of(name: MetricName, language: str, condition: Condition, *, single: 
         raise MissingExtraError(f"sacreBLEU's tokeniser for '{code}'", code) from None
 
 
-def prepared(
-    hypotheses: Sequence[str], references: Sequence[str], language: str, condition: Condition
-) -> tuple[list[str], list[str]]:
+def prepared(hypotheses: Texts, references: Texts, language: str, condition: Condition) -> tuple[list[str], list[str]]:
     """Both sides as sacreBLEU is to see them; DataError for unequal counts or none at all."""
     if len(hypotheses) != len(references) or not references:
         raise DataError(
@@ -161,9 +153,7 @@ def _score(name: MetricName, texts: list[str], streams: list[Any], language: str
     return Score(result.name, _of_100(result), str(metric.get_signature()), condition)
 
 
-def _several(
-    hypotheses: Sequence[str], references: Sequence[Sequence[str]], language: str
-) -> tuple[list[str], list[Any]]:
+def _several(hypotheses: Texts, references: Sequence[Texts], language: str) -> tuple[list[str], list[Any]]:
     """Both sides as sacreBLEU is to see them, the references by their place, None where a sentence has no more."""
     most = max(map(len, references), default=0)
     texts, _ = prepared(hypotheses, [of_one[0] for of_one in references], language, "raw")

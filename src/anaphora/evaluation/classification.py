@@ -126,9 +126,7 @@ def _calibration_error(sums_NK: Floats) -> Floats:
 
 
 def classification_scores(
-    labels: Sequence[str],
-    classes: Sequence[int] | np.ndarray[Any, np.dtype[Any]],
-    probabilities_NC: np.ndarray[Any, np.dtype[np.float64]],
+    labels: Sequence[str], classes: Sequence[int] | Integers, probabilities_NC: Floats
 ) -> ClassificationScores:
     """Return the metrics of N >= 1 predictions whose true classes are ``classes``."""
     true_N = np.asarray(classes)

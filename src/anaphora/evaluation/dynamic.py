@@ -15,7 +15,7 @@ Both means are over all weights of the network. Told in units of it, one epsilon
 paper it is a number by itself. It all happens to a copy: neither the network nor its run changes.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from itertools import islice
 from typing import ClassVar, Literal, cast
@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from anaphora.config import MAX_LENGTH, SET, Config, Conflict
 from anaphora.errors import DataError
-from anaphora.evaluation.stream import blocks, rows_of_text, windows
+from anaphora.evaluation.stream import LogProbs, blocks, rows_of_text, windows
 from anaphora.nn.device import device_of
 from anaphora.protocols import Carry, TextModel
 from anaphora.wording import counted
@@ -116,7 +116,7 @@ class Dynamic(Config):
 
 def dynamic_log_probs(
     model: TextModel, tokens: Iterable[int], before: int, dynamic: Dynamic, sizes: Sequence[Tensor] = ()
-) -> Iterator[tuple[Tensor, Tensor]]:
+) -> LogProbs:
     """Yield the tokens of a text and ln p of each before it was learnt from: as ``stream.stream_log_probs``.
 
     ``sizes`` are those of gradients in training, which the rule "rms" alone has (``gradient_sizes``).

@@ -16,7 +16,7 @@ from pydantic import Field
 from torch import Tensor
 
 from anaphora.config import Config
-from anaphora.evaluation.stream import windows
+from anaphora.evaluation.stream import LogProbs, windows
 from anaphora.models.interpolation.weights import fitted_weights, interpolated
 from anaphora.nn.device import device_of
 from anaphora.protocols import StateModel
@@ -61,9 +61,7 @@ class Found(NamedTuple):
     """True if anything was remembered by then."""
 
 
-def neural_cache_log_probs(
-    model: StateModel, tokens: Iterable[int], before: int, cache: NeuralCache
-) -> Iterator[tuple[Tensor, Tensor]]:
+def neural_cache_log_probs(model: StateModel, tokens: Iterable[int], before: int, cache: NeuralCache) -> LogProbs:
     """Yield the tokens of a text and ln p of each, read one by one: as ``stream.stream_log_probs``."""
     theta, weight = cache.resolved()
     weights_K = torch.tensor([1 - weight, weight], dtype=torch.float64)

@@ -1,6 +1,5 @@
 """Log-probabilities of lines, each by itself: no state is carried, so many lines are read side by side."""
 
-from collections import abc
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import accumulate, islice, takewhile
 from typing import NamedTuple
@@ -10,11 +9,14 @@ from torch import Tensor
 
 from anaphora.batch import Batch, Ids, pad
 from anaphora.errors import DataError
-from anaphora.evaluation.stream import stream_log_probs
+from anaphora.evaluation.stream import LogProbs, stream_log_probs
 from anaphora.models.language_model import LanguageModel
 from anaphora.nn.device import device_of
 from anaphora.protocols import TextModel
 from anaphora.wording import counted
+
+Found = tuple[list[int], list[Tensor]]
+"""Positions of rows, and ln p of the tokens of each."""
 
 ROWS = 64
 """Sentences of a batch."""
@@ -29,7 +31,7 @@ TOKENS = 1 << 16
 """Rows times the longest in a batch at most, and tokens of a line that is read at once."""
 
 
-def sentence_log_probs(model: TextModel, ids: Iterable[int], before: int, end: int) -> Iterator[tuple[Tensor, Tensor]]:
+def sentence_log_probs(model: TextModel, ids: Iterable[int], before: int, end: int) -> LogProbs:
     """Yield the tokens of a text and ln p of each, some lines at a time; each line closes with ``end``.
 
     ``before`` precedes every line. A line of running text may have any length: a long one is read window by window. A
@@ -45,24 +47,20 @@ def sentence_log_probs(model: TextModel, ids: Iterable[int], before: int, end: i
         yield torch.tensor([token for row in some for token in row]), in_order
 
 
-def line_log_probs(
-    model: TextModel, rows: abc.Sequence[list[int]], before: int
-) -> Iterator[tuple[list[int], list[Tensor]]]:
+def line_log_probs(model: TextModel, rows: Sequence[list[int]], before: int) -> Iterator[Found]:
     """Positions in ``rows`` and ln p of the tokens of each of these rows, in float64.
 
     A row has the same bits whatever the other rows are. For ``model``, ``before`` and long rows see
     ``sentence_log_probs``; but a model of sentences must be given no row of more than ``TOKENS``. Where many rows of a
     recurrent model begin alike, what they have in common is read once.
     """
-    left: abc.Sequence[int] = range(len(rows))
+    left: Sequence[int] = range(len(rows))
     if isinstance(model, LanguageModel):
         left = yield from _alike(model, rows, before)
     yield from _by_length(model, rows, before, left)
 
 
-def _alike(
-    model: LanguageModel, rows: abc.Sequence[list[int]], before: int
-) -> Generator[tuple[list[int], list[Tensor]], None, list[int]]:
+def _alike(model: LanguageModel, rows: Sequence[list[int]], before: int) -> Generator[Found, None, list[int]]:
     """As ``line_log_probs``, of rows that are faster read as a tree; returns the positions of the others."""
     left = [place for place, row in enumerate(rows) if len(row) > TOKENS]
     places = sorted((place for place, row in enumerate(rows) if len(row) <= TOKENS), key=rows.__getitem__)
@@ -76,9 +74,7 @@ def _alike(
     return left
 
 
-def _by_length(
-    model: TextModel, rows: abc.Sequence[list[int]], before: int, left: abc.Iterable[int]
-) -> Iterator[tuple[list[int], list[Tensor]]]:
+def _by_length(model: TextModel, rows: Sequence[list[int]], before: int, left: Iterable[int]) -> Iterator[Found]:
     """As ``line_log_probs``, of the rows that are ``left``, the longest first."""
     places = sorted(left, key=lambda place: -len(rows[place]))
     done, device = 0, device_of(model)

@@ -50,11 +50,14 @@ Where operands are rounded, two readings stay apart by what one more rounded num
 2 x 650 units, however long they read the same text.
 """
 
+LogProbs = Iterator[tuple[Tensor, Tensor]]
+"""Tokens of a text and ln p of each, some at a time."""
+
 Rows = tuple[Carry, Tensor] | None
 """The carried state of the rows of a batch, and which rows start from it; None at the start of a text."""
 
 
-def stream_log_probs(model: TextModel, ids: Iterable[int], before: int) -> Iterator[tuple[Tensor, Tensor]]:
+def stream_log_probs(model: TextModel, ids: Iterable[int], before: int) -> LogProbs:
     """Yield the tokens of a text and ln p of each, some thousands at a time; ``before`` precedes them.
 
     ``model`` is in evaluation mode; no gradients are made.

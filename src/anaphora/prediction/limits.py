@@ -8,6 +8,9 @@ from typing import TypedDict
 from anaphora.errors import CancelledError, ConfigError, DeadlineError
 from anaphora.events import Report
 
+Count = Callable[[int], None]
+"""Called with the number of rows of a window that are answered."""
+
 
 @dataclass(frozen=True)
 class Limits:

@@ -12,7 +12,7 @@ from anaphora.data.fields.vectors import finite_vectors
 from anaphora.data.ragged import Ragged
 from anaphora.formats.labelled import read_vectors
 from anaphora.kernels.runtime import Runtime
-from anaphora.prediction.limits import Streaming, Watch
+from anaphora.prediction.limits import Count, Streaming, Watch
 from anaphora.prediction.running import ON_CPU
 from anaphora.prediction.stream import answers
 from anaphora.search.hypothesis import Hypothesis
@@ -72,7 +72,7 @@ class FieldPredictor(Generic[Found]):
             kept, place, value = read(item, number)
             return kept, self.field.encode([value], lambda _: place)
 
-        def answered(window: Sequence[tuple[Any, Ragged]], watch: Watch, count: Callable[[int], None]) -> Iterable[Any]:
+        def answered(window: Sequence[tuple[Any, Ragged]], watch: Watch, count: Count) -> Iterable[Any]:
             inputs = Side.of(self.field, [rows for _, rows in window])
             found: dict[int, Found] = {}
             for batch in prediction_batches(inputs, self.batch_size):

@@ -11,7 +11,7 @@ from anaphora.errors import AnaphoraError
 from anaphora.events import Progress, Report, silent
 from anaphora.kernels.runtime import Runtime, running
 from anaphora.prediction.arguments import demand_several
-from anaphora.prediction.limits import UNLIMITED, Limits, Watch
+from anaphora.prediction.limits import UNLIMITED, Count, Limits, Watch
 from anaphora.prediction.running import ON_CPU
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ PATIENCE = 0.1
 class Batcher(Protocol[Row, Found]):
     """Answers what was read of a window."""
 
-    def __call__(self, rows: Sequence[Row], watch: Watch, answered: Callable[[int], None], /) -> Iterable[Found]:
+    def __call__(self, rows: Sequence[Row], watch: Watch, answered: Count, /) -> Iterable[Found]:
         """One answer a row, in their order; ``watch`` is checked often, ``answered`` takes how many are done."""
 
 
@@ -85,7 +85,7 @@ def answers(
 
 
 def by_row(
-    batches: Iterable[Batch], make: Callable[[Batch], Iterable[Answer]], watch: Watch, answered: Callable[[int], None]
+    batches: Iterable[Batch], make: Callable[[Batch], Iterable[Answer]], watch: Watch, answered: Count
 ) -> dict[int, Answer]:
     """Yield ``make`` of the rows of each batch, in ascending order of their example ids."""
     found: dict[int, Answer] = {}

@@ -1,6 +1,6 @@
 """Word alignment: which words of a sentence and of its translation belong together."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal, Unpack, cast
@@ -23,7 +23,7 @@ from anaphora.models.alignment.lexicon import EMPTY
 from anaphora.models.alignment.symmetrise import Symmetrise
 from anaphora.models.registry import NETWORKS
 from anaphora.prediction.arguments import Given, given_pairs, given_text, pieces_of
-from anaphora.prediction.limits import UNLIMITED, Limits, Streaming, Watch
+from anaphora.prediction.limits import UNLIMITED, Count, Limits, Streaming, Watch
 from anaphora.prediction.stream import answers
 from anaphora.tasks.data_table import PairData
 from anaphora.tasks.evaluation import Answer, Request
@@ -76,9 +76,7 @@ class AlignmentPredictor:
             source, target = (given_text(text, number) for text in pair)
             return Given(source, self._source.encode(source)), Given(target, self._target.encode(target))
 
-        def answer(
-            rows: Sequence[tuple[Given, Given]], watch: Watch, answered: Callable[[int], None]
-        ) -> Iterator[Links]:
+        def answer(rows: Sequence[tuple[Given, Given]], watch: Watch, answered: Count) -> Iterator[Links]:
             nonlocal longer
             sources, targets = Ragged.of(row.ids for row, _ in rows), Ragged.of(row.ids for _, row in rows)
             for (ours, theirs), found in zip(rows, self._model.each(sources, targets, how), strict=True):

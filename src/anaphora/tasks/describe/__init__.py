@@ -153,9 +153,7 @@ class ImageDescription(FieldTask):
             found |= {"bleu": scores.bleu.value, "exact_match": scores.exact_match}
         return found
 
-    def score(
-        self, model: DescriberPredictor, text: CaptionCorpus, request: Request, report: Report
-    ) -> DescriptionScores:
+    def score(self, model: Any, text: CaptionCorpus, request: Request, report: Report) -> DescriptionScores:
         """Return BLEU and CIDEr-D with several references, and exact match with any."""
         references, beam = text.references(), request.search.beam or model.experiment.evaluation.beam
         found = model.predict_stream([text.features[image] for image in references], beam=beam, report=report)

@@ -2,7 +2,8 @@
 
 import math
 from array import array
-from collections import abc, deque
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import NamedTuple, Unpack
 
 import numpy as np
@@ -16,7 +17,7 @@ from anaphora.events import Progress, Report, silent
 from anaphora.formats.json_text import LN_10
 from anaphora.formats.nbest import Entry, NbestFormat, check_name, check_new
 from anaphora.prediction.arguments import demand_short, demand_texts, given_text
-from anaphora.prediction.limits import UNLIMITED, Limits, Streaming, Watch
+from anaphora.prediction.limits import UNLIMITED, Count, Limits, Streaming, Watch
 from anaphora.prediction.running import each_within
 from anaphora.prediction.scores import LineScore
 from anaphora.prediction.stream import answers
@@ -51,7 +52,7 @@ class LineScores(WordScores):
         network_of(self._model)
 
     def score_lines(
-        self, lines: abc.Sequence[str], adaptation: Adaptation = STATIC, **streaming: Unpack[Streaming]
+        self, lines: Sequence[str], adaptation: Adaptation = STATIC, **streaming: Unpack[Streaming]
     ) -> list[LineScore]:
         """The score of every line, each read by itself; with an ``adaptation`` in their order, one after the other.
 
@@ -60,12 +61,12 @@ class LineScores(WordScores):
         demand_texts(lines)
         return list(self.score_stream(lines, adaptation, **streaming))
 
-    def score_lines_of(self, lines: abc.Iterable[str], where: str, report: Report = silent) -> abc.Iterator[LineScore]:
+    def score_lines_of(self, lines: Iterable[str], where: str, report: Report = silent) -> Iterator[LineScore]:
         return self.score_stream(lines, report=report)
 
     def score_stream(
-        self, lines: abc.Iterable[str], adaptation: Adaptation = STATIC, **streaming: Unpack[Streaming]
-    ) -> abc.Iterator[LineScore]:
+        self, lines: Iterable[str], adaptation: Adaptation = STATIC, **streaming: Unpack[Streaming]
+    ) -> Iterator[LineScore]:
         """The scores of lines as they come, in order; no more than a window of lines is held (``prediction.stream``).
 
         With an ``adaptation`` they are those of running text, which is read in windows of its own: a line is answered
@@ -80,13 +81,13 @@ class LineScores(WordScores):
 
     def rescore_stream(
         self,
-        lines: abc.Iterable[str],
+        lines: Iterable[str],
         form: NbestFormat,
         *,
         feature: str = "LM0",
         where: str = "line",
         **streaming: Unpack[Streaming],
-    ) -> abc.Iterator[Rescored]:
+    ) -> Iterator[Rescored]:
         """The lines of an n-best list (``formats.nbest``) as they come, in order, with the scores of their hypotheses.
 
         ``feature`` names the score in a format that names them; ``where`` is what errors call the list. No more than a
@@ -102,9 +103,7 @@ class LineScores(WordScores):
             check_new(feature, entry, f"{where}:{number}")
             return entry, self._read_alone(entry.text, number)
 
-        def answer(
-            rows: abc.Sequence[tuple[Entry, list[int]]], watch: Watch, answered: abc.Callable[[int], None]
-        ) -> abc.Iterator[Rescored]:
+        def answer(rows: Sequence[tuple[Entry, list[int]]], watch: Watch, answered: Count) -> Iterator[Rescored]:
             scores = self._alone([row for _, row in rows], watch, answered)
             for (entry, _), score in zip(rows, scores, strict=True):
                 yield Rescored(form.scored(entry, score.log10, feature), score)
@@ -117,9 +116,7 @@ class LineScores(WordScores):
         demand_short(row, TOKENS, number, "split it, or measure it as running text (anaphora evaluate)")
         return row
 
-    def _alone(
-        self, rows: abc.Sequence[list[int]], watch: Watch, answered: abc.Callable[[int], None]
-    ) -> abc.Iterable[LineScore]:
+    def _alone(self, rows: Sequence[list[int]], watch: Watch, answered: Count) -> Iterable[LineScore]:
         """The scores of lines with nothing before them, the longest scored first."""
         nats, done = [0.0] * len(rows), 0
         begin = self._stepper().bos  # a stepper also puts the model into evaluation mode
@@ -132,12 +129,12 @@ class LineScores(WordScores):
         return map(self._scored, rows, nats)
 
     def _one_after_another(
-        self, lines: abc.Iterable[str], adaptation: Adaptation, limits: Limits = UNLIMITED, report: Report = silent
-    ) -> abc.Iterator[LineScore]:
-        watch, total = limits.start(), len(lines) if isinstance(lines, abc.Sized) else 0
+        self, lines: Iterable[str], adaptation: Adaptation, limits: Limits = UNLIMITED, report: Report = silent
+    ) -> Iterator[LineScore]:
+        watch, total = limits.start(), len(lines) if isinstance(lines, Sized) else 0
         rows, found = deque[list[int]](), deque[float]()
 
-        def tokens() -> abc.Iterator[int]:
+        def tokens() -> Iterator[int]:
             for number, line in enumerate(lines, 1):
                 watch.check()
                 rows.append(self._line(given_text(line, number)))
@@ -173,14 +170,14 @@ class Reading:
     ``size`` is that of the text so far, ``known_size`` that of what its known tokens write, line ends included.
     """
 
-    def __init__(self, lines: abc.Iterable[str], tokenizer: Tokenizer) -> None:
+    def __init__(self, lines: Iterable[str], tokenizer: Tokenizer) -> None:
         self._lines = lines
         self._tokenizer = tokenizer
         self._rows: list[list[int]] = []
         self.size = self.known_size = TextSize(0, 0, 0)
         self._sizes = array("q")
 
-    def __iter__(self) -> abc.Iterator[int]:
+    def __iter__(self) -> Iterator[int]:
         for line in map(without_special_tokens, self._lines):
             ids, symbols = self._tokenizer.encode(line), self._tokenizer.symbols
             size = size_of_line(line)

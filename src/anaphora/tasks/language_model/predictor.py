@@ -18,7 +18,7 @@ from anaphora.kernels.runtime import running
 from anaphora.options import with_known_names
 from anaphora.prediction.arguments import demand_several, demand_short, demand_text, one_text
 from anaphora.prediction.examples import Example, Search
-from anaphora.prediction.limits import UNLIMITED, Limits, Watch
+from anaphora.prediction.limits import UNLIMITED, Count, Limits, Watch
 from anaphora.prediction.running import each_within
 from anaphora.prediction.stream import answers
 from anaphora.protocols import TextStepper
@@ -162,9 +162,7 @@ class LanguageModelPredictor(InspectedLanguageModel):
             demand_text(prompt, number)
             return number, self._begin(prompt, length), prompt
 
-        def answer(
-            rows: Sequence[tuple[int, list[int], str]], watch: Watch, answered: Callable[[int], None]
-        ) -> Iterable[Generation]:
+        def answer(rows: Sequence[tuple[int, list[int], str]], watch: Watch, answered: Count) -> Iterable[Generation]:
             stepper, found = self._model.stepper(), dict[int, Generation]()
             by_length = sorted(rows, key=lambda row: len(row[1]))
             for start in range(0, len(rows), beside):

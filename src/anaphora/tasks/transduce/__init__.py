@@ -26,7 +26,7 @@ from anaphora.tasks.sizing import figure, tier_for, value_at
 from anaphora.tasks.task import GivenData, Sized, Table, Tokenizers, Trained, WeightSource, both_sides
 from anaphora.tasks.trace import ValueTask
 from anaphora.tasks.training_job import TrainingJob, mean_loss
-from anaphora.tasks.transduce.config import TransductionEvaluation, TransductionExperiment, VectorTransductionExperiment
+from anaphora.tasks.transduce.config import TransductionExperiment, VectorTransductionExperiment
 from anaphora.tasks.transduce.data import TransducerJob, TransductionScores, answers_of, scores_of, splits_of
 from anaphora.tasks.transduce.predictor import TransducerPredictor, VectorTransducerPredictor
 from anaphora.tasks.translation import TranslationPredictor, with_fused_run
@@ -115,11 +115,9 @@ class StringTransduction(ScoredTask):
     def text_to_score(self, model: Any, text: Iterable[Pair]) -> Digested[Pair]:
         return Digested(text)
 
-    def score(
-        self, model: TransducerPredictor, text: Iterable[Pair], request: Request, report: Report
-    ) -> TransductionScores:
+    def score(self, model: Any, text: Iterable[Pair], request: Request, report: Report) -> TransductionScores:
         """Return accuracy, word and symbol error rate; DataError for a text without pairs."""
-        answers, own = answers_of(text), cast(TransductionEvaluation, model.translator.evaluation)
+        answers, own = answers_of(text), model.translator.evaluation
         if not answers:
             raise DataError("The text has no pair: add some.")
         search = request.search.resolved(own.beam, own.length_penalty)
@@ -182,9 +180,7 @@ class VectorTransduction(ValueTask):
     def given(self, experiment: Any, request: Request) -> Mapping[str, TraceCorpus]:
         return {request.data.name: trace_corpus(request.data)} if request.data else {}
 
-    def score(
-        self, model: VectorTransducerPredictor, text: TraceCorpus, request: Request, report: Report
-    ) -> TransductionScores:
+    def score(self, model: Any, text: TraceCorpus, request: Request, report: Report) -> TransductionScores:
         traces, evaluation = list(text.examples()), model.experiment.evaluation
         beam = request.search.beam or evaluation.beam
         found = model.predict_stream(traces, beam=beam, report=report)
