@@ -1,6 +1,7 @@
 """Metrics as sums over segments equal the metrics of the whole text."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +15,16 @@ from anaphora.evaluation.perplexity import LineSums
 from anaphora.evaluation.segments import SegmentMetric
 from anaphora.evaluation.strings import StringScores
 
+ATTRIBUTES = {"macro-F1": "macro_f1", "micro-F1": "micro_f1", "exact matches": "accuracy", "CIDEr-D": "cider"}
+
 
 def values(metrics: list[SegmentMetric]) -> dict[str, float]:
     return {metric.name: metric.value for metric in metrics}
+
+
+def of_whole(scores: Any, *names: str) -> dict[str, float]:
+    """The metrics of these names of a whole text."""
+    return {name: getattr(scores, ATTRIBUTES.get(name, name.replace(" ", "_"))) for name in names}
 
 
 @given(st.integers(0, 2**32), st.integers(1, 30), st.integers(2, 4))
@@ -24,14 +32,8 @@ def test_those_of_classes_are_those_of_the_whole(seed: int, examples: int, class
     draws = np.random.default_rng(seed)
     probabilities = draws.dirichlet(np.ones(classes), examples)
     scores = classification_scores([*"abcd"][:classes], draws.integers(classes, size=examples), probabilities)
-    assert values(scores.segment_metrics()) == pytest.approx(
-        {
-            "accuracy": scores.accuracy,
-            "macro-F1": scores.macro_f1,
-            "loss": scores.loss,
-            "calibration error": scores.calibration_error,
-        }
-    )
+    whole = of_whole(scores, "accuracy", "macro-F1", "loss", "calibration error")
+    assert values(scores.segment_metrics()) == pytest.approx(whole)
 
 
 @given(st.integers(0, 2**32), st.integers(1, 30), st.integers(1, 4))
@@ -39,24 +41,14 @@ def test_those_of_several_labels_are_those_of_the_whole(seed: int, examples: int
     draws = np.random.default_rng(seed)
     true, probabilities = draws.random((examples, labels)) < 0.4, draws.random((examples, labels))
     scores = several_label_scores([*"abcd"][:labels], true, probabilities, np.full(labels, 0.5))
-    assert values(scores.segment_metrics()) == pytest.approx(
-        {
-            "micro-F1": scores.micro_f1,
-            "macro-F1": scores.macro_f1,
-            "exact matches": scores.accuracy,
-            "loss": scores.loss,
-        }
-    )
+    whole = of_whole(scores, "micro-F1", "macro-F1", "exact matches", "loss")
+    assert values(scores.segment_metrics()) == pytest.approx(whole)
 
 
 @given(st.lists(st.tuples(st.text("ab", max_size=4), st.lists(st.text("ab", max_size=4), min_size=1)), min_size=1))
 def test_those_of_strings_are_those_of_the_whole(rows: list[tuple[str, list[str]]]) -> None:
     scores = StringScores.of([output for output, _ in rows], [answers for _, answers in rows])
-    expected = {
-        "accuracy": scores.accuracy,
-        "symbol error rate": scores.symbol_error_rate,
-        "edit distance": scores.edit_distance,
-    }
+    expected = of_whole(scores, "accuracy", "symbol error rate", "edit distance")
     found = values(scores.segment_metrics())
     if not any(scores.symbols_of):  # edits without a symbol: the rate of the whole divides by one
         del expected["symbol error rate"], found["symbol error rate"]

@@ -233,16 +233,13 @@ class LanguageModelPredictor(InspectedLanguageModel):
         _, _, unk, bos, eos = self._tokenizer.symbols
         of_lines, of_sentences = LineSums(eos), LineSums(eos)
         tokens = 0
-        read = (
-            sentence_log_probs(self._model, text, bos, eos)
-            if by_line
-            else adapted_log_probs(self._model, text, eos, adaptation)
-        )
+        read = adapted_log_probs(self._model, text, eos, adaptation)
+        if by_line:
+            read = sentence_log_probs(self._model, text, bos, eos)
         for ids_N, log_probs_N in each_within(self._runtime, read):
             unknown_N, nats_N = (ids_N == unk).numpy(), -log_probs_N.double().numpy()
-            of_lines.add(
-                ids_N.numpy(), counts((nats_N, np.where(unknown_N, nats_N, 0.0), np.ones(len(ids_N)), unknown_N))
-            )
+            numbers = nats_N, np.where(unknown_N, nats_N, 0.0), np.ones(len(ids_N)), unknown_N
+            of_lines.add(ids_N.numpy(), counts(numbers))
             again = () if by_line else sentence_log_probs(self._model, chain.from_iterable(text.take()), eos, eos)
             for more_N, more_log_probs_N in each_within(self._runtime, again):
                 of_sentences.add(more_N.numpy(), counts([-more_log_probs_N.double().numpy()]))
