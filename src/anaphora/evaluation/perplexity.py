@@ -191,24 +191,22 @@ class Prediction:
 
     def __str__(self) -> str:
         """One line of words for each way of reading, and one for the known tokens where not all are."""
-        words, known_words = (
-            "" if self.tokens_are_words else f", {figure:.3f} per word"
-            for figure in (self.word_perplexity, self.known_word_perplexity)
-        )
-        lines = [
-            f"{'one pass' if self.carried else 'line by line':<17}perplexity {self.perplexity:.3f} of {self.tokens:,} "
-            f"predictions{words}; {self.bits_per_character:.4f} bits per character, "
-            f"{self.bits_per_byte:.4f} bits per byte{'; ' + self.adaptation if self.adaptation else ''}"
-        ]
+        read = self._line("one pass" if self.carried else "line by line", "", self.tokens)
+        lines = [f"{read}; {self.adaptation}" if self.adaptation else read]
         if self.unknown:
-            lines.append(
-                f"without unknown  perplexity {self.known_perplexity:.3f} of {self.tokens - self.unknown:,} "
-                f"predictions{known_words}; {self.known_bits_per_character:.4f} bits per character, "
-                f"{self.known_bits_per_byte:.4f} bits per byte"
-            )
+            lines.append(self._line("without unknown", "known_", self.tokens - self.unknown))
         if self.carried:
             lines.append(f"line by line     perplexity {self.sentence_perplexity:.3f}")
         return "\n".join(lines)
+
+    def _line(self, head: str, prefix: str, tokens: int) -> str:
+        names = ("perplexity", "word_perplexity", "bits_per_character", "bits_per_byte")
+        perplexity, per_word, per_character, per_byte = (getattr(self, prefix + name) for name in names)
+        words = "" if self.tokens_are_words else f", {per_word:.3f} per word"
+        return (
+            f"{head:<17}perplexity {perplexity:.3f} of {tokens:,} predictions{words}; {per_character:.4f} bits per "
+            f"character, {per_byte:.4f} bits per byte"
+        )
 
 
 def _perplexities(sums_NK: Floats) -> Floats:

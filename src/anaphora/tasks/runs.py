@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy.typing as npt
 
@@ -11,7 +11,6 @@ from anaphora.events import Report, silent
 from anaphora.formats.arrays import ArrayFile
 from anaphora.kernels.backends import InferencePrecision
 from anaphora.kernels.device import Device
-from anaphora.kernels.runtime import Runtime
 from anaphora.nn.given_state import start_from
 from anaphora.prediction.running import runtime_for
 from anaphora.protocols import Growing
@@ -120,29 +119,21 @@ def load(
     ShapeError for one of another size.
     """
     path, runtime = Path(run), runtime_for(device, precision)
-    if name := _opener(path):
-        _check_on_gpu(path, False, runtime)
+    opener = _opener(path)
+    trained = None if opener else load_trained(path, which, report)
+    if runtime.device.type != "cpu" and not (trained and task_of(trained.experiment).on_gpu):
+        raise ConfigError(f'{path} can run on the CPU alone, but device = "{runtime.device.type}": leave it out.')
+    if trained is None:
         if initial_state is not None:
             raise ConfigError(f"{path} has no recurrent layers, which an initial state is for: leave it out.")
-        return tasks_named(name)[0].open_file(path)
-    trained = load_trained(path, which, report)
-    _check_on_gpu(path, task_of(trained.experiment).on_gpu, runtime)
+        return tasks_named(cast(str, opener))[0].open_file(path)
     trained.model.to(runtime.device)
     if initial_state is not None:
-        start_from(trained.model, _arrays(initial_state))
+        if not isinstance(initial_state, Mapping):
+            file = ArrayFile(Path(initial_state))
+            initial_state = {name: file.real(name)[:] for name in file.names}
+        start_from(trained.model, initial_state)
     return task_of(trained.experiment).predictor(trained._replace(runtime=runtime))
-
-
-def _arrays(given: str | Path | Mapping[str, npt.ArrayLike]) -> Mapping[str, npt.ArrayLike]:
-    if isinstance(given, Mapping):
-        return given
-    file = ArrayFile(Path(given))
-    return {name: file.real(name)[:] for name in file.names}
-
-
-def _check_on_gpu(path: Path, can: bool, runtime: Runtime) -> None:
-    if runtime.device.type != "cpu" and not can:
-        raise ConfigError(f'{path} can run on the CPU alone, but device = "{runtime.device.type}": leave it out.')
 
 
 def load_as(

@@ -3,14 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-TOKENS = {
-    "bpe": "subword",
-    "unigram": "subword",
-    "word": "word",
-    "character": "character",
-    "byte": "byte",
-    "symbol": "symbol",
-}
+TOKENS = dict.fromkeys(("bpe", "unigram"), "subword") | {name: name for name in ("word", "character", "byte", "symbol")}
 """Name of a token by ``text.tokenizer``."""
 
 
