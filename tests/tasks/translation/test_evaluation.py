@@ -20,8 +20,7 @@ from anaphora.run import Run
 from anaphora.tasks.base import ExperimentBase
 from anaphora.tasks.evaluation import Request
 from anaphora.tasks.runs import load, task_at
-from anaphora.tasks.translation import TranslationPredictor
-from anaphora.tasks.translation.evaluation import TranslationScores
+from anaphora.tasks.translation import Translation, TranslationPredictor, TranslationScores
 from tests.scoring import assess, compare
 
 
@@ -32,12 +31,31 @@ def of_sentences(tiny_translator_of_words: Path, toy_sentences: Path) -> Experim
     return read_experiment(text, "words.toml", data=[toy_sentences], source="en", target="fr")
 
 
+@pytest.fixture
+def run(translator: ExperimentBase, tmp_path: Path) -> Path:
+    """A trained translator of the toy pairs."""
+    train(translator, tmp_path / "run")
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def run_of_sentences(of_sentences: ExperimentBase, tmp_path: Path) -> Path:
+    """A trained translator of sentences."""
+    train(of_sentences, tmp_path / "run")
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def run_of_text(language_model: ExperimentBase, tmp_path: Path) -> Path:
+    """A trained language model."""
+    train(language_model, tmp_path / "run-of-text")
+    return tmp_path / "run-of-text"
+
+
 def test_a_translator_is_scored_on_its_own_test_part_or_on_given_files(
-    of_sentences: ExperimentBase, toy_sentences: Path, tmp_path: Path
+    run_of_sentences: Path, toy_sentences: Path
 ) -> None:
-    run = tmp_path / "run"
-    train(of_sentences, run)
-    own = assess(run)
+    own, run = assess(run_of_sentences), run_of_sentences
     given = assess(run, pairs=(toy_sentences / "test.en", toy_sentences / "test.fr"))
     assert own.keys() == {"test"}
     assert given.keys() == {"test.en"}
@@ -49,9 +67,8 @@ def test_a_translator_is_scored_on_its_own_test_part_or_on_given_files(
         assess(run, text=toy_sentences / "test.en")
 
 
-def test_scores_say_what_they_were_multiplied_in(of_sentences: ExperimentBase, tmp_path: Path) -> None:
-    train(of_sentences, tmp_path / "run")
-    plain, rounded = (assess(tmp_path / "run", precision=one)["test"] for one in ("fp32", "int8"))
+def test_scores_say_what_they_were_multiplied_in(run_of_sentences: Path) -> None:
+    plain, rounded = (assess(run_of_sentences, precision=one)["test"] for one in ("fp32", "int8"))
     assert (plain.json()["precision"], rounded.json()["precision"]) == ("fp32", "int8")
     assert str(rounded).endswith(", int8") and "fp32" not in str(plain)
     assert all(figure.conditions.endswith(", int8") for figure in rounded.metrics())
@@ -61,10 +78,9 @@ def test_scores_say_what_they_were_multiplied_in(of_sentences: ExperimentBase, t
 
 @pytest.mark.parametrize("precision", ["int8", "bf16"])
 def test_a_sentence_is_translated_alike_in_any_batch_and_by_any_number_of_threads(
-    of_sentences: ExperimentBase, toy_sentences: Path, tmp_path: Path, precision: InferencePrecision
+    run_of_sentences: Path, toy_sentences: Path, precision: InferencePrecision
 ) -> None:
-    train(of_sentences, tmp_path / "run")
-    translator, texts = load(tmp_path / "run", precision=precision), (toy_sentences / "test.en").read_text().split("\n")
+    translator, texts = load(run_of_sentences, precision=precision), (toy_sentences / "test.en").read_text().split("\n")
 
     def found(texts: list[str], threads: int) -> list[tuple[str, float]]:
         with running(Runtime(threads=threads)):
@@ -89,51 +105,37 @@ def test_the_conditions_that_an_experiment_names_come_first_and_are_those_of_gro
     assert replace(scores, groups={"all": [0, 1, 2]}).of_groups()["all"] == (3, scores.scores["moses-lowercase"])
 
 
-def test_unequal_files_are_refused_with_both_counts(
-    translator: ExperimentBase, toy_pairs: Path, tmp_path: Path
-) -> None:
-    run = tmp_path / "run"
-    train(translator, run)
+def test_unequal_files_are_refused_with_both_counts(run: Path, toy_pairs: Path) -> None:
     (toy_pairs / "longer.fr").write_text((toy_pairs / "test.fr").read_text() + "more\n")
     with pytest.raises(DataError, match=r"has 3 and .* has 4"):
         assess(run, pairs=(toy_pairs / "test.en", toy_pairs / "longer.fr"))
 
 
-def test_a_language_model_is_scored_on_given_text(
-    language_model: ExperimentBase, toy_book: Path, tmp_path: Path
-) -> None:
-    run = tmp_path / "run"
-    train(language_model, run)
-    [figures] = assess(run, text=toy_book).values()
+def test_a_language_model_is_scored_on_given_text(run_of_text: Path, toy_book: Path) -> None:
+    [figures] = assess(run_of_text, text=toy_book).values()
     assert isinstance(figures, Prediction)
     assert figures.tokens == len(toy_book.read_text())
     with pytest.raises(ConfigError, match="is a language model"):
-        assess(run, pairs=(toy_book, toy_book))
+        assess(run_of_text, pairs=(toy_book, toy_book))
     for search in SearchOptions(beam=2), SearchOptions(candidates=Candidates({})):
         with pytest.raises(ConfigError, match="a beam, a length penalty, candidates, known words"):
-            assess(run, text=toy_book, search=search)
+            assess(run_of_text, text=toy_book, search=search)
 
 
 def test_without_a_test_split_the_validation_split_is_scored_and_that_is_reported(
-    language_model: ExperimentBase, translator: ExperimentBase, toy_pairs: Path, tmp_path: Path
+    run: Path, run_of_text: Path, toy_pairs: Path
 ) -> None:
     for file in toy_pairs.glob("test.*"):
         file.unlink()
-    for name, experiment, options in ("of-text", language_model, "--text"), ("of-pairs", translator, "--source and"):
+    for path, options in (run_of_text, "--text"), (run, "--source and"):
         events: list[Event] = []
-        run = tmp_path / f"run-{name}"
-        train(experiment, run)
-        answer = task_at(run).evaluate([run], Request(), events.append)
+        answer = task_at(path).evaluate([path], Request(), events.append)
         assert list(answer.scored[0].results) == ["validation"]
         [note] = [event.text for event in events if isinstance(event, Note) and "no test split" in event.text]
         assert "validation split is scored" in note and options in note
 
 
-def test_figures_are_kept_in_the_run_folder_even_while_it_is_trained_on(
-    translator: ExperimentBase, toy_pairs: Path, tmp_path: Path
-) -> None:
-    run = tmp_path / "run"
-    train(translator, run)
+def test_figures_are_kept_in_the_run_folder_even_while_it_is_trained_on(run: Path, tmp_path: Path) -> None:
     trained = {path: path.read_bytes() for path in run.rglob("*") if path.is_file() and path.name != "card.md"}
     with Run.open(run).lock():
         assess(run, keep=True)
@@ -158,10 +160,9 @@ def test_figures_are_kept_in_the_run_folder_even_while_it_is_trained_on(
 
 
 def test_the_card_of_a_language_model_says_what_its_figures_are_of(
-    language_model: ExperimentBase, toy_book: Path, tmp_path: Path
+    run_of_text: Path, toy_book: Path, tmp_path: Path
 ) -> None:
-    run, text = tmp_path / "run", tmp_path / "text"
-    train(language_model, run)
+    run, text = run_of_text, tmp_path / "text"
     text.write_text(toy_book.read_text() + "\N{SNOWMAN}\n")
     figures = assess(run, text=text, keep=True)["text"]
     assert isinstance(figures, Prediction) and figures.unknown == 1
@@ -173,10 +174,9 @@ def test_the_card_of_a_language_model_says_what_its_figures_are_of(
 
 
 def test_two_runs_are_compared_on_the_test_parts_of_the_first(
-    of_sentences: ExperimentBase, tiny_translator_of_words: Path, toy_sentences: Path, tmp_path: Path
+    run_of_sentences: Path, tiny_translator_of_words: Path, toy_sentences: Path, tmp_path: Path
 ) -> None:
-    first, second, elsewhere = tmp_path / "first", tmp_path / "second", tmp_path / "elsewhere"
-    train(of_sentences, first)
+    first, second, elsewhere = run_of_sentences, tmp_path / "second", tmp_path / "elsewhere"
     shutil.copytree(toy_sentences, elsewhere)
     for side in ("en", "fr"):
         shutil.copy(elsewhere / f"val.{side}", elsewhere / f"test.{side}")
@@ -204,28 +204,20 @@ def test_two_runs_are_compared_on_the_test_parts_of_the_first(
         compare(first, second, search=SearchOptions(known=True))
 
 
-def test_translators_of_other_languages_are_not_compared(translator: ExperimentBase, tmp_path: Path) -> None:
-    back = {"data": translator.data.model_copy(update={"source": "fr", "target": "en"})}
-    for name, experiment in (("a", translator), ("b", translator.model_copy(update=back))):
-        train(experiment, tmp_path / name)
-    with pytest.raises(ConfigError, match=r"a translates en to fr and .*b fr to en: evaluate each alone"):
-        compare(tmp_path / "a", tmp_path / "b")
-
-
-def test_a_language_model_is_not_compared_with_a_translator(
-    translator: ExperimentBase, language_model: ExperimentBase, tmp_path: Path
+def test_what_translates_otherwise_is_not_compared(
+    run: Path, run_of_text: Path, translator: ExperimentBase, tmp_path: Path
 ) -> None:
-    for name, experiment in (("a", translator), ("b", language_model)):
-        train(experiment, tmp_path / name)
-    with pytest.raises(ConfigError, match="b is not one"):
-        compare(tmp_path / "a", tmp_path / "b")
+    back = {"data": translator.data.model_copy(update={"source": "fr", "target": "en"})}
+    train(translator.model_copy(update=back), tmp_path / "back")
+    with pytest.raises(ConfigError, match=r"run translates en to fr and .*back fr to en: evaluate each alone"):
+        compare(run, tmp_path / "back")
+    with pytest.raises(ConfigError, match="run-of-text is not one"):
+        compare(run, run_of_text)
 
 
 def test_groups_tell_sentences_with_unknown_words_apart_where_the_training_text_is_at_hand(
-    translator: ExperimentBase, toy_pairs: Path, tmp_path: Path
+    run: Path, toy_pairs: Path
 ) -> None:
-    run = tmp_path / "run"
-    train(translator, run)
     scores = assess(run, search=SearchOptions(beam=1), details=True)["test"]
     assert isinstance(scores, TranslationScores)
     assert scores.groups == {"source 0-10 words": [0, 1, 2], "words new to training": [0, 1, 2]}
@@ -238,10 +230,29 @@ def test_groups_tell_sentences_with_unknown_words_apart_where_the_training_text_
     assert "no longer the text" in str(events[-1])
 
 
-def test_a_line_a_sentence_holds_text_and_figures(translator: ExperimentBase, tmp_path: Path) -> None:
-    train(translator, tmp_path / "run")
-    scores = assess(tmp_path / "run", search=SearchOptions(beam=1))["test"]
+def test_a_line_a_sentence_holds_text_and_figures(run: Path) -> None:
+    scores = assess(run, search=SearchOptions(beam=1))["test"]
     assert isinstance(scores, TranslationScores)
     lines = [json.loads(line) for line in scores.sentence_lines(split="test")]
     assert [line["number"] for line in lines] == [1, 2, 3]
     assert {"split", "source", "reference", "output", "log_probability", "BLEU", "chrF2"} <= lines[0].keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown", "replacement", "left", "said"),
+    [
+        ("A <unk> and <unk>", 2, None, 2, "2 unknown words left"),
+        ("A cat and <unk>", 2, None, 1, "2 unknown words of which 1 left"),
+        ("A cat and dog", 2, None, 0, "2 unknown words replaced"),
+        ("A cat and dog", 2, {}, 0, "2 unknown words replaced"),
+        ("a \N{REPLACEMENT CHARACTER}", 1, None, 1, "1 unknown words left"),
+    ],
+)
+def test_words_that_were_filled_in_are_not_said_to_be_left(
+    text: str, unknown: int, replacement: dict[str, str] | None, left: int, said: str
+) -> None:
+    search = SearchOptions(beam=1, length_penalty=0.0, replace_unknown=replacement)
+    output = Translation(text, -1.0, True, unknown=unknown)
+    scores = TranslationScores(search, "en", ["raw"], ["x"], ["A cat"], [output])
+    assert (scores.unknown, scores.left) == (unknown, left) and said in str(scores)
+    assert scores.json()["unknown_words"] == unknown and scores.json()["unknown_replaced"] == (left < unknown)

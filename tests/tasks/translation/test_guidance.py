@@ -11,7 +11,7 @@ from anaphora.data.example_store import ExampleStore, example_store
 from anaphora.data.pairs import pair_fields
 from anaphora.data.ragged import Ragged
 from anaphora.data.sources import translation_splits
-from anaphora.errors import ConfigError, DataError, RunError
+from anaphora.errors import DataError, RunError
 from anaphora.events import Event, silent
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
@@ -198,12 +198,3 @@ def test_a_run_is_not_resumed_with_other_links(toy_pairs: Path, tmp_path: Path) 
     write_lines(tmp_path / "links", ["0-0"] * 11 + [""])
     with pytest.raises(RunError, match="data/guide has changed"):
         train(guided, tmp_path / "run", resume=True)
-
-
-def test_links_need_tokens_that_stay_as_they_are(toy_pairs: Path) -> None:
-    text = 'task = "translate"\nguide = "learn"\n[text]\nunits = "bpe"\ndropout = 0.1\n'
-    with pytest.raises(
-        ConfigError,
-        match=r"text\.dropout segments sentences anew every epoch, but guided_alignment links fixed tokens",
-    ):
-        read_experiment(text, "test.toml")

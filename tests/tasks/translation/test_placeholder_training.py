@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import anaphora
 from anaphora.data.corpora import Pair
-from anaphora.errors import ConfigError
 from anaphora.events import silent
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
@@ -126,21 +125,6 @@ def test_reserved_words_are_tokens_of_either_side_and_placeholders_are_replaced_
     assert all(len(ids) == 1 and ids != (UNK,) for ids in tokens)
     tried = _candidates(tokenizers["source"], tokenizers["target"])
     assert [one.word for one in tried[: len(RESERVED)]] == [*RESERVED]
-
-
-@pytest.mark.parametrize(
-    ("settings", "why"),
-    [
-        (["text={tokenizer='byte'}"], "bytes have none for it"),
-        (["text={tokenizer='word',rare='copyable'}"], "both replace words"),
-        (["guided_alignment={kind='file',file='links'}"], "guided_alignment.file links"),
-    ],
-)
-def test_what_placeholders_do_not_go_with_is_refused(folder: Path, settings: list[str], why: str) -> None:
-    with pytest.raises(ConfigError, match=rf"data\.placeholders .*{why}"):
-        experiment(folder, 0.1, *settings)
-    with pytest.raises(ConfigError, match="replaces words between spaces"):
-        read_experiment(TEXT, "x", ["data.placeholders=0.1"], data=[folder], target="ja")
 
 
 @pytest.mark.slow

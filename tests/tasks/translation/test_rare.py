@@ -152,19 +152,3 @@ def test_rare_words_are_linked_by_a_sample_where_there_are_very_many_pairs(
 def test_an_annotated_experiment_is_checked_with_a_trial(folder: Path) -> None:
     checked = check(experiment(folder, "posunk"), trial=0.5)
     assert checked.trainable and checked.estimates
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ('task = "align"\n[text]\nunits = "word"\nrare = "posunk"\n', "but this is an aligner"),
-        ('task = "language-model"\n[text]\nunits = "word"\nrare = "posunk"\n', "but this is a language model"),
-        (
-            'task = "translate"\nguide = {kind = "file", file = "x"}\n[text]\nunits = "word"\nrare = "posall"\n',
-            "puts places between the words",
-        ),
-    ],
-)
-def test_annotations_where_they_mean_nothing_are_refused(text: str, complaint: str) -> None:
-    with pytest.raises(ConfigError, match=complaint):
-        read_experiment(text, "test.toml")

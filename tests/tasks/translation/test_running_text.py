@@ -116,11 +116,6 @@ def test_without_a_splitter_a_text_is_one_sentence(untrained_translator: Transla
     )
 
 
-def test_one_text_in_place_of_a_list_of_running_texts_is_refused(untrained_translator: TranslationPredictor) -> None:
-    with pytest.raises(TypeError, match="put it into a list"):
-        untrained_translator.translate_text("a man")
-
-
 @pytest.mark.parametrize("sentences", ["split", "whole", "unsaid"])
 def test_a_run_remembers_whether_its_lines_are_split(
     untrained_translator: TranslationPredictor, tmp_path: Path, sentences: str

@@ -1,20 +1,22 @@
 """Translators under every search: n-best lists, samples, minimum risk, rankings and refused lines."""
 
 import random
+from math import inf, log
 from typing import Any
 
 import pytest
+from sacrebleu.metrics.chrf import CHRF
 
 from anaphora.errors import AnaphoraError, DataError
-from anaphora.formats.pharaoh import Links
 from anaphora.prediction.options import SearchOptions
 from anaphora.search.sampling import Sampling
 from anaphora.tasks.translation import Translation, TranslationPredictor
 from anaphora.tasks.translation.translation import expected_chrf, probabilities
 
-from ..conftest import sentences
+from ..conftest import same, sentences
 
 SEARCHES: dict[str, dict[str, Any]] = {
+    "greedy": {"beam": 1},
     "n-best": {"beam": 6, "alternatives": 5},
     "per token": {"beam": 4, "per_token": True, "alternatives": 2},
     "coverage": {"beam": 4, "length_penalty": 0.6, "coverage_penalty": 0.2, "alternatives": 2},
@@ -31,24 +33,18 @@ def read(found: Translation) -> list[tuple[str, float, float]]:
     return [(one.text, one.score, one.rank) for one in (found, *found.alternatives)]
 
 
-def links(found: Translation) -> list[Links]:
-    return [one.links() for one in (found, *found.alternatives)]
-
-
 @pytest.mark.parametrize("name", SEARCHES)
 def test_what_is_found_depends_on_the_sentence_alone(untrained_translator: TranslationPredictor, name: str) -> None:
     texts, asked = sentences(9, seed=21), SEARCHES[name]
-    every = untrained_translator.translate(texts, attention=True, **asked)
-    together, aligned = [read(one) for one in every], [links(one) for one in every]
+    together = untrained_translator.translate(texts, attention=True, **asked)
     order = random.Random(4).sample(range(9), 9)
     shuffled = untrained_translator.translate([texts[place] for place in order], attention=True, **asked)
-    assert [read(one) for one in shuffled] == [together[place] for place in order]
-    assert [links(one) for one in shuffled] == [aligned[place] for place in order]
-    for place in 0, 7:
-        [alone] = untrained_translator.translate([texts[place]], attention=True, **asked)
-        assert read(alone) == together[place] and links(alone) == aligned[place]
-    assert len({of_one[0] for of_one in together}) > 5
-    assert any(len(of_one) > 1 for of_one in together) or "alternatives" not in asked
+    alone = {place: untrained_translator.translate([texts[place]], attention=True, **asked)[0] for place in (0, 7)}
+    for place, one in [*zip(order, shuffled, strict=True), *alone.items()]:
+        assert same(one, together[place]) and read(one) == read(together[place])
+        assert all(map(same, one.alternatives, together[place].alternatives))
+    assert len({one.text for one in together}) > 5
+    assert any(one.alternatives for one in together) or "alternatives" not in asked
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -115,3 +111,21 @@ def test_a_refused_line_keeps_its_place_and_the_others_come_out(untrained_transl
     assert [one for number, one in enumerate(found, 1) if number not in (2, 5)] == expected
     with pytest.raises(DataError, match="Line 2 should have at most 30 tokens"):
         untrained_translator.translate(lines, options)
+
+
+def test_the_expected_chrf_is_the_weighted_mean_over_all_texts() -> None:
+    texts, weights = ["the man walks", "the man walked", "a dog"], [0.5, 0.3, 0.2]
+    for text, gain in zip(texts, expected_chrf(texts, weights), strict=True):
+        scores = [CHRF().sentence_score(text, [other]).score for other in texts]
+        assert gain == pytest.approx(sum(w * s for w, s in zip(weights, scores, strict=True)))
+    # the text that is most like the others wins over the most probable one
+    dog, *walking = expected_chrf(["a dog", "the man walks", "the man walked"], [0.4, 0.3, 0.3])
+    assert dog < max(walking)
+    assert expected_chrf(["", "a"], [1.0, 1.0]) == pytest.approx([0.0, 50.0], abs=1e-6)
+
+
+def test_probabilities_are_those_of_the_scores() -> None:
+    first, second, third = probabilities([log(0.1), log(0.2), -inf])
+    assert second == 1.0 and first == pytest.approx(0.5) and third == 0.0
+    assert probabilities([-inf, -inf]) == [1.0, 1.0]
+    assert probabilities([-2000.0, -2001.0])[1] > 0

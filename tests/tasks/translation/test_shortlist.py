@@ -38,13 +38,8 @@ def shortlisted(
     rows = [tokenizer.encode(text) for text in sentences(60, most=6, seed=4)]
     store = pairs_in_memory([(row, row[::-1]) for row in rows])
     found = learn_shortlist(store, tokenizer, tokenizer, AlignerConfig(model1_iterations=2, hmm_iterations=1))
-    assert (
-        found.frequent_V[:3].tolist()
-        == [
-            token
-            for token, _ in sorted(Counter(t for row in rows for t in row).items(), key=lambda one: (-one[1], one[0]))
-        ][:3]
-    )
+    counts = Counter(token for row in rows for token in row)
+    assert found.frequent_V[:3].tolist() == sorted(counts, key=lambda token: (-counts[token], token))[:3]
     shortlists.write(folder, digest_of(tokenizer, tokenizer), found)
     translator = copy(untrained_translator)
     translator.shortlist = RunShortlist(folder, tokenizer, tokenizer)

@@ -3,6 +3,7 @@
 import random
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,30 +30,29 @@ def with_tags(sentence: str, links: list[int]) -> str:
     return " ".join(parts)
 
 
-def test_a_pair_goes_around_what_looked_at_what_it_encloses() -> None:
-    assert with_tags("a <b>b c</b> d", [0, 1, 2, 3]) == "0 <b> 1 2 </b> 3"
-    assert with_tags("a <b>b c</b> d", [3, 0, 2, 1]) == "0 1 <b> 2 3 </b>"
-    assert with_tags("a <b>b</b> <i>c</i>", [2, 1, 0]) == "<i> 0 </i> <b> 1 </b> 2"
-
-
-def test_one_token_that_looked_elsewhere_does_not_part_a_run() -> None:
-    assert with_tags("a <b>b c d</b> e", [0, 1, 0, 2, 3, 4]) == "0 <b> 1 2 3 4 </b> 5"
-    assert with_tags("a <b>b</b> c d e", [0, 1, 2, 3, 4, 1]) == "0 <b> 1 </b> 2 3 4 5"
-
-
-def test_a_single_tag_goes_where_attention_crosses_it_least() -> None:
-    assert with_tags("a b <br/> c d", [0, 1, 2, 3]) == "0 1 <br/> 2 3"
-    assert with_tags("a b <br/> c d", [1, 1, 0, 3]) == "0 1 2 <br/> 3"
-    assert with_tags("a <br/> <b>b</b> c", [0, 1, 2]) == "0 <br/> <b> 1 </b> 2"
-
-
-def test_a_pair_inside_another_stays_inside() -> None:
-    assert with_tags("a <b>b <i>c</i></b> d", [2, 1, 0, 3]) == "<b> <i> 0 </i> 1 </b> 2 3"
-    assert with_tags("<b>a <i></i>b</b> c", [0, 1, 2]) == "<b> 0 <i> </i> 1 </b> 2"
-
-
-def test_an_empty_translation_has_all_tags() -> None:
-    assert with_tags("a <b>b <i>c</i></b> <br/>", []) == "<b> <i> </i> </b> <br/>"
+@pytest.mark.parametrize(
+    ("sentence", "links", "expected"),
+    [
+        # a pair goes around what looked at what it encloses
+        ("a <b>b c</b> d", [0, 1, 2, 3], "0 <b> 1 2 </b> 3"),
+        ("a <b>b c</b> d", [3, 0, 2, 1], "0 1 <b> 2 3 </b>"),
+        ("a <b>b</b> <i>c</i>", [2, 1, 0], "<i> 0 </i> <b> 1 </b> 2"),
+        # one token that looked elsewhere does not part a run
+        ("a <b>b c d</b> e", [0, 1, 0, 2, 3, 4], "0 <b> 1 2 3 4 </b> 5"),
+        ("a <b>b</b> c d e", [0, 1, 2, 3, 4, 1], "0 <b> 1 </b> 2 3 4 5"),
+        # a single tag goes where attention crosses it least
+        ("a b <br/> c d", [0, 1, 2, 3], "0 1 <br/> 2 3"),
+        ("a b <br/> c d", [1, 1, 0, 3], "0 1 2 <br/> 3"),
+        ("a <br/> <b>b</b> c", [0, 1, 2], "0 <br/> <b> 1 </b> 2"),
+        # a pair inside another stays inside
+        ("a <b>b <i>c</i></b> d", [2, 1, 0, 3], "<b> <i> 0 </i> 1 </b> 2 3"),
+        ("<b>a <i></i>b</b> c", [0, 1, 2], "<b> 0 <i> </i> 1 </b> 2"),
+        # an empty translation has all tags
+        ("a <b>b <i>c</i></b> <br/>", [], "<b> <i> </i> </b> <br/>"),
+    ],
+)
+def test_tags_go_where_attention_says(sentence: str, links: list[int], expected: str) -> None:
+    assert with_tags(sentence, links) == expected
 
 
 @given(st.integers(0, 100_000), st.integers(0, 8), st.booleans())

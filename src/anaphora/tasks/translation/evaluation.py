@@ -172,9 +172,12 @@ def evaluate(paths: Sequence[Path], request: Request, report: Report = silent) -
             "Each translator knows words of its own, so that --known-words is for one: evaluate each alone."
         )
     experiments = _experiments(paths)
-    if len(paths) > 1 and not together:
-        _check_same_languages(paths, experiments)
-    experiment = experiments[0]
+    experiment, data = experiments[0], [one.data for one in experiments]
+    if len(paths) > 1 and not together and data[0].languages != data[1].languages:
+        raise ConfigError(
+            f"Two translators are compared on one text, but {paths[0]} translates {data[0].source} to {data[0].target} "
+            f"and {paths[1]} {data[1].source} to {data[1].target}: evaluate each alone."
+        )
     texts = _texts(paths[0], experiment, request, report)
 
     def score(translator: TranslationPredictor, text: Iterable[Pair]) -> TranslationScores:
@@ -246,15 +249,6 @@ def _experiments(paths: Sequence[Path]) -> list[TranslationExperiment]:
     return found
 
 
-def _check_same_languages(paths: Sequence[Path], experiments: Sequence[TranslationExperiment]) -> None:
-    data, others = experiments[0].data, experiments[1].data
-    if (data.source, data.target) != (others.source, others.target):
-        raise ConfigError(
-            f"Two translators are compared on one text, but {paths[0]} translates {data.source} to {data.target} and "
-            f"{paths[1]} {others.source} to {others.target}: evaluate each alone."
-        )
-
-
 def _texts(
     path: Path, experiment: TranslationExperiment, request: Request, report: Report
 ) -> Mapping[str, Iterable[Pair]]:
@@ -290,7 +284,9 @@ def _with_groups(
     lowercase = lowercase_of(experiment.text.lowercase, experiment.data.source)
     groups = {part: dict(by_length(result.sources)) for part, result in results.items()}
     try:
-        train = _train_split(path, experiment, report)
+        train = pair_splits(experiment, report).train
+        if Run.open(path).load("best").fingerprints.get("data/train") != train.fingerprint:
+            raise DataError(f"the training split of {path} is no longer the text that it was trained on.")
         known = frozenset(word for line in train.sources() for word in words_of_text(line, lowercase))
     except AnaphoraError as error:
         report(Note(f"Sentences with unknown words are not told apart: {error}", warning=True))
@@ -298,13 +294,6 @@ def _with_groups(
         for part, result in results.items():
             groups[part] |= by_unknown_words(result.sources, known, lowercase)
     return {part: replace(result, groups=groups[part]) for part, result in results.items()}
-
-
-def _train_split(path: Path, experiment: TranslationExperiment, report: Report) -> PairCorpus:
-    train = pair_splits(experiment, report).train
-    if Run.open(path).load("best").fingerprints.get("data/train") != train.fingerprint:
-        raise DataError(f"the training split of {path} is no longer the text that it was trained on.")
-    return train
 
 
 def _student(experiment: TranslationExperiment) -> Table:

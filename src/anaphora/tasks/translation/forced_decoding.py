@@ -2,7 +2,6 @@
 
 from collections import abc
 from functools import cached_property
-from itertools import islice
 from typing import Unpack
 
 import torch
@@ -261,19 +260,24 @@ class AdaptedDecoder:
 def _candidates(source: Tokenizer, target: Tokenizer) -> list[Placeholder]:
     """Words that are one token on either side, spread over the vocabulary; reserved ones first."""
     pieces = written(target)
-    reserved = [Placeholder(word, ids[0]) for word in RESERVED if len(ids := target.encode(word)) == 1 and ids != [UNK]]
-    reserved = [one for one in reserved if len(ids := source.encode(one.word)) == 1 and ids != [UNK]]
+    reserved = [one for word in RESERVED if (one := _placeholder(word, source, target))]
     numbers = range(len(MARKS), len(pieces))
     spread = numbers[:: max(1, len(numbers) // _LOOKED_AT)]
     whole = [(number, piece) for number in spread if (piece := _word(target, pieces[number]))]
     named = [one for one in whole if one[1][0].isupper() or one[1].isdecimal()]
     for some in (named, whole):
-        found = [*_single(some, source, target)]
+        found = [one for number, word in some if (one := _placeholder(word, source, target)) and one.token == number]
         if len(found) >= COUNT:
             break
     found = found[:: max(1, len(found) // _TRIED)]
     unknown = [Placeholder(_UNKNOWN, UNK)] if source.encode(_UNKNOWN) == [UNK] == target.encode(_UNKNOWN) else []
-    return [*reserved, *unknown, *islice(found, _TRIED)]
+    return [*reserved, *unknown, *found[:_TRIED]]
+
+
+def _placeholder(word: str, source: Tokenizer, target: Tokenizer) -> Placeholder | None:
+    """A word that is one known token on either side; None for another."""
+    ids, of_source = target.encode(word), source.encode(word)
+    return Placeholder(word, ids[0]) if len(ids) == len(of_source) == 1 and UNK not in (*ids, *of_source) else None
 
 
 def _word(target: Tokenizer, piece: str) -> str:
@@ -281,9 +285,3 @@ def _word(target: Tokenizer, piece: str) -> str:
     if target.context_free and not isinstance(target, WordTokenizer):
         return piece.removeprefix(SPACE) if piece.startswith(SPACE) and piece[1:].isalnum() else ""
     return piece if piece.isalnum() else ""
-
-
-def _single(words: abc.Iterable[tuple[int, str]], source: Tokenizer, target: Tokenizer) -> abc.Iterator[Placeholder]:
-    for number, word in words:
-        if target.encode(word) == [number] and len(ids := source.encode(word)) == 1 and ids != [UNK]:
-            yield Placeholder(word, number)

@@ -67,7 +67,9 @@ class IncrementalJob(TranslationJob):
         new, old = shares(context.training.batch_tokens, self._experiment.start.replay)
         tokenizers, quiet, olds = context.tokenizers, not_skipping(report), list[PairBatches]()
         for place, run in enumerate(self._old, 1):
-            folder = with_copy(context.encoded / f"old-{place}", run.path / TRAIN)
+            folder, encoded = context.encoded / f"old-{place}", run.path / TRAIN
+            if encoded.is_dir() and not folder.exists():
+                shutil.copytree(encoded, folder)  # opening it checks it
             olds.append(self._batched(self._encoded(run.splits.train, tokenizers, folder, quiet), tokenizers, old))
         train = self.encoded_train(tokenizers, context.encoded / "train", report)
         return ReplayedBatches(self._batched(train, tokenizers, new), olds, self._experiment.training.seed)
@@ -172,7 +174,10 @@ class HeldOutScores(NamedTuple):
     def report_to(self, report: Report, when: str, since: "HeldOutScores | None" = None) -> None:
         """Report it and what has changed ``since``, as a warning where old pairs have lost more than is tolerated."""
         before = since or (None, None)
-        old, new = (f"{now.name} {now.value:.2f}{_change(now, then)}" for now, then in zip(self, before, strict=True))
+        old, new = (
+            f"{now.name} {now.value:.2f}" + (f" ({now.value - then.value:+.2f})" if then else "")
+            for now, then in zip(self, before, strict=True)
+        )
         report(Note(f"Held out, {when}: old pairs {old}; new pairs {new}."))
         lost = since.old.value - self.old.value if since else 0.0
         if lost > TOLERATED:
@@ -181,10 +186,6 @@ class HeldOutScores(NamedTuple):
                 f"training.optimizer.learning_rate, or keep the run before."
             )
             report(Note(text, warning=True))
-
-
-def _change(now: Score, then: Score | None) -> str:
-    return f" ({now.value - then.value:+.2f})" if then else ""
 
 
 class OldRun(NamedTuple):
@@ -221,13 +222,6 @@ def old_runs(experiment: TranslationExperiment) -> list[OldRun]:
             f"Put them back; or give old and new pairs as --data, with --replay 0."
         ) from None
     return [OldRun(path, splits), *(old_runs(older) if older.start.replay else ())]
-
-
-def with_copy(folder: Path, encoded: Path) -> Path:
-    """Return ``folder`` with a copy of the store that another run has in ``encoded``, if any; opening it checks it."""
-    if encoded.is_dir() and not folder.exists():
-        shutil.copytree(encoded, folder)
-    return folder
 
 
 def shares(batch_tokens: int, replay: float) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Translations begin with their prefixes and end with their suffixes, from any translator."""
+"""Translations begin with their prefixes, end with their suffixes, and have their terms, from any translator."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,9 @@ import pytest
 
 import anaphora
 from anaphora.errors import AnaphoraError, ConfigError, DataError
+from anaphora.formats.glossary import read_glossary
 from anaphora.prediction.candidates import Candidates
+from anaphora.prediction.glossary import Glossary
 from anaphora.prediction.options import SearchOptions
 from anaphora.search.sampling import Sampling
 from anaphora.tasks.translation import Framed, Translation, TranslationPredictor
@@ -16,30 +18,41 @@ from anaphora.text.placeholders import is_glued
 
 from ..conftest import sentences
 from .test_protection import TOKENIZERS, untrained, words
-from .test_required_terms import WHOLE, glossary
 from .test_searches import SEARCHES, read
 
+TERMS = "dog\tred tree | small tree\nthe\tcat\nman\t!house | !woman\n*\t!takes\n"
+WHOLE = [name for name in TOKENIZERS if not name.startswith(("few", "small"))]
 TEXTS = [*sentences(9, seed=31), "a man {name} <b>sees</b> {other} the dog"]
 PREFIXES = ["", *sentences(9, most=5, seed=32)]
 SUFFIXES = ["", *sentences(8, most=4, seed=33), "the tree."]
 
 
-@pytest.mark.matrix
-@pytest.mark.parametrize("attends", [True, False], ids=["attention", "none"])
-@pytest.mark.parametrize("name", WHOLE)
-def test_a_translation_begins_with_the_words_of_its_prefix_from_any_translator(name: str, attends: bool) -> None:
-    texts, prefixes = TEXTS[-4:], PREFIXES[-4:]
-    found = untrained(TOKENIZERS[name](), attends).translate(texts, prefixes=prefixes, beam=3, alternatives=1)
-    for prefix, one in zip(prefixes, found, strict=True):
-        check_begins(one, prefix)
-    assert "{name}" in found[-1].text and "{other}" in found[-1].text
+def glossary(folder: Path, text: str) -> Glossary:
+    (path := folder / "terms.tsv").write_text(text)
+    return Glossary(read_glossary(path))
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_a_translation_begins_with_the_words_of_its_prefix_under_every_search(search: str) -> None:
-    found = untrained(TOKENIZERS["subwords"]()).translate(TEXTS, prefixes=PREFIXES, **SEARCHES[search])
+def test_a_translation_begins_with_its_prefix_under_every_search_in_any_batch(
+    untrained_translator: TranslationPredictor, search: str
+) -> None:
+    asked, translate = SEARCHES[search], untrained_translator.translate
+    found = translate(TEXTS, prefixes=PREFIXES, **asked)
     for prefix, one in zip(PREFIXES, found, strict=True):
         check_begins(one, prefix)
+    for place in 0, 4, 9:
+        [alone] = translate([TEXTS[place]], prefixes=[PREFIXES[place]], **asked)
+        assert read(alone) == read(found[place])
+    assert read(translate(TEXTS[:1], **asked)[0]) == read(found[0])
+
+
+def test_a_translation_with_its_suffix_does_not_depend_on_the_batch(untrained_translator: TranslationPredictor) -> None:
+    translate = untrained_translator.translate
+    found = translate(TEXTS[:6], suffixes=SUFFIXES[:6], beam=5, alternatives=2)
+    for place in 0, 3, 5:
+        [alone] = translate([TEXTS[place]], suffixes=[SUFFIXES[place]], beam=5, alternatives=2)
+        assert read(alone) == read(found[place])
+    assert read(translate(TEXTS[:1], beam=5, alternatives=2)[0]) == read(found[0])
 
 
 @pytest.mark.matrix
@@ -58,34 +71,6 @@ def test_a_translation_ends_with_its_suffix_behind_a_prefix_from_any_translator(
             assert other.finished and written.endswith(suffix), (written, suffix)
             assert suffix == "." or not is_glued(written[: -len(suffix)][-1:])
     assert "{name}" in found[-1].text and "{other}" in found[-1].text
-
-
-def test_what_ends_with_a_suffix_does_not_depend_on_the_batch(untrained_translator: TranslationPredictor) -> None:
-    translate = untrained_translator.translate
-    texts, suffixes = TEXTS[:6], SUFFIXES[:6]
-    together = [read(one) for one in translate(texts, suffixes=suffixes, beam=5, alternatives=2)]
-    for place in 0, 3, 5:
-        [alone] = translate([texts[place]], suffixes=[suffixes[place]], beam=5, alternatives=2)
-        assert read(alone) == together[place]
-    assert read(translate(texts[:1], beam=5, alternatives=2)[0]) == together[0]
-
-
-def test_terms_are_written_before_a_suffix(tmp_path: Path) -> None:
-    terms = glossary(tmp_path, "dog\tred tree\nman\tcat | !house\n")
-    found = untrained(TOKENIZERS["subwords"]()).translate(
-        ["a dog and a man", "a {name} dog"], suffixes=["sees the tree.", "walks"], beam=4, terms=terms
-    )
-    assert found[0].text.endswith(" sees the tree.") and "red tree" in found[0].text and " cat" in found[0].text
-    assert found[1].text.endswith(" walks") and "red tree" in found[1].text and "{name}" in found[1].text
-
-
-def test_a_suffix_is_that_of_the_last_sentence_of_a_line() -> None:
-    translator = untrained(TOKENIZERS["subwords"]())
-    line = "The man walks. A dog sees the cat."
-    [plain] = translator.translate_text([line], beam=3)
-    [found] = translator.translate_text([line], suffixes=["the tree"], beam=3)
-    assert found.text.endswith(" the tree")
-    assert [one.text for one in found.sentences[:-1]] == [one.text for one in plain.sentences[:-1]]
 
 
 @pytest.mark.parametrize(
@@ -109,17 +94,6 @@ def check_begins(found: Translation, prefix: str) -> None:
         written = re.sub("</?b>", "", one.text)
         assert written.startswith(prefix), (written, prefix)
         assert not prefix or not is_glued(written[len(prefix) : len(prefix) + 1]), (written, prefix)
-
-
-@pytest.mark.parametrize("search", SEARCHES)
-def test_what_begins_with_a_prefix_does_not_depend_on_the_batch(
-    untrained_translator: TranslationPredictor, search: str
-) -> None:
-    asked, translate = SEARCHES[search], untrained_translator.translate
-    together = [read(one) for one in translate(TEXTS, prefixes=PREFIXES, **asked)]
-    for place in 0, 4, 9:
-        assert read(translate([TEXTS[place]], prefixes=[PREFIXES[place]], **asked)[0]) == together[place]
-    assert read(translate(TEXTS[:1], **asked)[0]) == together[0]
 
 
 def test_a_prefix_is_scored_by_the_model(untrained_translator: TranslationPredictor) -> None:
@@ -149,22 +123,28 @@ def test_a_prefix_may_have_words_that_are_no_candidates() -> None:
     assert found.text.startswith("the tree sees")
 
 
-def test_terms_are_written_behind_a_prefix_or_are_in_it(tmp_path: Path) -> None:
-    terms = glossary(tmp_path, "dog\tred tree\nman\tcat\n")
+def test_terms_are_written_behind_a_prefix_or_are_in_it_and_before_a_suffix(tmp_path: Path) -> None:
+    terms = glossary(tmp_path, "dog\tred tree\nman\tcat | !house\n")
     found = untrained(TOKENIZERS["subwords"]()).translate(
-        ["a dog and a man"] * 2, prefixes=["the red tree walks", "the house red"], beam=4, terms=terms
+        ["a dog and a man", "a dog and a man", "a {name} dog"],
+        prefixes=["the red tree walks", "the big red", ""],
+        suffixes=["", "sees the tree.", "walks"],
+        beam=4,
+        terms=terms,
     )
     assert found[0].text.startswith("the red tree walks") and " cat" in found[0].text
-    assert found[1].text.startswith("the house red") and "red tree" in found[1].text and " cat" in found[1].text
+    assert found[1].text.startswith("the big red") and found[1].text.endswith(" sees the tree.")
+    assert "red tree" in found[1].text and " cat" in found[1].text
+    assert found[2].text.endswith(" walks") and "red tree" in found[2].text and "{name}" in found[2].text
 
 
-def test_a_prefix_is_that_of_the_first_sentence_of_a_line() -> None:
+def test_a_prefix_is_that_of_the_first_sentence_and_a_suffix_that_of_the_last() -> None:
     translator = untrained(TOKENIZERS["subwords"]())
-    line = "The man walks. A dog sees the cat."
-    [plain] = translator.translate_text([line], beam=2)
-    [found] = translator.translate_text([line], prefixes=["the tree"], beam=2)
-    assert found.text.startswith("the tree")
-    assert [one.text for one in found.sentences[1:]] == [one.text for one in plain.sentences[1:]]
+    line = "The man walks. A dog sees the cat. A tree."
+    [plain] = translator.translate_text([line], beam=3)
+    [found] = translator.translate_text([line], prefixes=["the tree"], suffixes=["the house"], beam=3)
+    assert found.text.startswith("the tree") and found.text.endswith(" the house")
+    assert found.sentences[1].text == plain.sentences[1].text
 
 
 REFUSED: dict[str, tuple[Framed, str]] = {
@@ -228,3 +208,49 @@ def _annotated() -> Any:
     translator = untrained(target)
     translator.source = plain
     return translator
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("attends", [True, False], ids=["attention", "none"])
+@pytest.mark.parametrize("name", WHOLE)
+def test_terms_are_written_and_forbidden_ones_are_not_by_any_translator(
+    name: str, attends: bool, tmp_path: Path
+) -> None:
+    texts = [*sentences(12, most=8, seed=5), "the dog {name} <b>sees</b> the man", "The {a}"]
+    found = untrained(TOKENIZERS[name](), attends).translate(texts, beam=3, terms=glossary(tmp_path, TERMS))
+    for text, translation in zip(texts, found, strict=True):
+        written, given = f" {re.sub('</?b>', '', translation.text)} ", text.lower().split()
+        if "dog" in given:
+            assert "red tree" in written or "small tree" in written, (text, written)
+        if "the" in given:
+            assert " cat" in written.lower(), (text, written)
+        if "man" in given:
+            assert " house " not in written and " woman " not in written
+        assert " takes " not in written
+    assert "{name}" in found[-2].text and "<b>" in found[-2].text and "{a}" in found[-1].text
+
+
+def test_terms_do_not_depend_on_the_batch_and_leave_other_sentences_alone(tmp_path: Path) -> None:
+    translator = untrained(TOKENIZERS["subwords"]())
+    texts, terms = ["a cat walks", "a dog sees the cat", "a cat"], glossary(tmp_path, "dog\tred tree\n")
+    together = translator.translate(texts, beam=4, terms=terms)
+    assert [translator.translate([text], beam=4, terms=terms)[0] for text in texts] == together
+    plain = translator.translate(texts, beam=4)
+    assert plain[0] == together[0] and plain[2] == together[2] and plain[1] != together[1]
+
+
+@pytest.mark.parametrize(
+    ("terms", "said"),
+    [
+        ("dog\tcat | big cat\nsees\t!cat\n", r"Line 2 needs 'cat' \(.*terms.tsv:1\), which is forbidden .*terms.tsv:2"),
+        ("dog\tzebra\n", r"Line 2 needs 'zebra' \(.*terms.tsv:1\), which has words outside the vocabulary"),
+    ],
+)
+def test_terms_that_cannot_be_obeyed_are_refused_by_line(terms: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=said):
+        untrained(words("joiner")).translate(["a cat", "a dog sees", "the man"], terms=glossary(tmp_path, terms))
+
+
+def test_terms_and_groups_of_a_diverse_beam_are_refused_together(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="leave out terms, or groups"):
+        untrained(words("joiner")).translate(["a"], beam=4, groups=2, terms=glossary(tmp_path, "dog\tcat\n"))

@@ -1,4 +1,4 @@
-"""Alignments of a few validation pairs at each validation: optional, small, and the same after a resumed training."""
+"""Training of translators: the order of pairs is kept, and alignments of a few validation pairs are recorded."""
 
 import json
 from pathlib import Path
@@ -8,11 +8,75 @@ import numpy as np
 import pytest
 
 import anaphora
-from anaphora.errors import ConfigError
+from anaphora.errors import RunError
+from anaphora.events import Event, Note
 from anaphora.experiment.reading import read_experiment
 from anaphora.experiment.run_training import train
+from anaphora.formats.lines import write_lines
+from anaphora.run import Run
+from anaphora.tasks.base import ExperimentBase
+from anaphora.tasks.runs import experiment_of
 from anaphora.tasks.translation.training import MOST_RECORDS, SHORT, short_pairs
-from tests.conftest import TINY_TRANSLATOR
+
+from ...conftest import TINY_TRANSLATOR
+
+WINDOW = 64
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run is begun with few pairs as if they were many."""
+    monkeypatch.setattr("anaphora.tasks.translation.training.LARGE", 99)
+    monkeypatch.setattr("anaphora.tasks.translation.training.WINDOW", WINDOW)
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> ExperimentBase:
+    """A translator of 200 pairs of numbers."""
+    for split, count in (("train", 200), ("val", 5)):
+        for side, letters in (("en", "0123456789"), ("fr", "abcdefghij")):
+            lines = (str(number).translate(str.maketrans("0123456789", letters)) for number in range(count))
+            write_lines(tmp_path / f"{split}.{side}", lines)
+    return read_experiment(TINY_TRANSLATOR, "test.toml", data=[tmp_path], target="fr")
+
+
+def windowed(experiment: ExperimentBase, pairs: int) -> ExperimentBase:
+    data: Any = experiment.data
+    return experiment.model_copy(update={"data": data.model_copy(update={"shuffle_window": pairs})})
+
+
+def losses(run: Path) -> list[Any]:
+    return [line["loss"] for line in Run.open(run).metrics.lines() if "loss" in line]
+
+
+def test_a_run_over_many_pairs_shuffles_them_in_windows_and_says_so(
+    experiment: ExperimentBase, few: None, tmp_path: Path
+) -> None:
+    events: list[Event] = []
+    train(experiment, tmp_path / "run", events.append)
+    assert "64 of 200 pairs are shuffled at a time (data.shuffle_window)." in [
+        event.text for event in events if isinstance(event, Note)
+    ]
+    assert experiment_of(tmp_path / "run") == windowed(experiment, WINDOW)
+    train(windowed(experiment, WINDOW), tmp_path / "asked")
+    train(windowed(experiment, 200), tmp_path / "whole")
+    assert losses(tmp_path / "run") == losses(tmp_path / "asked") != losses(tmp_path / "whole")
+
+
+def test_a_run_keeps_the_order_that_it_was_begun_with(
+    experiment: ExperimentBase, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    train(experiment, tmp_path / "small")
+    train(experiment, tmp_path / "grown", stop=lambda: len(losses(tmp_path / "grown")) > 5)
+    request.getfixturevalue("few")
+    train(experiment, tmp_path / "grown", resume=True)
+    assert losses(tmp_path / "grown") == losses(tmp_path / "small")
+    train(experiment, tmp_path / "large")
+    train(experiment, tmp_path / "stopped", stop=lambda: len(losses(tmp_path / "stopped")) > 5)
+    train(experiment, tmp_path / "stopped", resume=True)
+    assert losses(tmp_path / "stopped") == losses(tmp_path / "large") != losses(tmp_path / "small")
+    with pytest.raises(RunError, match=r"begun otherwise: data\.shuffle_window was 64 and is 100"):
+        train(windowed(experiment, 100), tmp_path / "large", resume=True)
 
 
 @pytest.fixture
@@ -83,8 +147,3 @@ def test_pairs_that_are_too_short_or_too_long_are_passed_over() -> None:
     pairs = [("ab", "abc"), ("abc", "a" * 17), ("abc", "abcd"), ("x" * 16, "abc"), ("abc", "abc")]
     assert short_pairs(pairs, sides, 2) == [("abc", "abcd"), ("x" * 16, "abc")]
     assert short_pairs(pairs, sides, 0) == []
-
-
-def test_what_has_no_alignments_to_record_is_refused(pairs: Path) -> None:
-    with pytest.raises(ConfigError, match="only attention over positions has alignments"):
-        trained(pairs, "run", "attention=none", "decoder.initial_state=project")
