@@ -12,7 +12,7 @@ from anaphora.tasks.translation.documents import (
     UNSURE,
     UNWRITABLE,
     WRONG_SIZE,
-    Filled,
+    FilledDocument,
     fill,
     with_gaps,
 )
@@ -37,7 +37,7 @@ class Translator:
         return [self._table.get(text, text.replace("file", "FILE").replace("open", "OPEN")) for text in texts]
 
 
-def fill_po(folder: Path, text: str, language: str = "de", **table: str | None) -> tuple[Filled, list[str]]:
+def fill_po(folder: Path, text: str, language: str = "de", **table: str | None) -> tuple[FilledDocument, list[str]]:
     """A catalogue that is filled, and the texts that were translated for it."""
     translator = Translator(**table)
     return fill(document_of(folder, "a.po", text, ("en", language)), translator, language), translator.asked
@@ -145,7 +145,7 @@ def test_a_key_is_the_same_letter_where_a_word_begins_with_it(tmp_path: Path) ->
 def test_a_translation_that_lost_something_is_not_used(source: str, translation: str, why: str, tmp_path: Path) -> None:
     text = po(source, charset="ISO-8859-1")
     filled, _ = fill_po(tmp_path, text, **{source.replace("\\\\", "\\"): translation})
-    assert filled == Filled(text.encode(), 0, {why: [4]})
+    assert filled == FilledDocument(text.encode(), 0, {why: [4]})
 
 
 @pytest.mark.parametrize(
@@ -180,20 +180,22 @@ def test_a_text_is_translated_once(tmp_path: Path) -> None:
 def test_one_lost_form_leaves_all_of_them_empty(tmp_path: Path) -> None:
     text = HEAD.format("UTF-8") + 'msgid "file"\nmsgid_plural "%d files"\nmsgstr[0] ""\nmsgstr[1] ""\n'
     filled, _ = fill_po(tmp_path, text, **{"%d files": "x"})
-    assert filled == Filled(text.encode(), 0, {LOST: [4]})
+    assert filled == FilledDocument(text.encode(), 0, {LOST: [4]})
 
 
 def test_what_is_not_sure_stays_empty_and_is_not_tried_in_parts(tmp_path: Path) -> None:
     assert fill_po(tmp_path, po("open", "file"), file=None)[0].left == {UNSURE: [7]}
     text = f'<tmx version="1.4"><body><tu>{SOURCE}</tu></body></tmx>'
     translator = Translator(**{WHOLE: None})
-    assert fill(document_of(tmp_path, "m.tmx", text), translator, "de") == Filled(text.encode(), 0, {UNSURE: [1]})
+    assert fill(document_of(tmp_path, "m.tmx", text), translator, "de") == FilledDocument(
+        text.encode(), 0, {UNSURE: [1]}
+    )
     assert translator.asked == [WHOLE]
 
 
 def test_a_document_without_gaps_asks_for_nothing(tmp_path: Path) -> None:
     text = HEAD.format("UTF-8") + 'msgid "a"\nmsgstr "b"\n'
-    assert fill_po(tmp_path, text) == (Filled(text.encode(), 0, {}), [])
+    assert fill_po(tmp_path, text) == (FilledDocument(text.encode(), 0, {}), [])
 
 
 @pytest.mark.parametrize("name", ["a.html", "a.srt"])

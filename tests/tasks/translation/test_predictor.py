@@ -109,16 +109,6 @@ def test_without_alternatives_the_best_hypothesis_alone_is_decoded(
     )
 
 
-def test_alternatives_are_other_texts_in_order(untrained_translator: TranslationPredictor) -> None:
-    found = untrained_translator.translate(sentences(20, seed=6), beam=8, alternatives=4)
-    assert any(t.alternatives for t in found)
-    for translation in found:
-        texts = [translation.text, *(other.text for other in translation.alternatives)]
-        scores = [translation.score, *(other.score for other in translation.alternatives)]
-        assert len(set(texts)) == len(texts) <= 5
-        assert scores == sorted(scores, reverse=True)
-
-
 def test_progress_ends_with_every_sentence_done(untrained_translator: TranslationPredictor) -> None:
     events: list[Event] = []
     untrained_translator.translate(["", *sentences(30)], report=events.append)

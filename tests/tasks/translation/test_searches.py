@@ -63,6 +63,10 @@ def test_every_score_is_that_of_forced_decoding(untrained_translator: Translatio
 def test_the_n_best_are_those_of_the_whole_beam(untrained_translator: TranslationPredictor) -> None:
     texts = sentences(10, seed=23)
     many = untrained_translator.translate(texts, beam=5, alternatives=30)
+    for found in map(read, many):
+        listed, scores, _ = zip(*found, strict=True)
+        assert len(set(listed)) == len(listed) and list(scores) == sorted(scores, reverse=True)
+    assert any(one.alternatives for one in many)
     for n in 1, 3, 10:
         few = untrained_translator.translate(texts, beam=5, alternatives=n)
         assert [read(one) for one in few] == [read(one)[: n + 1] for one in many]

@@ -1,3 +1,8 @@
+"""Unknown words are copied or translated, by attention or by annotations."""
+
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 import torch
 
@@ -8,7 +13,7 @@ from anaphora.tasks.translation.unmasking import AnnotatedWords, UnknownWords, u
 from anaphora.text.characters import CharacterTokenizer
 from anaphora.text.masking import MaskedText
 from anaphora.text.rare_word_annotation import AnnotatedTokenizer, Rare, annotations
-from anaphora.text.tokenizer import UNK
+from anaphora.text.tokenizer import UNK, Tokenizer
 from anaphora.text.words import WordTokenizer
 
 SOURCE = WordTokenizer(["the", "sees"], lowercase=False, segmentation="whitespace", language="en")
@@ -17,6 +22,11 @@ LE, VOIT = TARGET.encode("le voit")
 ROW = SentenceRequest(MaskedText("the Cat sees", "", "the Cat sees", ""), SOURCE.encode("the Cat sees"))
 WEIGHTS = torch.tensor([[0.9, 0.1, 0.0, 0.0], [0.1, 0.3, 0.2, 0.4], [0.0, 0.0, 1.0, 0.0]])
 """Where each word of a translation looked in "the Cat sees" and its end."""
+
+
+def translator(source: Tokenizer, target: Tokenizer, **more: bool) -> Any:
+    """A translator that is not asked whether it attends unless it says so."""
+    return SimpleNamespace(source=source, target=target, **more)
 
 
 def hypothesis(*ids: int, weights: torch.Tensor | None = WEIGHTS) -> Hypothesis:
@@ -53,12 +63,12 @@ def test_units_that_spell_every_word_are_refused() -> None:
     letters = CharacterTokenizer("abc", lowercase=False)
     for sides in ((letters, TARGET), (SOURCE, letters)):
         with pytest.raises(ConfigError, match="smaller tokens and leaves no word unknown"):
-            unknown_words(*sides, {}, pytest.fail)
+            unknown_words(translator(*sides), {})
 
 
 def test_a_translator_without_attention_is_refused_before_it_writes_anything() -> None:
     with pytest.raises(ConfigError, match="has no attention"):
-        unknown_words(SOURCE, TARGET, {}, lambda: False)
+        unknown_words(translator(SOURCE, TARGET, attends=False), {})
 
 
 def test_a_word_that_looked_nowhere_stays_unknown() -> None:
@@ -85,8 +95,8 @@ def test_an_annotated_word_is_translated_or_copied_and_attention_keeps_to_the_wo
 
 
 def test_a_translator_that_annotates_is_asked_for_no_other_replacement() -> None:
-    assert isinstance(unknown_words(SOURCE, annotated("posunk"), None, pytest.fail), AnnotatedWords)
-    assert unknown_words(SOURCE, TARGET, None, pytest.fail) is None
-    assert isinstance(unknown_words(SOURCE, TARGET, {}, lambda: True), UnknownWords)
+    assert isinstance(unknown_words(translator(SOURCE, annotated("posunk")), None), AnnotatedWords)
+    assert unknown_words(translator(SOURCE, TARGET), None) is None
+    assert isinstance(unknown_words(translator(SOURCE, TARGET, attends=True), {}), UnknownWords)
     with pytest.raises(ConfigError, match=r"text\.rare = 'posunk'"):
-        unknown_words(SOURCE, annotated("posunk"), {}, pytest.fail)
+        unknown_words(translator(SOURCE, annotated("posunk")), {})

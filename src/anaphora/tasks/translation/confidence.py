@@ -193,7 +193,7 @@ def calibrate(
     resolved = options.resolved(translator.evaluation.beam, translator.evaluation.length_penalty)
     found = translator.translate([source for source, _ in pairs], resolved._replace(signals=True), report=report)
     halves = [_Examples([], []), _Examples([], [])]  # to fit, and to measure
-    for source, signals, good, words in _compared(found, pairs, experiment):
+    for source, signals, good, words in _compare(found, pairs, experiment):
         half = halves[blake2b(source.encode(), digest_size=1).digest()[0] & 1]
         half.sentences.append((signals.sentence, good))
         half.words.extend((one, right) for one, right in zip(signals.words, words, strict=True) if one)
@@ -223,7 +223,7 @@ class _Examples(NamedTuple):
     words: list[tuple[Sequence[float], bool]]
 
 
-def _compared(
+def _compare(
     found: Sequence[Translation], pairs: Sequence[Pair], experiment: TranslationExperiment
 ) -> Iterator[tuple[str, Signals, bool, Sequence[bool]]]:
     """Yield the source and the signals of each translation that has some, and what is right of it and its words."""

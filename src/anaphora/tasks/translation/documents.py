@@ -73,7 +73,7 @@ _BOTH_SIDES = "tmx"
 """A kind that is no document of a project."""
 
 
-class Filled(NamedTuple):
+class FilledDocument(NamedTuple):
     """A document with translations, and what became of its entries."""
 
     content: bytes
@@ -102,19 +102,19 @@ def next_step(steps: Steps[Result], found: Iterable[str | None] | None) -> Texts
         return result
 
 
-def fill(document: Document, translate: Translate, language: str) -> Filled:
+def fill(document: Document, translate: Translate, language: str) -> FilledDocument:
     """Fill the gaps of a document with translations into ``language``; each different text is translated once."""
     return run_steps(fill_steps(document, language), translate)
 
 
-def fill_steps(document: Document, language: str) -> Steps[Filled]:
+def fill_steps(document: Document, language: str) -> Steps[FilledDocument]:
     """Fill a document as above, in steps."""
     flows = {
         number: list(_flows(entry.gap, document.kind)) for number, entry in enumerate(document.entries) if entry.gap
     }
     every = [flow for of_entry in flows.values() for flow in of_entry]
-    known = yield from _translated([flow.whole for flow in every if flow.whole], {})
-    known = yield from _translated([text for flow in every for text in flow.apart(known)], known)
+    known = yield from _add_translations([flow.whole for flow in every if flow.whole], {})
+    known = yield from _add_translations([text for flow in every for text in flow.texts(known)], known)
     filled: dict[int, list[str]] = {}
     left: dict[str, list[int]] = {}
     unmeasured = []
@@ -133,7 +133,7 @@ def fill_steps(document: Document, language: str) -> Steps[Filled]:
         filled[number] = put
         if fits is None:
             unmeasured.append(entry.line)
-    return Filled(document.filled(filled), len(filled), left, tuple(unmeasured))
+    return FilledDocument(document.filled(filled), len(filled), left, tuple(unmeasured))
 
 
 def retry_steps(texts: Sequence[str]) -> Steps[list[str | None]]:
@@ -150,7 +150,7 @@ def retry_steps(texts: Sequence[str]) -> Steps[list[str | None]]:
     return found
 
 
-def _translated(texts: Iterable[str], known: Known) -> Steps[Known]:
+def _add_translations(texts: Iterable[str], known: Known) -> Steps[Known]:
     """Add the translations of the texts that are not yet known."""
     new = [text for text in dict.fromkeys(texts) if text not in known]
     return {**known, **dict(zip(new, (yield from retry_steps(new)), strict=True))} if new else known
@@ -182,7 +182,7 @@ class _Run:
 
     def put(self, known: Known, language: str) -> str:
         """The stretch with translations."""
-        lines = [_marked(one, known.get(one.text), language) for one in self.labels]
+        lines = [_with_key(one, known.get(one.text), language) for one in self.labels]
         return "".join(piece for pair in zip(lines, [*self.spaces, ""], strict=True) for piece in pair)
 
 
@@ -199,7 +199,7 @@ class _Flow:
             self.whole = "".join(f"{text}<x{place}/>" for place, text in enumerate(texts[:-1], 1)) + texts[-1]
             self.whole = self._ends.sub("", self.whole)
 
-    def apart(self, known: Known) -> list[str]:
+    def texts(self, known: Known) -> list[str]:
         """Return the texts to translate where the sentence as a whole was not, or not well."""
         whole = self._pieces(known) or self._is_unsure(known)
         return [] if whole else [text for run in self._runs for text in run.texts()]
@@ -208,7 +208,7 @@ class _Flow:
         """Why its translation is not to be used; empty for a good one."""
         if self._is_unsure(known):
             return UNSURE
-        return next((why for text in self.apart(known) if (why := fault(text, known[text]))), "")
+        return next((why for text in self.texts(known) if (why := fault(text, known[text]))), "")
 
     def put(self, known: Known, language: str) -> list[str]:
         """The stretches with translations."""
@@ -242,7 +242,7 @@ def _flows(gap: Gap, kind: str) -> Iterator[_Flow]:
         yield _Flow([run.text for run in runs], kind)
 
 
-def _marked(one: Label, translation: str | None, language: str) -> str:
+def _with_key(one: Label, translation: str | None, language: str) -> str:
     """A translation with the key that the text has; the text itself where there is none."""
     if translation is None:
         return one.marked(one.text, "")
@@ -361,7 +361,7 @@ def pretranslate(segments: Sequence[str], translate: Translate, language: str) -
         if why := fault(one.text, translation):
             left.setdefault(why, []).append(segment)
         else:
-            pairs.append((segment, _marked(one, translation, language)))
+            pairs.append((segment, _with_key(one, translation, language)))
     return Pretranslation(pairs, left)
 
 

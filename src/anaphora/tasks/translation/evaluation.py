@@ -122,14 +122,14 @@ class TranslationScores:
 
     def metrics(self) -> tuple[Metric, ...]:
         """The scores as a run folder keeps them."""
-        how = self.searched()
+        how = self.describe_search()
         return tuple(
             Metric(score.name, score.value, f"{score.condition}; {score.signature}; {how}")
             for both in self.scores.values()
             for score in both
         )
 
-    def searched(self) -> str:
+    def describe_search(self) -> str:
         """Return a description of the search, in words."""
         how = self.search.describe(len(self.outputs), self.unknown, self.left)
         return how if self.precision == "fp32" else f"{how}, {self.precision}"
@@ -145,7 +145,7 @@ class TranslationScores:
             scores.append(
                 "The raw scores count the capitals of the reference, and this run writes none (text.lowercase = true)."
             )
-        return "\n".join([*scores, self.searched(), *groups])
+        return "\n".join([*scores, self.describe_search(), *groups])
 
 
 def bleu_and_chrf(

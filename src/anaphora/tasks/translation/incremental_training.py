@@ -70,9 +70,9 @@ class IncrementalJob(TranslationJob):
             folder, encoded = context.encoded / f"old-{place}", run.path / TRAIN
             if encoded.is_dir() and not folder.exists():
                 shutil.copytree(encoded, folder)  # opening it checks it
-            olds.append(self._batched(self._encoded(run.splits.train, tokenizers, folder, quiet), tokenizers, old))
+            olds.append(self._batches_of(self._encoded(run.splits.train, tokenizers, folder, quiet), tokenizers, old))
         train = self.encoded_train(tokenizers, context.encoded / "train", report)
-        return ReplayedBatches(self._batched(train, tokenizers, new), olds, self._experiment.training.seed)
+        return ReplayedBatches(self._batches_of(train, tokenizers, new), olds, self._experiment.training.seed)
 
     def validation(self, context: TrainingContext, report: Report) -> Validate:
         """Return the loss of both held-out parts, which count alike, however many pairs are in them."""
@@ -251,14 +251,14 @@ class ReplayedBatches:
         # a batch of few rows has long ones
         meeting = list(zip(sorted(own, key=_rows), sorted(chosen, key=_rows), strict=True))
         order = shuffled(len(meeting), self._seed, number, _SHUFFLED)
-        return LazyBatches(list(order.reshape(-1, 1)), partial(_met, meeting))
+        return LazyBatches(list(order.reshape(-1, 1)), partial(_join_at, meeting))
 
 
 def _rows(place: _Place) -> int:
     return len(place[0].places[place[1]])
 
 
-def _met(meeting: Sequence[tuple[_Place, _Place]], place: Integers) -> Batch:
+def _join_at(meeting: Sequence[tuple[_Place, _Place]], place: Integers) -> Batch:
     (new, own), (old, other) = meeting[int(place[0])]
     return join(new[own], old[other])
 

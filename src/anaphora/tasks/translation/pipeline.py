@@ -41,8 +41,7 @@ from anaphora.tasks.translation.constraints import (
 from anaphora.tasks.translation.forced_decoding import AdaptedDecoder, ForcedDecoder
 from anaphora.tasks.translation.protection import Protection
 from anaphora.tasks.translation.translation import Translation, choose_best, join_sentences
-from anaphora.tasks.translation.unmasking import Unmasking, demand_unknown, unknown_words
-from anaphora.text.placeholders import USUAL, checked_kinds
+from anaphora.tasks.translation.unmasking import Unmasking, demand_unknown
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import UNK
 
@@ -64,16 +63,14 @@ class TranslationPipeline:
 
         Raises ConfigError where nothing can be replaced, kept or left out as the options ask.
         """
-        source, target = decoder.source, decoder.target
-        self._decoder, self._options, self._splitter, self._confidence = decoder, options, splitter, confidence
-        self._banned_tokens = banned_tokens_of(target)
+        self._decoder, self._options, self._splitter = decoder, options, splitter
+        self._banned_tokens = banned_tokens_of(decoder.target)
         if options.known:
-            demand_unknown(source, target)
+            demand_unknown(decoder)
             self._banned_tokens += (UNK,)
-        self._unknown = unknown_words(source, target, options.replace_unknown, lambda: decoder.attends)
-        self._protection = Protection(decoder, USUAL if options.protect is None else checked_kinds(options.protect))
-        self._constraints = TargetConstraints(target, options.terms)
-        self._unmasking = Unmasking(source, target, self._unknown, options.attention)
+        self._protection = Protection(decoder, options)
+        self._constraints = TargetConstraints(decoder.target, options.terms)
+        self._unmasking = Unmasking(decoder, options, confidence)
 
     def read(self, line: str | Framed, number: int) -> LineRequest:
         """Return the request of line ``number``; DataError where it cannot be translated as asked."""
@@ -83,7 +80,7 @@ class TranslationPipeline:
         passage = self._protection.split(self._splitter, given_text(line.text, number))
         framed = bool(line.prefix or line.suffix)
         parts = [self._protection.mask(one, framed=framed) for one in passage.sentences]
-        rows = [self._protection.segment(one, number, self._options.max_tokens) for one in parts]
+        rows = [self._protection.segment(one, number) for one in parts]
         return LineRequest(passage, self._constraints.add(line, rows, number))
 
     def answer(
@@ -118,7 +115,7 @@ class TranslationPipeline:
         if not rows:
             return []
         decoder, options = self._decoder, self._options
-        found = {place: self._unmask(row, None) for place, row in enumerate(rows) if not row.ids}
+        found = {place: self._unmasking.copy(row) for place, row in enumerate(rows) if not row.ids}
         full = [place for place in range(len(rows)) if place not in found]
         given = [Given(rows[place].masked.text, rows[place].ids) for place in full]
         adapted = None
@@ -129,7 +126,7 @@ class TranslationPipeline:
             stepper, places = adapted.stepper(numbers) if adapted else decoder.stepper(), [full[n] for n in numbers]
             hypotheses = self._hypotheses([rows[place] for place in places], batch, stepper, watch)
             for place, of_row in zip(places, hypotheses, strict=True):
-                found[place] = choose_best(map(partial(self._unmask, rows[place]), of_row), options)
+                found[place] = choose_best(map(partial(self._unmasking.unmask, rows[place]), of_row), options)
             answered(len(found))
         return [found[place] for place in range(len(rows))]
 
@@ -172,7 +169,7 @@ class TranslationPipeline:
             sampling=options.sampling,
             steering=steering,
             banned_tokens=self._banned_tokens,
-            attention=options.attention or self._unknown is not None or any(row.masked.tags for row in rows),
+            attention=self._unmasking.needs_attention(rows),
             check=watch.check,
         )
         return pointing or stepper, request if options.beam is None else replace(request, beam=options.beam)
@@ -188,11 +185,6 @@ class TranslationPipeline:
         if decoder.shortlist is None:
             raise ConfigError("A shortlist is stored in a run, but this translator is none: translate without it.")
         return decoder.shortlist.candidates.of([row.ids for row in rows], asked, needed)
-
-    def _unmask(self, row: SentenceRequest, hypothesis: Hypothesis | None) -> Translation:
-        """Return the translation that a hypothesis is; of a sentence that is not searched, that sentence."""
-        found = self._unmasking.unmask(row, hypothesis) if hypothesis else self._unmasking.copy(row)
-        return self._confidence.add_to(found) if self._confidence else found
 
 
 def _with_draw_keys(batch: Batch, number: int) -> Batch:

@@ -96,7 +96,7 @@ class TranslationPredictor(ForcedDecoder):
 
     def knows(self, source: str, target: str) -> bool:
         """True if the vocabularies have all of a pair; ConfigError where no word is unknown, or all are annotated."""
-        demand_unknown(self.source, self.target)
+        demand_unknown(self)
         return UNK not in self.source.encode(source) and UNK not in self.target.encode(target)
 
     @with_known_names
@@ -141,10 +141,9 @@ class TranslationPredictor(ForcedDecoder):
         options: SearchOptions = _USUAL,
         *,
         split: bool = True,
-        limits: Limits = UNLIMITED,
-        report: Report = silent,
         refused: abc.Callable[[int, AnaphoraError], None] | None = None,
         first: int = 1,
+        **streaming: Unpack[Streaming],
     ) -> abc.Iterator[Translation]:
         """The translations of lines as they come, in order; without ``split``, every line is one sentence.
 
@@ -180,10 +179,9 @@ class TranslationPredictor(ForcedDecoder):
             task="translate",
             unit="lines",
             runtime=self.runtime,
-            limits=limits,
-            report=report,
             refused=empty if refused else None,
             first=first,
+            **streaming,
         )
 
     def aligned(self, line: str, translation: Translation) -> Translation:

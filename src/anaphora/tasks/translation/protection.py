@@ -4,14 +4,14 @@
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 
 from anaphora.batch import Batch
 from anaphora.prediction.arguments import sentence_of
-from anaphora.prediction.options import MAX_TOKENS
+from anaphora.prediction.options import MAX_TOKENS, SearchOptions
 from anaphora.protocols import Stepper
 from anaphora.search.banned_strings import BannedStrings
 from anaphora.search.pointing import Placeholders, Pointing
@@ -21,7 +21,7 @@ from anaphora.tasks.translation.forced_decoding import ForcedDecoder
 from anaphora.tasks.translation.translation import Translation
 from anaphora.tasks.translation.unmasking import token_places
 from anaphora.text.masking import MaskedText, mask, split_around
-from anaphora.text.placeholders import RESERVED, Kind, spans
+from anaphora.text.placeholders import RESERVED, USUAL, checked_kinds, spans
 from anaphora.text.quality import is_translatable
 from anaphora.text.sentences import Passage, Splitter
 from anaphora.text.tokenizer import UNK
@@ -31,8 +31,11 @@ from anaphora.text.words import WordTokenizer
 class Protection:
     """Keeps some kinds of things in the sentences of one translator."""
 
-    def __init__(self, decoder: ForcedDecoder, kinds: Collection[Kind]) -> None:
-        self._decoder, self._source, self._target, self._kinds = decoder, decoder.source, decoder.target, kinds
+    def __init__(self, decoder: ForcedDecoder, options: SearchOptions) -> None:
+        """ConfigError for kinds that there are not."""
+        self._decoder, self._source, self._target = decoder, decoder.source, decoder.target
+        self._kinds = USUAL if options.protect is None else checked_kinds(options.protect)
+        self._max_tokens = options.max_tokens
 
     def split(self, splitter: Splitter | None, line: str) -> Passage:
         """Return the sentences of a line; it is one without a splitter, and where there is nothing to translate."""
@@ -51,9 +54,9 @@ class Protection:
         found = spans(sentence, self._kinds)
         return mask(sentence, found, () if all(one.tag for one in found) else self._decoder.stand_ins)
 
-    def segment(self, masked: MaskedText, number: int, max_tokens: int) -> SentenceRequest:
-        """Return the request of a sentence on line ``number``; DataError for more than ``max_tokens``."""
-        ids = sentence_of(self._source, masked.text, number, max_tokens)
+    def segment(self, masked: MaskedText, number: int) -> SentenceRequest:
+        """Return the request of a sentence on line ``number``; DataError for too many tokens."""
+        ids = sentence_of(self._source, masked.text, number, self._max_tokens)
         return SentenceRequest(masked, ids, token_places(self._source, masked))
 
     def _is_translatable(self, text: str) -> bool:

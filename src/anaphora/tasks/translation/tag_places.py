@@ -96,7 +96,7 @@ def put_tags(
 
     ``before`` counts the source tokens in front of each tag; weights are those of the tokens without ``</s>``.
     """
-    return list(_Places(before, weights_TS, boundaries).put(_nested(tags), boundaries[0], boundaries[-1]))
+    return list(_Places(before, weights_TS, boundaries).put(_nest(tags), boundaries[0], boundaries[-1]))
 
 
 def diagonal(target: int, source: int) -> Weights:
@@ -125,7 +125,7 @@ def balance(weights_TS: Weights) -> Weights:
     return weights_TS
 
 
-def _nested(tags: Sequence[Tag]) -> list[_Node]:
+def _nest(tags: Sequence[Tag]) -> list[_Node]:
     """Pairs with what they enclose; tags without a partner are single."""
     levels: list[list[_Node]] = [[]]
     for number, tag in enumerate(tags):
@@ -152,13 +152,13 @@ class _Places:
         taken: list[tuple[int, int]] = []
         for number, node in enumerate(nodes):
             if self._before[node.opening] < self._before[node.closing]:
-                place = self._run(node, _free(taken, low, high))
+                place = self._run(node, _stretches_left(taken, low, high))
                 if place is not None:
                     taken.append(place)
                     found.append((*place, number))
         for number, node in enumerate(nodes):
             if number not in {other for *_, other in found}:
-                point = self._point(self._before[node.opening], _free(taken, low, high))
+                point = self._point(self._before[node.opening], _stretches_left(taken, low, high))
                 found.append((point, point, number))
         for begin, end, number in sorted(found):
             node = nodes[number]
@@ -195,7 +195,7 @@ class _Places:
         return self._boundaries[(self._boundaries >= low) & (self._boundaries <= high)]
 
 
-def _free(taken: Iterable[tuple[int, int]], low: int, high: int) -> Iterable[tuple[int, int]]:
+def _stretches_left(taken: Iterable[tuple[int, int]], low: int, high: int) -> Iterable[tuple[int, int]]:
     """Yield the stretches left between two boundaries, those of what is taken included."""
     for begin, end in sorted(taken):
         yield low, begin
@@ -228,7 +228,7 @@ def _insert(
         while rest and rest[0].end <= end:
             found.append(rest.pop(0).shift(len(composed) - place))
         composed += text[place:end]
-        spaced, behind = _spaced([tags[one.tag] for one in group], text[end:start])
+        spaced, behind = _space_tags([tags[one.tag] for one in group], text[end:start])
         for space, tag in spaced:
             composed += space
             found += tokens_kept(tag, composed)
@@ -240,7 +240,7 @@ def _insert(
     return composed, found
 
 
-def _spaced(tags: Sequence[Tag], gap: str) -> tuple[list[tuple[str, str]], str]:
+def _space_tags(tags: Sequence[Tag], gap: str) -> tuple[list[tuple[str, str]], str]:
     """Tags that share a boundary, each with the white space in front of it, and the white space behind the last.
 
     The ``gap`` that is there goes to where it is in the source: outside of what a pair encloses, around or without.

@@ -95,9 +95,9 @@ class TranslatorJob(PairJob, UpdatingJob):
         """Return batches by token budget."""
         train = self.encoded_train(context.tokenizers, context.encoded / "train", report)
         links = self._links(train, context, report)
-        return self._batched(train, context.tokenizers, context.training.batch_tokens, links)
+        return self._batches_of(train, context.tokenizers, context.training.batch_tokens, links)
 
-    def _batched(
+    def _batches_of(
         self, train: ExampleStore, tokenizers: Mapping[str, Tokenizer], batch_tokens: int, links: Ragged | None = None
     ) -> PairBatches:
         text = self._experiment.text
@@ -202,7 +202,7 @@ class TranslationJob(TranslatorJob):
             if sum("alignments" in line for line in context.run.metrics.lines()) >= MOST_RECORDS:
                 return {}
             found = self.translator(model, tokenizers).score_pairs(sources, targets, attention=True)
-            return {"alignments": [_recorded(one) for one in found]}
+            return {"alignments": [_record_of(one) for one in found]}
 
         return record
 
@@ -217,7 +217,7 @@ def short_pairs(pairs: Iterable[Pair], tokenizers: Mapping[str, Tokenizer], coun
     return list(islice(filter(fits, pairs), count))
 
 
-def _recorded(translation: Translation) -> dict[str, Any]:
+def _record_of(translation: Translation) -> dict[str, Any]:
     """Return the pieces of a forced translation and its weights, to three digits after the point."""
     assert translation.weights is not None
     return {

@@ -6,7 +6,7 @@ of the source word that it stands for, or its translation. Which word that is, a
 Placeholders stand where the model wrote them, and tags where ``tag_places`` puts them.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -16,9 +16,11 @@ from torch.nn.functional import pad
 from anaphora.errors import ConfigError
 from anaphora.prediction.arguments import pieces_of
 from anaphora.prediction.candidates import Lookup
+from anaphora.prediction.options import SearchOptions
 from anaphora.search.hypothesis import Hypothesis
-from anaphora.tasks.translation.confidence import signals_of
+from anaphora.tasks.translation.confidence import Confidence, signals_of
 from anaphora.tasks.translation.constraints import SentenceRequest
+from anaphora.tasks.translation.forced_decoding import ForcedDecoder
 from anaphora.tasks.translation.tag_places import tokens_kept, with_source_tags, with_surroundings, with_tags
 from anaphora.tasks.translation.translation import Signals, Token, Translation
 from anaphora.text.masking import MaskedSpan, MaskedText
@@ -89,14 +91,13 @@ class AnnotatedWords(UnknownWords):
         return words, replace(hypothesis, ids=tuple(resolved.ids), weights=weights, evidence=evidence)
 
 
-def unknown_words(
-    source: Tokenizer, target: Tokenizer, dictionary: Mapping[str, str] | None, attends: Callable[[], bool]
-) -> UnknownWords | None:
-    """Return what fills in the unknown words of a translator with these tokenizers, or None.
+def unknown_words(decoder: ForcedDecoder, dictionary: Mapping[str, str] | None) -> UnknownWords | None:
+    """Return what fills in the unknown words of a translator, or None.
 
-    ``dictionary`` is None where nobody asked for it; only where somebody did is ``attends`` called. Raises ConfigError
-    where it can do nothing: tokens are not words, or the translator does not attend.
+    ``dictionary`` is None where nobody asked for it; only where somebody did it is seen whether the translator attends.
+    Raises ConfigError where it can do nothing: tokens are not words, or the translator does not attend.
     """
+    source, target = decoder.source, decoder.target
     if isinstance(target, AnnotatedTokenizer):
         if dictionary is not None:
             raise ConfigError(
@@ -107,8 +108,8 @@ def unknown_words(
         return AnnotatedWords(source, target)
     if dictionary is None:
         return None
-    words = _words_of(source, target, "Unknown words can be replaced", "translate without replacing any")
-    if not attends():
+    words = _words_of(decoder, "Unknown words can be replaced", "translate without replacing any")
+    if not decoder.attends:
         raise ConfigError(
             "Unknown words are replaced by the source word that attention points to, but this translator has no "
             "attention: translate without replacing any."
@@ -116,37 +117,42 @@ def unknown_words(
     return UnknownWords(words, dictionary)
 
 
-def demand_unknown(source: Tokenizer, target: Tokenizer) -> None:
-    """ConfigError where a translator with these tokenizers never writes ``<unk>``, so that it cannot be left out."""
-    _words_of(source, target, "Unknown words can be left out", "leave out --known-words")
-    if isinstance(target, AnnotatedTokenizer):
+def demand_unknown(decoder: ForcedDecoder) -> None:
+    """ConfigError where a translator never writes ``<unk>``, so that it cannot be left out."""
+    _words_of(decoder, "Unknown words can be left out", "leave out --known-words")
+    if isinstance(decoder.target, AnnotatedTokenizer):
         raise ConfigError(
-            f"Unknown words are left out by writing no <unk>, but this translator has text.rare = '{target.rare}' and "
-            f"writes them as annotations: evaluate it on all words."
+            f"Unknown words are left out by writing no <unk>, but this translator has text.rare = "
+            f"'{decoder.target.rare}' and writes them as annotations: evaluate it on all words."
         )
 
 
-def _words_of(source: Tokenizer, target: Tokenizer, able: str, otherwise: str) -> WordTokenizer:
+def _words_of(decoder: ForcedDecoder, able: str, otherwise: str) -> WordTokenizer:
     """The source's tokenizer of a translator of words; ConfigError for smaller tokens, with what is ``able``."""
-    if not isinstance(source, WordTokenizer) or not isinstance(target, WordTokenizer):
+    if not isinstance(decoder.source, WordTokenizer) or not isinstance(decoder.target, WordTokenizer):
         raise ConfigError(
             f"{able} where tokens are words, but this translator has smaller tokens and leaves no word unknown: "
             f"{otherwise}."
         )
-    return source
+    return decoder.source
 
 
 class Unmasking:
     """The translations that the hypotheses of one translator are."""
 
-    def __init__(self, source: Tokenizer, target: Tokenizer, unknown: UnknownWords | None, attention: bool) -> None:
-        """``attention``: whether translations have weights and pieces."""
-        self._source, self._target, self._unknown, self._attention = source, target, unknown, attention
+    def __init__(self, decoder: ForcedDecoder, options: SearchOptions, confidence: Confidence | None) -> None:
+        """Translations have weights and pieces, and confidence, as ``options`` say; errors as for ``unknown_words``."""
+        self._source, self._target, self._attention = decoder.source, decoder.target, options.attention
+        self._unknown, self._confidence = unknown_words(decoder, options.replace_unknown), confidence
+
+    def needs_attention(self, rows: Sequence[SentenceRequest]) -> bool:
+        """True if hypotheses of these sentences should have attention weights."""
+        return self._attention or self._unknown is not None or any(row.masked.tags for row in rows)
 
     def copy(self, row: SentenceRequest) -> Translation:
         """Return a sentence without a word to translate as its own translation; each word looks at itself."""
         text = row.masked.before
-        found = Translation(text, 0.0, True, signals=Signals((), (None,) * len(text.split())))
+        found = self._with_confidence(Translation(text, 0.0, True, signals=Signals((), (None,) * len(text.split()))))
         if not self._attention or is_blank(text):
             return found
         pieces = [token.piece for token in tokens_kept(text)]
@@ -167,7 +173,8 @@ class Unmasking:
             weights_TS = None if weights is None else weights[: len(ids), : len(row.ids)].numpy()
             text, tokens = with_tags(text, tokens, masked.tags, before, len(row.ids), weights_TS)
         text, tokens = with_surroundings(masked.before, text, tokens, masked.after)
-        found = Translation.of(text, hypothesis, signals_of(evidence, len(row.ids), text, tokens) if evidence else None)
+        signals = signals_of(evidence, len(row.ids), text, tokens) if evidence else None
+        found = self._with_confidence(Translation.of(text, hypothesis, signals))
         if not self._attention:
             return found
         if masked.text != masked.sentence:
@@ -179,6 +186,9 @@ class Unmasking:
             weights = pad(weights, (0, 1, 0, 1))[steps][:, [*(token.step for token in source), weights.shape[1] - 1]]
         pieces = [token.piece for token in source], [token.piece for token in tokens]
         return found.with_attention(*pieces, None if weights is None else weights.numpy())
+
+    def _with_confidence(self, found: Translation) -> Translation:
+        return self._confidence.add_to(found) if self._confidence else found
 
     def _tokens(self, text: str, ids: Sequence[int], masked: MaskedText) -> list[Token]:
         """The tokens of a translation without its tags."""

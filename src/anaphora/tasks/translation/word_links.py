@@ -77,9 +77,9 @@ class GivenLinks:
         """SHA-256 of the file."""
 
     def tokens(self, store: ExampleStore, folder: Path, report: Report) -> Ragged:
-        """Return the links between the tokens of every stored pair, as for ``stored``."""
+        """Return the links between the tokens of every stored pair, as for ``stored_links``."""
         links = partial(self._between_tokens, store)
-        return stored(links, store, [self.fingerprint], folder, "reading word alignments", report)
+        return stored_links(links, store, [self.fingerprint], folder, "reading word alignments", report)
 
     def _pairs(self) -> Iterator[tuple[Pair, Links]]:
         """Yield the training pairs with their links; errors as for ``each_links``."""
@@ -112,7 +112,7 @@ class GivenLinks:
 
 
 def learnt_links(guide: LearntGuide, store: ExampleStore, folder: Path, report: Report) -> Ragged:
-    """Return the links that an aligner finds between the tokens of every stored pair, as for ``stored``."""
+    """Return the links that an aligner finds between the tokens of every stored pair, as for ``stored_links``."""
 
     def links() -> Iterator[Links]:
         source, target = (cast(Tokens, field).tokenizer.symbols for field in store.fields)
@@ -122,10 +122,10 @@ def learnt_links(guide: LearntGuide, store: ExampleStore, folder: Path, report: 
         yield from aligner.each(sources, targets, guide.aligner.symmetrization)
 
     options = guide.aligner.model_dump(mode="json")
-    return stored(links, store, [options], folder, "aligning the training pairs", report)
+    return stored_links(links, store, [options], folder, "aligning the training pairs", report)
 
 
-def stored(
+def stored_links(
     links: Callable[[], Iterable[Links]],
     store: ExampleStore,
     made_by: Sequence[object],
