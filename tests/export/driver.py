@@ -1,7 +1,16 @@
-"""How the tests run a driver: without torch and without the package."""
+"""Exported models, asked as Python objects and as programs without torch and without the package."""
 
+import os
+import subprocess
 import sys
 from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from anaphora.export.driver import opened
+from anaphora.export.folder import write_folder
+from anaphora.tasks.registry import task_of
+from anaphora.tasks.task import Trained
 
 ALONE = [
     sys.executable,
@@ -12,3 +21,23 @@ ALONE = [
 """A command that runs the file behind it as Python does, without torch and without the package."""
 ASKED = Namespace(beam=None, length_penalty=None, scores=False)
 """The driver's options by default."""
+
+
+def exported(trained: Trained, folder: Path) -> tuple[Path, Any]:
+    """The folder of a network that is exported now, and the predictor of the package that has the same answers."""
+    write_folder(trained, folder / "exported")
+    return folder / "exported", task_of(trained.experiment).predictor(trained)
+
+
+def both(trained: Trained, folder: Path) -> tuple[Any, Any]:
+    """The driver's model of a network, and the predictor of the package."""
+    out, predictor = exported(trained, folder)
+    return opened(out), predictor
+
+
+def answered(program: Path, *options: object, given: str = "") -> str:
+    """What a program of an exported model prints; the system's encoding is not that of texts."""
+    command = [*ALONE, str(program), *map(str, options)]
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    run = subprocess.run(command, input=given.encode(), capture_output=True, check=True, env=environment)
+    return run.stdout.decode()

@@ -1,6 +1,6 @@
 """The folder of an exported run works without the package, and says what rounding costs."""
 
-import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from anaphora.cli.app import main
-from anaphora.tasks.runs import load
+from anaphora.tasks.runs import load, load_trained
 from anaphora.text.subwords import SubwordTokenizer
 from anaphora.text.words import WordTokenizer
 
@@ -18,12 +18,21 @@ pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
 from anaphora.export.driver import Writer
+from anaphora.export.folder import write_folder
 from anaphora.export.reading import Tokens, strokes
 from tests.conftest import Trained
-from tests.export.driver import ALONE
+from tests.export.driver import ALONE, answered
 
 RUN = Path(__file__).parents[1] / "runs" / "format-2"
 LINES = "The old man sees a cat.\n\nAlice is in the garden.\n"
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An exported run, which no test may change."""
+    folder = tmp_path_factory.mktemp("exported") / "run"
+    write_folder(load_trained(RUN), folder)
+    return folder
 
 
 def test_the_driver_translates_as_the_run_does_without_torch_or_the_package(
@@ -32,22 +41,17 @@ def test_the_driver_translates_as_the_run_does_without_torch_or_the_package(
     out = tmp_path / "exported"
     assert main(["export", str(RUN), "--to", "onnx", "--output", str(out)]) == 0
     assert capsys.readouterr().out.splitlines() == [str(out), f"Next: python {out / 'driver.py'} < FILE"]
-    command = [*ALONE, str(out / "driver.py")]
-    windows = f"\ufeff{LINES}".replace("\n", "\r\n").encode()
-    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
-    said = subprocess.run(
-        [*command, "--beam", "2", "--scores"], input=windows, capture_output=True, check=True, env=environment
-    )
+    windows = f"\ufeff{LINES}".replace("\n", "\r\n")
     expected = load(RUN).translate(LINES.splitlines(), beam=2)
-    rows = [line.split("\t") for line in said.stdout.decode().splitlines()]
+    said = answered(out / "driver.py", "--beam", 2, "--scores", given=windows)
+    rows = [line.split("\t") for line in said.splitlines()]
     assert [text for _, text in rows] == [one.text for one in expected]
     assert [float(score) for score, _ in rows] == pytest.approx([one.score for one in expected], abs=1e-4)
 
 
 @pytest.mark.parametrize("options", [["--folder", "nowhere"], ["nowhere.npz", "--folder", "{out}"]])
-def test_what_a_person_can_put_right_is_one_line_of_the_driver(tmp_path: Path, options: list[str]) -> None:
-    out = tmp_path / "exported"
-    assert main(["export", str(RUN), "--to", "onnx", "--output", str(out)]) == 0
+def test_what_a_person_can_put_right_is_one_line_of_the_driver(out: Path, tmp_path: Path, options: list[str]) -> None:
+    out = shutil.copytree(out, tmp_path / "exported")
     (out / "config.json").write_text((out / "config.json").read_text().replace('"reads": "text"', '"reads": "vectors"'))
     asked = [option.format(out=out) for option in options]
     said = subprocess.run([*ALONE, str(out / "driver.py"), *asked], capture_output=True, text=True)
@@ -55,12 +59,9 @@ def test_what_a_person_can_put_right_is_one_line_of_the_driver(tmp_path: Path, o
     assert said.stderr.startswith("driver.py: [Errno 2]") and said.stderr.count("\n") == 1
 
 
-def test_the_driver_ends_where_nobody_reads_on(tmp_path: Path) -> None:
-    out = tmp_path / "exported"
-    assert main(["export", str(RUN), "--to", "onnx", "--output", str(out)]) == 0
-    with subprocess.Popen(
-        [*ALONE, str(out / "driver.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as driver:
+def test_the_driver_ends_where_nobody_reads_on(out: Path) -> None:
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen([*ALONE, str(out / "driver.py")], **pipes) as driver:
         assert driver.stdin and driver.stdout and driver.stderr
         driver.stdout.close()
         driver.stdin.write(LINES.encode())

@@ -1,22 +1,17 @@
 """Exported classifiers and taggers answer as the package does, whatever they read and however they decide."""
 
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from anaphora.tasks.registry import task_of
 from anaphora.text.words import WordTokenizer
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from anaphora.export.driver import opened
-from anaphora.export.folder import write_folder
-from tests.export.driver import ALONE, ASKED
+from tests.export.driver import ASKED, answered, both, exported
 from tests.networks import untrained
 
 TEXTS = [
@@ -42,7 +37,6 @@ CLASSES: dict[str, dict[str, Any]] = {
 }
 NAMES = ["good", "bad", "so-so"]
 VECTORS = {"size": 3, "mean": [0.5, -1.0, 2.0], "deviation": [2.0, 0.5, 1.0]}
-ENVIRONMENT = {**os.environ, "PYTHONIOENCODING": "latin-1"}
 
 
 def words(segmentation: Any, lowercase: bool = True) -> WordTokenizer:
@@ -72,9 +66,8 @@ def test_a_classifier_of_texts(tmp_path: Path, encoder: str, pooling: str) -> No
         },
         {"text": words(segmentation)},
     )
-    write_folder(trained, tmp_path / "exported")
-    model = opened(tmp_path / "exported")
-    for text, expected in zip(TEXTS, task_of(trained.experiment).predictor(trained).predict(TEXTS), strict=True):
+    model, predictor = both(trained, tmp_path)
+    for text, expected in zip(TEXTS, predictor.predict(TEXTS), strict=True):
         found = model.probabilities(model.side("text").encode(text.strip()))
         assert found == pytest.approx(expected.probabilities, abs=1e-5)
         assert model.answer(text, ASKED) == str(expected)
@@ -86,9 +79,8 @@ def test_a_classifier_of_vectors(tmp_path: Path, encoder: str, pooling: str) -> 
     classes = {"names": NAMES, **CLASSES[pooling]}
     table = {"task": "classify", "model": "vectors", "vectors": VECTORS, "classes": classes}
     trained = untrained({**table, "encoder": ENCODERS[encoder]}, {})
-    write_folder(trained, tmp_path / "exported")
-    model, given = opened(tmp_path / "exported"), [*sequences(1, 7, 2, 33), np.float32([1, 2, 3])]
-    for one, expected in zip(given, task_of(trained.experiment).predictor(trained).predict(given), strict=True):
+    (model, predictor), given = both(trained, tmp_path), [*sequences(1, 7, 2, 33), np.float32([1, 2, 3])]
+    for one, expected in zip(given, predictor.predict(given), strict=True):
         assert model.probabilities(one) == pytest.approx(expected.probabilities, abs=1e-5)
         assert model.answer(one, ASKED) == str(expected)
 
@@ -120,16 +112,10 @@ def test_a_tagger_of_words(tmp_path: Path, output: str, characters: str) -> None
         },
         vocabularies(["O", "B-X", "I-X", "E-X", "S-X"]),
     )
-    write_folder(trained, tmp_path / "exported")
-    expected = task_of(trained.experiment).predictor(trained).predict_lines([*TEXTS, "end"], "lines", format="text")
-    answered = subprocess.run(
-        [*ALONE, str(tmp_path / "exported" / "driver.py")],
-        input="\r\n".join([*TEXTS, " ", "end"]).encode(),
-        capture_output=True,
-        check=True,
-        env=ENVIRONMENT,
-    )
-    assert answered.stdout.decode() == "".join(map(str, expected))
+    out, predictor = exported(trained, tmp_path)
+    expected = predictor.predict_lines([*TEXTS, "end"], "lines", format="text")
+    found = answered(out / "driver.py", given="\r\n".join([*TEXTS, " ", "end"]))
+    assert found == "".join(map(str, expected))
 
 
 @pytest.mark.parametrize("output", ["softmax", "sigmoid", "crf"])
@@ -137,10 +123,7 @@ def test_a_tagger_of_vectors(tmp_path: Path, output: str) -> None:
     table = {"task": "tag", "model": "vectors", "vectors": VECTORS, "output": output}
     names = WordTokenizer(["a", "b", "c"], lowercase=False, segmentation="whitespace", language="en")
     trained = untrained({**table, "encoder": RECURRENT["forward"]}, {"tags": names})
-    write_folder(trained, tmp_path / "exported")
+    out, predictor = exported(trained, tmp_path)
     given, file = sequences(3, 1, 20), tmp_path / "vectors.npz"
     np.savez(file, values=np.concatenate(given), lengths=[3, 1, 20])
-    driver = str(tmp_path / "exported" / "driver.py")
-    answered = subprocess.run([*ALONE, driver, str(file)], capture_output=True, check=True, text=True)
-    expected = task_of(trained.experiment).predictor(trained).predict(given)
-    assert answered.stdout.splitlines() == list(map(str, expected))
+    assert answered(out / "driver.py", file).splitlines() == list(map(str, predictor.predict(given)))

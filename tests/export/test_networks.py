@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 
 from anaphora.errors import ConfigError
-from anaphora.tasks.registry import task_of
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from anaphora.export.driver import Writer
 from anaphora.export.folder import write_folder
+from tests.export.driver import both
 from tests.networks import SENTENCES, SMALL, TRANSLATORS, untrained_translator, untrained_writer
 
 PLAIN = [*SENTENCES[:2], "a Ünicode çat", "b"]
@@ -21,9 +20,7 @@ PLAIN = [*SENTENCES[:2], "a Ünicode çat", "b"]
 @pytest.mark.matrix
 @pytest.mark.parametrize("name", TRANSLATORS)
 def test_an_exported_translator_translates_as_the_package_does(tmp_path: Path, name: str) -> None:
-    trained = untrained_translator(name)
-    write_folder(trained, tmp_path / "exported")
-    model, predictor = Writer(tmp_path / "exported"), task_of(trained.experiment).predictor(trained)
+    model, predictor = both(untrained_translator(name), tmp_path)
     for beam, penalty in ((1, 0.0), (3, 0.6)):
         expected = predictor.translate(PLAIN, beam=beam, length_penalty=penalty)
         for sentence, translation in zip(PLAIN, expected, strict=True):
@@ -59,8 +56,7 @@ def test_an_exported_language_model_continues_and_scores_as_the_package_does(tmp
     recurrence = {"cell": cell, "size": 8, "layers": 2, "initial_state": "learned" if cell == "lstm" else "zero"}
     recurrence |= {"layer_norm": cell == "gru", "residual": cell == "elman"}
     trained = untrained_writer({"task": "language-model", "embedding": SMALL, "recurrence": recurrence})
-    write_folder(trained, tmp_path / "exported")
-    model, predictor = Writer(tmp_path / "exported"), task_of(trained.experiment).predictor(trained)
+    model, predictor = both(trained, tmp_path)
     for sentence in PLAIN:
         ids = model.tokens["text"].encode(sentence)
         for beam in (1, 2):

@@ -1,21 +1,18 @@
 """Exported models of strokes and signals draw as the package does, from the same seeds."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from anaphora.tasks.registry import task_of
 from anaphora.text.characters import CharacterTokenizer
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from anaphora.export.folder import write_folder
-from tests.export.driver import ALONE
+from tests.export.driver import answered, exported
 from tests.networks import untrained
 
 STROKES = {"kind": "strokes", "size": 2, "mean": [0.5, -0.25], "deviation": [2.0, 3.0]}
@@ -24,10 +21,9 @@ MIXTURE = {"kind": "mixture", "components": 3}
 RECURRENCE = {"cell": "lstm", "size": 6, "layers": 2}
 
 
-def drawn(exported: Path, texts: str, *options: str) -> list[dict[str, Any]]:
-    command = [*ALONE, str(exported / "sampler.py"), "--seed", "3", "--bias", "0.5", "--length", "12", *options]
-    answered = subprocess.run(command, input=texts, capture_output=True, check=True, encoding="utf-8")
-    return [json.loads(line) for line in answered.stdout.splitlines()]
+def drawn(exported: Path, texts: str, *options: object) -> list[dict[str, Any]]:
+    options = ("--seed", 3, "--bias", 0.5, "--length", 12, *options)
+    return [json.loads(line) for line in answered(exported / "sampler.py", *options, given=texts).splitlines()]
 
 
 @pytest.mark.parametrize("output", [MIXTURE, "squared-error"])
@@ -35,9 +31,8 @@ def drawn(exported: Path, texts: str, *options: str) -> list[dict[str, Any]]:
 def test_a_prediction_network(tmp_path: Path, values: dict[str, Any], output: Any) -> None:
     table = {"task": "trace", "model": "prediction", "values": values, "recurrence": RECURRENCE, "output": output}
     trained = untrained({**table, "data": {"points": "absolute", "y_axis": "up"}}, {})
-    write_folder(trained, tmp_path / "exported")
-    found = drawn(tmp_path / "exported", "", "--count", "2")
-    predictor = task_of(trained.experiment).predictor(trained)
+    out, predictor = exported(trained, tmp_path)
+    found = drawn(out, "", "--count", 2)
     expected = [one.json() for one in predictor.generate_stream(["", ""], seed=3, bias=0.5, length=12)]
     name = "strokes" if values is STROKES else "values"
     for one, wanted in zip(found, expected, strict=True):
@@ -54,10 +49,8 @@ def test_a_synthesis_network(tmp_path: Path) -> None:
     table |= {"decoder": {**network, "layers": 2, "initial_state": "zero", "input_feeding_from": "context"}}
     tokenizer = CharacterTokenizer.learn(["ab c"], lowercase=False, least=1)
     trained = untrained({**table, "embedding": {"size": 4}, "data": {"points": "absolute"}}, {"text": tokenizer})
-    write_folder(trained, tmp_path / "exported")
-    texts = ["ab", "c a b"]
-    found = drawn(tmp_path / "exported", "".join(f"{text}\n" for text in texts))
-    predictor = task_of(trained.experiment).predictor(trained)
+    (out, predictor), texts = exported(trained, tmp_path), ["ab", "c a b"]
+    found = drawn(out, "".join(f"{text}\n" for text in texts))
     expected = [one.json() for one in predictor.generate_stream(texts, seed=3, bias=0.5, length=12)]
     for one, wanted in zip(found, expected, strict=True):
         assert (one["text"], one["ended"]) == (wanted["text"], wanted["ended"])

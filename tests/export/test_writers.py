@@ -1,23 +1,19 @@
 """Exported transducers and describers write as the package does: strings, strokes, vectors and grids in."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from anaphora.tasks.registry import task_of
 from anaphora.text.symbols import SymbolTokenizer
 from anaphora.text.words import WordTokenizer
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from anaphora.export.driver import opened
-from anaphora.export.folder import write_folder
-from tests.export.driver import ALONE, ASKED
+from tests.export.driver import ASKED, answered, both, exported
 from tests.export.test_labels import sequences
 from tests.networks import untrained
 
@@ -38,9 +34,8 @@ def test_a_transducer_of_strings(tmp_path: Path, separated: bool) -> None:
         {**table, "text": {"tokenizer": "symbol", "lowercase": True}, "evaluation": {"beam": 3, "length_penalty": 0.5}},
         {"source": symbols(), "target": symbols(separated)},
     )
-    write_folder(trained, tmp_path / "exported")
-    model = opened(tmp_path / "exported")
-    expected = task_of(trained.experiment).predictor(trained).predict(STRINGS)
+    model, predictor = both(trained, tmp_path)
+    expected = predictor.predict(STRINGS)
     assert [model.answer(text, ASKED).strip() for text in STRINGS] == [one.text.strip() for one in expected]
 
 
@@ -54,22 +49,18 @@ def test_a_transducer_of_strokes(tmp_path: Path, y_axis: str) -> None:
     values = {"kind": "strokes", "size": 2, "mean": [1.0, -0.5], "deviation": [3.0, 2.0]}
     table = {**vector_table(**values), "data": {"points": "absolute", "y_axis": y_axis}}
     trained = untrained(table, {"target": symbols()})
-    write_folder(trained, tmp_path / "exported")
+    out, predictor = exported(trained, tmp_path)
     drawn = [[[[1, 2], [3, 5.5], [7, 2]], [[9, 1]]], [[[400, 300], [420, 310]]], [[[0, 0]]]]
     lines = "".join(json.dumps({"strokes": strokes}) + "\n" for strokes in drawn)
-    driver = str(tmp_path / "exported" / "driver.py")
-    answered = subprocess.run([*ALONE, driver], input=lines, capture_output=True, check=True, encoding="utf-8")
-    expected = task_of(trained.experiment).predictor(trained).predict(drawn)
-    assert answered.stdout.splitlines() == [one.text for one in expected]
+    found = answered(out / "driver.py", given=lines).splitlines()
+    assert found == [one.text for one in predictor.predict(drawn)]
 
 
 def test_a_transducer_of_vectors(tmp_path: Path) -> None:
     values = {"kind": "vectors", "size": 3, "mean": [1.0, -0.5, 0.0], "deviation": [3.0, 2.0, 1.0]}
     trained = untrained({**vector_table(**values), "data": {"points": "absolute"}}, {"target": symbols()})
-    write_folder(trained, tmp_path / "exported")
-    model, given = opened(tmp_path / "exported"), sequences(1, 4, 25)
-    expected = task_of(trained.experiment).predictor(trained).predict(given)
-    for one, wanted in zip(given, expected, strict=True):
+    (model, predictor), given = both(trained, tmp_path), sequences(1, 4, 25)
+    for one, wanted in zip(given, predictor.predict(given), strict=True):
         ids, score = model.write(one, 2)
         assert model.side("target").decode(ids) == wanted.text
         assert score == pytest.approx(wanted.score, abs=1e-4)
@@ -100,14 +91,11 @@ def test_a_describer(tmp_path: Path, name: str) -> None:
         ["a cat, a dog"], size=30, least=1, lowercase=False, segmentation="joiner", language="en"
     )
     trained = untrained({**table, "text": {"tokenizer": "word"}}, {"text": text})
-    write_folder(trained, tmp_path / "exported")
+    out, predictor = exported(trained, tmp_path)
     shape, file = (encoder["rows"], encoder["columns"], 4), tmp_path / "features.npz"
     numbers = np.random.default_rng(2)
     np.savez(file, **{f"image{n}": numbers.normal(size=shape).astype(np.float32) for n in range(3)})
-    driver = [str(tmp_path / "exported" / "driver.py"), str(file)]
-    answered = subprocess.run([*ALONE, *driver], capture_output=True, check=True, encoding="utf-8")
-    expected = task_of(trained.experiment).predictor(trained).predict_file(file)
-    assert answered.stdout.splitlines() == list(map(str, expected))
+    assert answered(out / "driver.py", file).splitlines() == list(map(str, predictor.predict_file(file)))
 
 
 def test_a_translator_of_words_in_running_text(tmp_path: Path) -> None:
@@ -118,13 +106,12 @@ def test_a_translator_of_words_in_running_text(tmp_path: Path) -> None:
         {**table, "text": {"tokenizer": "word", "lowercase": True, "sentences": "whole"}},
         {"source": tokens, "target": tokens},
     )
-    write_folder(trained, tmp_path / "exported")
-    model = opened(tmp_path / "exported")
+    model, predictor = both(trained, tmp_path)
     for text in texts:
         assert model.tokens["source"].encode(text) == tokens.encode(text)
         ids = [*tokens.encode(text), 1]
         assert model.tokens["target"].decode(ids) == tokens.decode(ids)
-    expected = task_of(trained.experiment).predictor(trained).translate(texts[:3])
+    expected = predictor.translate(texts[:3])
     assert [model.answer(text, ASKED) for text in texts[:3]] == [one.text for one in expected]
 
 
@@ -134,8 +121,7 @@ def test_a_language_model_of_spelt_words_becomes_a_table(tmp_path: Path) -> None
     table = {"task": "language-model", "embedding": {"kind": "character-cnn", "filters": 2}, "recurrence": {"size": 6}}
     text = {"tokenizer": "word", "segmentation": "whitespace"}
     trained = untrained({**table, "text": text}, {"text": tokens})
-    write_folder(trained, tmp_path / "exported")
-    model = opened(tmp_path / "exported")
+    model, predictor = both(trained, tmp_path)
     for line in [*lines, "the unseen"]:
-        [scored] = task_of(trained.experiment).predictor(trained).score_lines([line])
+        [scored] = predictor.score_lines([line])
         assert sum(model.score([], tokens.encode(line))) == pytest.approx(scored.log10 * 2.302585093, abs=1e-4)
